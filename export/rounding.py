@@ -20,7 +20,7 @@ from .weights.precision import Precision
 # Tokens that the layers' inputs are judged by, half of them of passages, and of a text at most.
 SEEN, LONGEST = 60_000, 192
 # Tokens from which on a text is taken for a passage, and texts of a language that are looked at.
-PASSAGE, LOOKED_AT = 48, 4_000
+PASSAGE, MOST_TEXTS = 48, 4_000
 
 
 def rounded(encoder: KerasEncoder, table: str) -> KerasEncoder:
@@ -33,12 +33,15 @@ def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEnco
     """Return the encoder as a table of codewords keeps it best, and the precision with that table.
 
     Rows that moved, and that codewords would change most, stand behind the frequent ones, where they have 4 bits a
-    number: see `StoredTable.promoted`. The encoder itself where the precision has no stored table, or where the order
-    of the pieces is not free.
+    number: see `StoredTable.promote`. Where the order of the pieces is not free, all rows stay in their places, and
+    where the precision has no stored table, nothing changes.
     """
-    if not (precision.stored and has_free_order(encoder.tokenizer)):
+    if not precision.stored:
         return encoder, precision
-    stored, order = precision.stored.promoted(encoder.model.get_layer(TABLE).get_weights()[0])
+    table = encoder.model.get_layer(TABLE).get_weights()[0]
+    if not has_free_order(encoder.tokenizer):
+        return encoder, replace(precision, stored=precision.stored.again(table))
+    stored, order = precision.stored.promote(table)
     return in_order(encoder, order), replace(precision, stored=stored)
 
 
@@ -68,7 +71,7 @@ def draw_by_role(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], most:
     Where none is short, or none is long, all texts stand in for them.
     """
     random = np.random.default_rng(0)
-    some = [[several[place] for place in random.permutation(len(several))[:LOOKED_AT]] for several in texts.values()]
+    some = [[several[place] for place in random.permutation(len(several))[:MOST_TEXTS]] for several in texts.values()]
     questions = [tokenizer.encode(several, "question") for several in some]
     short = [[ids for ids in rows if len(ids) < PASSAGE] for rows in questions]
     short = short if any(short) else questions

@@ -114,7 +114,7 @@ class Trials:
         """The encoder as it is exported, and its precision."""
         texts = self.material.words.by_language
         if candidate.trained:
-            return job.exported(*job.promoted(encoder), texts)
+            return job.exported(*job.promote(encoder), texts)
         return round_dense(encoder, job.precision, texts), job.precision
 
     def left(self, vocabulary: str) -> dict[str, list[float]]:

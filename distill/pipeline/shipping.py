@@ -85,7 +85,7 @@ def export(run: Run, student: KerasEncoder) -> None:
         notes |= origins.learned.as_dict()
         texts = texts_seen(run.inputs)
         job = student_job(run.inputs)
-        student, precision = job.promoted(student)
+        student, precision = job.promote(student)
         shipped, precision = job.exported(student, precision, texts)
         # What rounding costs is measured against the student that was trained.
         gate = Gate(run.dataset, run.languages, run.export, model=student)

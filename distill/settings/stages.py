@@ -320,7 +320,7 @@ class StudentSettings:
         Work.RUN,
         0.0,
         "--significance",
-        "the p of dev's MRR below which a student takes the place of what it starts from, which stays else (0: any)",
+        "a student replaces what it starts from only where dev's MRR rises with a p below this (0: no test)",
         low=0.0,
         high=1.0,
     )

@@ -14,7 +14,7 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..export.rounding import promote_rows, round_dense
 from ..export.weights.precision import Precision
 from ..settings.sections import StudentSettings
-from ..students.rows import TABLE, with_table
+from ..students.rows import with_table
 from ..students.vocabulary.pieces import added_pieces
 from ..system.progress import task
 from ..system.types import Integers
@@ -92,14 +92,14 @@ class StudentJob:
         stored = load_stored_table(self.table_of, self.precision.table, student) if self.table_of else None
         return replace(self.precision, stored=stored)
 
-    def promoted(self, student: KerasEncoder) -> tuple[KerasEncoder, Precision]:
+    def promote(self, student: KerasEncoder) -> tuple[KerasEncoder, Precision]:
         """Return the student and its precision, with the rows that codewords would change most in 4 bits."""
         return promote_rows(student, self.precision_of(student))
 
     def exported(
         self, student: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]
     ) -> tuple[KerasEncoder, Precision]:
-        """Return what `promoted` gave as it is exported: after quantised epochs with the codewords that these saw.
+        """Return what `promote` gave as it is exported: after quantised epochs with the codewords that these saw.
 
         Without such epochs dense layers of 4 bits are rounded to what the tokens of `texts`, by language, need of them,
         see `rounding.round_dense`; else the student itself is exported.
@@ -108,6 +108,5 @@ class StudentJob:
             return round_dense(student, precision, texts), precision
         if not precision.stored:
             return student, precision
-        stored = precision.stored.again(student.model.get_layer(TABLE).get_weights()[0])
-        rounded = KerasEncoder(with_table(student.model, stored.values), student.tokenizer, student.name)
-        return rounded, replace(precision, stored=stored)
+        model = with_table(student.model, precision.stored.values)
+        return KerasEncoder(model, student.tokenizer, student.name), precision

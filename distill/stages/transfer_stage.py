@@ -250,8 +250,9 @@ class TransferStage:
         p = sign_flip_p(now - before, self.dev_ids)
         if now.mean() > before.mean() and p < self.settings.significance:
             return True
+        questions = len(set(self.dev_ids))
         change = f"MRR@10 {before.mean():.3f} before, {now.mean():.3f} after, p {p:.2f}"
-        say(f"the student stays as it began, as {len(set(self.dev_ids))} questions of dev tell no gain: {change}")
+        say(f"the student stays as it began: {questions} questions of dev show no significant gain ({change})")
         return False
 
     def _settle(self, small):

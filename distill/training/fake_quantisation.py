@@ -42,7 +42,7 @@ def fake_rows(x: Tensor, codec: str) -> Tensor:
 
 
 def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
-    """Rows float32 `(1, t, w)` of a table, by `ids` `(1, t)` -> what `StoredTable.kept` makes of them.
+    """Rows float32 `(1, t, w)` of a table, by `ids` `(1, t)` -> what `StoredTable.keep` makes of them.
 
     Straight through. Rows that moved have 4 bits a number, as if all of them were promoted; others are as they were.
     """

@@ -30,7 +30,7 @@ class Precision:
 
     def kept(self, table: Floats) -> Floats:
         """A float32 table `(rows, width)` as it is stored: encoded and decoded."""
-        return self.stored.kept(table) if self.stored else kept(self.table, table)
+        return self.stored.keep(table) if self.stored else kept(self.table, table)
 
     def taken(self, rows: Integers) -> Precision:
         """The precision of a table with these rows alone, ascending ids."""

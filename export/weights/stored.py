@@ -50,8 +50,11 @@ class StoredTable:
 
     def again(self, table: Floats) -> StoredTable:
         """The float32 table `(rows, width)` in the same codewords: rows that moved take the nearest, others stay."""
-        *first, codes, words, step, count = self.arrays
-        often, moved = self.frequent, self._moved(table)
+        return self._round(table, self._moved(table))
+
+    def _round(self, table, moved):
+        """The table with its `moved` rows, ids, in the nearest codewords, those of the frequent ones in int4."""
+        (*first, codes, words, step, count), often = self.arrays, self.frequent
         first, codes = [array.copy() for array in first], codes.copy()
         here, there = moved[moved < often], moved[moved >= often]
         for array, rows in zip(first, int4_rows(table[here]), strict=True):
@@ -59,13 +62,14 @@ class StoredTable:
         codes[there - often] = self.codes(table[there])
         return replace(self, arrays=(*first, codes, words, step, count))
 
-    def promoted(self, table: Floats) -> tuple[StoredTable, Integers]:
+    def promote(self, table: Floats) -> tuple[StoredTable, Integers]:
         """Return the table as `again` keeps it, but for the moved rows that codewords would change most: int4 has them.
 
         They are as many at most as int4 has already, and stand right behind those. Beside it the order of the rows,
         int64 `(rows,)`, the id of each in `table`.
         """
-        again, often, moved = self.again(table), self.frequent, self._moved(table)
+        often, moved = self.frequent, self._moved(table)
+        again = self._round(table, moved)
         *first, codes, words, step, _ = again.arrays
         moved = moved[moved >= often]
         lost = np.square(again.values[moved] - table[moved]).sum(axis=1)
@@ -79,9 +83,9 @@ class StoredTable:
         arrays = (*first, codes[rest - often], words, step, count)
         return replace(self, arrays=arrays), np.concatenate([np.arange(often), best, rest])
 
-    def kept(self, table: Floats) -> Floats:
-        """Return the float32 table `(rows, width)` as `promoted` keeps it, each row in its place."""
-        stored, order = self.promoted(table)
+    def keep(self, table: Floats) -> Floats:
+        """Return the float32 table `(rows, width)` as `promote` stores it, each row in its place."""
+        stored, order = self.promote(table)
         values = np.empty_like(table)
         values[order] = stored.values
         return values

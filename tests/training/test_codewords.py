@@ -11,7 +11,7 @@ def test_a_step_rounds_as_an_export_does(codeword_rows, stored):
     trained[moved] = codeword_rows[moved] * np.random.default_rng(4).normal(1, 0.3, (4, 1)).astype(np.float32)
     ids = np.array([[3, 0, 1099, 137, 136, 500, 800]])
     rounded = ops.convert_to_numpy(fake_codewords(ops.convert_to_tensor(trained[ids]), ids, stored))
-    np.testing.assert_allclose(rounded[0], stored.kept(trained)[ids[0]], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(rounded[0], stored.keep(trained)[ids[0]], rtol=1e-4, atol=1e-5)
 
 
 def test_rows_of_some_pieces_are_rounded_as_those_of_all(codeword_rows, stored):

@@ -37,18 +37,18 @@ def test_moved_rows_of_codewords_come_into_four_bits_behind_the_frequent_ones(co
     trained, often = stored.values.copy(), frequent(ROWS)
     moved = [3, often + 1, ROWS - 1]
     trained[moved] = 1.5 * codeword_rows[[4, often + 2, often + 3]]
-    promoted, order = stored.promoted(trained)
+    promoted, order = stored.promote(trained)
     rest = np.delete(np.arange(ROWS), [*range(often), *moved[1:]])
     assert order.tolist() == [*range(often), *moved[1:], *rest] and promoted.frequent == often + 2
     assert np.array_equal(promoted.values[often + 2 :], stored.values[rest])
     assert error(promoted.values[[3, often, often + 1]], trained[moved]) < 0.02
-    assert np.array_equal(stored.kept(trained)[order], promoted.values)
+    assert np.array_equal(stored.keep(trained)[order], promoted.values)
     # What is promoted is stored again as it is.
     assert np.array_equal(promoted.again(promoted.values).values, promoted.values)
 
 
 def test_as_many_rows_at_most_are_promoted_as_are_frequent_those_that_codewords_change_most(codeword_rows, stored):
-    promoted, order = stored.promoted(codeword_rows)
+    promoted, order = stored.promote(codeword_rows)
     often = frequent(ROWS)
     lost = np.square(stored.again(codeword_rows).values - codeword_rows).sum(axis=1)
     assert promoted.frequent == 2 * often and sorted(order) == list(range(ROWS))
