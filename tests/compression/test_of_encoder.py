@@ -5,14 +5,18 @@ import json
 import pytest
 
 from distill.catalog.loading import load_encoder
-from distill.compression import candidates
+from distill.compression import candidates, compress
 from distill.compression.candidates import Grid
 from distill.encoders.encoder import KerasEncoder
+from distill.pipeline import shipping
 
 
 @pytest.fixture
 def fewer(monkeypatch):
     monkeypatch.setattr(candidates, "GRID", Grid(("used",), ("int4",)))
+    # The page of a search is tested in test_compress; charts of language bias take longer than a training.
+    for module in (shipping, compress):
+        monkeypatch.setattr(module, "write_report", lambda *arguments: None)
 
 
 def test_a_transformer_in_one_command_and_again_without_making_anything_twice(

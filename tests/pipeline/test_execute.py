@@ -307,38 +307,64 @@ def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_s
 
 
 @pytest.fixture(scope="module")
-def measured(distill, plain, slim_folder, tiny_folder, sentence_data, tmp_path_factory):
-    """The metrics of a run on data with sentence boundaries, which are measured whatever is trained: nothing is."""
-    runs = tmp_path_factory.mktemp("answered")
-    flags = ["--config", plain, "--dataset", sentence_data, "--base", slim_folder, "--set", "teacher.negatives=1"]
-    flags += ["--peers", tiny_folder]
-    untrained = ["--bm25-epochs", "0", "--online-epochs", "0", "--epochs", "0"]
-    assert distill("run", *flags, *SMALL, *untrained, "--runs", runs, "--name", "run") == 0
-    return read_json(runs / "run" / "metrics.json")
+def answered(sentence_data, tmp_path_factory):
+    """Data with sentence boundaries, asked about in Greek too."""
+    folder = shutil.copytree(sentence_data, tmp_path_factory.mktemp("data") / "answered")
+    german = (folder / "de.json").read_text(encoding="utf-8")
+    (folder / "el.json").write_text(german.replace("Wie alt ist", "Πόσων ετών είναι"), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def grown(distill, plain, slim_folder, tiny_folder, answered, tmp_path_factory):
+    """A run with pairs for its teacher, whose student is static, has pieces for Greek, and saw parallel text too.
+
+    Language bias is measured, and a peer beside it.
+    """
+    runs = tmp_path_factory.mktemp("grown")
+    rows = [("en", "el", "de")] + [(f"The river {n}", f"Το ποτάμι {n}", f"Der Fluss {n}") for n in range(40)]
+    (runs / "lines.tsv").write_text("\n".join("\t".join(row) for row in rows), encoding="utf-8")
+    pairs = [("question", "passage")] + [(f"Which river is {n}?", f"River {n} is one.") for n in range(60)]
+    (runs / "pairs.tsv").write_text("\n".join("\t".join(row) for row in pairs), encoding="utf-8")
+    (runs / "el.tsv").write_text("κάτω ποτάμι\t0.01\n", encoding="utf-8")
+    flags = ["--config", plain, "--dataset", answered, "--base", slim_folder, "--peers", tiny_folder]
+    flags += ["--parallel", f"{runs / 'lines.tsv'}=2", "--aligner", slim_folder, "--add-languages", "el", "--static"]
+    flags += ["--triplets", f"{runs / 'pairs.tsv'}=3", "--objectives", "qq,dd,dq,list"]
+    settings = [
+        *(f"vocabulary.add_words={runs / 'el.tsv'}", "vocabulary.keep=used", "vocabulary.add_pieces=200"),
+        *("teacher.triplets_an_epoch=40", "teacher.positives=maxp", "shape.rank=6", "shape.hidden=5"),
+        *("student.trained_weights=new-rows", "student.lines_a_step=8", "export.min_cosine=0.5"),
+    ]
+    sets = [part for setting in settings for part in ("--set", setting)]
+    assert distill("run", *flags, *SMALL, *sets, "--runs", runs, "--name", "run") == 0
+    return runs / "run"
+
+
+@pytest.fixture(scope="module")
+def measured(grown):
+    return read_json(grown / "metrics.json")
 
 
 def test_a_peer_is_measured_beside_and_recorded_with_the_languages_that_it_knows(
-    measured, tiny_encoder, sentence_data, tiny_folder
+    measured, tiny_encoder, answered, tiny_folder
 ):
-    peer, dataset = str(tiny_folder), load_dataset(sentence_data)
-    assert measured["peers"] == {peer: {"languages": ["en", "de"]}}
+    peer, dataset = str(tiny_folder), load_dataset(answered)
+    assert measured["peers"] == {peer: {"languages": ["en", "de", "el"]}}
     encoders = measured["splits"]["dev"]["encoders"]
     assert list(encoders) == [peer, "base", "teacher", "student", "bundle"]
     for language in ("en", "de"):
         expected = p_at_1(tiny_encoder, dataset, language, "dev")
         assert encoders[peer]["document"][language]["p@1"] == pytest.approx(expected)
-    # No epoch trains the teacher, which is the base.
-    assert encoders["teacher"] == encoders["base"]
 
 
-def test_data_with_sentences_is_measured_for_language_bias(measured, slim, sentence_data, tiny_folder):
-    answered = measured["lareqa"]
-    assert (answered["split"], answered["languages"]) == ("dev", ["de", "en"])
-    assert (answered["questions"], answered["candidates"]) == ({"de": 4, "en": 4}, {"de": 36, "en": 36})
-    assert list(answered["encoders"]) == [str(tiny_folder), "base", "teacher", "student", "bundle"]
-    pool = load_pool(sentence_data, ["de", "en"], "dev")
+def test_data_with_sentences_is_measured_for_language_bias(measured, slim, answered, tiny_folder):
+    bias, languages = measured["lareqa"], ["de", "el", "en"]
+    assert (bias["split"], bias["languages"]) == ("dev", languages)
+    assert bias["questions"] == dict.fromkeys(languages, 4) and bias["candidates"] == dict.fromkeys(languages, 36)
+    assert list(bias["encoders"]) == [str(tiny_folder), "base", "teacher", "student", "bundle"]
+    pool = load_pool(answered, languages, "dev")
     expected = mean_average_precision(*encode_pool(slim, pool), pool).languages
-    assert answered["encoders"]["base"]["languages"] == pytest.approx(expected, abs=1e-6)
+    assert bias["encoders"]["base"]["languages"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(settings_for, sentence_data, tmp_path):
@@ -350,78 +376,24 @@ def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(settings_fo
     assert prepare(settings_for(), tmp_path).inputs.pool is None
 
 
-@pytest.fixture(scope="module")
-def grown(distill, plain, slim_folder, sample_folder, tmp_path_factory):
-    """A run with pairs for its teacher, whose student is static, has pieces for Greek, and saw parallel text too."""
-    runs = tmp_path_factory.mktemp("grown")
-    rows = [("en", "el", "de")] + [(f"The river {n}", f"Το ποτάμι {n}", f"Der Fluss {n}") for n in range(40)]
-    (runs / "lines.tsv").write_text("\n".join("\t".join(row) for row in rows), encoding="utf-8")
-    pairs = [("question", "passage")] + [(f"Which river is {n}?", f"River {n} is one.") for n in range(60)]
-    (runs / "pairs.tsv").write_text("\n".join("\t".join(row) for row in pairs), encoding="utf-8")
-    (runs / "el.tsv").write_text("κάτω ποτάμι\t0.01\n", encoding="utf-8")
-    flags = ["--config", plain, "--dataset", sample_folder, "--base", slim_folder, "--languages", "de,el"]
-    flags += ["--parallel", f"{runs / 'lines.tsv'}=2"]
-    flags += [
-        "--set",
-        f"vocabulary.add_words={runs / 'el.tsv'}",
-        "--aligner",
-        slim_folder,
-        "--set",
-        "student.trained_weights=new-rows",
-    ]
-    flags += [
-        "--triplets",
-        f"{runs / 'pairs.tsv'}=3",
-        "--set",
-        "teacher.triplets_an_epoch=40",
-        "--set",
-        "teacher.positives=maxp",
-    ]
-    shape = [
-        "--static",
-        "--set",
-        "shape.rank=6",
-        "--set",
-        "shape.hidden=5",
-        "--set",
-        "vocabulary.keep=used",
-        "--add-languages",
-        "el",
-    ]
-    learned = ["--objectives", "qq,dd,dq,list", "--set", "student.lines_a_step=8", "--set", "export.min_cosine=0.5"]
-    assert (
-        distill(
-            "run",
-            *flags,
-            *shape,
-            "--set",
-            "vocabulary.add_pieces=200",
-            *SMALL,
-            *learned,
-            "--runs",
-            runs,
-            "--name",
-            "run",
-        )
-        == 0
-    )
-    return runs / "run"
-
-
 def test_a_student_has_the_pieces_and_the_shape_and_its_teacher_the_pairs_that_were_asked_for(grown, slim_folder):
     student, base = KerasEncoder.load(grown / "student"), KerasEncoder.load(slim_folder)
     assert type(student.model).__name__ == "StaticEncoder" and student.model.width == 6
     after, before = model_proto(student.tokenizer), model_proto(base.tokenizer)
     pieces = {piece.piece for piece in after.pieces}
-    assert {"▁ποτάμι", "▁κάτω▁ποτάμι"} <= pieces - {piece.piece for piece in before.pieces}
+    new = pieces - {piece.piece for piece in before.pieces}
+    # Of the text, and of the words that were given.
+    assert "▁κάτω▁ποτάμι" in new and len(new) > 1
     assert len(pieces & {piece.piece for piece in before.pieces}) < len(before.pieces)
     rows = [json.loads(line) for line in (grown / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = [row["step"] for row in rows if row["event"] == "teacher"]
-    # 134 questions of the sample and 40 pairs in batches of 16; of the second epoch some may lack a negative.
-    assert steps[:2] == [0, 11] and len(steps) == 3
+    # Eight questions and 40 pairs in batches of 16; of the second epoch some may lack a negative.
+    assert steps[:2] == [0, 3] and len(steps) == 3
 
 
-def test_a_run_repeats_from_its_config(distill, grown, tmp_path):
+def test_a_run_repeats_from_its_config(distill, grown, tmp_path, monkeypatch):
+    # The page is of the metrics, as its own tests say, and takes seconds.
+    monkeypatch.setattr(shipping, "write_report", lambda *arguments: None)
     assert distill("run", "--config", grown / "config.toml", "--runs", tmp_path, "--name", "run") == 0
     first, second = (read_json(folder / "metrics.json") for folder in (grown, tmp_path / "run"))
     assert {**first, "timings": None} == {**second, "timings": None}

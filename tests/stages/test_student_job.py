@@ -124,8 +124,11 @@ def test_the_table_alone_is_trained(settings, of_the_run):
     assert {name for name in before if not np.array_equal(before[name], of_the_run[name])} == {f"{TABLE}/embeddings"}
 
 
-def test_without_the_datas_own_text_it_is_another_student(settings, of_the_run, tmp_path):
-    assert not equal(weights_of(of_trial(changed(settings, {"student.own_text": False}), tmp_path)), of_the_run)
+def test_the_datas_own_text_is_learned_where_it_is_asked_for(settings):
+    jobs = [student_job(read_inputs(changed(settings, {"student.own_text": asked}))) for asked in (True, False)]
+    assert [len(source.texts) for job in jobs for source in job.sources] == [40]
+    # Twenty lines in two languages; six descriptions beside eight questions.
+    assert [len(job.dataset.splits["train"]) for job in jobs] == [14, 8]
 
 
 def test_a_candidate_that_keeps_the_runs_shape_is_trained_as_the_run_trains(settings, tmp_path):
@@ -135,10 +138,8 @@ def test_a_candidate_that_keeps_the_runs_shape_is_trained_as_the_run_trains(sett
     words = Vocabularies(encoder, inputs.dataset, LANGUAGES, {})
     material, grid = Material.of(words, student_job(inputs), encoder), Grid(shapes={"full": Shape()})
     trials = Trials(material, settings.export, settings.training, grid=grid)
-    (tmp_path / "trial").mkdir()
-    trials.bundle(Candidate("all", "int4-pq5", trained=True), tmp_path / "trial")
-    trained = weights_of(load_keras_encoder(tmp_path / "trial" / "student"))
-    assert equal(trained, weights_of(of_run(settings, tmp_path / "run")))
+    trained = trials._encoder(Candidate("all", "int4-pq5", trained=True), tmp_path)
+    assert equal(weights_of(trained), weights_of(of_run(settings, tmp_path / "run")))
 
 
 def test_a_candidate_of_another_shape_or_with_a_fixed_table_trains_all_that_it_may(settings, tiny_encoder, sample):

@@ -422,22 +422,17 @@ def test_a_projected_student_learns_towards_its_teacher_on_its_own_axes(start, f
     assert after > before
 
 
-def test_a_share_of_the_start_stays_in_the_student(start, few):
-    settings = replace(SETTINGS, epochs=1, averaged_epochs=1)
-    whole = transfer(Words(), start, few, "en", LANGUAGES, settings)
-    mixed = transfer(Words(), start, few, "en", LANGUAGES, replace(settings, start_share=0.75))
-    weights = [[np.asarray(weight) for weight in one.model.weights] for one in (start, whole, mixed)]
-    assert any((first != last).any() for first, last, _ in zip(*weights, strict=True))
-    for first, last, between in zip(*weights, strict=True):
+def test_a_share_of_the_start_stays_in_the_student_or_all_of_it_where_dev_tells_no_difference(start, few, capfd):
+    once = replace(SETTINGS, epochs=1, averaged_epochs=1)
+    # Of so few questions all can be as sure as the first, and none as the second.
+    options = ({}, {"start_share": 0.75, "significance": 0.9}, {"significance": 1e-9})
+    students = [transfer(Words(), start, few, "en", LANGUAGES, replace(once, **changes)) for changes in options]
+    weights = [[np.asarray(weight) for weight in one.model.weights] for one in (start, *students)]
+    assert any((first != last).any() for first, last, *_ in zip(*weights, strict=True))
+    for first, last, between, same in zip(*weights, strict=True):
         np.testing.assert_allclose(between, 0.75 * first + 0.25 * last, atol=1e-6)
-
-
-def test_a_student_that_dev_does_not_tell_from_its_start_is_the_start(start, few, transferred, capfd):
-    one = replace(SETTINGS, epochs=1)
-    # Of so few questions none can be as sure as the first, and all are as the second.
-    kept, trained = (transfer(Words(), start, few, "en", LANGUAGES, replace(one, significance=p)) for p in (1e-9, 0.9))
-    assert same(kept.model.get_weights(), start.model.get_weights()) and kept.name == "student"
-    assert not same(trained.model.get_weights(), start.model.get_weights())
+        np.testing.assert_array_equal(same, first)
+    assert students[-1].name == "student"
     (said,) = (line for line in capfd.readouterr().err.splitlines() if "stays as it began" in line)
     assert " 48 questions " in said and " 0.000 before, " in said
 
@@ -470,8 +465,7 @@ def test_labels_in_another_encoders_space_are_as_they_are_and_lines_of_no_space_
 # Of as many dimensions it is that of a run in test_fixed_teacher.
 @pytest.mark.parametrize("abroad", [DIMENSION - 8], indirect=True, ids=["shorter"])
 def test_a_student_learns_in_another_encoders_space_and_its_map_does_too(abroad, few):
-    settings = replace(SETTINGS, quantised_epochs=1)
-    student = transfer(abroad.teacher, abroad.student, few, "en", LANGUAGES, settings)
+    student = transfer(abroad.teacher, abroad.student, few, "en", LANGUAGES, SETTINGS)
     kernels = [np.asarray(one.model.get_layer("projection").kernel) for one in (abroad.student, student)]
     assert np.abs(kernels[0] - kernels[1]).max() > 1e-3
     questions = [[q.text for q in few.select(code, "train")] for code in LANGUAGES]

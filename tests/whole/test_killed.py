@@ -1,4 +1,4 @@
-"""A run is killed at four places of its life, within and after its trainings, and ends with the same figures.
+"""A run is killed at three places of its life, within and after its trainings, and ends with the same figures.
 
 It is one run, which goes on after each kill: what each of them left is what all that follows begins with. With
 DISTILL_KILLED=everywhere it is killed at ten places, in every stage.
@@ -40,7 +40,7 @@ STAGES = {
 WITHIN = {"teacher": "checkpoint/teacher/state.npz", "student": "checkpoint/student/state.npz"}
 EVERYWHERE = os.environ.get("DISTILL_KILLED") == "everywhere"
 # What is measured is kept in the same way after each training.
-BESIDE = list(STAGES) if EVERYWHERE else ["evaluate teacher", "export"]
+BESIDE = list(STAGES) if EVERYWHERE else ["evaluate student"]
 # In the order of a run.
 PLACES = [*((stage, STAGES[stage]) for stage in BESIDE), *WITHIN.items()]
 PLACES.sort(key=lambda place: list(STAGES).index(place[0]))
@@ -130,7 +130,7 @@ def without_time(metrics):
 
 def test_a_run_that_is_killed_again_and_again_goes_on_and_has_the_same_figures(start, command, tmp_path):
     ended(start([*command, "--runs", tmp_path / "whole", "--name", "run"]))
-    assert len(PLACES) == (10 if EVERYWHERE else 4)
+    assert len(PLACES) == (10 if EVERYWHERE else 3)
     whole, folder = read_json(tmp_path / "whole" / "run" / "metrics.json"), tmp_path / "run"
     arguments = [*command, "--runs", tmp_path, "--name", "run"]
     for place, (stage, marker) in enumerate(PLACES):
