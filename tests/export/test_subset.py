@@ -23,8 +23,7 @@ from distill.export.weights.precision import Precision
 LANGUAGES = ("en", "de", "ru")
 FORMS = {
     "int4": Form(precision=Precision("int8", "int4")),
-    "product": Form(precision=Precision("int8", "pq4")),
-    "parts, signatures": Form(precision=Precision("int8", "int4-pq5"), signatures=(64, 128)),
+    "parts, signatures": Form(precision=Precision("int8", "int4-pq5"), signatures=(128,)),
     "onnx, parts": Form("onnx", Precision("int8", "int4-pq5")),
 }
 

@@ -26,8 +26,8 @@ MODERN = {"block": "modern", "local": (1,), "window": 2, "global_theta": 900.0, 
 PROMPTS = Reading({"question": "query: ", "document": "passage: "}, 30)
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz?,哪里", "the", "##er", "where")
 WORDS += tuple(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
+# The mean of the tokens is that of BERT's pieces below.
 CASES = {
-    "mean": {},
     "factor, dense": {"rank": 8, "pooling": "max", "activation": "relu", "dense": "tanh", "dimension": 12},
     "projection": {"pooling": "first", "activation": "gelu_tanh", "space": 24, "dimension": 10, "foreign": True},
     "modern": {**MODERN, "pooling": "mean"},
