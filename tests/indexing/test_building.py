@@ -21,7 +21,7 @@ from distill.system.sections import read_sections
 
 MODEL = "released-small"
 # Files that are written before a command is killed.
-PLACES = (0, 2, 4, 6, 8, 9)
+PLACES = (0, 4, 9)
 TEXTS = [f"The {name} is old. It has {n} rooms and {n + 3} windows! Who {name}?" for n, name in enumerate("abcdefghij")]
 
 

@@ -114,7 +114,7 @@ def nearer(vectors, x):
 
 
 def trained_to_one_direction(precision, steps=40):
-    model = make()
+    model = make("static")
     trainer = Trainer(model, nearer, 1e-2, options=TrainingSettings(precision=precision))
     return [float(trainer.train_on_batch(pack(TEXTS, model.gap))) for _ in range(steps)]
 
@@ -127,7 +127,7 @@ def test_float16_with_a_scaled_loss_learns_as_float32_does():
 
 
 def test_a_step_whose_gradients_overflow_moves_nothing_and_halves_the_scale():
-    model = make()
+    model = make("static")
     trainer = Trainer(model, nearer, 1e-2, options=TrainingSettings(precision="mixed_float16"))
     trainer.optimizer.build(trainer.trainable_variables)
     trainer.optimizer.dynamic_scale.assign(2.0**126)
