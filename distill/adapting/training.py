@@ -65,6 +65,8 @@ class HeadTrainer(keras.Model):
         for layer in student.layers:
             layer.trainable = any(layer is one for one in trained)
         self.compile(optimizer=keras.optimizers.Adam(rate), jit_compile=False)
+        # Within a step TensorFlow would make its variables, and compile the step twice.
+        self.optimizer.build(self.trainable_variables)
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """The vectors of queries, then of passages, `(2n, d)`."""

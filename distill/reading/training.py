@@ -63,6 +63,8 @@ class ReaderTrainer(Trained):
         optimizer = keras.optimizers.AdamW(learning_rate, weight_decay=0.01, clipnorm=1.0)
         # XLA compiles a program for each shape.
         self.compile(optimizer=optimizer, jit_compile=False)
+        # Within a step TensorFlow would make its variables, and compile the step twice.
+        optimizer.build(network.trainable_variables)
 
     def call(self, x: Mapping[str, Tensor], training: bool = False) -> Tensor:
         """The logits of a batch."""
