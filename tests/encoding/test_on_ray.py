@@ -51,11 +51,6 @@ def expected(path):
     return output.read_bytes()
 
 
-def encode(path, output):
-    encode_file(TextFile(path, block=8), output, MODEL, "document", ray_encoding.ray_engine(MODEL, 2))
-    return output.read_bytes()
-
-
 # Before the fixture's Ray is there, which a start that fails would end.
 def test_an_address_without_a_cluster_and_a_ray_without_a_folder_to_work_in_are_failures(path, monkeypatch):
     pytest.importorskip("ray.data", reason="ray[data] is not installed")
@@ -127,7 +122,8 @@ def test_a_block_that_kills_each_worker_is_an_error_and_what_is_written_stays(
         # Each start of a worker takes seconds.
         patch.setattr(ray_encoding, "RETRIES", 1)
         with pytest.raises(DistillError, match=r"^Ray .*: \w+: "):
-            encode(path, tmp_path / "vectors.npy")
+            engine = ray_encoding.ray_engine(MODEL, 1)
+            encode_file(TextFile(path, block=8), tmp_path / "vectors.npy", MODEL, "document", engine)
     encode_file(TextFile(path, block=8), tmp_path / "vectors.npy", MODEL, "document")
     assert (tmp_path / "vectors.npy").read_bytes() == expected
 

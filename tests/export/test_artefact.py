@@ -33,16 +33,13 @@ NOTES = {"source": "tiny", "dataset": "sample", "languages": ["de", "en"], "teac
 PYTHON_FILES = ["README.md", "card.json", "encode.py", "encoder.tflite", "tokenizer.model"]
 FORMS = {
     "bundle": Form(),
-    "bundle int8-row": Form(precision=Precision("int8", "int8-row")),
     "bundle int4": Form(precision=Precision("int8", "int4")),
     "bundle float32": Form(precision=Precision("float32", "float32")),
     "bundle fixed": Form(max_length=64),
     "bundle signatures": Form(signatures=(8, 32, 128)),
     "string": Form("string"),
-    "mediapipe": Form("mediapipe"),
     "mediapipe-zip": Form("mediapipe-zip"),
     "onnx": Form("onnx"),
-    "onnx int4": Form("onnx", Precision("int8", "int4")),
     "onnx float32": Form("onnx", Precision("float32", "float32")),
     "c": Form("c"),
     "java": Form("java"),

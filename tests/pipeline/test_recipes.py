@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.encoder import KerasEncoder
+from distill.pipeline import shipping
 from distill.pipeline.execute import make_student
 from distill.pipeline.preparing import prepare
 from distill.pipeline.second_stage import beginning_of
@@ -43,8 +44,10 @@ def test_a_recipe_trains_a_stage_alone(distill, sentence_data, slim_folder, tmp_
 
 
 def test_the_default_makes_a_bundle_by_the_config_that_is_written_for_the_data(
-    distill, sentence_data, slim_folder, tmp_path
+    distill, sentence_data, slim_folder, tmp_path, monkeypatch
 ):
+    # Nothing here reads the report, which takes seconds.
+    monkeypatch.setattr(shipping, "write_report", lambda *arguments: None)
     folder, run = shutil.copytree(sentence_data, tmp_path / "own data"), tmp_path / "run"
     assert distill("init", folder) == 0
     given = ["--config", folder / "distill.toml", "--base", slim_folder, "--runs", tmp_path, "--name", "run"]
