@@ -125,7 +125,7 @@ def test_the_table_alone_is_trained(settings, of_the_run):
 
 
 def test_the_datas_own_text_is_learned_where_it_is_asked_for(settings):
-    jobs = [student_job(read_inputs(changed(settings, {"student.own_text": asked}))) for asked in (True, False)]
+    jobs = [student_job(read_inputs(changed(settings, {"student.own_text": text}))) for text in (True, False)]
     assert [len(source.texts) for job in jobs for source in job.sources] == [40]
     # Twenty lines in two languages; six descriptions beside eight questions.
     assert [len(job.dataset.splits["train"]) for job in jobs] == [14, 8]

@@ -48,6 +48,7 @@ def typed(tmp_path, monkeypatch, capfd):
     """`typed(script)`: what a script prints that is run in an empty folder, the commands of distill in this process."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr("distill.bench.rounds.COLD_STARTS", 1)
 
     def run(script):
         said = []
@@ -87,10 +88,7 @@ def test_the_tutorial_runs_from_top_to_bottom_and_prints_what_it_says(typed, tmp
         assert (tmp_path / name).stat().st_size
 
 
-def test_a_folder_of_a_transformer_becomes_small_as_its_page_says(
-    typed, transformers, sentence_data, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("distill.bench.rounds.COLD_STARTS", 1)
+def test_a_folder_of_a_transformer_becomes_small_as_its_page_says(typed, transformers, sentence_data, tmp_path):
     folder = shutil.copytree(transformers / "xlm-roberta", tmp_path / "encoder")
     modules = [{"type": f"sentence_transformers.models.{kind}", "path": kind} for kind in ("Transformer", "Pooling")]
     (folder / "modules.json").write_text(json.dumps([{**modules[0], "path": ""}, modules[1]]), encoding="utf-8")
@@ -124,8 +122,7 @@ def commands():
     return {"".join(typed): "".join(block[len(typed) :]) for typed, block in zip(prompts, shown, strict=True)}
 
 
-def test_the_commands_of_the_readme_print_what_it_says(typed, commands, small_sample, tmp_path, monkeypatch):
-    monkeypatch.setattr("distill.bench.rounds.COLD_STARTS", 1)
+def test_the_commands_of_the_readme_print_what_it_says(typed, commands, small_sample, tmp_path):
     (tmp_path / "texts.jsonl").write_text('{"id": "1", "text": "Wo mündet der Nil?"}\n', encoding="utf-8")
     (tmp_path / "notes").mkdir()
     shutil.copy(ROOT / "distill" / "data" / "sample" / "documents.jsonl", tmp_path / "notes")
