@@ -288,10 +288,10 @@ def written(folder):
 
 
 def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(
-    distill, plain, slim_folder, sentence_data, tmp_path, monkeypatch, capsys
+    distill, plain, static_folder, sentence_data, tmp_path, monkeypatch, capsys
 ):
     folder, flags = tmp_path / "run", ["--dataset", sentence_data, "--languages", "de", *FLAGS.split()]
-    command = ["run", "--config", plain, "--base", slim_folder, *flags, "--runs", tmp_path, "--name", "run"]
+    command = ["run", "--config", plain, "--base", static_folder, *flags, "--runs", tmp_path, "--name", "run"]
     # It is stopped when its teacher is saved.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "study", stop)

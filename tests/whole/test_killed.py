@@ -13,11 +13,8 @@ import subprocess
 import sys
 import time
 
-import keras
 import pytest
 
-from distill.encoders.encoder import KerasEncoder
-from distill.students.static import StaticEncoder
 from distill.system.reading import read_json
 
 FLAGS = [
@@ -47,13 +44,8 @@ PLACES.sort(key=lambda place: list(STAGES).index(place[0]))
 
 
 @pytest.fixture(scope="module")
-def command(tokenizer, plain, sample_folder, tmp_path_factory):
-    keras.utils.set_random_seed(2)
-    # Without convolutions, which compiles fastest.
-    model = StaticEncoder(vocabulary=len(tokenizer), width=16, hidden=12, dimension=16)
-    base = tmp_path_factory.mktemp("base") / "encoder"
-    KerasEncoder(model, tokenizer, "base").save(base)
-    return ["run", "--config", str(plain), "--dataset", str(sample_folder), "--base", str(base), *FLAGS]
+def command(static_folder, plain, sample_folder):
+    return ["run", "--config", str(plain), "--dataset", str(sample_folder), "--base", str(static_folder), *FLAGS]
 
 
 # Imports what a run needs once, which takes most of its time, and makes of itself a process a run.
