@@ -49,14 +49,15 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
     """Return the encoder with dense layers on the grid of a `precision` of 4 bits, as the tokens of texts need them.
 
     `texts` are by language. Half of the tokens are of short ones, read as questions, as many of each language; the
-    other half of passages, see `draw_by_role`. The encoder itself is returned in another precision, or where its family
-    rounds its kernels as they are.
+    other half of passages, see `draw_by_role`. The layers make up for what the precision changes in the table, too. The
+    encoder itself is returned in another precision, or where its family rounds its kernels as they are.
     """
     if not rounds_blocks(encoder.model, precision):
         return encoder
-    rows = draw_by_role(encoder.tokenizer, texts, SEEN)
-    model = family_part(encoder.model.family, "rounding").round_blocks(encoder.model, rows)
-    return KerasEncoder(model, encoder.tokenizer, encoder.name)
+    rows, table = draw_by_role(encoder.tokenizer, texts, SEEN), encoder.model.get_layer(TABLE).get_weights()[0]
+    stored = with_table(encoder.model, precision.kept(table))
+    model = family_part(encoder.model.family, "rounding").round_blocks(stored, rows, towards=encoder.model)
+    return KerasEncoder(with_table(model, table), encoder.tokenizer, encoder.name)
 
 
 def rounds_blocks(model: Model, precision: Precision) -> bool:

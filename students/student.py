@@ -83,9 +83,12 @@ class Student(keras.Model):
         return [(kernel, None) for kernel in kernels if kernel.path != "projection/kernel"]
 
     @property
-    def narrow_kernels(self) -> set[str]:
-        """The paths of the kernels that an export in int4 stores in 4 bits: all that it rounds, of most families."""
-        return {kernel.path for kernel, _ in self.rounded_kernels}
+    def narrow_kernels(self) -> dict[str, int]:
+        """The paths of the kernels that an export in int4 stores in 4 bits: all that it rounds, of most families.
+
+        Beside each how many of its inputs, the first, keep 8 bits.
+        """
+        return {kernel.path: 0 for kernel, _ in self.rounded_kernels}
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
         """Return lists of token ids laid one after another, as `encode_packed` takes them."""

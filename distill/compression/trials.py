@@ -21,7 +21,7 @@ from ..export.artefact import export_artefact, write_artefact
 from ..export.form import Form
 from ..export.gate import Gate
 from ..export.gate import size as gate_size
-from ..export.rounding import round_dense, rounded
+from ..export.rounding import round_dense, rounded, rounds_blocks
 from ..export.runtime import load_artefact, size_of
 from ..export.weights.codecs import CODECS, stored_bytes
 from ..export.weights.precision import Precision
@@ -115,7 +115,10 @@ class Trials:
         texts = self.material.words.by_language
         if candidate.trained:
             return job.exported(*job.promote(encoder), texts)
-        return round_dense(encoder, job.precision, texts), job.precision
+        # Layers of 4 bits make up for the table's rounding, which is therefore not done yet.
+        whole = self.vocabulary(candidate.vocabulary)
+        wanted = whole if rounds_blocks(whole.model, job.precision) else encoder
+        return round_dense(wanted, job.precision, texts), job.precision
 
     def left(self, vocabulary: str) -> dict[str, list[float]]:
         """`{language: [before, after]}`, the `<unk>` share of the languages that a vocabulary leaves out."""

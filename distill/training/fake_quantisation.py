@@ -108,14 +108,20 @@ def fake_kernels(encoder: Model, dense: str) -> Rounded:
         return []
     rounded = encoder.foreign or encoder.space not in (None, encoder.dimension)
     kernels = [*encoder.rounded_kernels, *([(encoder.get_layer("projection").kernel, None)] if rounded else [])]
-    narrow = encoder.narrow_kernels if dense == "int4" else set()
-    levels = [LEVELS_OF_4 if kernel.path in narrow else LEVELS for kernel, _ in kernels]
-    return [(kernel, fake_scaled(kernel, scale, most)) for (kernel, scale), most in zip(kernels, levels, strict=True)]
+    narrow = encoder.narrow_kernels if dense == "int4" else {}
+    return [(kernel, fake_scaled(kernel, scale, narrow.get(kernel.path))) for kernel, scale in kernels]
 
 
-def fake_scaled(kernel: Tensor, scale: Tensor | None, levels: int = LEVELS) -> Tensor:
-    """`fake_kernel` of a kernel `(in, out)` that an export divides by `scale` `(in, 1)` before it rounds it."""
-    return fake_kernel(kernel, levels) if scale is None else fake_kernel(kernel / scale, levels) * scale
+def fake_scaled(kernel: Tensor, scale: Tensor | None, wide: int | None = None) -> Tensor:
+    """`fake_mixed` of a kernel `(in, out)` that an export divides by `scale` `(in, 1)` before it rounds it."""
+    return fake_mixed(kernel, wide) if scale is None else fake_mixed(kernel / scale, wide) * scale
+
+
+def fake_mixed(kernel: Tensor, wide: int | None = None) -> Tensor:
+    """`fake_kernel` in 8 bits, or in 4 of all inputs but the first `wide`."""
+    if not wide:
+        return fake_kernel(kernel, LEVELS if wide is None else LEVELS_OF_4)
+    return ops.concatenate([fake_kernel(kernel[:wide], LEVELS), fake_kernel(kernel[wide:], LEVELS_OF_4)])
 
 
 def float32(rows: Tensor) -> Tensor:

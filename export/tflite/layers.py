@@ -99,6 +99,21 @@ class NarrowDense(WholeDense):
     levels = LEVELS_OF_4
 
 
+class MixedDense(keras.layers.Layer):
+    """The same, of whose inputs the first `wide` are multiplied in 8 bits and the others in 4."""
+
+    def __init__(self, kernel: Kernel, bias: Kernel | None = None, wide: int = 0, **kwargs: str) -> None:
+        super().__init__(**kwargs)
+        kernel, self.count = np.asarray(kernel), wide
+        self.wide = WholeDense(kernel[:wide], name="wide") if wide else None
+        self.narrow = NarrowDense(kernel[wide:], bias, name="narrow")
+
+    def call(self, x: Tensor) -> Tensor:
+        if self.wide is None:
+            return self.narrow(x)
+        return self.wide(x[:, : self.count]) + self.narrow(x[:, self.count :])
+
+
 class Norm(keras.layers.Layer):
     """`LayerNormalization` of rows, `(t, c)`."""
 

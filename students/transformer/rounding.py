@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from keras import ops
 
 from ...encoders.batching import by_length, pad
-from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding
+from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding, fit_kernel, is_rounded, rank_by_rounding
 from ...system.progress import task
 from ...system.types import Doubles, IdLists, Tensor
 from ..rebuilding import named, rebuilt
@@ -19,19 +17,23 @@ from .network import TransformerEncoder
 Batches = list[tuple[Tensor, Tensor, Tensor]]
 
 
-def round_blocks(model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_OF_4) -> TransformerEncoder:
+def round_blocks(
+    model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_OF_4, towards: TransformerEncoder | None = None
+) -> TransformerEncoder:
     """Return a copy whose blocks' `narrow_kernels` are whole numbers up to `levels` times a scale an output channel.
 
-    Block after block, from the inputs that the rounded blocks before it give of texts as id lists. See
-    `kernels.compensate_rounding`.
+    All but the first `wide_units` of their inputs, which are not rounded. Block after block, each from the inputs that
+    the rounded ones before it give of texts as id lists, to what the blocks of `towards` give of those that they have
+    themselves: so a block makes up for what was rounded before it. Frantar et al. (2023), GPTQ; Li et al. (2025),
+    GPTAQ. `towards` is of the same shape, the model itself without; it may have a table that was not rounded.
     """
-    copy = rebuilt(model, {}, named(model))
-    batches = _placed(copy, rows)
+    copy, whole = rebuilt(model, {}, named(model)), towards or model
+    batches, wanted = _placed(copy, rows), _placed(whole, rows)
     with task("rounding the blocks", copy.depth) as advance:
-        for block in copy.blocks:
-            attended = [(block.add_attention(x, there[:, None], places), there, places) for x, there, places in batches]
-            _round_second(block, attended, levels)
-            batches = [(block.add_units(x), there, places) for x, there, places in attended]
+        for block, target in zip(copy.blocks, whole.blocks, strict=True):
+            batches, wanted = _attend(block, batches), _attend(target, wanted)
+            _round_second(block, _sum_products(block, target, batches, wanted), levels)
+            batches, wanted = _add_units(block, batches), _add_units(target, wanted)
             advance()
     return copy
 
@@ -52,16 +54,38 @@ def _placed(model, rows):
     return [model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
 
 
-def _round_second(block: Block, attended: Batches, levels: int) -> None:
-    """Round a block's one kernel of `narrow_kernels` in place, of tokens after attention."""
-    units = _moments(attended, block.compute_units)
-    block.second.kernel.assign(compensate_rounding(np.asarray(block.second.kernel), units, levels))
+def _attend(block: Block, batches: Batches) -> Batches:
+    return [(block.add_attention(x, there[:, None], places), there, places) for x, there, places in batches]
 
 
-def _moments(batches: Batches, inputs: Callable[[Tensor], Tensor]) -> Doubles:
-    """The sums of products of a layer's inputs, float64 `(in, in)`, over the tokens that are there."""
-    sums: Doubles | float = 0.0
-    for x, there, _ in batches:
-        tokens = ops.convert_to_numpy(inputs(x))[ops.convert_to_numpy(there)]
-        sums = sums + (tokens.T @ tokens).astype(np.float64)
-    return np.asarray(sums)
+def _add_units(block: Block, batches: Batches) -> Batches:
+    return [(block.add_units(x), there, places) for x, there, places in batches]
+
+
+def _round_second(block: Block, products: tuple[Doubles, Doubles], levels: int) -> None:
+    """Round a block's one kernel of `narrow_kernels` in place, by what `_sum_products` gives.
+
+    The hidden units that it costs most to round are put first, where an export has `wide_units` in 8 bits. One that was
+    rounded before stays.
+    """
+    (moments, crossed), kernel, wide = products, np.asarray(block.second.kernel), block.wide_units
+    if is_rounded(kernel[wide:], levels):
+        return
+    kernel = fit_kernel(kernel, moments, crossed @ kernel)
+    order = rank_by_rounding(kernel, moments, levels)
+    for layer in block.unit_layers:
+        layer.set_weights([weight[..., order] for weight in layer.get_weights()])
+    block.second.kernel.assign(compensate_rounding(kernel[order], moments[np.ix_(order, order)], levels, wide))
+
+
+def _sum_products(block: Block, target: Block, batches: Batches, wanted: Batches) -> tuple[Doubles, Doubles]:
+    """The sums of products of a block's hidden units with themselves and with those of `target`.
+
+    Both are float64 `(in, in)`, over the tokens that are there.
+    """
+    moments = crossed = np.zeros((block.inner, block.inner))
+    for (x, there, _), (y, _, _) in zip(batches, wanted, strict=True):
+        real = ops.convert_to_numpy(there)
+        units, others = (ops.convert_to_numpy(of.compute_units(z))[real] for of, z in ((block, x), (target, y)))
+        moments, crossed = moments + units.T @ units, crossed + units.T @ others
+    return moments, crossed

@@ -19,7 +19,14 @@ from distill.export.weights.precision import Precision
 from distill.export.weights.rewrite import balanced
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
-from distill.training.fake_quantisation import fake_encode, fake_kernel, fake_kernels, fake_rows, quantised
+from distill.training.fake_quantisation import (
+    fake_encode,
+    fake_kernel,
+    fake_kernels,
+    fake_mixed,
+    fake_rows,
+    quantised,
+)
 from distill.training.trainer import Trainer
 
 TABLE = "embedding/embeddings"
@@ -95,6 +102,13 @@ def test_a_kernel_is_that_of_its_channels():
     got = ops.convert_to_numpy(fake_kernel(ops.convert_to_tensor(kernel)))
     assert np.all(np.abs(got - whole * scale) <= 1e-6 * np.abs(kernel).max(axis=0))
     assert np.any(np.abs(got - kernel) > 1e-3 * np.abs(kernel).max(axis=0))
+
+
+def test_a_kernel_in_4_bits_keeps_8_for_its_first_inputs():
+    kernel = np.random.default_rng(0).normal(size=(30, 12)).astype(np.float32)
+    parts = [np.multiply(*quantize_channels(part, levels)) for part, levels in ((kernel[:5], 127), (kernel[5:], 7))]
+    got = ops.convert_to_numpy(fake_mixed(ops.convert_to_tensor(kernel), 5))
+    assert got == pytest.approx(np.concatenate(parts), abs=1e-5)
 
 
 @pytest.mark.parametrize("rounding", [fake_kernel, *(partial(fake_rows, codec=name) for name in ROUNDING)])

@@ -11,7 +11,7 @@ from keras import ops
 from ....students.transformer.block import ACTIVATIONS, Block, Positions
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Floats, Tensor
-from ...tflite.layers import DENSE, Dense, Norm, Table, apart
+from ...tflite.layers import DENSE, Dense, MixedDense, Norm, Table, apart
 from ...weights.precision import Precision
 
 # The converter knows Keras's form of it as one operator.
@@ -21,6 +21,14 @@ EDGE_ACTIVATIONS = {**ACTIVATIONS, "gelu": lambda x: ops.gelu(x, approximate=Fal
 def wide_dense(precision: Precision) -> Dense:
     """The class of the layers that stay in 8 bits where others have 4, see `TransformerEncoder.narrow_kernels`."""
     return DENSE["float32" if precision.dense == "float32" else "int8"]
+
+
+def make_second(block: Block, precision: Precision) -> keras.layers.Layer:
+    """Return the layer behind the hidden units, of which a block's `wide_units` keep 8 bits where others have 4."""
+    kernel, bias = block.second.kernel, block.second.bias
+    if precision.dense == "int4":
+        return MixedDense(kernel, bias, block.wide_units, name="second")
+    return DENSE[precision.dense](kernel, bias, name="second")
 
 
 def by_head(x: Tensor, heads: int, size: int) -> Tensor:
@@ -81,7 +89,7 @@ class EdgeBlock(keras.layers.Layer):
         self.looked = dense(*(join_looked(block, kind) for kind in ("kernel", "bias")), name="looked")
         self.attention = dense(block.attention.kernel, block.attention.bias, name="attention")
         self.first = dense(block.first.kernel, block.first.bias, name="first")
-        self.second = DENSE[precision.dense](block.second.kernel, block.second.bias, name="second")
+        self.second = make_second(block, precision)
         self.attention_norm, self.norm = (Norm(getattr(block, name), name=name) for name in ("attention_norm", "norm"))
         self.activation = EDGE_ACTIVATIONS[block.activation]
 

@@ -12,9 +12,9 @@ from ....students.transformer.block import FAR
 from ....students.transformer.modern import ModernBlock, Rows, frequencies_of
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
-from ...tflite.layers import DENSE, Norm, apart
+from ...tflite.layers import Norm, apart
 from ...weights.precision import Precision
-from .edge_bert import EDGE_ACTIVATIONS, by_head, join_looked, look, wide_dense
+from .edge_bert import EDGE_ACTIVATIONS, by_head, join_looked, look, make_second, wide_dense
 
 
 class EdgeRows(keras.layers.Layer):
@@ -65,7 +65,7 @@ class EdgeModernBlock(keras.layers.Layer):
         self.attention = dense(block.attention.kernel, name="attention")
         kernels = [np.asarray(layer.kernel) for layer in block.unit_layers]
         self.first = dense(np.concatenate(kernels, axis=1), name="first")
-        self.second = DENSE[precision.dense](block.second.kernel, name="second")
+        self.second = make_second(block, precision)
         self.attention_norm = Norm(block.attention_norm, name="attention_norm") if block.normed else None
         self.norm = Norm(block.norm, name="norm")
         self.activation = EDGE_ACTIVATIONS[block.activation]

@@ -18,6 +18,8 @@ from .shared import LOOKED, SHARED, apart
 from .stored_modern import attention_of, gated_end, is_modern, norm_names
 
 LAYERS = ("looked", "attention", "first", "second")
+# Those of a block whose hidden units are multiplied in 8 bits, some of them, and in 4.
+MIXED = ("looked", "attention", "first", "wide", "second")
 NORMS = ("attention_norm", "norm")
 # What makes one vector of a text's tokens.
 POOLINGS = {"SUM": "mean", "STRIDED_SLICE": "first", "REDUCE_MAX": "max"}
@@ -57,10 +59,18 @@ def parts_of(graph: Graph) -> Parts:
 def _products(graph: Graph) -> dict[str, Product]:
     scores = [operator for operator in graph.operators if operator.name == "SOFTMAX"]
     # What the first scores are made of: the first block's first product, and a factor before it.
-    begin, size = len(graph.behind(scores[0].outputs[0])) - 1, len(LAYERS)
-    names = [f"block_{place}.{name}" for place in range(len(scores)) for name in LAYERS]
+    begin = len(graph.behind(scores[0].outputs[0])) - 1
+    layers = _layers(graph, graph.products[begin:])
+    size = len(layers)
+    names = [f"block_{place}.{name}" for place in range(len(scores)) for name in layers]
     named = dict(zip(["factor"][:begin] + names, graph.products, strict=False))
     return named | _behind(graph, graph.products[begin + size * len(scores) :])
+
+
+def _layers(graph: Graph, products: Sequence[Product]) -> tuple[str, ...]:
+    """The names of a block's products: what is behind the hidden units may be two, of some of them each."""
+    behind = graph.producer(products[len(LAYERS) - 1].start)
+    return MIXED if behind and behind.name == "STRIDED_SLICE" else LAYERS
 
 
 def _behind(graph: Graph, products: Sequence[Product]) -> dict[str, Product]:
@@ -148,10 +158,14 @@ def weights_of(parts: Parts) -> dict[str, Floats]:
     modern = parts.settings.get("block") == "modern"
     for name, product in parts.products.items():
         path = name.replace(".", "/")
+        if path.endswith("/wide"):
+            continue
         biased = name not in ("factor", "projection") and not (modern and path.startswith("block_"))
         layers = SHARED.get(path.rpartition("/")[2], ()) if modern or path.endswith("/looked") else ()
         bias = product.bias if biased else None
-        weights |= apart(path, layers, product.kernel, bias)
+        wide = parts.products.get(name.replace(".second", ".wide"), product)
+        kernel = product.kernel if wide is product else np.concatenate([wide.kernel, product.kernel])
+        weights |= apart(path, layers, kernel, bias)
     divisor = np.sqrt(np.float32(parts.products["block_0.looked"].outputs // len(LOOKED) // parts.settings["heads"]))
     # The query's numbers have the scores' divisor in them.
     weights |= {name: array * divisor for name, array in weights.items() if "/query/" in name}

@@ -13,7 +13,7 @@ from distill.export.weights.precision import Precision
 from distill.students.transformer import TransformerEncoder
 from distill.students.transformer.rounding import round_blocks
 
-SIZES = {"vocabulary": 30, "width": 32, "depth": 2, "heads": 4, "head_size": 8, "inner": 64, "positions": 12}
+SIZES = {"vocabulary": 30, "width": 32, "depth": 2, "heads": 4, "head_size": 8, "inner": 600, "positions": 12}
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,9 @@ def test_a_bundle_in_4_bits_gives_the_rounded_encoders_vectors_in_fewer_bytes(ro
     assert (np.stack(list(vectors(content, rows))) * expected).sum(axis=1).min() > 0.998
     narrow = [weight for weight in rounded.weights if weight.path in rounded.narrow_kernels]
     assert len(narrow) == rounded.depth
-    saved = sum(kernel.shape[0] * kernel.shape[1] for kernel in narrow) / 2
-    assert len(convert(rounded, Precision("int8"))) - len(content) > 0.95 * saved
+    # 50 hidden units keep 8 bits, and operators take some bytes.
+    saved = sum((kernel.shape[0] - 50) * kernel.shape[1] for kernel in narrow) / 2
+    assert len(convert(rounded, Precision("int8"))) - len(content) > 0.75 * saved
 
 
 def test_rounding_keeps_the_vectors_nearer_than_rounding_each_number(whole, rounded, rows):
@@ -69,11 +70,12 @@ def test_the_kernels_are_read_back(rounded, content):
     weights = family_part("transformer", "stored", "a student").weights_of(
         family_part("transformer", "stored", "a student").parts_of(graph)
     )
-    for path, levels in (("block_0/second/kernel", None), ("block_1/query/kernel", 127)):
+    for path, wide in (("block_0/second/kernel", 50), ("block_1/query/kernel", 32)):
         kernel = np.asarray(next(weight for weight in rounded.weights if weight.path == path))
         # Half a step of the largest number of a channel, in 8 bits; those of 4 are on their grid.
-        far = 1e-5 if levels is None else np.abs(kernel).max(axis=0) / levels / 2 + 1e-5
-        assert (np.abs(weights[path] - kernel) <= far).all()
+        far = np.abs(kernel[:wide]).max(axis=0) / 127 / 2
+        assert (np.abs(weights[path] - kernel)[:wide] <= far + 1e-5).all()
+        assert (np.abs(weights[path] - kernel)[wide:] <= 1e-5).all()
 
 
 def test_numbers_of_4_bits_are_two_a_byte_the_first_in_the_low_bits():

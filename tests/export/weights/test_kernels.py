@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from distill.export.weights.kernels import compensate_rounding, quantize_channels
+from distill.export.weights.kernels import (
+    compensate_rounding,
+    fit_kernel,
+    is_rounded,
+    quantize_channels,
+    rank_by_rounding,
+)
 
 
 @pytest.fixture
@@ -44,6 +50,25 @@ def test_what_one_input_loses_the_other_makes_up_for_by_hand():
     assert compensate_rounding(kernel, np.diag([3.0, 2.0, 1.0]))[:, 0].tolist() == pytest.approx([7, 0, 1])
 
 
+def test_a_wide_input_makes_up_for_the_others_and_is_not_rounded_by_hand():
+    kernel = np.array([[1.3], [7.0], [0.4]], dtype=np.float32)
+    moments = np.array([[100.0, 0.0, 100.0], [0.0, 1e3, 0.0], [100.0, 0.0, 101.0]])
+    damped = 100 + 0.01 * (100 + 1000 + 101) / 3
+    assert compensate_rounding(kernel, moments, wide=1)[:, 0].tolist() == pytest.approx([1.3 + 40 / damped, 7, 0])
+
+
+def test_inputs_are_ranked_by_what_their_rounding_changes_by_hand():
+    # The scale is 1. What is lost is 0, .4 and .25, times the mean square of the input.
+    kernel = np.array([[7.0], [1.4], [2.25]], dtype=np.float32)
+    assert rank_by_rounding(kernel, np.diag([1e3, 1.0, 1.0])).tolist() == [1, 2, 0]
+    assert rank_by_rounding(kernel, np.diag([1e3, 1.0, 3.0])).tolist() == [2, 1, 0]
+
+
+def test_a_fitted_kernel_gives_what_is_wanted_drawn_to_what_it_was_by_hand():
+    fitted = fit_kernel(np.array([[1.0]], dtype=np.float32), np.array([[4.0]]), np.array([[8.0]]))
+    assert fitted.item() == pytest.approx((8 + 0.05 * 4 * 1) / (4 + 0.05 * 4))
+
+
 def test_compensated_kernels_round_to_themselves_and_give_more_nearly_what_they_gave():
     random = np.random.default_rng(3)
     kernel = random.normal(size=(40, 24)).astype(np.float32)
@@ -53,6 +78,7 @@ def test_compensated_kernels_round_to_themselves_and_give_more_nearly_what_they_
     whole, scale = quantize_channels(rounded, 7)
     np.testing.assert_allclose(whole * scale, rounded, rtol=1e-6)
     assert np.abs(whole).max(axis=0).tolist() == [7] * 24
+    assert is_rounded(rounded) and not is_rounded(kernel)
     plain = np.multiply(*quantize_channels(kernel, 7))
     lost = [np.square(inputs @ (other - kernel)).sum() for other in (rounded, plain)]
     assert lost[0] < 0.2 * lost[1]
