@@ -55,6 +55,10 @@ class ExportError(DistillError):
     """The exported artefact is not what the student is."""
 
 
+class GateError(ExportError):
+    """The gate refuses an artefact that runs: it loses more than the settings allow."""
+
+
 def one_line(text: str | BaseException) -> str:
     """Return a text that may quote anything, fit to be shown: in one line, without control characters, not too long."""
     line = shown(str(text).strip().encode("utf-8", "replace").decode("utf-8"))

@@ -39,9 +39,9 @@ def export_artefact(
 
     `notes` go into the card; `removal` is put in with all its directions; `texts`, by language, say which languages use
     a piece, where that is not known. Without a `gate` nothing is measured: of what is stored as it is in a bundle that
-    was. Raises `ExportError`, leaving nothing under `folder`, when the gate refuses the
-    artefact (see `gate.verdict`); with its `force` the artefact is kept and its card says why it was refused. Raises
-    `InputError` for a `removal` of another space.
+    was. Raises `GateError`, leaving nothing under `folder`, when the gate refuses the artefact (see `gate.verdict`);
+    with its `force` the artefact is kept and its card says why it was refused. Raises `ExportError` for one that cannot
+    be run, and `InputError` for a `removal` of another space.
     """
     form = form or Form()
     form.require()

@@ -10,7 +10,7 @@ import numpy as np
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
-from ..errors import ExportError
+from ..errors import GateError
 from ..evaluation.evaluate import encode_questions, encode_units, evaluation_size, rank
 from ..evaluation.mcnemar import compare
 from ..retrieval.metrics import allowed_drop
@@ -183,10 +183,10 @@ def verdict(figures: Figures, settings: ExportSettings, table: str, others: floa
 def require_passed(
     figures: Figures, settings: ExportSettings, table: str, force: bool = False, others: float = 0.0
 ) -> tuple[str, ...]:
-    """Raise `ExportError` where the artefact that was measured is refused; with `force` return its `verdict`."""
+    """Raise `GateError` where the artefact that was measured is refused; with `force` return its `verdict`."""
     reasons = verdict(figures, settings, table, others)
     if reasons and not force:
-        raise ExportError(f"the exported encoder is not the student: {'; '.join(reasons)}")
+        raise GateError(f"the exported encoder is not the student: {'; '.join(reasons)}")
     return reasons
 
 

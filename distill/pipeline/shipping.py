@@ -13,7 +13,7 @@ from ..catalog.kinds import folder_of
 from ..data.parallel import joined, texts_by_language
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import KEY, TRY
-from ..errors import DataError
+from ..errors import DataError, GateError
 from ..evaluation.bias.analyses import described
 from ..evaluation.evaluate import Evaluation, encode_questions
 from ..evaluation.examples import EXAMPLES
@@ -74,31 +74,46 @@ def shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Ste
 
 
 def export(run: Run, student: KerasEncoder) -> None:
-    """Write the student's bundle, past the gate."""
+    """Write the student's bundle, past the gate.
+
+    One that the gate refuses is written again in the next of `Precision.finer`, which is said. Raises `GateError` where
+    it refuses the last of them too.
+    """
+    from ..export.gate import Gate
+
+    student, precision = student_job(run.inputs).promote(student)
+    # What rounding costs is measured against the student that was trained.
+    gate = Gate(run.dataset, run.languages, run.export, model=student)
+    _export(run, student, gate, [precision, *precision.finer()])
+
+
+def _export(run, student, gate, precisions):
     from ..export.artefact import export_artefact
     from ..export.form import Form
-    from ..export.gate import Gate, size
+    from ..export.gate import size
 
-    origins = run.provenance
-    with task("export", size(run.dataset, run.languages)) as advance:
-        notes = {**origins.card, "source": run.folder.resolve().name, "languages": list(run.languages)}
-        notes |= origins.learned.as_dict()
-        texts = texts_seen(run.inputs)
-        job = student_job(run.inputs)
-        student, precision = job.promote(student)
-        shipped, precision = job.exported(student, precision, texts)
-        # What rounding costs is measured against the student that was trained.
-        gate = Gate(run.dataset, run.languages, run.export, model=student)
-        form = Form(precision=precision)
-        export_artefact(shipped, run.folder / "bundle", gate, form, notes, progress=advance, texts=texts)
+    precision, *finer = precisions
+    origins, texts = run.provenance, texts_seen(run.inputs)
+    notes = {**origins.card, "source": run.folder.resolve().name, "languages": list(run.languages)}
+    notes |= origins.learned.as_dict()
+    try:
+        with task("export", size(run.dataset, run.languages)) as advance:
+            shipped, precision = student_job(run.inputs).exported(student, precision, texts)
+            form = Form(precision=precision)
+            export_artefact(shipped, run.folder / "bundle", gate, form, notes, progress=advance, texts=texts)
+    except GateError as error:
+        if not finer:
+            raise
+        say(f"export of {precision}: {error}; next {finer[0]}, which has more bytes")
+        _export(run, student, gate, finer)
 
 
 def require_gate(run: Run, folder: Path) -> None:
-    """Raise `ExportError` where the bundle that was exported before is not what the settings now ask for."""
+    """Raise `GateError` where the bundle that was exported before is not what the settings now ask for."""
     from ..export.gate import Figures, require_passed
 
-    figures = Figures.from_dict(read_json(folder / CARD_FILE)["dev"])
-    require_passed(figures, run.export, run.export.table)
+    card = read_json(folder / CARD_FILE)
+    require_passed(Figures.from_dict(card["dev"]), run.export, card["precision"]["table"])
 
 
 def load_bundle(run: Run, folder: Path) -> Encoder:

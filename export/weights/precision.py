@@ -7,8 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...system.types import Floats, Integers
-from .codecs import encoded, kept
+from .codecs import CODECS, encoded, kept
 from .stored import StoredTable
+
+# Tables that keep more than others, the one of fewer bytes first.
+FINER = ("int4", "uint8")
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,9 @@ class Precision:
     stored: StoredTable | None = field(default=None, compare=False, repr=False)
     content: bytes | None = field(default=None, compare=False, repr=False)
 
+    def __str__(self) -> str:
+        return f"layers in {self.dense} and a table in {self.table}"
+
     def encoded(self, table: Floats) -> tuple[np.ndarray, ...]:
         """The arrays of a float32 table `(rows, width)`, codebooks last."""
         return self.stored.again(table).arrays if self.stored else encoded(self.table, table)
@@ -35,6 +41,12 @@ class Precision:
     def taken(self, rows: Integers) -> Precision:
         """The precision of a table with these rows alone, ascending ids."""
         return replace(self, stored=self.stored.taken(rows)) if self.stored else self
+
+    def finer(self) -> list[Precision]:
+        """The precisions to try in turn where an artefact in this one loses too much, each of more bytes."""
+        wide = replace(self, dense="int8") if self.dense == "int4" else self
+        tables = [table for table in FINER if CODECS[table].bits > CODECS[self.table].bits]
+        return [wide] * (wide is not self) + [replace(wide, table=table, stored=None) for table in tables]
 
     def as_dict(self) -> dict[str, str]:
         """The precision as a card has it."""

@@ -8,12 +8,15 @@ from fixtures.folders import card_in, change_card
 
 from distill.catalog.bundle import released_folder
 from distill.data.loading import load_dataset
+from distill.errors import GateError
 from distill.evaluation.tasks.answerable import AnswerableTask
 from distill.export.runtime import load_artefact
+from distill.export.weights.precision import Precision
 from distill.pipeline.inputs import Inputs
 from distill.pipeline.run import Run
-from distill.pipeline.shipping import calibrate, shipping_steps
+from distill.pipeline.shipping import calibrate, export, shipping_steps
 from distill.pipeline.steps import Engine
+from distill.settings.sections import ExportSettings
 
 LANGUAGES = ("en", "de")
 
@@ -49,3 +52,18 @@ def test_of_too_few_dev_questions_the_card_says_nothing(bundle, tmp_path, capsys
     calibrate(run, bundle, load_artefact(bundle))
     assert card_in(bundle) == card and "answerable" not in run.figures
     assert " 36 " in capsys.readouterr().err
+
+
+def test_a_bundle_that_the_gate_refuses_is_made_in_the_next_finer_precision(tiny_encoder, tmp_path, capsys):
+    inputs = Inputs(load_dataset("sample", "en"), ("de",), precision=Precision("int8", "pq8"))
+    gate = ExportSettings(table="pq8", min_cosine=0.97, max_drop=100)
+    export(Run(inputs, tmp_path / "run", export=gate), tiny_encoder)
+    card, said = card_in(tmp_path / "run" / "bundle"), capsys.readouterr().err
+    assert card["precision"] == {"dense": "int8", "table": "int4"} and card["dev"]["cosine_min"] >= 0.97
+    assert "pq8" in said and "int4" in said
+    last = Run(
+        replace(inputs, precision=Precision("int8", "uint8")), tmp_path / "none", export=replace(gate, min_cosine=1)
+    )
+    with pytest.raises(GateError):
+        export(last, tiny_encoder)
+    assert not (tmp_path / "none" / "bundle").exists()
