@@ -21,11 +21,13 @@ demo: $(VENV)/.installed
 	$(BIN)/distill export released --format web --index runs/demo/kb --output runs/demo/site
 	@echo "Serve it: $(BIN)/python -m http.server --directory runs/demo/site 8000, then open http://localhost:8000"
 
+# Keras and TensorFlow are compiled beside the pages, as otherwise each process of the tests does it.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python .ci/light_install.py & light=$$!; $(BIN)/python .ci/typecheck.py; status=$$?; wait $$light && exit $$status
-	place=$$(mktemp -d) && $(BIN)/mkdocs build --strict --site-dir "$$place"; status=$$?; rm -rf "$$place"; exit $$status
+	$(BIN)/python -c "from distill.system.lean_imports import lean_imports; lean_imports(); import keras" 2> /dev/null & compiled=$$!; \
+		place=$$(mktemp -d) && $(BIN)/mkdocs build --strict --site-dir "$$place"; status=$$?; rm -rf "$$place"; wait $$compiled; exit $$status
 	lines=$$(mktemp -d); DISTILL_LINES=$$lines $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder && $(BIN)/python .ci/coverage_table.py $$lines; status=$$?; rm -rf $$lines; exit $$status
 
