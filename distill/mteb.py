@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from .catalog.bundle import CARD_FILE, is_artefact
+from .catalog.bundle import CARD_FILE, is_artefact, is_shipped
 from .catalog.identity import origin, weights_fingerprint
 from .catalog.kinds import RUN_FILE, folder_of
 from .catalog.loading import load_teacher
@@ -70,7 +70,7 @@ TASKS_OF_DATA = {
     "xquad": XQUAD,
 }
 # What the teacher of the bundles that distill comes with learned from, as their README.md says and their card does not.
-TEACHER_DATA = {name: ("tydiqa", "squad", "nq", "sts") for name in ("released", "released-small")}
+TEACHER_DATA = ("tydiqa", "squad", "nq", "sts")
 
 
 class EncoderModel:
@@ -201,7 +201,7 @@ def _words(source, seen):
     """Words of what an encoder learned from, and of what those did that its run started from and was taught by."""
     with suppress(EncoderError):  # One that is no longer there.
         folder = folder_of(source)
-        known, words = {**origin(source), **_card(folder)}, {*TEACHER_DATA.get(source, ())}
+        known, words = {**origin(source), **_card(folder)}, set(TEACHER_DATA if is_shipped(source) else ())
         for key in ("dataset", "triplets", "parallel_text", "labelled_text"):
             words.update(word for text in _texts(known.get(key)) for word in re.findall("[a-z]+", text.lower()))
         for start in _starts(folder) - seen:

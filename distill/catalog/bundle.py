@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,24 +44,30 @@ class _Bundle(Kind):
         return [path for path in super().files(folder) if path.relative_to(folder).as_posix() in names]
 
 
+@dataclass(frozen=True)
 class _Released(_Bundle):
-    """The bundle in this copy of distill, by its name. Raises `EncoderError` where the copy has none."""
+    """A bundle in this copy of distill, by its name, or by its `alias`, the role that it has in the documentation.
+
+    Raises `EncoderError` where the copy has none.
+    """
+
+    alias: str = ""
 
     def matches(self, source: File) -> bool:
-        return source == self.name
+        return source in (self.name, self.alias)
 
     def folder(self, source: File) -> Path:
-        folder = released_folder(self.name)
+        folder = released_folder(self.alias)
         if not is_artefact(folder):
             raise EncoderError(
-                f"{self.name}: this copy of distill comes without an encoder, no {CARD_FILE} in {folder}; install a "
+                f"{source}: this copy of distill comes without an encoder, no {CARD_FILE} in {folder}; install a "
                 "release of distill, or give a run folder, a bundle, a saved encoder or muse"
             )
         return folder
 
 
 def released_folder(name: str) -> Path:
-    """Return the folder in which a copy of distill that comes with the encoder of that name, a bundle, has it."""
+    """Return the folder in which a copy of distill that comes with the encoder of that alias, a bundle, has it."""
     return Path(__file__).resolve().parent.parent / name.replace("-", "_")
 
 
@@ -107,5 +114,5 @@ def calibrations_of(source: File) -> dict[str, Calibration]:
 
 
 BUNDLE = _Bundle("an exported encoder", trainable=True)
-RELEASED = _Released("an exported encoder", name="released", trainable=True)
-SMALL = _Released("an exported encoder", name="released-small", trainable=True)
+RELEASED = _Released("an exported encoder", name="multi12-ngram", alias="released", trainable=True)
+SMALL = _Released("an exported encoder", name="multi12-static", alias="released-small", trainable=True)

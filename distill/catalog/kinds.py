@@ -28,8 +28,8 @@ KINDS = {
     "teachers.huggingface:KIND": "st:NAME, hf:NAME",
     "teachers.e5:KIND": "e5",
     "teachers.muse:KIND": "muse",
-    "catalog.bundle:SMALL": "released-small",
-    "catalog.bundle:RELEASED": "released",
+    "catalog.bundle:SMALL": "released-small (multi12-static)",
+    "catalog.bundle:RELEASED": "released (multi12-ngram)",
 }
 # A reader, for `--help`.
 READER_HELP = "the folder of distill read train, or hf:NAME, a question-answering model"

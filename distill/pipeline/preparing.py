@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..catalog.bundle import CARD_FILE, RELEASED, SMALL, released_folder
+from ..catalog.bundle import CARD_FILE, find_artefact, is_shipped
 from ..catalog.identity import provenance
 from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
 from ..catalog.learned import Sources, files_of, learned_from
@@ -252,8 +252,8 @@ def unseen_languages(base: str, languages: Sequence[str]) -> list[str]:
     """Those of `languages` that the base of that name was not trained on; none is known of a saved encoder."""
     from ..teachers.muse import LANGUAGES
 
-    if base in (RELEASED.name, SMALL.name):
-        known = read_json(released_folder(base) / CARD_FILE)["languages"]
+    if is_shipped(base):
+        known = read_json(find_artefact(base) / CARD_FILE)["languages"]
     else:
         known = LANGUAGES if base == "muse" else languages
     return [language for language in languages if language not in known]
