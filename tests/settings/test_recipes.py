@@ -25,7 +25,6 @@ PAIRS = {
     "student.epochs": 0,
     "student.dev_unit": "maxp",
     "export.table": "int4",
-    "export.max_drop": 5.0,
     "evaluation.lareqa": False,
 }
 PARALLEL = [
