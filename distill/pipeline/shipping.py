@@ -104,7 +104,7 @@ def _export(run, student, gate, precisions):
     except GateError as error:
         if not finer:
             raise
-        say(f"export of {precision}: {error}; next {finer[0]}, which has more bytes")
+        say(f"a bundle with {precision} is refused: {error}; the next has {finer[0]}, which take more bytes")
         _export(run, student, gate, finer)
 
 
