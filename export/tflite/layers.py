@@ -100,17 +100,15 @@ class NarrowDense(WholeDense):
 
 
 class MixedDense(keras.layers.Layer):
-    """The same, of whose inputs the first `wide` are multiplied in 8 bits and the others in 4."""
+    """A `WholeDense` of the first `wide` inputs plus a `NarrowDense` of the others."""
 
-    def __init__(self, kernel: Kernel, bias: Kernel | None = None, wide: int = 0, **kwargs: str) -> None:
+    def __init__(self, kernel: Kernel, bias: Kernel | None, wide: int, **kwargs: str) -> None:
         super().__init__(**kwargs)
         kernel, self.count = np.asarray(kernel), wide
-        self.wide = WholeDense(kernel[:wide], name="wide") if wide else None
+        self.wide = WholeDense(kernel[:wide], name="wide")
         self.narrow = NarrowDense(kernel[wide:], bias, name="narrow")
 
     def call(self, x: Tensor) -> Tensor:
-        if self.wide is None:
-            return self.narrow(x)
         return self.wide(x[:, : self.count]) + self.narrow(x[:, self.count :])
 
 

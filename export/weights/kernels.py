@@ -30,7 +30,7 @@ def compensate_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_O
     `moments` `(in, in)` are sums of products of its inputs. One input after another is rounded, the largest first, and
     what that changes is made up for by those that are not yet rounded. Frantar et al. (2023), GPTQ, algorithm 1. A
     channel's scale is the one of `SHARES` with the least squared error of its numbers. The first `wide` inputs are not
-    rounded: they make up for what is left of all others.
+    rounded, and compensate for all others.
     """
     count, scale = len(kernel) - wide, _best_scales(kernel[wide:], levels)
     size = np.diag(moments)
@@ -50,10 +50,10 @@ def compensate_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_O
 
 
 def fit_kernel(kernel: Floats, moments: Doubles, products: Doubles) -> Floats:
-    """Return the kernel `(in, out)` that gives of its inputs most nearly what is wanted, near to `kernel`.
+    """Return the kernel `(in, out)` that maps its inputs closest to the wanted outputs, drawn towards `kernel`.
 
-    `moments` `(in, in)` are sums of products of its inputs, `products` `(in, out)` those of its inputs and what is
-    wanted. Least squares with a ridge of `RIDGE`. Li et al. (2025), GPTAQ, section 3.
+    `moments` `(in, in)` are sums of products of its inputs, `products` `(in, out)` those of its inputs and the
+    wanted outputs. Least squares with a ridge of `RIDGE`, after the idea of Li et al. (2025), GPTAQ.
     """
     ridge = RIDGE * max(float(np.diag(moments).mean()), 1e-12)
     return np.linalg.solve(moments + ridge * np.eye(len(moments)), products + ridge * kernel).astype(np.float32)
@@ -66,9 +66,9 @@ def is_rounded(kernel: Floats, levels: int = LEVELS_OF_4) -> bool:
 
 
 def rank_by_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_OF_4) -> Integers:
-    """Return the inputs of a kernel `(in, out)`, those first whose rounding changes most of what it gives.
+    """Return the inputs of a kernel `(in, out)` by the error that rounding each causes in the output, largest first.
 
-    `moments` are as for `compensate_rounding`; each input's change is taken alone.
+    `moments` are as for `compensate_rounding`. The error of each input is taken alone.
     """
     scale = _best_scales(kernel, levels)
     error = np.square(_rounded(kernel, scale, levels) - kernel).sum(axis=1)

@@ -43,7 +43,7 @@ class Precision:
         return replace(self, stored=self.stored.taken(rows)) if self.stored else self
 
     def finer(self) -> list[Precision]:
-        """The precisions to try in turn where an artefact in this one loses too much, each of more bytes."""
+        """Return the precisions to try in turn when the gate refuses this one, each of more bytes."""
         wide = replace(self, dense="int8") if self.dense == "int4" else self
         tables = [table for table in FINER if CODECS[table].bits > CODECS[self.table].bits]
         return [wide] * (wide is not self) + [replace(wide, table=table, stored=None) for table in tables]

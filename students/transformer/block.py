@@ -19,7 +19,7 @@ Parts: TypeAlias = Union[Tensor, "list[Tensor]"]
 
 # What is added to the scores of tokens that are not looked at; float16 holds it.
 FAR = -30_000.0
-# One hidden unit in so many is multiplied in 8 bits. Of a trained encoder a few make most of what 4 bits change.
+# One hidden unit in so many keeps 8 bits. In a trained encoder a few units cause most of the error of 4 bits.
 WIDE_SHARE = 12
 
 
@@ -168,7 +168,7 @@ class Block(keras.layers.Layer):
 
     @property
     def wide_units(self) -> int:
-        """How many hidden units, the first, are multiplied in 8 bits where an export has the others in 4."""
+        """The number of hidden units, the first ones, whose weights an export in int4 stores in 8 bits."""
         return self.inner // WIDE_SHARE
 
     @property

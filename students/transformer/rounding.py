@@ -22,10 +22,10 @@ def round_blocks(
 ) -> TransformerEncoder:
     """Return a copy whose blocks' `narrow_kernels` are whole numbers up to `levels` times a scale an output channel.
 
-    All but the first `wide_units` of their inputs, which are not rounded. Block after block, each from the inputs that
-    the rounded ones before it give of texts as id lists, to what the blocks of `towards` give of those that they have
-    themselves: so a block makes up for what was rounded before it. Frantar et al. (2023), GPTQ; Li et al. (2025),
-    GPTAQ. `towards` is of the same shape, the model itself without; it may have a table that was not rounded.
+    The first `wide_units` inputs of a kernel are not rounded. The blocks are rounded in their order, on texts as id
+    lists: each reads what the rounded blocks before it give, and is fitted to what the same block of `towards` gives,
+    so that it compensates for what was rounded before it (`kernels.fit_kernel`, `kernels.compensate_rounding`).
+    `towards` has the same shape, and may have a table that was not rounded; by default it is `model`.
     """
     copy, whole = rebuilt(model, {}, named(model)), towards or model
     batches, wanted = _placed(copy, rows), _placed(whole, rows)

@@ -26,7 +26,7 @@ def wide_dense(precision: Precision) -> Dense:
 def make_second(block: Block, precision: Precision) -> keras.layers.Layer:
     """Return the layer behind the hidden units, of which a block's `wide_units` keep 8 bits where others have 4."""
     kernel, bias = block.second.kernel, block.second.bias
-    if precision.dense == "int4":
+    if precision.dense == "int4" and block.wide_units:
         return MixedDense(kernel, bias, block.wide_units, name="second")
     return DENSE[precision.dense](kernel, bias, name="second")
 

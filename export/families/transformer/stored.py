@@ -61,10 +61,9 @@ def _products(graph: Graph) -> dict[str, Product]:
     # What the first scores are made of: the first block's first product, and a factor before it.
     begin = len(graph.behind(scores[0].outputs[0])) - 1
     layers = _layers(graph, graph.products[begin:])
-    size = len(layers)
     names = [f"block_{place}.{name}" for place in range(len(scores)) for name in layers]
     named = dict(zip(["factor"][:begin] + names, graph.products, strict=False))
-    return named | _behind(graph, graph.products[begin + size * len(scores) :])
+    return named | _behind(graph, graph.products[begin + len(layers) * len(scores) :])
 
 
 def _layers(graph: Graph, products: Sequence[Product]) -> tuple[str, ...]:
@@ -163,8 +162,8 @@ def weights_of(parts: Parts) -> dict[str, Floats]:
         biased = name not in ("factor", "projection") and not (modern and path.startswith("block_"))
         layers = SHARED.get(path.rpartition("/")[2], ()) if modern or path.endswith("/looked") else ()
         bias = product.bias if biased else None
-        wide = parts.products.get(name.replace(".second", ".wide"), product)
-        kernel = product.kernel if wide is product else np.concatenate([wide.kernel, product.kernel])
+        wide = parts.products.get(name.replace(".second", ".wide")) if name.endswith(".second") else None
+        kernel = product.kernel if wide is None else np.concatenate([wide.kernel, product.kernel])
         weights |= apart(path, layers, kernel, bias)
     divisor = np.sqrt(np.float32(parts.products["block_0.looked"].outputs // len(LOOKED) // parts.settings["heads"]))
     # The query's numbers have the scores' divisor in them.
