@@ -34,6 +34,8 @@ LOADED = "import distill; print(*distill.load_encoder('released').encode(['Wo?']
 READER = """
 from distill.system.backend import start
 start()
+import keras
+keras.utils.set_random_seed(0)
 from distill.catalog.identity import weights_fingerprint
 from distill.catalog.readers import eyes_of
 from distill.reading.examples import Example, Text
