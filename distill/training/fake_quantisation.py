@@ -65,10 +65,16 @@ def straight_through(x: Tensor, value: Tensor) -> Tensor:
     return x + ops.stop_gradient(value - x)
 
 
-def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tensor]) -> Tensor:
+def fake_encode(
+    encoder: Model,
+    precision: Precision,
+    packed: Mapping[str, Tensor],
+    encode: Callable[..., Tensor] | None = None,
+) -> Tensor:
     """`Student.encode_packed` of `packed` arrays with the weights that an artefact of this `Precision` has.
 
-    Gradients reach the encoder's own variables. The dense layers are those of the bundle, see `fake_kernels`.
+    Or what another method of the encoder, `encode`, gives of the arrays. Gradients reach the encoder's own variables.
+    The dense layers are those of the bundle, see `fake_kernels`.
     """
     # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
     unrounded = [(weight, weight.value) for weight in encoder.weights]
@@ -76,7 +82,7 @@ def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tenso
     if precision.stored:
         table = partial(fake_codewords, ids=packed["pieces"][None], stored=precision.stored)
     with keras.StatelessScope([*unrounded, *fake_kernels(encoder, precision.dense)]):
-        return encoder.encode_packed(**packed, table=table)
+        return (encode or encoder.encode_packed)(**packed, table=table)
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
 def test_lists_of_known_parts():
     parts = {name: item.metadata["options"] for name, _, item in walk(Settings()) if item.type is tuple}
     assert {name: known for name, known in parts.items() if known} == {
-        "student.objectives": ("qq", "dd", "dq", "list", "softmax", "translation"),
+        "student.objectives": ("qq", "dd", "dq", "list", "softmax", "translation", "tokens"),
         "student.units": ("document", "passage"),
         "student.typed_kinds": TYPED,
         "budget.shapes": ("full", "small", "half", "quarter", "static", "tiny"),
