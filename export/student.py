@@ -20,9 +20,9 @@ from . import encode
 from .form import Form
 from .formats.folder import as_encoder_error
 from .formats.registry import format_of
-from .weights.codecs import CODECS
+from .weights.codecs import CODECS, MIXED
 from .weights.precision import Precision
-from .weights.stored import CODEC, StoredTable
+from .weights.stored import StoredTable
 
 if TYPE_CHECKING:
     from ..students.student import Student
@@ -146,23 +146,23 @@ def table_of(folder: File, rows: int) -> Floats:
     return _read(format_.table, folder, card, rows)
 
 
-def stored_table(folder: File, like: KerasEncoder) -> StoredTable | None:
+def stored_table(folder: File, codec: str, like: KerasEncoder) -> StoredTable | None:
     """Return the table in the codewords of the artefact in `folder`, for an encoder `like` it.
 
-    None where the artefact has no codewords, or the encoder other pieces or a table of another width. Raises
-    `EncoderError` for an artefact that is not whole.
+    None where the artefact's table is not in `codec`, one of two parts, or the encoder has other pieces or a table of
+    another width. Raises `EncoderError` for an artefact that is not whole.
     """
     folder = Path(folder)
     card = checked_card(folder)
     format_ = format_of(card["format"])
-    if card["precision"]["table"] != CODEC or not format_.arrays:
+    if card["precision"]["table"] != codec or codec not in MIXED or not format_.arrays:
         return None
     if (folder / encode.TOKENIZER).read_bytes() != like.tokenizer.proto:
         return None
     rows, width = like.model.get_layer("embedding").embeddings.shape
     arrays = format_.arrays((folder / format_.file).read_bytes(), rows)
     # A student of another shape may have the same pieces.
-    ours = CODECS[CODEC].rows(np.zeros((1, width), dtype=np.float32))
+    ours = CODECS[codec].rows(np.zeros((1, width), dtype=np.float32))
     if [array.shape[1:] for array in arrays] != [array.shape[1:] for array in ours]:
         return None
     return StoredTable(arrays, rows, width)

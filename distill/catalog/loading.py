@@ -41,11 +41,11 @@ def load_stored_table(source: File, codec: str, encoder: KerasEncoder) -> Stored
     None where a table in `codec` has none, or `source` names no artefact, or one with another kind of table.
     """
     from ..export.student import stored_table
-    from ..export.weights.stored import CODEC
+    from ..export.weights.codecs import MIXED
     from .bundle import is_artefact
 
-    folder = folder_of(source) if codec == CODEC else None
-    return stored_table(folder, encoder) if folder and is_artefact(folder) else None
+    folder = folder_of(source) if codec in MIXED else None
+    return stored_table(folder, codec, encoder) if folder and is_artefact(folder) else None
 
 
 def load_trained(folder: File) -> KerasEncoder | DualEncoder:

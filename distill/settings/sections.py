@@ -96,7 +96,7 @@ class ExportSettings:
     min_cosine: float = free(
         0.0,
         "--min-cosine",
-        "least cosine to the student's vectors (0: .995, int4 and int4-pq5 .9, pq4 .8, pq8 .5)",
+        "least cosine to the student's vectors (0: .995, int4, int4-pq5 and int4-pq5-half .9, pq4 .8, pq8 .5)",
         low=-1.0,
         high=1.0,
         commands="run tune compress export",

@@ -173,11 +173,11 @@ def quotient_up(whole: Tensor, divisor: Tensor) -> Tensor:
 
 
 # How a table's rows are rounded, under the names of `codecs.CODECS`.
-# A table of codewords is made before its student is trained, and stays; of `int4-pq5` a row alone tells no place.
+# A table of codewords is made before its student is trained, and stays; of the last two a row alone tells no place.
 ROUNDED: dict[str, Callable[[Tensor], Tensor]] = {
     "float32": float32,
     "uint8": eight_bits,
     "int8-row": eight_bits,
     "int4": four_bits,
 }
-ROUNDED |= {"pq4": float32, "pq8": float32, "int4-pq5": float32}
+ROUNDED |= dict.fromkeys(("pq4", "pq8", "int4-pq5", "int4-pq5-half"), float32)

@@ -21,12 +21,14 @@ from ..families.registry import family_part, owner
 from ..tflite.graph import Graph, Product
 from ..tflite.parts import parts_of
 from ..tflite.weights import table_in
+from ..weights.codecs import MIXED
 from .tokenizer_sections import tokenizer_sections
 
 # Of the list `settings`, and its length.
 VERSION, SETTINGS = 1, 16
-# The codecs that a program in C decodes, by their number in `settings`.
+# The codecs that a program in C decodes, by their number in `settings`; a table of two parts says where they meet.
 TABLES = ("float32", "uint8", "int4", "int4-pq5")
+NUMBERS = {**{table: number for number, table in enumerate(TABLES)}, **dict.fromkeys(MIXED, TABLES.index("int4-pq5"))}
 # Where the orders of the branches begin in `settings`.
 ORDERS = 10
 # The columns of the section `answerable`, whose rows are the `PASSAGE_SCORES`: these numbers, then so many of `at` and
@@ -58,7 +60,7 @@ class Settings:
             raise ExportError(f"the format c takes {SETTINGS - ORDERS} branches, the student has {len(self.orders)}")
         part = family_part(self.family, "plain", "an encoder in C or Java")
         numbers = [VERSION, part.NUMBER, self.dimension, self.width, self.vocabulary]
-        numbers += [self.max_length or 0, int(self.rounded), TABLES.index(self.table)]
+        numbers += [self.max_length or 0, int(self.rounded), NUMBERS[self.table]]
         numbers += part.numbers_of(self.orders)
         return np.array(numbers + [0] * (SETTINGS - len(numbers)), dtype=np.int32)
 
@@ -73,8 +75,8 @@ class Settings:
 
 def require_table(table: str) -> None:
     """Raise `ExportError` for a table in a format that a program in C does not decode."""
-    if table not in TABLES:
-        raise ExportError(f"--table: the format c takes {', '.join(TABLES)}, not {table}; export with one of these")
+    if table not in NUMBERS:
+        raise ExportError(f"--table: the format c takes {', '.join(NUMBERS)}, not {table}; export with one of these")
 
 
 def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str, max_length: int | None) -> Sections:

@@ -159,6 +159,7 @@ LOOKUPS: dict[str, Callable] = {
     "pq4": partial(product_lookup, size=4),
     "pq8": partial(product_lookup, size=8),
     "int4-pq5": partial(mixed_lookup, size=5),
+    "int4-pq5-half": partial(mixed_lookup, size=5),
 }
 
 

@@ -220,4 +220,5 @@ DECODE: dict[str, Callable] = {
     "pq4": _product,
     "pq8": _product,
     "int4-pq5": _mixed,
+    "int4-pq5-half": _mixed,
 }

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...system.types import Floats, Integers
-from .codecs import CODECS, int4_rows, uint8_values
+from .codecs import CODECS, MIXED, int4_rows, uint8_values
 from .products import CODEWORDS, nearest
-from .stored import CODEC, StoredTable
+from .stored import StoredTable
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Addition:
 
     def remade(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """The arrays of the larger table, its rows in their `order`. None of those that were there is rounded anew."""
-        if self.codec == CODEC:
+        if self.codec in MIXED:
             return self._mixed(arrays)
         codec = CODECS[self.codec]
         rows, shared = codec.split(arrays)
@@ -44,7 +44,7 @@ class Addition:
         return self.rows + self.often
 
     def _frequent(self, arrays):
-        return int(arrays[-1][0]) if self.codec == CODEC else self.rows
+        return int(arrays[-1][0]) if self.codec in MIXED else self.rows
 
     def _mixed(self, arrays):
         *first, codes, words, step, count = arrays

@@ -75,10 +75,10 @@ def test_a_bundle_made_of_a_bundle_has_the_same_table(tokenizer, randomised, tmp
     stored = load_stored_table(tmp_path / "small", CODEC, student)
     assert load_stored_table(tmp_path / "small", "int4", student) is None
     write_artefact(student, tmp_path / "again", Form(precision=Precision("int8", CODEC, stored)), "again")
-    again = stored_table(tmp_path / "again", student)
+    again = stored_table(tmp_path / "again", CODEC, student)
     assert all(np.array_equal(before, after) for before, after in zip(stored.arrays, again.arrays, strict=True))
     write_artefact(student, tmp_path / "int4", FORMS["int4"], "int4")
-    assert stored_table(tmp_path / "int4", student) is None
+    assert stored_table(tmp_path / "int4", CODEC, student) is None
     # Its pieces, and a table of another width.
     narrow = made_student("static", tokenizer, randomised)
-    assert stored_table(tmp_path / "small", narrow) is None
+    assert stored_table(tmp_path / "small", CODEC, narrow) is None
