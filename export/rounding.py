@@ -11,14 +11,12 @@ from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..students.families import family_part, has_part
 from ..students.rows import TABLE, with_table
+from ..students.sampling import SEEN, draw_rows
 from ..students.vocabulary.pieces import has_free_order, in_order
-from ..system.types import IdLists, Model
-from .encode import shortened
+from ..system.types import Model
 from .weights.codecs import kept
 from .weights.precision import Precision
 
-# Tokens that the layers' inputs are judged by, half of them of passages, and of a text at most.
-SEEN, LONGEST = 60_000, 192
 # Tokens from which on a text is taken for a passage, and texts of a language that are looked at.
 PASSAGE, MOST_TEXTS = 48, 4_000
 
@@ -80,9 +78,3 @@ def draw_by_role(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], most:
     long = [ids for ids in documents if len(ids) >= PASSAGE] or documents
     each = most // 2 // max(1, len(short))
     return [row for rows in short for row in draw_rows(rows, each, random)] + draw_rows(long, most // 2, random)
-
-
-def draw_rows(rows: IdLists, most: int, random: np.random.Generator) -> list[list[int]]:
-    """Return some id lists that have about `most` ids together, each shortened to `LONGEST`."""
-    drawn = [shortened(list(rows[place]), LONGEST) for place in random.permutation(len(rows))]
-    return drawn[: int(np.searchsorted(np.cumsum([len(ids) for ids in drawn]), most)) + 1]

@@ -13,13 +13,14 @@ from ..data.dataset import Dataset, line_name
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
 from ..evaluation.resampling import sign_flip_p
-from ..export.rounding import SEEN, draw_rows, rounds_blocks
+from ..export.rounding import rounds_blocks
 from ..export.weights.precision import Precision
 from ..settings.rules import numbers_of
 from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
 from ..students.families import family_part
 from ..students.project import axes_of, on_axes
 from ..students.rows import UsedRows
+from ..students.sampling import SEEN, draw_rows
 from ..system.draws import drawn as draws
 from ..system.draws import shuffled
 from ..system.progress import say

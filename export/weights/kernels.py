@@ -49,13 +49,14 @@ def compensate_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_O
     return rounded.astype(np.float32)
 
 
-def fit_kernel(kernel: Floats, moments: Doubles, products: Doubles) -> Floats:
+def fit_kernel(kernel: Floats, moments: Doubles, products: Doubles, ridge: float = RIDGE) -> Floats:
     """Return the kernel `(in, out)` that maps its inputs closest to the wanted outputs, drawn towards `kernel`.
 
     `moments` `(in, in)` are sums of products of its inputs, `products` `(in, out)` those of its inputs and the
-    wanted outputs. Least squares with a ridge of `RIDGE`, after the idea of Li et al. (2025), GPTAQ.
+    wanted outputs. Least squares with a `ridge`, a share of the inputs' mean square. After the idea of Li et al.
+    (2025), GPTAQ.
     """
-    ridge = RIDGE * max(float(np.diag(moments).mean()), 1e-12)
+    ridge = ridge * max(float(np.diag(moments).mean()), 1e-12)
     return np.linalg.solve(moments + ridge * np.eye(len(moments)), products + ridge * kernel).astype(np.float32)
 
 

@@ -159,7 +159,15 @@ class Block(keras.layers.Layer):
 
     def add_units(self, x: Tensor) -> Tensor:
         """Return the tokens after the feed-forward network, `(b, t, w)`."""
-        return self.norm(x + ops.cast(self.second(self.compute_units(x)), x.dtype))
+        return self.norm(self.sum_units(x))
+
+    def sum_units(self, x: Tensor) -> Tensor:
+        """Return the tokens plus what their hidden units give, `(b, t, w)`."""
+        return x + ops.cast(self.second(self.compute_units(x)), x.dtype)
+
+    def end_as(self, other: Block) -> None:
+        """Take the normalisation behind the hidden units of another block, where one stands there."""
+        self.norm.set_weights(other.norm.get_weights())
 
     @property
     def denses(self) -> list[keras.layers.Dense]:

@@ -15,6 +15,8 @@ from ...system.progress import say, task
 from ...system.types import Floats, IdLists
 from ..factor import factorised
 from ..rebuilding import named, rebuilt
+from ..sampling import SEEN, draw_rows
+from .mending import mend_blocks
 from .network import TransformerEncoder
 
 if TYPE_CHECKING:
@@ -31,13 +33,17 @@ def limits_of(model: TransformerEncoder) -> dict[str, int]:
 
 
 def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEncoder:
-    """Return a `TransformerEncoder` of `shape` but for its `dimension`, judged by texts as id lists."""
+    """Return a `TransformerEncoder` of `shape` but for its `dimension`, judged by texts as id lists.
+
+    Blocks that stay are fitted to make up for those that go, see `mend_blocks`.
+    """
+    seen = draw_rows(rows, SEEN, np.random.default_rng(0))
     rows = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     smaller = factorised(model, shape.rank or limits_of(model)["rank"])
     if 0 < shape.depth < model.depth:
         places = choose_blocks(smaller, shape.depth, rows)
         say(f"layers that stay, counted from 0 to {model.depth - 1}: {', '.join(map(str, places))}")
-        smaller = with_blocks(smaller, places)
+        smaller = mend_blocks(with_blocks(smaller, places), smaller, places, seen)
     if 0 < shape.inner < model.inner:
         smaller = with_units(smaller, shape.inner, rows)
     return smaller

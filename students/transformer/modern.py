@@ -106,7 +106,10 @@ class ModernBlock(Block):
 
     def add_units(self, x: Tensor) -> Tensor:
         """Return the tokens after the feed-forward network, `(b, t, w)`."""
-        return x + ops.cast(self.second(self.compute_units(x)), x.dtype)
+        return self.sum_units(x)
+
+    def end_as(self, other: Block) -> None:
+        """Leave everything as it is: a normalisation stands before the hidden units."""
 
     @property
     def unit_layers(self) -> list[keras.layers.Dense]:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from keras import ops
 
-from ...encoders.batching import by_length, pad
 from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding, fit_kernel, is_rounded, rank_by_rounding
 from ...system.progress import task
-from ...system.types import Doubles, IdLists, Tensor
+from ...system.types import Doubles, IdLists
 from ..rebuilding import named, rebuilt
 from .block import Block
 from .network import TransformerEncoder
-
-# Tokens `(b, t, w)`, which of them are there `(b, t)` and their places `(b, t)`, of each batch.
-Batches = list[tuple[Tensor, Tensor, Tensor]]
+from .stream import Batches, add_units, attend, place_rows, sum_products
 
 
 def round_blocks(
@@ -28,12 +24,12 @@ def round_blocks(
     `towards` has the same shape, and may have a table that was not rounded; by default it is `model`.
     """
     copy, whole = rebuilt(model, {}, named(model)), towards or model
-    batches, wanted = _placed(copy, rows), _placed(whole, rows)
+    batches, wanted = place_rows(copy, rows), place_rows(whole, rows)
     with task("rounding the blocks", copy.depth) as advance:
         for block, target in zip(copy.blocks, whole.blocks, strict=True):
-            batches, wanted = _attend(block, batches), _attend(target, wanted)
-            _round_second(block, _sum_products(block, target, batches, wanted), levels)
-            batches, wanted = _add_units(block, batches), _add_units(target, wanted)
+            batches, wanted = attend(block, batches), attend(target, wanted)
+            _round_second(block, _sum_units(block, target, batches, wanted), levels)
+            batches, wanted = add_units(block, batches), add_units(target, wanted)
             advance()
     return copy
 
@@ -50,20 +46,8 @@ def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
             layer.kernel.trainable = False
 
 
-def _placed(model, rows):
-    return [model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
-
-
-def _attend(block: Block, batches: Batches) -> Batches:
-    return [(block.add_attention(x, there[:, None], places), there, places) for x, there, places in batches]
-
-
-def _add_units(block: Block, batches: Batches) -> Batches:
-    return [(block.add_units(x), there, places) for x, there, places in batches]
-
-
 def _round_second(block: Block, products: tuple[Doubles, Doubles], levels: int) -> None:
-    """Round a block's one kernel of `narrow_kernels` in place, by what `_sum_products` gives.
+    """Round a block's one kernel of `narrow_kernels` in place, by what `_sum_units` gives.
 
     The hidden units that it costs most to round are put first, where an export has `wide_units` in 8 bits. One that was
     rounded before stays.
@@ -78,14 +62,6 @@ def _round_second(block: Block, products: tuple[Doubles, Doubles], levels: int) 
     block.second.kernel.assign(compensate_rounding(kernel[order], moments[np.ix_(order, order)], levels, wide))
 
 
-def _sum_products(block: Block, target: Block, batches: Batches, wanted: Batches) -> tuple[Doubles, Doubles]:
-    """The sums of products of a block's hidden units with themselves and with those of `target`.
-
-    Both are float64 `(in, in)`, over the tokens that are there.
-    """
-    moments = crossed = np.zeros((block.inner, block.inner))
-    for (x, there, _), (y, _, _) in zip(batches, wanted, strict=True):
-        real = ops.convert_to_numpy(there)
-        units, others = (ops.convert_to_numpy(of.compute_units(z))[real] for of, z in ((block, x), (target, y)))
-        moments, crossed = moments + units.T @ units, crossed + units.T @ others
-    return moments, crossed
+def _sum_units(block: Block, target: Block, batches: Batches, wanted: Batches) -> tuple[Doubles, Doubles]:
+    """The sums of products of a block's hidden units with themselves and with those of `target`, `(in, in)`."""
+    return sum_products(batches, wanted, block.compute_units, lambda _, y: target.compute_units(y))

@@ -1,0 +1,53 @@
+"""Tokens on their way through the blocks, one half of a block at a time: what fits kernels to texts goes this way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from keras import ops
+
+from ...encoders.batching import by_length, pad
+from ...system.types import Doubles, Floats, IdLists, Tensor
+from .block import Block
+from .network import TransformerEncoder
+
+# Tokens `(b, t, w)`, which of them are there `(b, t)` and their places `(b, t)`, of each batch.
+Batches = list[tuple[Tensor, Tensor, Tensor]]
+
+
+def place_rows(model: TransformerEncoder, rows: IdLists) -> Batches:
+    """Return the tokens of id lists as the first block takes them, texts of like length together."""
+    return [model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
+
+
+def attend(block: Block, batches: Batches) -> Batches:
+    """Return the tokens behind the attention of a block."""
+    return [(block.add_attention(x, there[:, None], places), there, places) for x, there, places in batches]
+
+
+def add_units(block: Block, batches: Batches) -> Batches:
+    """Return the tokens behind the hidden units of a block."""
+    return [(block.add_units(x), there, places) for x, there, places in batches]
+
+
+def sum_products(
+    ours: Batches,
+    others: Batches,
+    inputs: Callable[[Tensor], Tensor],
+    outputs: Callable[[Tensor, Tensor], Tensor],
+) -> tuple[Doubles, Doubles]:
+    """Return the sums of products of inputs with themselves, `(in, in)`, and with outputs, `(in, out)`: float64.
+
+    Over the tokens that are there. `inputs(x)` `(b, t, in)` are of `ours`, `outputs(x, y)` `(b, t, out)` of both.
+    """
+    moments = crossed = np.zeros((1, 1))
+    for (x, there, _), (y, _, _) in zip(ours, others, strict=True):
+        real = ops.convert_to_numpy(there)
+        values, wanted = (_numbers(part)[real] for part in (inputs(x), outputs(x, y)))
+        moments, crossed = moments + values.T @ values, crossed + values.T @ wanted
+    return moments, crossed
+
+
+def _numbers(x: Tensor) -> Floats:
+    return ops.convert_to_numpy(x)
