@@ -22,7 +22,8 @@ class UsedRows:
         self.rows = np.unique(np.concatenate([np.asarray(ids) for ids in token_lists]))
         self.index = np.full(model.vocabulary, -1, dtype=np.int32)
         self.index[self.rows] = np.arange(len(self.rows))
-        self.small = self.of(model)
+        table = model.get_layer(TABLE).get_weights()[0]
+        self.small = with_table(model, table[self.rows])
 
     def ids(self, token_lists: IdLists) -> list[NDArray[np.int32]]:
         """Return the same lists in the small model's ids. A piece that was not in `token_lists` is a `KeyError`."""
@@ -30,10 +31,6 @@ class UsedRows:
         if any((ids < 0).any() for ids in mapped):
             raise KeyError("a text holds a piece that the used rows lack")
         return mapped
-
-    def of(self, model: AnyStudent) -> AnyStudent:
-        """Return a copy of another model on the same pieces whose table holds only the used rows."""
-        return with_table(model, model.get_layer(TABLE).get_weights()[0][self.rows])
 
     def restore(self, model: Student) -> Student:
         """Return a full copy of `model` with the small model's weights, its rows in their places."""

@@ -78,7 +78,7 @@ def is_artefact(folder: File) -> bool:
 
 def is_shipped(source: File) -> bool:
     """Return True for the name of an encoder that distill comes with."""
-    return any(kind.matches(source) for kind in SHIPPED)
+    return any(kind.matches(source) for kind in (RELEASED, SMALL))
 
 
 def find_artefact(source: File) -> Path:
@@ -86,7 +86,7 @@ def find_artefact(source: File) -> Path:
 
     Raises `EncoderError` where there is none.
     """
-    named = next((kind for kind in SHIPPED if kind.matches(source)), None)
+    named = next((kind for kind in (RELEASED, SMALL) if kind.matches(source)), None)
     folder = named.folder(source) if named else usable_path(source)
     folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder
     if not is_artefact(folder):
@@ -116,5 +116,3 @@ def calibrations_of(source: File) -> dict[str, Calibration]:
 BUNDLE = _Bundle("an exported encoder", trainable=True)
 RELEASED = _Released("an exported encoder", name="multi12-ngram", alias="released", trainable=True)
 SMALL = _Released("an exported encoder", name="multi12-static", alias="released-small", trainable=True)
-TRANSFORMER = _Released("an exported encoder", name="multi12-transformer", alias="multi12-transformer", trainable=True)
-SHIPPED = (RELEASED, SMALL, TRANSFORMER)

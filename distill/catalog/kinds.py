@@ -28,7 +28,6 @@ KINDS = {
     "teachers.huggingface:KIND": "st:NAME, hf:NAME",
     "teachers.e5:KIND": "e5",
     "teachers.muse:KIND": "muse",
-    "catalog.bundle:TRANSFORMER": "multi12-transformer",
     "catalog.bundle:SMALL": "released-small (multi12-static)",
     "catalog.bundle:RELEASED": "released (multi12-ngram)",
 }

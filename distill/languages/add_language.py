@@ -184,8 +184,8 @@ def lines_of(material: Material, near: Induced | None, teacher: Encoder) -> Line
 
 def trained(larger: KerasEncoder, first: int, lines: Lines, material: Material, plan: LanguagePlan) -> KerasEncoder:
     """Return the larger encoder, its rows from the `first` on trained on lines."""
+    from ..stages.new_rows import Steps, train_new_rows
     from ..training.session import Session
-    from .new_rows import Steps, train_new_rows
 
     steps = Steps(plan.steps, plan.lines, seed=plan.seed)
     rows = np.arange(first, len(larger.tokenizer))

@@ -83,7 +83,7 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
     from ..stages.transfer_stage import require_trainable
 
     start = untrained(run, first, teacher, beginning)
-    require_trainable(teacher, start, run.training, run.inputs.student)
+    require_trainable(teacher, start, run.training)
     return student_job(run.inputs).run(teacher, start, first, run.session("student"))
 
 
@@ -169,7 +169,7 @@ def transfer_alone(settings: Settings, teaching: Teaching) -> KerasEncoder:
     teacher = centre(teacher, dataset, language) if teaching.centred else teacher
     if foreign:
         first = into_space(first, teacher, dataset, language, inputs.lines, seed)
-    require_trainable(teacher, first, training, settings.student)
+    require_trainable(teacher, first, training)
     targets = job.targets(teacher, _labelled(teaching, teacher))
     return job.train(targets, first, first, Session(options=training, dev=dev))
 

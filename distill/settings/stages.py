@@ -255,13 +255,6 @@ class LineSettings:
 
 
 @dataclass
-class TokenSettings:
-    """`tokens`: the last state of each token against that of a transformer teacher."""
-
-    weight: float = learned(1.0, "--tokens-weight", "weight of tokens, the last state of each token", low=0.0)
-
-
-@dataclass
 class LossSettings:
     """The parts of the student's loss, by their names in `student.objectives`; Equation 2's are weights alone."""
 
@@ -271,7 +264,6 @@ class LossSettings:
     list: RankingSettings = section(RankingSettings)
     softmax: SoftmaxSettings = section(SoftmaxSettings)
     translation: LineSettings = section(LineSettings)
-    tokens: TokenSettings = section(TokenSettings)
 
 
 @dataclass
@@ -281,8 +273,8 @@ class StudentSettings:
     objectives: tuple = learned(
         OBJECTIVES,
         "--objectives",
-        "parts of the loss: qq, dd, dq of Equation 2, and list, softmax, translation, tokens",
-        (*OBJECTIVES, "list", "softmax", "translation", "tokens"),
+        "parts of the loss: qq, dd, dq of Equation 2, and list, softmax, translation",
+        (*OBJECTIVES, "list", "softmax", "translation"),
         offer=FLAG,
     )
     losses: LossSettings = section(LossSettings)

@@ -35,7 +35,6 @@ from ..training.session import Schedule, Scorer, Session, session_of
 from ..training.trainer import Trainer
 from .lines import Lines, Typist, line_targets, same_label
 from .scores import Scored
-from .token_states import TokenTrainer, token_teacher
 
 
 def transfer(
@@ -56,7 +55,7 @@ def transfer(
     Raises `EncoderError` when teacher and student have spaces of different dimension.
     """
     session = session or Session()
-    require_trainable(teacher, start, session.options, settings)
+    require_trainable(teacher, start, session.options)
     targets = Targets.of(teacher, dataset, teacher_language, settings.units)
     return learn(targets, start, dataset, languages, settings, seed, session)
 
@@ -111,14 +110,10 @@ def schedule_of(settings: StudentSettings) -> Schedule:
     )
 
 
-def require_trainable(
-    teacher: Encoder, start: KerasEncoder, options: TrainingSettings, settings: StudentSettings
-) -> None:
+def require_trainable(teacher: Encoder, start: KerasEncoder, options: TrainingSettings) -> None:
     """Raise `EncoderError` or `ConfigError` for what `learn` would refuse, before the teacher is asked."""
     require_devices(options)
     require_space(teacher.dimension, start)
-    if "tokens" in settings.objectives:
-        token_teacher(teacher, start)
 
 
 def require_space(dimension: int, start: KerasEncoder) -> None:
@@ -138,8 +133,7 @@ class Targets:
     `row` maps a question's id to its row. `texts` `(n,)` are the documents; with both units they come first and then
     the passages. `lines` are more texts for objective 1. `scored` are another encoder's vectors of the same questions,
     texts and lines, whose scores are labels too. `trained`, int `(m,)`, are the student's pieces whose rows alone are
-    trained, None for all its weights. `teacher` is who gave them, whose states of tokens are labels where they are an
-    objective.
+    trained, None for all its weights.
     """
 
     row: Mapping[str, int]
@@ -149,7 +143,6 @@ class Targets:
     lines: Lines | None = None
     scored: Scored | None = None
     trained: Integers | None = None
-    teacher: Encoder | None = None
 
     @classmethod
     def of(
@@ -166,7 +159,7 @@ class Targets:
         row = {question.id: number for number, question in enumerate(questions)}
         labels = teacher.encode([question.text for question in questions], "question", progress)
         texts = [text for unit in units for text in dataset.texts(unit)]
-        return cls(row, labels, texts, teacher.encode(texts, "document", progress), lines, teacher=teacher)
+        return cls(row, labels, texts, teacher.encode(texts, "document", progress), lines)
 
 
 def with_scores(
@@ -244,17 +237,9 @@ class TransferStage:
             rows = self._oftener_typed()
         pace = TablePace(settings.table_learning_rate, rows)
         precision = precision and precision.taken(self.used.rows)
-        kind = TokenTrainer if "tokens" in settings.objectives else Trainer
-        self.trainer = kind(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
-        if isinstance(self.trainer, TokenTrainer):
-            self._follow(targets.teacher, start)
+        self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
         if precision and rounds_blocks(start.model, precision):
             self.trainer.settle = self._settle
-
-    def _follow(self, teacher, start):
-        """Have the tokens' states learn those of a teacher on the used rows alone."""
-        network = self.used.of(token_teacher(teacher, start).model)
-        self.trainer.follow(network, self.settings.gamma * self.settings.losses.tokens.weight)
 
     def has_learned(self, before: Doubles) -> bool:
         """Return whether dev tells the student from what it was, of which `before` are the reciprocal ranks.

@@ -65,16 +65,10 @@ def straight_through(x: Tensor, value: Tensor) -> Tensor:
     return x + ops.stop_gradient(value - x)
 
 
-def fake_encode(
-    encoder: Model,
-    precision: Precision,
-    packed: Mapping[str, Tensor],
-    encode: Callable[..., Tensor] | None = None,
-) -> Tensor:
+def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tensor]) -> Tensor:
     """`Student.encode_packed` of `packed` arrays with the weights that an artefact of this `Precision` has.
 
-    Or what another method of the encoder, `encode`, gives of the arrays. Gradients reach the encoder's own variables.
-    The dense layers are those of the bundle, see `fake_kernels`.
+    Gradients reach the encoder's own variables. The dense layers are those of the bundle, see `fake_kernels`.
     """
     # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
     unrounded = [(weight, weight.value) for weight in encoder.weights]
@@ -82,7 +76,7 @@ def fake_encode(
     if precision.stored:
         table = partial(fake_codewords, ids=packed["pieces"][None], stored=precision.stored)
     with keras.StatelessScope([*unrounded, *fake_kernels(encoder, precision.dense)]):
-        return (encode or encoder.encode_packed)(**packed, table=table)
+        return encoder.encode_packed(**packed, table=table)
 
 
 @contextmanager

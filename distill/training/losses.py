@@ -8,7 +8,7 @@ from typing import TypeAlias
 from keras import ops
 
 from ..settings.sections import ScorerSettings
-from ..students.student import EPSILON, unit
+from ..students.student import unit
 from ..system.types import Tensor
 
 # Of two arrays of rows, over their last axis.
@@ -118,16 +118,6 @@ def scorer_loss(
     )
     errors = ops.sum(negative * ops.square(margin - label), axis=-1)
     return loss + settings.margin_weight * errors / ops.maximum(ops.sum(negative, axis=-1), 1.0)
-
-
-def token_loss(states: Tensor, targets: Tensor, there: Tensor) -> Tensor:
-    """The squared L2 of tokens' states to a teacher's, as a share of the targets' own squares: a scalar.
-
-    `states`, `targets` `(t, w)`; `there` `(t,)` is 0 for padding. As a share it needs no weight of its own for every
-    teacher. Jiao et al. (2020), TinyBERT, Equation 8, of the last layer and without its map.
-    """
-    apart, whole = squared_l2(states, targets), ops.sum(ops.square(targets), axis=-1)
-    return ops.sum(there * apart) / ops.maximum(ops.sum(there * whole), EPSILON)
 
 
 def transfer_loss(

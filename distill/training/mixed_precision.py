@@ -23,20 +23,18 @@ def mixed_encode(
     policy: str,
     packed: Mapping[str, Tensor],
     rows: Callable[[Tensor], Tensor] | None = None,
-    encode: Callable[..., Tensor] | None = None,
 ) -> Tensor:
     """`Student.encode_packed` of `packed` arrays in 16 bits between the table's rows and the sums over tokens.
 
-    Returns float32 `(n, d)`, or what another method of the encoder, `encode`, gives of the arrays. `policy` is Keras'
-    dtype policy of the layers over tokens, `device.BFLOAT16` or `device.FLOAT16`. The rows are cast when they are those
-    of the texts: a piece's gradient is summed in float32.
+    Returns float32 `(n, d)`. `policy` is Keras' dtype policy of the layers over tokens, `device.BFLOAT16` or
+    `device.FLOAT16`. The rows are cast when they are those of the texts: a piece's gradient is summed in float32.
     """
 
     def cast(x):
         return ops.cast(rows(x) if rows else x, policy.removeprefix("mixed_"))
 
     with policy_of(encoder.token_layers, policy):
-        return (encode or encoder.encode_packed)(**packed, rows=cast)
+        return encoder.encode_packed(**packed, rows=cast)
 
 
 @contextmanager

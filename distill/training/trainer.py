@@ -29,8 +29,6 @@ from .trained import Trained
 
 # `loss(vectors, x)`, a scalar; a Keras layer trains its own weights too.
 Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
-# A method of an encoder, such as `encode_packed`.
-Encode: TypeAlias = Callable[..., Tensor]
 # Of dropout: a run's own seed orders the texts of its steps.
 SEED = 20140615
 
@@ -94,22 +92,15 @@ class Trainer(Trained):
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """The vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
-        return self.as_trained(self.encoder.encode_packed, select_packed(x))
-
-    def as_trained(self, encode: Encode, packed: Mapping[str, Tensor]) -> Tensor:
-        """The output of a method of the encoder for packed texts, with rounded weights where it is `quantised`."""
         if self.quantised:
-            return fake_encode(self.encoder, self.precision, packed, encode)
-        return self.encoded(self.encoder, packed, encode)
+            return fake_encode(self.encoder, self.precision, select_packed(x))
+        return self.encoded(self.encoder, select_packed(x))
 
-    def encoded(self, student: Model, packed: Mapping[str, Tensor], encode: Encode | None = None) -> Tensor:
-        """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16.
-
-        Or what another method of the student, `encode`, gives.
-        """
+    def encoded(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
+        """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16."""
         if self.policy == "float32":
-            return (encode or student.encode_packed)(**packed, rows=self.dropped)
-        return mixed_encode(student, self.policy, packed, self.dropped, encode)
+            return student.encode_packed(**packed, rows=self.dropped)
+        return mixed_encode(student, self.policy, packed, rows=self.dropped)
 
     @property
     def jits(self) -> bool:

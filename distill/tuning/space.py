@@ -48,7 +48,6 @@ BY_OBJECTIVE: dict[str, dict[str, Json]] = {
         "student.losses.translation.weight": {"low": 0.01, "high": 1.0, "log": True},
         "student.losses.translation.temperature": TEMPERATURES,
     },
-    "tokens": {"student.losses.tokens.weight": {"low": 0.1, "high": 10.0, "log": True}},
     "softmax": {
         "student.losses.softmax.weight": {"low": 0.01, "high": 1.0, "log": True},
         "student.losses.softmax.temperature": TEMPERATURES,

@@ -26,9 +26,8 @@ from .tokenizer_sections import tokenizer_sections
 
 # Of the list `settings`, and its length.
 VERSION, SETTINGS = 1, 16
-# The codecs that a program in C decodes, by their number in `settings`; a table of two parts says where they meet.
-TABLES = ("float32", "uint8", "int4", "int4-pq5")
-NUMBERS = {**{table: number for number, table in enumerate(TABLES)}, **dict.fromkeys(MIXED, TABLES.index("int4-pq5"))}
+# The numbers in `settings` of the codecs that a program in C decodes. A table of two parts says itself where they meet.
+TABLES = {"float32": 0, "uint8": 1, "int4": 2, **dict.fromkeys(MIXED, 3)}
 # Where the orders of the branches begin in `settings`.
 ORDERS = 10
 # The columns of the section `answerable`, whose rows are the `PASSAGE_SCORES`: these numbers, then so many of `at` and
@@ -60,7 +59,7 @@ class Settings:
             raise ExportError(f"the format c takes {SETTINGS - ORDERS} branches, the student has {len(self.orders)}")
         part = family_part(self.family, "plain", "an encoder in C or Java")
         numbers = [VERSION, part.NUMBER, self.dimension, self.width, self.vocabulary]
-        numbers += [self.max_length or 0, int(self.rounded), NUMBERS[self.table]]
+        numbers += [self.max_length or 0, int(self.rounded), TABLES[self.table]]
         numbers += part.numbers_of(self.orders)
         return np.array(numbers + [0] * (SETTINGS - len(numbers)), dtype=np.int32)
 
@@ -70,13 +69,14 @@ class Settings:
         _, number, dimension, width, vocabulary, most, rounded, table, *windows = numbers.tolist()
         part = owner("plain", lambda family: number == family.NUMBER)
         orders = tuple(order for order in part.orders_in(windows) if order)
-        return cls(part.FAMILY, dimension, width, vocabulary, most or None, bool(rounded), TABLES[table], orders)
+        codec = next(codec for codec, one in TABLES.items() if one == table)
+        return cls(part.FAMILY, dimension, width, vocabulary, most or None, bool(rounded), codec, orders)
 
 
 def require_table(table: str) -> None:
     """Raise `ExportError` for a table in a format that a program in C does not decode."""
-    if table not in NUMBERS:
-        raise ExportError(f"--table: the format c takes {', '.join(NUMBERS)}, not {table}; export with one of these")
+    if table not in TABLES:
+        raise ExportError(f"--table: the format c takes {', '.join(TABLES)}, not {table}; export with one of these")
 
 
 def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str, max_length: int | None) -> Sections:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ...system.types import Floats, Integers
-from .codecs import CODECS, column_values, decoded, int4_rows
+from .codecs import CODECS, column_values, decoded, frequent, int4_rows
 from .products import CODEWORDS, nearest, row_lengths
 
 CODEC = "int4-pq5"
@@ -37,7 +37,7 @@ class Books:
 
 @dataclass(frozen=True)
 class StoredTable:
-    """The `arrays` of a table `(rows, width)` in the format `int4-pq5`."""
+    """The `arrays` of a table `(rows, width)` in one of the formats `codecs.MIXED`."""
 
     arrays: tuple[np.ndarray, ...]
     rows: int
@@ -65,8 +65,8 @@ class StoredTable:
     def promote(self, table: Floats) -> tuple[StoredTable, Integers]:
         """Return the table as `again` keeps it, but for the moved rows that codewords would change most: int4 has them.
 
-        They are as many at most as int4 has already, and stand right behind those. Beside it the order of the rows,
-        int64 `(rows,)`, the id of each in `table`.
+        They are an eighth of the rows at most, no more than int4 has already, and stand right behind those. Beside it
+        the order of the rows, int64 `(rows,)`, the id of each in `table`.
         """
         often, moved = self.frequent, self._moved(table)
         again = self._round(table, moved)
@@ -74,7 +74,7 @@ class StoredTable:
         moved = moved[moved >= often]
         lost = np.square(again.values[moved] - table[moved]).sum(axis=1)
         # One row at least is left to the codewords.
-        most = min(often, len(codes) - 1)
+        most = min(often, frequent(self.rows), len(codes) - 1)
         best = np.sort(moved[np.argsort(-lost, kind="stable")[:most]])
         pairs = zip(first, int4_rows(table[best]), strict=True)
         first = [np.concatenate([before, promoted]) for before, promoted in pairs]

@@ -37,15 +37,15 @@ def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEn
 
     Blocks that stay are fitted to make up for those that go, see `mend_blocks`.
     """
-    seen = draw_rows(rows, SEEN, np.random.default_rng(0))
-    rows = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
+    some = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     smaller = factorised(model, shape.rank or limits_of(model)["rank"])
     if 0 < shape.depth < model.depth:
-        places = choose_blocks(smaller, shape.depth, rows)
+        places = choose_blocks(smaller, shape.depth, some)
         say(f"layers that stay, counted from 0 to {model.depth - 1}: {', '.join(map(str, places))}")
-        smaller = mend_blocks(with_blocks(smaller, places), smaller, places, seen)
+        seen = draw_rows(rows, SEEN, np.random.default_rng(0))
+        smaller = mend_blocks(with_blocks(smaller, places), model, places, seen)
     if 0 < shape.inner < model.inner:
-        smaller = with_units(smaller, shape.inner, rows)
+        smaller = with_units(smaller, shape.inner, some)
     return smaller
 
 

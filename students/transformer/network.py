@@ -134,23 +134,6 @@ class TransformerEncoder(Student):
 
         A token looks at those of its own text in its row. All but that is computed of the tokens of both as one list.
         """
-        return self.encode_tokens(ids, segments, counts, pieces, table, rows, long_ids, long_segments)[0]
-
-    def encode_tokens(
-        self,
-        ids: Tensor,
-        segments: Tensor,
-        counts: Tensor,
-        pieces: Tensor,
-        table: Callable[[Tensor], Tensor] | None = None,
-        rows: Callable[[Tensor], Tensor] | None = None,
-        long_ids: Tensor | None = None,
-        long_segments: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Return the vectors of `encode_packed`, `(n, dimension)`, and the last states of the tokens, `(t, width)`.
-
-        The tokens stand in the order of `ids` and then of `long_ids`, row by row, with the padding between them.
-        """
         groups = [(ids, segments)] if long_ids is None else [(ids, segments), (long_ids, long_segments)]
         looks = [_same(*group) for group in groups]
         parts = zip(*groups, strict=True)
@@ -161,7 +144,7 @@ class TransformerEncoder(Student):
         x = self.get_layer("positions")(x, places)
         x = apply_blocks(x, looks, split_rows(places, looks), self.blocks, self.final_norm)
         there = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None]
-        return self.finish(PACKED[self.pooling](x, there, segments, counts, starts)), x
+        return self.finish(PACKED[self.pooling](x, there, segments, counts, starts))
 
     def place(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the tokens `(b, t, w)` before the first block, which are there and their places, of ids `(b, t)`."""

@@ -18,17 +18,18 @@ Batches = list[tuple[Tensor, Tensor, Tensor]]
 
 def place_rows(model: TransformerEncoder, rows: IdLists) -> Batches:
     """Return the tokens of id lists as the first block takes them, texts of like length together."""
-    return [model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows])]
+    placed = (model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows]))
+    return [(ops.stop_gradient(x), there, places) for x, there, places in placed]
 
 
 def attend(block: Block, batches: Batches) -> Batches:
     """Return the tokens behind the attention of a block."""
-    return [(block.add_attention(x, there[:, None], places), there, places) for x, there, places in batches]
+    return _moved(batches, lambda x, there, places: block.add_attention(x, there[:, None], places))
 
 
 def add_units(block: Block, batches: Batches) -> Batches:
     """Return the tokens behind the hidden units of a block."""
-    return [(block.add_units(x), there, places) for x, there, places in batches]
+    return _moved(batches, lambda x, there, places: block.add_units(x))
 
 
 def sum_products(
@@ -37,9 +38,10 @@ def sum_products(
     inputs: Callable[[Tensor], Tensor],
     outputs: Callable[[Tensor, Tensor], Tensor],
 ) -> tuple[Doubles, Doubles]:
-    """Return the sums of products of inputs with themselves, `(in, in)`, and with outputs, `(in, out)`: float64.
+    """Return the sums of products of inputs with themselves, `(in, in)`, and with outputs, `(in, out)`, in float64.
 
-    Over the tokens that are there. `inputs(x)` `(b, t, in)` are of `ours`, `outputs(x, y)` `(b, t, out)` of both.
+    Within a batch they are summed in float32, and over the tokens that are there. `inputs(x)` `(b, t, in)` are of
+    `ours`, `outputs(x, y)` `(b, t, out)` of both.
     """
     moments = crossed = np.zeros((1, 1))
     for (x, there, _), (y, _, _) in zip(ours, others, strict=True):
@@ -49,5 +51,10 @@ def sum_products(
     return moments, crossed
 
 
+def _moved(batches, move):
+    # Without a gradient: on PyTorch each tensor would hold all that it came of.
+    return [(ops.stop_gradient(move(*batch)), *batch[1:]) for batch in batches]
+
+
 def _numbers(x: Tensor) -> Floats:
-    return ops.convert_to_numpy(x)
+    return ops.convert_to_numpy(ops.stop_gradient(x))

@@ -184,7 +184,7 @@ def test_released_is_the_bundle_that_comes_with_the_package(released, tiny_bundl
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, find_artefact])
-@pytest.mark.parametrize("name", ["released", "released-small", "multi12-transformer"])
+@pytest.mark.parametrize("name", ["released", "released-small"])
 def test_a_copy_without_a_released_encoder_is_refused(name, load, tmp_path, monkeypatch):
     assert released_folder(name) == Path(distill.__file__).resolve().parent.joinpath(name.replace("-", "_"))
     monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda name: tmp_path / name)

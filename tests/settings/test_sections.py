@@ -78,7 +78,7 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
 def test_lists_of_known_parts():
     parts = {name: item.metadata["options"] for name, _, item in walk(Settings()) if item.type is tuple}
     assert {name: known for name, known in parts.items() if known} == {
-        "student.objectives": ("qq", "dd", "dq", "list", "softmax", "translation", "tokens"),
+        "student.objectives": ("qq", "dd", "dq", "list", "softmax", "translation"),
         "student.units": ("document", "passage"),
         "student.typed_kinds": TYPED,
         "budget.shapes": ("full", "small", "half", "quarter", "static", "tiny"),
@@ -172,7 +172,7 @@ def test_the_limits_themselves_are_allowed():
         ("student.distance", "l1", "squared_l2, cosine"),
         ("student.dev_unit", "", "document, passage, maxp"),
         ("export.precision", "int2", "int8, float32, int4"),
-        ("export.table", "int8", "uint8, int8-row, int4, pq4, pq8, int4-pq5, float32"),
+        ("export.table", "int8", "uint8, int8-row, int4, pq4, pq8, int4-pq5, int4-pq5-half, float32"),
         ("student.objectives", ("xx",), "qq, dd, dq, list, softmax, translation"),
         ("student.units", ("maxp",), "document, passage"),
     ],

@@ -11,7 +11,6 @@ from distill.training.losses import (
     listwise_loss,
     nested,
     squared_l2,
-    token_loss,
     transfer_loss,
     triplet_loss,
 )
@@ -128,9 +127,3 @@ def test_in_batch_softmax_by_hand():
     ]
     losses = in_batch_loss(ops.array(scores), ops.array(same), 0.5)
     np.testing.assert_allclose(ops.convert_to_numpy(losses), expected, rtol=1e-5)
-
-
-def test_token_loss_is_a_share_of_the_targets_squares_and_padding_counts_nothing():
-    states, targets = np.array([[1.0, 2.0], [0.0, 1.0], [9.0, 9.0]]), np.array([[1.0, 0.0], [3.0, 1.0], [5.0, 5.0]])
-    # (4 + 9) / (1 + 10)
-    assert float(token_loss(states, targets, np.array([1.0, 1.0, 0.0]))) == pytest.approx(13 / 11)

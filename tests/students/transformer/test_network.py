@@ -45,20 +45,6 @@ def test_packed_texts_have_the_vectors_that_they_have_padded_in_few_shapes_too(m
     assert np.isfinite(vectors).all()
 
 
-def test_states_of_tokens_are_those_of_the_padded_texts_in_the_order_of_the_ids(model):
-    texts = texts_of(LENGTHS["short and long"][0])
-    packed = model.pack(texts)
-    before = model.final_norm or model.blocks[-1]
-    expected = np.asarray(keras.Model(model.input, before.output)(pad(texts)))
-    _, states = model.encode_tokens(**packed)
-    groups = [packed["segments"], packed["long_segments"]]
-    ids = np.concatenate([packed["ids"].ravel(), packed["long_ids"].ravel()])
-    segments = np.concatenate([group.ravel() for group in groups])
-    for number, text in enumerate(texts):
-        got = np.asarray(states)[(segments == number) & (ids >= 0)]
-        np.testing.assert_allclose(got, expected[number, : len(text)], atol=1e-5)
-
-
 def test_gradients_are_those_of_the_padded_texts(model):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("asked of TensorFlow")

@@ -11,7 +11,6 @@ from keras import ops
 
 from ..data.dataset import Dataset, line_name
 from ..encoders.encoder import KerasEncoder
-from ..stages.lines import Lines, same_label
 from ..students.rows import UsedRows
 from ..system.draws import drawn
 from ..system.types import Floats, Integers, Tensor
@@ -22,6 +21,7 @@ from ..training.losses import in_batch_loss, squared_l2
 from ..training.rates import TablePace
 from ..training.session import Schedule, Session, session_of
 from ..training.trainer import Trainer
+from .lines import Lines, same_label
 
 EPOCHS, WARMUP = 5, 0.05
 # What finding its own label among a step's counts beside the distance to it.
