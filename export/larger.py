@@ -22,7 +22,7 @@ from .languages import CARD_KEY, FILE, PieceLanguages, read_languages, write_lan
 from .student import checked_card
 from .subset import MEASURED
 from .weights.added import Addition
-from .weights.codecs import CODECS, SHARE, frequent
+from .weights.codecs import CODECS
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,7 @@ def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> d
 def _write_model(folder: Path, card: dict[str, Json], aside: Path, new: NewLanguage) -> Integers:
     """Write the model's file with all rows and return their order, as `Addition.order` gives it."""
     format_, codec = format_of(card["format"]), card["precision"]["table"]
-    often = frequent(len(new.rows), getattr(CODECS[codec], "share", SHARE))
-    addition = Addition(codec, card["vocabulary"], new.rows, often)
+    addition = Addition(codec, card["vocabulary"], new.rows, CODECS[codec].frequent(len(new.rows)))
     orders: list[Integers] = []
 
     def remade(arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:

@@ -1,4 +1,4 @@
-"""Texts by whose tokens kernels are rounded and fitted."""
+"""The sample of texts that kernels are rounded and fitted by."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from ..export.encode import shortened
 from ..system.types import IdLists
 
-# Tokens that a layer's inputs are judged by, and of a text at most.
+# The tokens of a sample, and of a text at most.
 SEEN, LONGEST = 60_000, 192
 
 

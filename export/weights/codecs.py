@@ -43,7 +43,7 @@ GROUP = 32
 INT4_ZERO, INT4_LOWEST, INT4_HIGHEST = 8, -8, 7
 STEPS = 255
 # One row in so many is frequent. On 102,826 pieces of mUSE nothing measurable is lost at half the bytes of int4, where
-# codewords for all rows cost 2 to 6 points of retrieval. Of a transformer more of what is lost is the table's.
+# codewords for all rows cost 2 to 6 points of retrieval. Of e5 codewords cost more, which half of the rows shall spare.
 SHARE, HALF = 8, 2
 # Numbers a codeword of `int4-pq5`, and its rounds of k-means on the whole table: with none of them 4% more error.
 NUMBERS, WHOLE = 5, 4
@@ -274,6 +274,10 @@ class Codec:
         """The matrix `(width, width)` to multiply a table by before it is stored, see `rotation`; None for none."""
         return None
 
+    def frequent(self, rows: int) -> int:
+        """The number of the first of so many rows that are stored as those of frequent pieces: all, without parts."""
+        return rows
+
     def size(self, rows: int, width: int) -> int:
         """Bytes of the arrays of a table `(rows, width)`."""
         gathered, shared = self.split(self.rows(np.zeros((1, width), dtype=np.float32)))
@@ -299,13 +303,17 @@ class MixedCodec(Codec):
 
     def basis(self, table: Floats) -> Floats | None:
         """The rotation for the rows that become codewords."""
-        return rotation(_some(table, np.arange(frequent(len(table), self.share), len(table))), NUMBERS)
+        return rotation(_some(table, np.arange(self.frequent(len(table)), len(table))), NUMBERS)
+
+    def frequent(self, rows: int) -> int:
+        """The number of the first of so many rows that are in int4."""
+        return frequent(rows, self.share)
 
     def size(self, rows: int, width: int) -> int:
         """Bytes of the arrays of a table `(rows, width)`."""
         # Each part has one row.
         *first, codes, words, step, count = self.rows(np.zeros((1, width), dtype=np.float32))
-        often = frequent(rows, self.share)
+        often = self.frequent(rows)
         rest = max(1, rows - often)
         return often * _bytes(first) + rest * codes.nbytes + _bytes([words, step, count])
 

@@ -165,8 +165,8 @@ class Block(keras.layers.Layer):
         """Return the tokens plus what their hidden units give, `(b, t, w)`."""
         return x + ops.cast(self.second(self.compute_units(x)), x.dtype)
 
-    def end_as(self, other: Block) -> None:
-        """Take the normalisation behind the hidden units of another block, where one stands there."""
+    def copy_final_norm(self, other: Block) -> None:
+        """Copy the weights of the normalisation behind another block's hidden units."""
         self.norm.set_weights(other.norm.get_weights())
 
     @property

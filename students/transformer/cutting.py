@@ -16,8 +16,8 @@ from ...system.types import Floats, IdLists
 from ..factor import factorised
 from ..rebuilding import named, rebuilt
 from ..sampling import SEEN, draw_rows
-from .mending import mend_blocks
 from .network import TransformerEncoder
+from .reconstruction import reconstruct_blocks
 
 if TYPE_CHECKING:
     from ..shape import Shape
@@ -35,7 +35,7 @@ def limits_of(model: TransformerEncoder) -> dict[str, int]:
 def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEncoder:
     """Return a `TransformerEncoder` of `shape` but for its `dimension`, judged by texts as id lists.
 
-    Blocks that stay are fitted to make up for those that go, see `mend_blocks`.
+    Blocks that stay are fitted to make up for those that go, see `reconstruct_blocks`.
     """
     some = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     smaller = factorised(model, shape.rank or limits_of(model)["rank"])
@@ -43,7 +43,7 @@ def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEn
         places = choose_blocks(smaller, shape.depth, some)
         say(f"layers that stay, counted from 0 to {model.depth - 1}: {', '.join(map(str, places))}")
         seen = draw_rows(rows, SEEN, np.random.default_rng(0))
-        smaller = mend_blocks(with_blocks(smaller, places), model, places, seen)
+        smaller = reconstruct_blocks(with_blocks(smaller, places), model, places, seen)
     if 0 < shape.inner < model.inner:
         smaller = with_units(smaller, shape.inner, some)
     return smaller

@@ -108,8 +108,8 @@ class ModernBlock(Block):
         """Return the tokens after the feed-forward network, `(b, t, w)`."""
         return self.sum_units(x)
 
-    def end_as(self, other: Block) -> None:
-        """Leave everything as it is: a normalisation stands before the hidden units."""
+    def copy_final_norm(self, other: Block) -> None:
+        """Do nothing: this kind of block has its normalisation before the hidden units."""
 
     @property
     def unit_layers(self) -> list[keras.layers.Dense]:

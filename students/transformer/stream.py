@@ -1,4 +1,4 @@
-"""Tokens on their way through the blocks, one half of a block at a time: what fits kernels to texts goes this way."""
+"""Batches of tokens through half a block at a time, and the sums of products that kernels are fitted by."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Batches = list[tuple[Tensor, Tensor, Tensor]]
 
 
 def place_rows(model: TransformerEncoder, rows: IdLists) -> Batches:
-    """Return the tokens of id lists as the first block takes them, texts of like length together."""
+    """Return the tokens of id lists as inputs of the first block, in batches of like length."""
     placed = (model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows]))
     return [(ops.stop_gradient(x), there, places) for x, there, places in placed]
 
@@ -40,8 +40,8 @@ def sum_products(
 ) -> tuple[Doubles, Doubles]:
     """Return the sums of products of inputs with themselves, `(in, in)`, and with outputs, `(in, out)`, in float64.
 
-    Within a batch they are summed in float32, and over the tokens that are there. `inputs(x)` `(b, t, in)` are of
-    `ours`, `outputs(x, y)` `(b, t, out)` of both.
+    The sums are over the tokens that are no padding, within a batch in float32. `inputs(x)`, `(b, t, in)`, are computed
+    of `ours`, `outputs(x, y)`, `(b, t, out)`, of both.
     """
     moments = crossed = np.zeros((1, 1))
     for (x, there, _), (y, _, _) in zip(ours, others, strict=True):
@@ -52,7 +52,7 @@ def sum_products(
 
 
 def _moved(batches, move):
-    # Without a gradient: on PyTorch each tensor would hold all that it came of.
+    # On PyTorch a tensor with a gradient would keep all that it was computed from in memory.
     return [(ops.stop_gradient(move(*batch)), *batch[1:]) for batch in batches]
 
 

@@ -44,8 +44,8 @@ def test_the_blocks_stay_without_which_the_vectors_change_most(model, rows):
     smaller = with_blocks(model, [0, 2])
     np.testing.assert_allclose(np.asarray(smaller(batch[0])), vectors_of(model, [0, 2], batch), atol=1e-6)
     # Those that stay make up for those that go.
-    mended = np.asarray(cut(model, Shape(depth=2), rows)(batch[0]))
-    assert np.square(mended - whole).sum(axis=1).mean() < 0.7 * change[0, 2]
+    fitted = np.asarray(cut(model, Shape(depth=2), rows)(batch[0]))
+    assert np.square(fitted - whole).sum(axis=1).mean() < 0.7 * change[0, 2]
 
 
 def test_units_that_nothing_reads_leave_without_a_change(model, rows):
