@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
-# Megabytes on disk, as `du -sm` counts them, without bytecode, which adds 33: 218 in all.
-MOST = 186
+# Megabytes on disk, as `du -sm` counts them, without bytecode, which adds 33: 243 in all.
+MOST = 211
 SOURCES = (
     "distill",
     "teachers",

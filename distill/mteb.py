@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from .catalog.bundle import CARD_FILE, is_artefact, is_shipped
+from .catalog.bundle import CARD_FILE, find_shipped, is_artefact
 from .catalog.identity import origin, weights_fingerprint
 from .catalog.kinds import RUN_FILE, folder_of
 from .catalog.loading import load_teacher
@@ -52,12 +52,15 @@ XQUAD = ("XQuADRetrieval", "XQuADCrossLingualRetrieval", "XQuADRRetrieval", "LAR
 TYDI = ("MrTidyRetrieval", "MIRACLRetrieval", "MIRACLRetrievalHardNegatives", "MIRACLReranking")
 TASKS_OF_DATA = {
     "belebele": ("BelebeleRetrieval",),
+    "fever": ("FEVER", "FEVERHardNegatives"),
     "flores": ("FloresBitextMining", "BelebeleRetrieval"),
+    "hotpotqa": ("HotpotQA", "HotpotQAHardNegatives"),
     "massive": ("MassiveIntentClassification", "MassiveScenarioClassification"),
     "mintaka": ("MintakaRetrieval",),
     "miracl": TYDI,
     "mkqa": ("MKQARetrieval",),
     "mlqa": ("MLQARetrieval",),
+    "msmarco": ("MSMARCO", "MSMARCOHardNegatives"),
     "nq": ("NQ", "NQHardNegatives"),
     "ntrex": ("NTREXBitextMining",),
     "rubq": ("RuBQRetrieval", "RuBQReranking"),
@@ -69,8 +72,11 @@ TASKS_OF_DATA = {
     "xor": TYDI,
     "xquad": XQUAD,
 }
-# What the teacher of the bundles that distill comes with learned from, as their README.md says and their card does not.
-TEACHER_DATA = ("tydiqa", "squad", "nq", "sts")
+# What the encoders that distill comes with learned from, or their teacher, as their README.md says and their card does
+# not. Of e5: Wang et al. (2024), Multilingual E5 text embeddings: a technical report, table 2.
+TAUGHT = ("tydiqa", "squad", "nq", "sts")
+E5 = ("tydi", "miracl", "squad", "nq", "sts", "msmarco", "fever", "hotpotqa")
+DATA = {"multi12-ngram": TAUGHT, "multi12-static": TAUGHT, "multi12-transformer": E5}
 
 
 class EncoderModel:
@@ -201,7 +207,8 @@ def _words(source, seen):
     """Words of what an encoder learned from, and of what those did that its run started from and was taught by."""
     with suppress(EncoderError):  # One that is no longer there.
         folder = folder_of(source)
-        known, words = {**origin(source), **_card(folder)}, set(TEACHER_DATA if is_shipped(source) else ())
+        known, shipped = {**origin(source), **_card(folder)}, find_shipped(source)
+        words = set(DATA[shipped.name] if shipped else ())
         for key in ("dataset", "triplets", "parallel_text", "labelled_text"):
             words.update(word for text in _texts(known.get(key)) for word in re.findall("[a-z]+", text.lower()))
         for start in _starts(folder) - seen:

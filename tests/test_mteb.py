@@ -24,17 +24,18 @@ def test_without_mteb_the_extra_is_named():
     assert process("-c", WITHOUT).out.split() == ["InputError", "True"]
 
 
-# The columns of the table, and tasks whose data was learned from.
+# The licence, dimensions, the columns of the table, and tasks whose data was learned from.
 CARDS = {
     "released": (
-        512,
+        *("apache-2.0", 512, 512),
         "XQuADRetrieval",
         "LAReQARetrieval",
         "MIRACLRetrieval",
         "MassiveIntentClassification",
         "RuBQRetrieval",
     ),
-    "released-small": (256, "XQuADRetrieval", "MKQARetrieval", "NTREXBitextMining"),
+    "released-small": ("apache-2.0", 512, 256, "XQuADRetrieval", "MKQARetrieval", "NTREXBitextMining"),
+    "released-transformer": ("mit", 384, 384, "XQuADRetrieval", "MIRACLRetrieval", "STSBenchmark", "MSMARCO"),
 }
 
 
@@ -85,11 +86,11 @@ def test_the_model_is_described_by_its_card(mteb, name):
 
     from distill.mteb import load
 
-    (columns, *learned), model = CARDS[name], load(name, trained_on=["Tatoeba"])
+    (licence, dimension, columns, *learned), model = CARDS[name], load(name, trained_on=["Tatoeba"])
     meta, folder = model.mteb_model_meta, ROOT / "distill" / name.replace("-", "_")
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     assert isinstance(model, EncoderProtocol)
-    assert (meta.name, meta.license, meta.embed_dim) == (f"distill/{name}", "apache-2.0", 512)
+    assert (meta.name, meta.license, meta.embed_dim) == (f"distill/{name}", licence, dimension)
     assert len(meta.languages) == 12 and {"ell-Grek", "zho-Hans"} < set(meta.languages)
     assert meta.similarity_fn_name.value == "dot" and meta.memory_usage_mb == card["bytes"] / 2**20
     assert meta.n_parameters > meta.n_embedding_parameters == card["vocabulary"] * columns

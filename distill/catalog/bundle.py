@@ -1,4 +1,4 @@
-"""Exported encoders: a bundle, and the one that distill comes with."""
+"""Exported encoders: a bundle, and those that distill comes with."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def is_artefact(folder: File) -> bool:
     return (Path(folder) / CARD_FILE).is_file()
 
 
-def is_shipped(source: File) -> bool:
-    """Return True for the name of an encoder that distill comes with."""
-    return any(kind.matches(source) for kind in (RELEASED, SMALL))
+def find_shipped(source: File) -> _Released | None:
+    """Return the encoder that distill comes with and `source` names, None for any other."""
+    return next((kind for kind in SHIPPED if kind.matches(source)), None)
 
 
 def find_artefact(source: File) -> Path:
@@ -86,7 +86,7 @@ def find_artefact(source: File) -> Path:
 
     Raises `EncoderError` where there is none.
     """
-    named = next((kind for kind in (RELEASED, SMALL) if kind.matches(source)), None)
+    named = find_shipped(source)
     folder = named.folder(source) if named else usable_path(source)
     folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder
     if not is_artefact(folder):
@@ -116,3 +116,5 @@ def calibrations_of(source: File) -> dict[str, Calibration]:
 BUNDLE = _Bundle("an exported encoder", trainable=True)
 RELEASED = _Released("an exported encoder", name="multi12-ngram", alias="released", trainable=True)
 SMALL = _Released("an exported encoder", name="multi12-static", alias="released-small", trainable=True)
+TRANSFORMER = _Released("an exported encoder", name="multi12-transformer", alias="released-transformer", trainable=True)
+SHIPPED = (RELEASED, SMALL, TRANSFORMER)

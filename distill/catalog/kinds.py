@@ -28,6 +28,7 @@ KINDS = {
     "teachers.huggingface:KIND": "st:NAME, hf:NAME",
     "teachers.e5:KIND": "e5",
     "teachers.muse:KIND": "muse",
+    "catalog.bundle:TRANSFORMER": "released-transformer (multi12-transformer)",
     "catalog.bundle:SMALL": "released-small (multi12-static)",
     "catalog.bundle:RELEASED": "released (multi12-ngram)",
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..catalog.bundle import answerable_of, is_artefact, is_shipped
+from ..catalog.bundle import answerable_of, find_shipped, is_artefact
 from ..catalog.identity import origin, weights_fingerprint
 from ..catalog.kinds import folder_of
 from ..catalog.loading import load_encoder, load_keras_encoder, load_stored_table, with_documents
@@ -175,7 +175,7 @@ def _components(options: ExportOptions, form: Form) -> LanguageRemoval | None:
 
 def _gate(model, form, chosen, limits):
     """The gate with its data; None where that is not chosen, and what distill comes with is taken as it is."""
-    if form.precision.content and form.spelled and is_shipped(model) and chosen is None:
+    if form.precision.content and form.spelled and find_shipped(model) and chosen is None:
         return None
     if form.precision.content:
         # Without the training stack this is what may be missing; with it statsmodels is there.

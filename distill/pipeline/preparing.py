@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..catalog.bundle import CARD_FILE, find_artefact, is_shipped
+from ..catalog.bundle import CARD_FILE, find_artefact, find_shipped
 from ..catalog.identity import provenance
 from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
 from ..catalog.learned import Sources, files_of, learned_from
@@ -252,7 +252,7 @@ def unseen_languages(base: str, languages: Sequence[str]) -> list[str]:
     """Those of `languages` that the base of that name was not trained on; none is known of a saved encoder."""
     from ..teachers.muse import LANGUAGES
 
-    if is_shipped(base):
+    if find_shipped(base):
         known = read_json(find_artefact(base) / CARD_FILE)["languages"]
     else:
         known = LANGUAGES if base == "muse" else languages

@@ -30,7 +30,7 @@ FORMATS = (
     *("sentence-transformers", "model2vec"),
 )
 # The names of `export/weights/codecs.py`, which needs NumPy.
-TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5", "int4-pq5-half", "float32")
+TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5", "int4-pq3", "float32")
 # Between two checkpoints within an epoch; one is written at the end of each epoch besides.
 CHECKPOINT_SECONDS = 60.0
 # Of networks: each has a folder in `students/` and one in `export/families/`.

@@ -80,7 +80,7 @@ class ExportSettings:
     precision: str = common(
         "int8",
         "--precision",
-        "precision of the dense layers; int4: in a bundle, those behind a transformer's hidden units",
+        "precision of the dense layers; int4: in a bundle, those of a transformer that lose least by it",
         ("int8", "float32", "int4"),
         commands="run transfer tune compress export",
     )
@@ -96,7 +96,7 @@ class ExportSettings:
     min_cosine: float = free(
         0.0,
         "--min-cosine",
-        "least cosine to the student's vectors (0: .995, int4, int4-pq5 and int4-pq5-half .9, pq4 .8, pq8 .5)",
+        "least cosine to the student's vectors (0: .995, int4, int4-pq5 and int4-pq3 .9, pq4 .8, pq8 .5)",
         low=-1.0,
         high=1.0,
         commands="run tune compress export",

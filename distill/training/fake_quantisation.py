@@ -174,4 +174,4 @@ ROUNDED: dict[str, Callable[[Tensor], Tensor]] = {
     "int8-row": eight_bits,
     "int4": four_bits,
 }
-ROUNDED |= dict.fromkeys(("pq4", "pq8", "int4-pq5", "int4-pq5-half"), float32)
+ROUNDED |= dict.fromkeys(("pq4", "pq8", "int4-pq3", "int4-pq5"), float32)

@@ -1166,13 +1166,14 @@ static distill_status take_tokenizer(tokenizer *cutter, const sections *file)
 
 /* ---- Rows of the table ---- */
 
-enum { TABLE_FLOAT32, TABLE_UINT8, TABLE_INT4, TABLE_INT4_PQ5 };
+enum { TABLE_FLOAT32, TABLE_UINT8, TABLE_INT4, TABLE_MIXED };
 
-enum { GROUP = 32, CODEWORDS = 256, WORD = 5 };
+enum { GROUP = 32, CODEWORDS = 256 };
 
 typedef struct {
     int32_t codec;
     size_t width, places;
+    size_t word;     /* numbers of a codeword */
     size_t frequent; /* rows in int4 */
     const float *real;
     const uint8_t *codes, *steps, *packed;
@@ -1205,11 +1206,11 @@ static void int4_row(const table *all, size_t row, float *x)
 static void word_row(const table *all, size_t row, float *x)
 {
     const uint8_t *codes = all->codes + row * all->places;
-    const int8_t *last = all->words + (CODEWORDS * (all->places - 1) + codes[all->places - 1]) * WORD;
-    float length = (float)last[WORD - 1] * all->step;
+    const int8_t *last = all->words + (CODEWORDS * (all->places - 1) + codes[all->places - 1]) * all->word;
+    float length = (float)last[all->word - 1] * all->step;
     for (size_t place = 0, i = 0; i < all->width; place++) {
-        const int8_t *word = all->words + (CODEWORDS * place + codes[place]) * WORD;
-        for (size_t j = 0; j < WORD && i < all->width; j++, i++)
+        const int8_t *word = all->words + (CODEWORDS * place + codes[place]) * all->word;
+        for (size_t j = 0; j < all->word && i < all->width; j++, i++)
             x[i] = (float)word[j] * length;
     }
 }
@@ -1240,16 +1241,18 @@ static bool take_int4(table *all, const sections *file, size_t rows)
 static bool take_words(table *all, const sections *file, size_t rows)
 {
     array first = section_of(file, "table.0", UINT8), codes = section_of(file, "table.3", UINT8);
+    array words = section_of(file, "table.4", INT8);
     const float *step = shaped(file, "table.5", FLOAT32, 1, 1);
     const int32_t *count = shaped(file, "table.6", INT32, 1, 1);
-    if (!codes.data || !codes.columns || !step || !count || *count < 0 || (size_t)*count > rows)
+    if (!codes.data || !codes.columns || !words.columns || !step || !count || *count < 0 || (size_t)*count > rows)
         return false;
     all->frequent = (size_t)*count;
     all->step = *step;
     all->codes = codes.data;
     all->places = codes.columns;
-    all->words = shaped(file, "table.4", INT8, codes.columns * CODEWORDS, WORD);
-    return all->words && codes.columns <= WIDEST && codes.columns * WORD > all->width && first.rows >= all->frequent &&
+    all->word = words.columns;
+    all->words = shaped(file, "table.4", INT8, codes.columns * CODEWORDS, all->word);
+    return all->words && codes.columns <= WIDEST && codes.columns * all->word > all->width && first.rows >= all->frequent &&
            codes.rows >= rows - all->frequent && take_int4(all, file, first.rows);
 }
 
@@ -1447,7 +1450,7 @@ static distill_status take_settings(distill_encoder *encoder, const sections *fi
     if (!settings || !encoder->fingerprint)
         return DISTILL_NOT_AN_ENCODER;
     if (settings[0] != 1 || settings[1] < STATIC || settings[1] > NGRAM || settings[7] < 0 ||
-        settings[7] > TABLE_INT4_PQ5)
+        settings[7] > TABLE_MIXED)
         return DISTILL_NEWER;
     for (size_t i = 2; i < SETTINGS; i++)
         if (settings[i] < 0)

@@ -158,8 +158,8 @@ LOOKUPS: dict[str, Callable] = {
     "int4": int4_lookup,
     "pq4": partial(product_lookup, size=4),
     "pq8": partial(product_lookup, size=8),
+    "int4-pq3": partial(mixed_lookup, size=3),
     "int4-pq5": partial(mixed_lookup, size=5),
-    "int4-pq5-half": partial(mixed_lookup, size=5),
 }
 
 

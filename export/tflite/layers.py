@@ -219,6 +219,6 @@ DECODE: dict[str, Callable] = {
     "float32": _float32,
     "pq4": _product,
     "pq8": _product,
+    "int4-pq3": _mixed,
     "int4-pq5": _mixed,
-    "int4-pq5-half": _mixed,
 }

@@ -10,8 +10,8 @@ holds the codes of columns i (low half) and i + half the stored width (high half
 unpacked each by itself and laid end to end.
 
 `int4-pq5` is of two parts: the first rows in `int4`, all others as codewords of 5 numbers. SentencePiece lists pieces
-by descending score, the frequent ones first, so that the first rows are those that most tokens of a text look up;
-`int4-pq5-half` has half of the rows for frequent in place of an eighth.
+by descending score, the frequent ones first, so that the first rows are those that most tokens of a text look up.
+`int4-pq3` has codewords of 3 numbers, in half as many bytes more.
 Its codewords share one step, where `pq4` and `pq8` have a scale each: half the gathers of a lookup. They are of rows
 of unit length, and the last one of a row has the length too; an export turns the table first, see `rotation`.
 """
@@ -43,10 +43,10 @@ GROUP = 32
 INT4_ZERO, INT4_LOWEST, INT4_HIGHEST = 8, -8, 7
 STEPS = 255
 # One row in so many is frequent. On 102,826 pieces of mUSE nothing measurable is lost at half the bytes of int4, where
-# codewords for all rows cost 2 to 6 points of retrieval. Of e5 codewords cost more, which half of the rows shall spare.
-SHARE, HALF = 8, 2
-# Numbers a codeword of `int4-pq5`, and its rounds of k-means on the whole table: with none of them 4% more error.
-NUMBERS, WHOLE = 5, 4
+# codewords for all rows cost 2 to 6 points of retrieval.
+SHARE = 8
+# Rounds of k-means on the whole table: with none of them 4% more error.
+WHOLE = 4
 Bytes: TypeAlias = NDArray[np.uint8]
 Scales: TypeAlias = NDArray[np.int32]
 Array = TypeVar("Array")
@@ -176,13 +176,13 @@ def column_values(codes: Bytes, words: NDArray[np.int8], step: Floats) -> Floats
     return rows[..., :-1] * (rows[..., -1:] * step)
 
 
-def mixed_rows(table: Floats, size: int, share: int = SHARE) -> tuple[np.ndarray, ...]:
+def mixed_rows(table: Floats, size: int) -> tuple[np.ndarray, ...]:
     """float32 `(rows, width)` -> `int4_rows` of the first, `column_rows` of the rest, and how many are the first.
 
-    They are the frequent pieces', one in `share` and one at least; their number is int32 `(1,)`. A table of one row has
+    They are the frequent pieces', one in `SHARE` and one at least; their number is int32 `(1,)`. A table of one row has
     a row of zeros for the rest.
     """
-    count = frequent(len(table), share)
+    count = frequent(len(table))
     rest = table[count:] if len(table) > count else np.zeros_like(table[:1])
     return *int4_rows(table[:count]), *column_rows(rest, size), np.array([count], dtype=np.int32)
 
@@ -204,9 +204,9 @@ def mixed_values(
     return np.concatenate([part[:, : min(parts[0].shape[1], parts[1].shape[1])] for part in parts])
 
 
-def frequent(rows: int, share: int = SHARE) -> int:
+def frequent(rows: int) -> int:
     """How many of a table's rows `mixed_rows` takes for those of frequent pieces."""
-    return max(1, rows // share)
+    return max(1, rows // SHARE)
 
 
 def group_steps(groups: Floats) -> tuple[Bytes, Scales]:
@@ -286,13 +286,13 @@ class Codec:
 
 @dataclass(frozen=True)
 class MixedCodec(Codec):
-    """A `Codec` of `mixed_rows`, one row in `share` frequent.
+    """A `Codec` of `mixed_rows`, with `numbers` a codeword.
 
     A row's place in its part follows from its id: none of the arrays is gathered by id, and `values` decodes a whole
     table. A part that no row is left in keeps one, which nothing looks up.
     """
 
-    share: int = SHARE
+    numbers: int = 5
 
     def taken(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
         """The arrays of the `kept` rows alone, ascending ids: codes and scales are copied, never rounded anew."""
@@ -303,11 +303,11 @@ class MixedCodec(Codec):
 
     def basis(self, table: Floats) -> Floats | None:
         """The rotation for the rows that become codewords."""
-        return rotation(_some(table, np.arange(self.frequent(len(table)), len(table))), NUMBERS)
+        return rotation(_some(table, np.arange(self.frequent(len(table)), len(table))), self.numbers)
 
     def frequent(self, rows: int) -> int:
         """The number of the first of so many rows that are in int4."""
-        return frequent(rows, self.share)
+        return frequent(rows)
 
     def size(self, rows: int, width: int) -> int:
         """Bytes of the arrays of a table `(rows, width)`."""
@@ -326,9 +326,9 @@ def _bytes(arrays):
     return sum(array.nbytes for array in arrays)
 
 
-def _mixed(name, share):
-    rows = partial(mixed_rows, size=NUMBERS, share=share)
-    return MixedCodec(name, rows, mixed_values, 1, 7, least_cosine=0.9, trainable=False, share=share)
+def _mixed(name, numbers, bits):
+    rows = partial(mixed_rows, size=numbers)
+    return MixedCodec(name, rows, mixed_values, bits, 7, least_cosine=0.9, trainable=False, numbers=numbers)
 
 
 _CODECS = (
@@ -338,12 +338,12 @@ _CODECS = (
     Codec("int4", int4_rows, int4_values, 4, least_cosine=0.9, searched=True),
     Codec("pq4", partial(product_rows, size=4), product_values, 2, 2, least_cosine=0.8, trainable=False, searched=True),
     Codec("pq8", partial(product_rows, size=8), product_values, 1, 2, least_cosine=0.5, trainable=False, searched=True),
-    _mixed("int4-pq5", SHARE),
-    _mixed("int4-pq5-half", HALF),
+    _mixed("int4-pq5", 5, 1),
+    _mixed("int4-pq3", 3, 2),
     Codec("float32", float32_rows, float32_values, 32),
 )
 CODECS = {codec.name: codec for codec in _CODECS}
-# The names of those of two parts, which differ in how many rows are frequent.
+# The names of those of two parts, which differ in how many numbers a codeword has.
 MIXED = tuple(codec.name for codec in _CODECS if isinstance(codec, MixedCodec))
 
 

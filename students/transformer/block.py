@@ -138,7 +138,7 @@ class Block(keras.layers.Layer):
         width = x_shape[-1]
         self.attention = self.make_dense(width, "attention")
         self.second = self.make_dense(width, "second")
-        for layer in (self.query, self.key, self.value, *self.unit_layers, self.attention_norm, self.norm):
+        for layer in (*self.look_layers, *self.unit_layers, self.attention_norm, self.norm):
             layer.build(x_shape)
         self.attention.build((*x_shape[:-1], self.heads * self.head_size))
         self.second.build((*x_shape[:-1], self.inner))
@@ -172,7 +172,7 @@ class Block(keras.layers.Layer):
     @property
     def denses(self) -> list[keras.layers.Dense]:
         """The dense layers."""
-        return [self.query, self.key, self.value, self.attention, *self.unit_layers, self.second]
+        return [*self.look_layers, self.attention, *self.unit_layers, self.second]
 
     @property
     def wide_units(self) -> int:
@@ -188,9 +188,18 @@ class Block(keras.layers.Layer):
         """Return the hidden units of tokens after attention, `(b, t, inner)`."""
         return ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
 
+    @property
+    def look_layers(self) -> list[keras.layers.Dense]:
+        """The dense layers of query, key and value."""
+        return [self.query, self.key, self.value]
+
+    def normalize_inputs(self, x: Tensor) -> Tensor:
+        """Return tokens before the block as `look_layers` read them, `(b, t, w)`."""
+        return x
+
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
-        query, key, value = (by_head(layer(x), self.heads) for layer in (self.query, self.key, self.value))
+        query, key, value = (by_head(layer(x), self.heads) for layer in self.look_layers)
         return look(query, key, value, looks)
 
     def compute_output_shape(

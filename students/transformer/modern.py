@@ -122,10 +122,14 @@ class ModernBlock(Block):
         first, gate = (ops.cast(layer(inputs), x.dtype) for layer in self.unit_layers)
         return ACTIVATIONS[self.activation](first) * gate
 
+    def normalize_inputs(self, x: Tensor) -> Tensor:
+        """Return tokens before the block as `look_layers` read them, `(b, t, w)`."""
+        return self.attention_norm(x)
+
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
-        x = self.attention_norm(x)
-        query, key, value = (by_head(layer(x), self.heads) for layer in (self.query, self.key, self.value))
+        x = self.normalize_inputs(x)
+        query, key, value = (by_head(layer(x), self.heads) for layer in self.look_layers)
         frequencies = frequencies_of(self.theta, self.head_size)
         query, key = (rotate(part, places, frequencies) for part in (query, key))
         if self.window is not None:

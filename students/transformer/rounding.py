@@ -6,7 +6,7 @@ import numpy as np
 
 from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding, fit_kernel, is_rounded, rank_by_rounding
 from ...system.progress import task
-from ...system.types import Doubles, IdLists
+from ...system.types import IdLists
 from ..rebuilding import named, rebuilt
 from .block import Block
 from .network import TransformerEncoder
@@ -18,17 +18,19 @@ def round_blocks(
 ) -> TransformerEncoder:
     """Return a copy whose blocks' `narrow_kernels` are whole numbers up to `levels` times a scale an output channel.
 
-    The first `wide_units` inputs of a kernel are not rounded. The blocks are rounded in their order, on texts as id
-    lists: each reads what the rounded blocks before it give, and is fitted to what the same block of `towards` gives,
-    so that it compensates for what was rounded before it (`kernels.fit_kernel`, `kernels.compensate_rounding`).
-    `towards` has the same shape, and may have a table that was not rounded; by default it is `model`.
+    The first inputs of a kernel, as many as stand there beside it, are not rounded. The blocks are rounded in their
+    order, on texts as id lists: each reads what the rounded blocks before it give (`kernels.compensate_rounding`). Its
+    kernel behind the hidden units is first fitted to what the same block of `towards` gives, so that it compensates
+    for what was rounded before it (`kernels.fit_kernel`). `towards` has the same shape, and may have a table that was
+    not rounded; by default it is `model`.
     """
     copy, whole = rebuilt(model, {}, named(model)), towards or model
     batches, wanted = place_rows(copy, rows), place_rows(whole, rows)
     with task("rounding the blocks", copy.depth) as advance:
         for block, target in zip(copy.blocks, whole.blocks, strict=True):
+            _round_looked(block, batches, levels)
             batches, wanted = attend(block, batches), attend(target, wanted)
-            _round_second(block, _sum_units(block, target, batches, wanted), levels)
+            _round_second(block, target, batches, wanted, levels)
             batches, wanted = add_units(block, batches), add_units(target, wanted)
             advance()
     return copy
@@ -46,22 +48,27 @@ def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
             layer.kernel.trainable = False
 
 
-def _round_second(block: Block, products: tuple[Doubles, Doubles], levels: int) -> None:
-    """Round a block's one kernel of `narrow_kernels` in place, by what `_sum_units` gives.
+def _round_looked(block: Block, batches: Batches, levels: int) -> None:
+    """Round the kernels of a block's query, key and value in place. One that was rounded before stays."""
+    layers = [layer for layer in block.look_layers if not is_rounded(np.asarray(layer.kernel), levels)]
+    if layers:
+        moments, _ = sum_products(batches, batches, block.normalize_inputs, lambda x, _: x[..., :0])
+        for layer in layers:
+            layer.kernel.assign(compensate_rounding(np.asarray(layer.kernel), moments, levels))
+
+
+def _round_second(block: Block, target: Block, batches: Batches, wanted: Batches, levels: int) -> None:
+    """Round a block's kernel behind the hidden units in place, fitted to those of `target`.
 
     The hidden units that it costs most to round are put first, where an export has `wide_units` in 8 bits. One that was
     rounded before stays.
     """
-    (moments, crossed), kernel, wide = products, np.asarray(block.second.kernel), block.wide_units
+    kernel, wide = np.asarray(block.second.kernel), block.wide_units
     if is_rounded(kernel[wide:], levels):
         return
+    moments, crossed = sum_products(batches, wanted, block.compute_units, lambda _, y: target.compute_units(y))
     kernel = fit_kernel(kernel, moments, crossed @ kernel)
     order = rank_by_rounding(kernel, moments, levels)
     for layer in block.unit_layers:
         layer.set_weights([weight[..., order] for weight in layer.get_weights()])
     block.second.kernel.assign(compensate_rounding(kernel[order], moments[np.ix_(order, order)], levels, wide))
-
-
-def _sum_units(block: Block, target: Block, batches: Batches, wanted: Batches) -> tuple[Doubles, Doubles]:
-    """The sums of products of a block's hidden units with themselves and with those of `target`, `(in, in)`."""
-    return sum_products(batches, wanted, block.compute_units, lambda _, y: target.compute_units(y))

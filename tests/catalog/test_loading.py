@@ -184,7 +184,7 @@ def test_released_is_the_bundle_that_comes_with_the_package(released, tiny_bundl
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, find_artefact])
-@pytest.mark.parametrize("name", ["released", "released-small"])
+@pytest.mark.parametrize("name", ["released", "released-small", "released-transformer"])
 def test_a_copy_without_a_released_encoder_is_refused(name, load, tmp_path, monkeypatch):
     assert released_folder(name) == Path(distill.__file__).resolve().parent.joinpath(name.replace("-", "_"))
     monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda name: tmp_path / name)
@@ -267,3 +267,20 @@ def test_what_e5_has_encoded_is_not_encoded_again(monkeypatch, tmp_path):
     # To be timed, it computes.
     load_encoder("e5").encode(["Fluss"])
     assert computed == ["Fluss", "река", "Fluss"]
+
+
+def test_the_shipped_transformer_is_read_back_as_weights_that_give_its_vectors():
+    """It answers a question in another language, too, and the prompts of its two roles differ."""
+    folder = find_artefact("multi12-transformer")
+    assert folder == find_artefact("released-transformer")
+    texts = [
+        "Wo mündet der Nil?",
+        "The Nile flows into the Mediterranean Sea.",
+        "Ludwig van Beethoven was born in Bonn.",
+    ]
+    bundle, model = load_encoder("multi12-transformer"), load_keras_encoder("multi12-transformer")
+    for role in ("question", "document"):
+        assert (bundle.encode(texts, role) * model.encode(texts, role)).sum(axis=1).min() > 0.995
+    right, wrong = bundle.encode(texts[1:], "document") @ bundle.encode(texts[:1], "question")[0]
+    assert right > wrong + 0.05
+    assert (bundle.encode(texts[:1], "question") * bundle.encode(texts[:1], "document")).sum() < 0.999

@@ -172,7 +172,7 @@ def test_the_limits_themselves_are_allowed():
         ("student.distance", "l1", "squared_l2, cosine"),
         ("student.dev_unit", "", "document, passage, maxp"),
         ("export.precision", "int2", "int8, float32, int4"),
-        ("export.table", "int8", "uint8, int8-row, int4, pq4, pq8, int4-pq5, int4-pq5-half, float32"),
+        ("export.table", "int8", "uint8, int8-row, int4, pq4, pq8, int4-pq5, int4-pq3, float32"),
         ("student.objectives", ("xx",), "qq, dd, dq, list, softmax, translation"),
         ("student.units", ("maxp",), "document, passage"),
     ],

@@ -157,7 +157,7 @@ def test_kernels_of_four_bits_are_put_on_their_grid_first_and_the_rest_learns_on
     start, precision = KerasEncoder(model, tokenizer, "start"), Precision("int4", "int4")
     student = learn(targets, start, few, LANGUAGES, settings, session=Session(log), precision=precision).model
     narrow, before = student.narrow_kernels, {weight.path: np.asarray(weight) for weight in model.weights}
-    assert len(narrow) == 1
+    assert len(narrow) == 4
     for weight in student.weights:
         values, first = np.asarray(weight), before[weight.path]
         if weight.path in narrow:

@@ -83,24 +83,27 @@ def test_package_data_are_the_data_files_of_every_package(config):
         idle += [(package, pattern) for pattern, paths in matched.items() if not paths]
     assert lost == [] and data.keys() <= folders.keys()
     # Only a release has an encoder.
-    assert [pattern for pattern in idle if not pattern[1].startswith("released")] == []
+    assert [pattern for pattern in idle if not pattern[1].startswith(SHIPPED)] == []
 
 
+SHIPPED = ("released", "released_small", "released_transformer")
 RELEASED = ("README.md", "card.json", "encode.py", "encoder.tflite", "languages.npz", "tokenizer.model")
 
 
 def test_a_release_is_whole_or_not_there_and_a_wheel_takes_it(tmp_path):
     """By setuptools itself, in a copy of the project with an encoder in it."""
-    for folder in (ROOT / "distill" / "released", ROOT / "distill" / "released_small"):
-        there = {path.name for path in folder.iterdir()} if folder.is_dir() else set(RELEASED)
-        assert there - {"__pycache__", "spellings.npz"} == set(RELEASED)
+    for folder in (ROOT / "distill" / name for name in SHIPPED):
+        # A transformer's prompts are in a file of their own.
+        files = {*RELEASED, *(["reading.json"] if folder.name == "released_transformer" else [])}
+        there = {path.name for path in folder.iterdir()} if folder.is_dir() else files
+        assert there - {"__pycache__", "spellings.npz"} == files
     dist = pytest.importorskip("setuptools.dist")
     for folder in ("distill", "teachers", "students", "export"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "__init__.py").touch()
     (tmp_path / "README.md").touch()
     (tmp_path / "setup.cfg").write_bytes((ROOT / "setup.cfg").read_bytes())
-    named = [f"{folder}/{name}" for folder in ("released", "released_small") for name in RELEASED]
+    named = [f"{folder}/{name}" for folder in SHIPPED for name in RELEASED]
     for name in named:
         (tmp_path / "distill" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "distill" / name).touch()
@@ -110,7 +113,7 @@ def test_a_release_is_whole_or_not_there_and_a_wheel_takes_it(tmp_path):
     build = distribution.get_command_obj("build_py")
     build.ensure_finalized()
     files = dict((package, names) for package, _, _, names in build.data_files)["distill"]
-    assert sorted(name for name in files if name.startswith("released")) == sorted(named)
+    assert sorted(name for name in files if name.startswith(SHIPPED)) == sorted(named)
 
 
 def test_a_checkout_imports_the_folders_beside_distill():

@@ -86,7 +86,8 @@ class EdgeBlock(keras.layers.Layer):
     def __init__(self, block: Block, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
         dense, self.heads, self.size = wide_dense(precision), block.heads, block.head_size
-        self.looked = dense(*(join_looked(block, kind) for kind in ("kernel", "bias")), name="looked")
+        looked = (join_looked(block, kind) for kind in ("kernel", "bias"))
+        self.looked = DENSE[precision.dense](*looked, name="looked")
         self.attention = dense(block.attention.kernel, block.attention.bias, name="attention")
         self.first = dense(block.first.kernel, block.first.bias, name="first")
         self.second = make_second(block, precision)

@@ -12,7 +12,7 @@ from ....students.transformer.block import FAR
 from ....students.transformer.modern import ModernBlock, Rows, frequencies_of
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
-from ...tflite.layers import Norm, apart
+from ...tflite.layers import DENSE, Norm, apart
 from ...weights.precision import Precision
 from .edge_bert import EDGE_ACTIVATIONS, by_head, join_looked, look, make_second, wide_dense
 
@@ -61,7 +61,7 @@ class EdgeModernBlock(keras.layers.Layer):
     def __init__(self, block: ModernBlock, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
         dense, self.heads, self.size, self.inner = wide_dense(precision), block.heads, block.head_size, block.inner
-        self.looked = dense(join_looked(block, "kernel"), name="looked")
+        self.looked = DENSE[precision.dense](join_looked(block, "kernel"), name="looked")
         self.attention = dense(block.attention.kernel, name="attention")
         kernels = [np.asarray(layer.kernel) for layer in block.unit_layers]
         self.first = dense(np.concatenate(kernels, axis=1), name="first")

@@ -122,7 +122,7 @@ def test_a_config_file_stands_where_nothing_is_given(tmp_path):
     ("arguments", "message"),
     [
         (("--seed", "one"), "one"),
-        (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'pq4', 'pq8', 'int4-pq5', 'int4-pq5-half', 'float32'"),
+        (("--table", "int8"), "'uint8', 'int8-row', 'int4', 'pq4', 'pq8', 'int4-pq5', 'int4-pq3', 'float32'"),
         (("--epoch", "1"), "--epochs"),
         # A flag of an earlier version.
         (("--gamma", "1"), "--set student.gamma=VALUE"),

@@ -23,7 +23,7 @@ from distill.export.tflite.graph import Graph
 from distill.export.weights.precision import Precision
 from distill.system.sections import read_sections, write_sections
 
-CASES = [("factor", "int8", "int4-pq5-half"), ("context", "int8", "uint8"), ("shallow", "float32", "float32")]
+CASES = [("factor", "int8", "int4-pq3"), ("context", "int8", "uint8"), ("shallow", "float32", "float32")]
 
 
 @pytest.mark.parametrize(("name", "dense", "table"), CASES)

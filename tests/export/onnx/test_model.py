@@ -9,7 +9,7 @@ from distill.export.families.prepared import prepared
 from distill.export.onnx.layers import LOOKUPS, PRODUCTS, unsaturated_channels
 from distill.export.onnx.model import onnx_model
 from distill.export.onnx.nodes import Graph, checked
-from distill.export.weights.codecs import decoded, encoded, uint8_rows
+from distill.export.weights.codecs import MIXED, decoded, encoded, uint8_rows
 from distill.export.weights.precision import Precision
 
 onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
@@ -111,7 +111,7 @@ def test_vectors_are_those_of_the_keras_model_with_the_stored_table(wide, sessio
 def test_vectors_are_near_those_of_the_student_in_any_batch(wide, sessions, dense, table):
     # 8 bits a number cost a few 1e-5 and 4 bits up to a hundredth, in cosine, for random texts; codewords more.
     rounding = {"float32": 0, "uint8": 1e-4, "int8-row": 1e-4, "int4": 0.02, "pq4": 0.15, "pq8": 0.4}
-    rounding |= dict.fromkeys(("int4-pq5", "int4-pq5-half"), 0.25)
+    rounding |= dict.fromkeys(MIXED, 0.25)
     most, session, texts = NEAR[dense] + rounding[table], sessions[dense, table], list(map(token_ids, LENGTHS))
     alone = np.concatenate([run(session, ids[None]) for ids in texts])
     expected = np.concatenate([keras_vectors(wide, ids[None]) for ids in texts])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
 from distill.encoders.batching import pad
@@ -52,10 +53,14 @@ def test_a_bundle_in_4_bits_gives_the_rounded_encoders_vectors_in_fewer_bytes(ro
     expected = np.asarray(rounded(pad(rows)))
     assert (np.stack(list(vectors(content, rows))) * expected).sum(axis=1).min() > 0.998
     narrow = [weight for weight in rounded.weights if weight.path in rounded.narrow_kernels]
-    assert len(narrow) == rounded.depth
-    # 50 hidden units keep 8 bits, and operators take some bytes.
-    saved = sum((kernel.shape[0] - 50) * kernel.shape[1] for kernel in narrow) / 2
-    assert len(convert(rounded, Precision("int8"))) - len(content) > 0.75 * saved
+    # Query, key, value, and the kernel behind the hidden units, 50 of which keep 8 bits.
+    assert len(narrow) == 4 * rounded.depth
+    wide = [50 if kernel.path.endswith("second/kernel") else 0 for kernel in narrow]
+    numbers = sum((kernel.shape[0] - one) * kernel.shape[1] for kernel, one in zip(narrow, wide, strict=True))
+    (graph,) = schema.ModelT.InitFromPackedBuf(content, 0).subgraphs
+    assert sum(np.prod(tensor.shape) for tensor in graph.tensors if tensor.type == schema.TensorType.INT4) == numbers
+    # Operators take some bytes.
+    assert len(convert(rounded, Precision("int8"))) - len(content) > 0.75 * numbers / 2
 
 
 def test_rounding_keeps_the_vectors_nearer_than_rounding_each_number(whole, rounded, rows):
@@ -70,10 +75,10 @@ def test_the_kernels_are_read_back(rounded, content):
     weights = family_part("transformer", "stored", "a student").weights_of(
         family_part("transformer", "stored", "a student").parts_of(graph)
     )
-    for path, wide in (("block_0/second/kernel", 50), ("block_1/query/kernel", 32)):
+    for path, wide in (("block_0/second/kernel", 50), ("block_1/query/kernel", 0), ("block_1/attention/kernel", 32)):
         kernel = np.asarray(next(weight for weight in rounded.weights if weight.path == path))
         # Half a step of the largest number of a channel, in 8 bits; those of 4 are on their grid.
-        far = np.abs(kernel[:wide]).max(axis=0) / 127 / 2
+        far = np.abs(kernel[:wide]).max(axis=0, initial=0) / 127 / 2
         assert (np.abs(weights[path] - kernel)[:wide] <= far + 1e-5).all()
         assert (np.abs(weights[path] - kernel)[wide:] <= 1e-5).all()
 

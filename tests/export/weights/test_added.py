@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from distill.export.weights.added import Addition
-from distill.export.weights.codecs import CODECS, decoded, encoded
+from distill.export.weights.codecs import CODECS, MIXED, decoded, encoded
 
 WIDTH = 37  # no whole number of codewords
 
 
-@pytest.mark.parametrize("codec", ["float32", "uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5", "int4-pq5-half"])
+@pytest.mark.parametrize("codec", ["float32", "uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq3", "int4-pq5"])
 @pytest.mark.parametrize("often", [0, 3])
 def test_old_rows_keep_their_codes_and_new_ones_take_what_there_is(codec, often):
     random = np.random.default_rng(0)
     table = random.normal(size=(600, WIDTH)).astype(np.float32)
-    # An eighth or a half of 600 are frequent; the codewords know the others.
-    parted = {"int4-pq5": 75, "int4-pq5-half": 300}.get(codec, 0)
+    # An eighth of 600 are frequent; the codewords know the others.
+    parted = 75 if codec in MIXED else 0
     new = table[parted + random.choice(600 - parted, 40)] * random.uniform(0.9, 1.1, (40, 1)).astype(np.float32)
     arrays = encoded(codec, table)
     addition = Addition(codec, 600, new, often)

@@ -84,17 +84,15 @@ def test_a_row_is_encoded_alike_in_every_block(table, name):
         assert np.array_equal(whole[ids], alone)
 
 
-# Of one row in 8, or in two, and one at least.
-FREQUENT = [("int4-pq5", *sizes) for sizes in ((1, 1), (2, 1), (9, 1), (16, 2), (2400, 300))]
-FREQUENT += [("int4-pq5-half", *sizes) for sizes in ((1, 1), (16, 8), (2401, 1200))]
-
-
-@pytest.mark.parametrize(("name", "rows", "count"), FREQUENT)
-def test_frequent_rows_are_int4_and_the_rest_codewords_and_rows_are_taken_as_they_are(table, name, rows, count):
+@pytest.mark.parametrize(("name", "numbers"), [("int4-pq3", 3), ("int4-pq5", 5)])
+@pytest.mark.parametrize(("rows", "count"), [(1, 1), (2, 1), (9, 1), (16, 2), (2400, 300)])
+def test_frequent_rows_are_int4_and_the_rest_codewords_and_rows_are_taken_as_they_are(
+    table, name, numbers, rows, count
+):
     arrays, codec = encoded(name, table[:rows, :38]), CODECS[name]
     whole = decoded(name, arrays, 38)[:rows]
     assert np.array_equal(whole[:count], decoded("int4", int4_rows(table[:count, :38]), 38))
-    words = codecs.column_rows(table[count:rows, :38], 5) if rows > 1 else ()
+    words = codecs.column_rows(table[count:rows, :38], numbers) if rows > 1 else ()
     assert rows == 1 or np.array_equal(whole[count:], codecs.column_values(*words)[:, :38])
     for kept in (np.arange(rows), np.arange(count), np.array([0, rows - 1]), np.arange(count, rows), [rows - 1]):
         kept = np.unique(kept).astype(int)
@@ -116,11 +114,12 @@ def test_every_codec_has_its_three_decoders_and_is_a_setting():
 def test_bits_are_those_of_a_number_in_a_large_table(name):
     # Scales and steps are what is beyond them: 4 bytes a row, and of int4 a byte a group of 32 numbers.
     extra = {"uint8": 32 / 512, "int8-row": 32 / 512, "int4": 32 / 512 + 8 / 32}.get(name, 0)
-    # A frequent row is int4's 276 bytes, the others are 103 codewords.
-    share = {"int4-pq5": 8, "int4-pq5-half": 2}.get(name)
-    extra = 8 * (276 + (share - 1) * 103) / share / 512 - 1 if share else extra
+    # A frequent row, one in eight, is int4's 276 bytes, the others are so many codewords.
+    words = {"int4-pq3": 171, "int4-pq5": 103}.get(name)
+    bits = (276 + 7 * words) / 512 if words else CODECS[name].bits + extra
     rows = 10**9
-    assert 8 * codecs.stored_bytes(name, rows, 512) / (rows * 512) == pytest.approx(CODECS[name].bits + extra, rel=1e-3)
+    assert 8 * codecs.stored_bytes(name, rows, 512) / (rows * 512) == pytest.approx(bits, rel=1e-3)
+    assert CODECS[name].bits == int(bits)
 
 
 def test_float32_is_the_table_itself(table):

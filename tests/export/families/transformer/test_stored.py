@@ -9,6 +9,7 @@ from distill.export.tflite import weights as tflite_weights
 from distill.export.tflite.convert import convert
 from distill.export.tflite.graph import Graph
 from distill.export.tflite.parts import parts_of
+from distill.export.weights.codecs import MIXED
 from distill.export.weights.precision import Precision
 from distill.students.from_weights import from_weights
 from distill.students.told import SETTINGS, as_array
@@ -37,7 +38,7 @@ CASES = {
         {**MODERN, "depth": 3, "local": (1,), "activation": "gelu_tanh", "dense": "tanh", "space": 36, "foreign": True},
         Precision("float32", "float32"),
     ),
-    "modern, turned": ({**MODERN, "depth": 2, "local": (1,), "pooling": "max"}, Precision("int8", "int4-pq5-half")),
+    "modern, turned": ({**MODERN, "depth": 2, "local": (1,), "pooling": "max"}, Precision("int8", "int4-pq3")),
 }
 # The whole number that a channel's largest is in 4 bits.
 LARGEST = 7
@@ -65,7 +66,7 @@ def vectors_of(content, rows):
 
 def require_same(model, precision, weights, vectors, rows):
     student = from_weights(weights, "student")
-    turned = {"rank": SIZES["width"]} if "pq5" in precision.table else {}
+    turned = {"rank": SIZES["width"]} if precision.table in MIXED else {}
     assert student.get_config() == {**model.get_config(), "name": "student", **turned}
     cosines = np.sum(np.asarray(student(rows)) * vectors, axis=1)
     # The file's activations are rounded, the student's are not.
@@ -84,9 +85,9 @@ def test_the_student_of_a_bundle_gives_its_vectors(case):
     parts = parts_of(Graph(content))
     # A kernel on its channels' grid was not multiplied by the gains in front of it.
     for name in ("looked", "second") if precision.dense != "float32" else ():
-        stored, narrow = parts.products[f"block_0.{name}"].stored, name == "second" and precision.dense == "int4"
+        stored = parts.products[f"block_0.{name}"].stored
         assert stored.dtype == np.int8
-        assert (np.abs(stored).max(axis=1) == (LARGEST if narrow else 127)).all()
+        assert (np.abs(stored).max(axis=1) == (LARGEST if precision.dense == "int4" else 127)).all()
     counted = sum(weight.size for path, weight in weights.items() if path not in (SETTINGS, "embedding/embeddings"))
     assert (parts.family, parts.size) == ("transformer", pytest.approx(counted, rel=0.01))
 
