@@ -154,4 +154,4 @@ def test_the_readme_is_short_and_its_figures_stand_among_the_figures():
     assert len(readme.splitlines()) <= 137
     section = figures.replace("**", "").partition("### Documents that nobody")[2].partition("###")[0].splitlines()
     _, _, *rows = [line for line in readme.splitlines() if line.startswith("|")]
-    assert len(rows) == 3 and set(rows) <= set(section)
+    assert len(rows) == 4 and set(rows) <= set(section)
