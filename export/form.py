@@ -37,7 +37,7 @@ class Form:
             raise InputError(f"--index: only for the format web, not for {self.format}")
         if format_.library and (self.precision.dense, self.precision.table) != ("float32", "float32"):
             raise InputError(f"--precision, --table: the format {self.format} has float32 weights; leave them out")
-        if self.precision.dense == "int4" and self.format != "bundle":
+        if self.precision.dense == "int4" and self.format != "bundle" and not self.precision.content:
             raise InputError(f"--precision int4: only for the format bundle, not for {self.format}; give int8")
         if self.max_length and not format_.fixable:
             raise InputError(f"--max-length: the format {self.format} takes any length; leave it out")

@@ -189,7 +189,7 @@ def _gate(model, form, chosen, limits):
 
 def _rounded(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | None) -> KerasEncoder:
     """The encoder with dense layers as a coarse precision needs them, judged by the texts."""
-    if form.precision.dense != "int4":
+    if form.precision.content or form.precision.dense != "int4":
         return encoder
     from ..export.rounding import round_dense
 

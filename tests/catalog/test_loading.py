@@ -284,3 +284,10 @@ def test_the_shipped_transformer_is_read_back_as_weights_that_give_its_vectors()
     right, wrong = bundle.encode(texts[1:], "document") @ bundle.encode(texts[:1], "question")[0]
     assert right > wrong + 0.05
     assert (bundle.encode(texts[:1], "question") * bundle.encode(texts[:1], "document")).sum() < 0.999
+
+
+@pytest.mark.parametrize("name", ["c", "web"])
+def test_the_shipped_transformer_is_refused_where_texts_have_no_prompt(name, tmp_path):
+    with pytest.raises(EncoderError, match="prompt"):
+        distill.export_model("multi12-transformer", tmp_path / "plain", distill.ExportOptions(format=name))
+    assert not (tmp_path / "plain").exists()
