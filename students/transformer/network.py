@@ -111,7 +111,7 @@ class TransformerEncoder(Student):
         """The paths of the kernels that an export in int4 stores in 4 bits.
 
         They are those of query, key and value and those behind the hidden units. Beside each stands how many of its
-        inputs, the first, keep 8 bits. In an e5 the two other kinds of kernels, in 4 bits, cost points of retrieval.
+        inputs, the first, keep 8 bits. Of an e5 the two other kinds of kernels lose retrieval in 4 bits.
         """
         looked = {layer.kernel.path: 0 for block in self.blocks for layer in block.look_layers}
         return looked | {block.second.kernel.path: block.wide_units for block in self.blocks}

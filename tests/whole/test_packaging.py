@@ -83,7 +83,7 @@ def test_package_data_are_the_data_files_of_every_package(config):
         idle += [(package, pattern) for pattern, paths in matched.items() if not paths]
     assert lost == [] and data.keys() <= folders.keys()
     # Only a release has an encoder.
-    assert [pattern for pattern in idle if not pattern[1].startswith(SHIPPED)] == []
+    assert [pattern for pattern in idle if not pattern[1].startswith("released")] == []
 
 
 SHIPPED = ("released", "released_small", "released_transformer")
@@ -113,7 +113,7 @@ def test_a_release_is_whole_or_not_there_and_a_wheel_takes_it(tmp_path):
     build = distribution.get_command_obj("build_py")
     build.ensure_finalized()
     files = dict((package, names) for package, _, _, names in build.data_files)["distill"]
-    assert sorted(name for name in files if name.startswith(SHIPPED)) == sorted(named)
+    assert sorted(name for name in files if name.startswith("released")) == sorted(named)
 
 
 def test_a_checkout_imports_the_folders_beside_distill():
