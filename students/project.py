@@ -9,7 +9,7 @@ import numpy as np
 
 from ..encoders.encoder import unit_rows
 from ..system.types import Floats
-from .linear import leading_axes, linear_map
+from .linear import leading_axes, linear_map, whitening
 from .rebuilding import rebuilt
 from .student import AnyStudent, Student
 
@@ -61,6 +61,19 @@ def folded(model: AnyStudent, matrix: Floats) -> AnyStudent:
         kernel = model.get_layer("projection").get_weights()[0] @ matrix
         return rebuilt(model, {}, {"projection/kernel": kernel})
     return rebuilt(model, {"space": model.dimension}, {"projection/kernel": matrix})
+
+
+def whitened(model: AnyStudent, vectors: Floats, power: float) -> AnyStudent:
+    """Return a copy of a student whose own `vectors` `(n, d)` differ more evenly over the directions, see `whitening`.
+
+    An encoder that was trained by cosines leaves most of what tells texts apart in directions of little energy. The
+    projection that does it is `foreign`: the copy's space is another one, and its labels are vectors of that.
+    """
+    kernel, space = whitening(vectors, power), model.space or model.dimension
+    if model.space:
+        kernel = model.get_layer("projection").get_weights()[0] @ kernel
+    config = {"space": space, "dimension": model.dimension, "foreign": True}
+    return rebuilt(model, config, {"projection/kernel": kernel})
 
 
 def axes_of(model: Student) -> Floats | None:

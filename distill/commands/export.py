@@ -7,6 +7,7 @@ import click
 from ..settings.choices import FORMATS
 from ..settings.sections import Value
 from .shared.options import (
+    FiniteRange,
     beam_option,
     corpus_option,
     folder_option,
@@ -35,7 +36,14 @@ from .shared.setting_options import SettingsCommand
     "--index", type=click.Path(), help="of --format web: the folder of the distill index that the page searches"
 )
 @click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
-@corpus_option("of --precision int4: more text to round by, a text a line or .jsonl; may be given again")
+@corpus_option("more text to round by in --precision int4, or to --whiten by, a text a line or .jsonl; may be repeated")
+@click.option(
+    "--whiten",
+    "whitening",
+    type=FiniteRange(0, 0.5),
+    default=0.0,
+    help="even out what vectors have in common by this power, such as 0.1; another space [default: 0, not]",
+)
 @click.option(
     "--without-spellings",
     is_flag=True,
@@ -53,6 +61,7 @@ def export(
     index: str | None,
     document_model: str | None,
     corpus: tuple[str, ...],
+    whitening: float,
     without_spellings: bool,
     output: str,
     **values: Value | None,
@@ -82,6 +91,7 @@ def export(
         index=index,
         document_model=document_model,
         corpus=read_corpus(corpus) or None,
+        whitening=whitening,
         force=force,
     )
     named = any(name.startswith("data.") for name in requested)

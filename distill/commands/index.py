@@ -13,6 +13,9 @@ from .use import engine_of, engine_options
 @click.command(cls=PanelCommand)
 @click.option("--model", required=True, help=ENCODER_HELP)
 @click.option(
+    "--question-model", help="the encoder of the questions, a small one in --model's space [default: --model]"
+)
+@click.option(
     "--documents",
     multiple=True,
     type=click.Path(),
@@ -38,6 +41,7 @@ from .use import engine_of, engine_options
 @engine_options
 def index(
     model: str,
+    question_model: str | None,
     documents: tuple[str, ...],
     more: tuple[str, ...],
     remove: tuple[str, ...],
@@ -68,6 +72,7 @@ def index(
 
     change = IndexChange((*documents, *more), remove, Columns(text_field, title_field, id_field), strict, sync)
     given = IndexSettings(length, overlap, language, score, COMPACT if compact else None, words or None)
-    card = build_index(output, change, model, given, engine_of(model, engine, workers, ray_address))
+    by = engine_of(model, engine, workers, ray_address)
+    card = build_index(output, change, model, given, by, question_model)
     counts = ", ".join(f"{card[name]} {name}" for name in ("documents", "passages", "sentences"))
     say(f"{output}: {counts}")

@@ -11,9 +11,11 @@ from ..catalog.identity import weights_fingerprint
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
-from ..errors import InputError
+from ..encoders.space import require_space
+from ..errors import EncoderError, InputError
 from ..export.encode import COMPARED
 from ..retrieval.duplicates import first_alike
+from ..system.progress import say
 from ..system.types import Booleans, File, Floats, Json
 from .again import Again
 from .lexical import Lexical
@@ -22,6 +24,8 @@ from .stored import Index, Where
 
 # Times as many passages as are to be shown, so that as many are left where some repeat others.
 MORE = 3
+# Passages that tell whether another encoder may ask, which takes a strong one a second.
+COMPARED_PASSAGES = 32
 
 
 @dataclass(frozen=True)
@@ -79,12 +83,13 @@ class Answer:
 
 
 class Answers:
-    """An index and its encoder, loaded once. `model` names the encoder, by default the one that the index was made by.
+    """An index and its encoder, loaded once. `model` names the encoder, by default that of the index's questions.
 
-    `hybrid`: passages with the question's words stand higher (`searching.WEIGHT`), and those that say the same as
-    another one are its `repeats`. `encoder` is the one of that name, where it is loaded already.
+    Another one may ask where it has the space of the one that the index was made by. `hybrid`: passages with the
+    question's words stand higher (`searching.WEIGHT`), and those that say the same as another one are its `repeats`.
+    `encoder` is the one of that name, where it is loaded already.
 
-    Raises `InputError`, `DataError` for a file that is no index, or `EncoderError` for an encoder that is not its own.
+    Raises `InputError`, `DataError` for a file that is no index, or `EncoderError` for an encoder of another space.
     """
 
     def __init__(
@@ -99,13 +104,23 @@ class Answers:
         if hybrid and not self.index.has_words:
             command = f"distill index --model {self.index.card['encoder']} --hybrid --output {folder}"
             raise InputError(f"{self.index.path}: made without words, or an earlier version's; run {command}")
-        source = model or self.index.card["encoder"]
-        self.index.require(weights_fingerprint(source), source)
+        source = model or self.index.asker
+        fingerprint = weights_fingerprint(source)
         self.encoder = encoder or load_encoder(source)
-        again = Again(self.index, self.encoder, score or self.index.score) if self.index.scored_again else None
-        self.searcher = Searcher(self.index, score, again)
+        is_own = fingerprint == self.index.card["fingerprint"]
+        if not self.index.is_asked_by(fingerprint):
+            _require_space(self.index, self.encoder, source)
+        self.searcher = Searcher(self.index, score, self._again(score, is_own))
         self.hybrid = hybrid
-        self.calibration = calibrations_of(source).get(self.searcher.score)
+        # Two encoders' vectors have other scores than those of one.
+        self.calibration = calibrations_of(source).get(self.searcher.score) if is_own else None
+
+    def _again(self, score, is_own):
+        """The scores of passages of a compact index again, by their own encoder, whoever asks; None for a whole one."""
+        if not self.index.scored_again:
+            return None
+        encoder = self.encoder if is_own else load_encoder(self.index.card["encoder"])
+        return Again(self.index, encoder, score or self.index.score)
 
     @cached_property
     def lexical(self) -> Lexical:
@@ -182,7 +197,8 @@ def search(
         folder: that of `build_index`.
         questions: one, or many, which are answered as they come.
         k: passages a question.
-        model: the encoder, where the one that made the index is elsewhere now; None for the index's own.
+        model: the encoder of the questions: the index's own, where it is elsewhere now, or another one of its space;
+            None for the index's own.
         score: of a passage, a name of `choices.PASSAGE_SCORES`; None for the index's own.
         hybrid: passages with the question's words stand higher, and those that repeat another are folded.
         where: fields and their values, all of which a document has that is searched.
@@ -195,7 +211,7 @@ def search(
     Raises:
         InputError: for an empty question, and for a threshold where nothing is calibrated.
         DataError: for a folder that holds no index.
-        EncoderError: for an encoder that is not the index's.
+        EncoderError: for an encoder of another space than the index's.
 
     Example:
         >>> import distill, pathlib
@@ -220,6 +236,16 @@ def _folded(hits: Sequence[Hit], k: int) -> list[Hit]:
 
 def _text(content):
     return content.decode("utf-8", "replace")
+
+
+def _require_space(index: Index, encoder: Encoder, source: File) -> None:
+    """Raise `EncoderError` where the passages by another encoder lie elsewhere than in the index; else that is said."""
+    texts, vectors = index.draw_passages(COMPARED_PASSAGES)
+    made_by = f"{index.path}, made by {index.card['encoder']},"
+    if not texts:
+        raise EncoderError(f"{made_by} has no passages to tell whether {source} may ask; give its own as --model")
+    alignment = require_space(encoder, vectors, (f"{source}", made_by), texts, "document")
+    say(f"{made_by} is asked by {source}: their vectors of {len(texts)} passages have a cosine of {alignment:.2f}")
 
 
 def _require_no_threshold(threshold, encoder):

@@ -20,6 +20,7 @@ from ..catalog.kinds import folder_of
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
+from ..encoders.space import PROBES, require_space
 from ..encoding.encode_file import Engine
 from ..encoding.left_out import LeftOut
 from ..errors import DataError, InputError, one_line
@@ -40,6 +41,8 @@ from .stored import FILE, FORMAT, Index, id_hash
 PART, LOCK = ".part", ".lock"
 # Bits of a number of `--compact`.
 COMPACT = 1
+# Entries of the card on the encoder of questions, where it is another one: what names it, and its fingerprint.
+QUESTIONS = ("question_encoder", "question_fingerprint")
 # Documents that are named of many.
 NAMED = 5
 # Of an encoder that names no other.
@@ -63,7 +66,12 @@ class IndexSettings:
 
 
 def build_index(
-    folder: File, change: IndexChange, source: File, given: IndexSettings | None = None, engine: Engine | None = None
+    folder: File,
+    change: IndexChange,
+    source: File,
+    given: IndexSettings | None = None,
+    engine: Engine | None = None,
+    question_model: File | None = None,
 ) -> dict[str, Json]:
     """Make the index in `folder`, or change the one that is there.
 
@@ -77,6 +85,8 @@ def build_index(
         source: the encoder, any that `load_encoder` takes.
         given: how documents are cut and stored; None for what the index has, or the defaults.
         engine: encodes the texts elsewhere, such as `ray_engine`; None for this process.
+        question_model: the encoder of the questions, a small one in the space of `source`; None for the one that the
+            index has, or `source`.
 
     Returns:
         The card of the index, among it the numbers of `documents`, `passages` and `sentences`.
@@ -84,7 +94,7 @@ def build_index(
     Raises:
         InputError: for nothing to do, or for settings that are not those of the index that is there.
         DataError: with file and line, for documents that cannot be read.
-        EncoderError: for an encoder that is none, or another than the index's.
+        EncoderError: for an encoder that is none, or another than the index's, or questions in another space.
 
     Example:
         >>> import distill, pathlib
@@ -94,7 +104,8 @@ def build_index(
         1
     """
     folder, given = target(usable_path(folder)), given or IndexSettings()
-    if not change.documents and not change.removed and not (given.hybrid and (folder / FILE).exists()):
+    more = (given.hybrid or question_model) and (folder / FILE).exists()
+    if not change.documents and not change.removed and not more:
         raise InputError("no documents; give --documents FILE…, or --remove ID")
     _require_folder(folder)
     there = folder.exists()
@@ -107,7 +118,8 @@ def build_index(
             known = Index(folder) if (folder / FILE).exists() else None
             if known:
                 known.require(fingerprint, source)
-            settings = _settings(known, source, given)
+            settings = _settings(known, source, given) | _questions(known, (source, encoder), question_model)
+            _require_whole(settings)
             card = {"format": FORMAT, "encoder": place(source), "fingerprint": fingerprint, **settings}
             job = _Job(encoder, card, part, known)
             return job.run(folder / FILE, change, engine)
@@ -143,6 +155,26 @@ def _settings(known: Index | None, source: File, given: IndexSettings) -> dict[s
         raise InputError(f"{known.path}: was made with {told}; give the same, or write to another folder")
     _require_shorter(settings)
     return settings
+
+
+def _questions(known: Index | None, documents: tuple[File, Encoder], source: File | None) -> dict[str, Json]:
+    """The entries of the card on the encoder of questions; none where it is that of the documents.
+
+    Raises `EncoderError` for one of another space.
+    """
+    if source is None:
+        return {name: known.card[name] for name in QUESTIONS if name in known.card} if known else {}
+    name, encoder = documents
+    require_space(load_encoder(source), encoder.encode(PROBES, "question"), (f"{source}", f"{name}"))
+    return dict(zip(QUESTIONS, (place(source), weights_fingerprint(source)), strict=True))
+
+
+def _require_whole(values):
+    if QUESTIONS[0] in values and values["bits"] != WHOLE:
+        raise InputError(
+            "--compact: its passages are scored again by the encoder that is asked, and --question-model is another "
+            "than theirs; leave one of them out"
+        )
 
 
 def _require_shorter(values):

@@ -66,6 +66,8 @@ CARD_FIELDS = {
 }
 # What a card says too, by which documents are added.
 CARD_SETTINGS = {"length": int, "overlap": int, "bits": int, "language": str, "hybrid": bool}
+# And the encoder of its questions, where that is another one than its documents'.
+CARD_SETTINGS |= {"question_encoder": str, "question_fingerprint": str}
 
 
 class Index:
@@ -221,6 +223,20 @@ class Index:
     def documents(self) -> int:
         """The number of documents."""
         return len(self.sections["document_starts"]) - 1
+
+    @property
+    def asker(self) -> str:
+        """The name or the folder of the encoder of its questions."""
+        return self.card.get("question_encoder") or self.card["encoder"]
+
+    def is_asked_by(self, fingerprint: str) -> bool:
+        """Return True for the encoder of its questions, and for that of its documents."""
+        return fingerprint in (self.card["fingerprint"], self.card.get("question_fingerprint"))
+
+    def draw_passages(self, most: int) -> tuple[list[str], Floats]:
+        """Return the texts of at most so many passages, evenly out of all, and their stored vectors, `(n, d)`."""
+        rows = np.unique(np.linspace(0, self.passages - 1, min(most, self.passages)).round().astype(np.int64))
+        return [self.text(row).decode("utf-8", "replace") for row in rows.tolist()], self.vectors("passage", rows)
 
     def require(self, fingerprint: str, source: File) -> None:
         """Raise `EncoderError` where the index was made by another encoder than `source`, which has the fingerprint."""

@@ -32,6 +32,7 @@ from ..settings.sections import ExportSettings, Settings
 from ..system.files import require_writable
 from ..system.progress import say, task
 from ..system.types import File, Json
+from .whitening import whiten_encoder
 
 SAMPLE = Settings().data.dataset
 
@@ -51,8 +52,10 @@ class ExportOptions:
         removal_rank: directions a language of `removal`, 1 where it is None.
         index: of the format web, the folder of the index that the page searches.
         document_model: the encoder of the documents, of the same space, that the card names.
-        corpus: more texts by language that kernels of 4 bits are rounded to, beside the data set's. The more they are
-            like what will be asked and searched, questions as well as passages, the less is lost.
+        corpus: more texts by language that kernels of 4 bits are rounded to, and that `whitening` sees, beside the data
+            set's. The more they are like what will be asked and searched, questions as well as passages, the better.
+        whitening: the power by which the energy of vectors is evened out over the directions, `linear.whitening`, 0 for
+            none. It changes the space: an index is made anew.
         force: keep an artefact that the gate refuses, and say so in its card.
     """
 
@@ -67,6 +70,7 @@ class ExportOptions:
     index: File | None = None
     document_model: str | None = None
     corpus: Mapping[str, Sequence[str]] | None = None
+    whitening: float = 0.0
     force: bool = False
 
 
@@ -117,6 +121,11 @@ def export_model(
     texts = _texts(gate, options.corpus) if gate and not form.precision.content else None
     encoder, notes = _student(model, form, settings.threads), {**origin(model), **_answerable(model, form)}
     form = _with_codewords(form, model, encoder)
+    used = _loaded(model, options.document_model, settings.threads, form)
+    if options.whitening:
+        passages = gate.dataset.passage_texts
+        encoder, used = whiten_encoder(encoder, texts or {}, passages, options.whitening, used), None
+        notes = _renamed(notes, options.whitening)
     # What rounding costs is measured against what is not rounded.
     whole, encoder = encoder, _rounded(encoder, form, texts)
     form, notes = _described(form, notes, model)
@@ -124,7 +133,6 @@ def export_model(
         with_documents(encoder, options.document_model)
         notes["documents"] = origin(options.document_model)["source"]
         whole = encoder = _with_route(encoder, options.document_model, form)
-    used = _loaded(model, options.document_model, settings.threads, form)
     gate = gate and replace(gate, model=used or whole)
     return _exported(encoder, output, gate, form, notes, components, texts)
 
@@ -137,20 +145,26 @@ def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
     if format_of(options.format).library and not is_stated:
         precision = Precision("float32", "float32")
     form = Form(options.format, precision, options.max_length, options.signatures, spelled=options.spelled)
-    if options.corpus and precision.dense != "int4":
-        raise InputError(f"--corpus is for --precision int4, got {precision.dense}; leave it out")
+    if options.corpus and precision.dense != "int4" and not options.whitening:
+        raise InputError(f"--corpus is for --precision int4 and --whiten, got {precision.dense}; leave it out")
     form = replace(form, index=_index_file(options.index, model))
     form = _kept(form, model, is_stated)
+    if options.whitening and form.precision.content:
+        raise InputError(
+            f"--whiten: the format {form.format} keeps the weights of the bundle {model}; "
+            "export a bundle with --whiten and --precision first"
+        )
     form.require()
     return form
 
 
 def _index_file(folder: File | None, model: str) -> Path | None:
-    """The file of a whole index that `model` made, None for None."""
+    """The file of a whole index that `model` made or asks, None for None."""
     if folder is None:
         return None
-    index = Index(folder)
-    index.require(weights_fingerprint(model), model)
+    index, fingerprint = Index(folder), weights_fingerprint(model)
+    if not index.is_asked_by(fingerprint):
+        index.require(fingerprint, model)
     return index.path
 
 
@@ -214,6 +228,11 @@ def _student(model: str, form: Form, threads: int) -> KerasEncoder:
     if not form.spelled and encoder.tokenizer.spellings is None:
         raise InputError(f"--without-spellings: {model} has no words or spellings; leave it out")
     return encoder
+
+
+def _renamed(notes: Mapping[str, Json], power: float) -> dict[str, Json]:
+    """The notes of what was whitened by a power. What they say of answers is said of other scores."""
+    return {**{name: note for name, note in notes.items() if name != ANSWERABLE}, "whitening": power}
 
 
 def _answerable(model: str, form: Form) -> dict[str, Json]:

@@ -14,8 +14,9 @@ from ..catalog.loading import load_teacher
 from ..data.corpus import sampled
 from ..data.dataset import Dataset
 from ..data.parallel import Parallel, pivots_of
-from ..encoders.encoder import Encoder, KerasEncoder, unit_rows
+from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import require_finite
+from ..encoders.space import SAME, measure_alignment
 from ..errors import ConfigError, EncoderError
 from ..settings.sections import TeacherSettings
 from ..system.progress import say, task
@@ -25,8 +26,6 @@ from ..teachers.centred import ROLES, CentredEncoder, centred, save_teacher
 if TYPE_CHECKING:
     from ..students.shape import Shape
 
-# The least mean cosine of an encoder's centred vectors to another's in one space. Of two spaces it is near 0.
-SAME = 0.2
 # Train questions that tell whether a space is another.
 PROBES = 64
 # Pivots of parallel text that a map is fitted on, at most.
@@ -78,9 +77,7 @@ def is_foreign(teacher: Encoder, start: KerasEncoder, dataset: Dataset, language
         return True
     texts = [question.text for question in dataset.select(language, "train")[:PROBES]]
     labels = on_axes(teacher.encode(texts, "question"), axes_of(start.model))
-    # What all have in common says nothing of a space: two narrow cones may lie anywhere.
-    known, other = (unit_rows(vectors - vectors.mean(axis=0)) for vectors in (start.encode(texts), labels))
-    return float(np.sum(known * other, axis=1).mean()) < SAME
+    return measure_alignment(start.encode(texts), labels) < SAME
 
 
 def require_no_dimension(shape: Shape, teacher: Encoder) -> None:

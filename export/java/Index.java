@@ -28,7 +28,7 @@ public final class Index {
     private static final String FILE = "index.bin";
     private static final int VERSION = 1, NUMBERS = 16, VECTOR = 0, SENTENCE = 1, SUM = 2;
     private static final double LONGEST = 1.01;
-    private static final Pattern FINGERPRINT = Pattern.compile("\"fingerprint\"\\s*:\\s*\"([0-9a-f]*)\"");
+    private static final Pattern FINGERPRINT = Pattern.compile("\"(?:question_)?fingerprint\"\\s*:\\s*\"([0-9a-f]*)\"");
 
     private final Sections file;
     private final Encoder encoder;
@@ -75,8 +75,11 @@ public final class Index {
 
     private void requireMade() throws IOException {
         Matcher matcher = FINGERPRINT.matcher(file.text("card"));
-        String fingerprint = matcher.find() ? matcher.group(1) : "";
-        file.require(fingerprint.equals(encoder.fingerprint()), "an index of another encoder than " + encoder.name());
+        boolean known = false;
+        while (matcher.find()) {
+            known |= matcher.group(1).equals(encoder.fingerprint());
+        }
+        file.require(known, "an index of another encoder than " + encoder.name());
         file.require(dimension == encoder.dimension(), "vectors of " + dimension + " numbers, those of "
             + encoder.name() + " have " + encoder.dimension());
     }
@@ -86,7 +89,7 @@ public final class Index {
      *
      * @param path the folder that {@code distill index} has made, or the {@code index.bin} in it; at most 2 GB of
      *     vectors and 2 GB of text
-     * @param encoder the encoder that the index was made by
+     * @param encoder the encoder that the index was made by, or that its questions are asked by
      * @return the index
      * @throws FormatException if it is none, is not whole, or was made by another encoder
      * @throws IOException if it cannot be read

@@ -42,14 +42,14 @@ def add_index(folder: Path, index: Path) -> None:
 
 
 def require_own(encoder: Path, index: Path) -> None:
-    """Raise `EncoderError` where an index was not made by the encoder of an `encoder.bin`."""
+    """Raise `EncoderError` where an index was not made by the encoder of an `encoder.bin`, and is not asked by it."""
     ours = read_sections(encoder)["fingerprint"].tobytes().decode()
     try:
         card = json.loads(read_sections(index)["card"].tobytes())
         theirs, name = card["fingerprint"], card["encoder"]
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{index}: not an index: no card in it; write it again with distill index") from error
-    if theirs != ours:
+    if ours not in (theirs, card.get("question_fingerprint")):
         raise EncoderError(
             f"{index}: made by {name} ({theirs[:12]}), not by the page's encoder ({ours[:12]}); export the bundle that "
             "made it, or make another index with this one's bundle"

@@ -25,6 +25,8 @@ def round_blocks(
     not rounded; by default it is `model`.
     """
     copy, whole = rebuilt(model, {}, named(model)), towards or model
+    if all(_is_rounded(block, levels) for block in copy.blocks):
+        return copy
     batches, wanted = place_rows(copy, rows), place_rows(whole, rows)
     with task("rounding the blocks", copy.depth) as advance:
         for block, target in zip(copy.blocks, whole.blocks, strict=True):
@@ -46,6 +48,12 @@ def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
     for layer in model.token_layers:
         if layer.kernel.path in model.narrow_kernels:
             layer.kernel.trainable = False
+
+
+def _is_rounded(block: Block, levels: int) -> bool:
+    """True for a block whose narrow kernels all lie on their grid."""
+    kernels = [*(layer.kernel for layer in block.look_layers), block.second.kernel[block.wide_units :]]
+    return all(is_rounded(np.asarray(kernel), levels) for kernel in kernels)
 
 
 def _round_looked(block: Block, batches: Batches, levels: int) -> None:

@@ -117,7 +117,7 @@ def test_a_deleted_file_is_told_of_and_taken_out_by_sync(distill, tmp_path):
 
 def test_an_index_is_searched_with_its_own_encoder_and_what_is_none_is_refused(distill, refused, kb, folder):
     ask = ["search", "Where?", "--index"]
-    assert "--model" in refused(*ask, kb, "--model", "released")
+    assert "multi12-transformer" in refused(*ask, kb, "--model", "multi12-transformer")
     assert FILE in refused(*ask, folder)
     assert "--where" in refused(*ask, kb, "--where", "lang")
     assert "--where" in refused(*ask, kb, "--where", "author=x")

@@ -46,7 +46,7 @@ def test_what_is_not_there_is_said_in_a_line(refused, distill, tmp_path, monkeyp
     assert left.code == 1 and left.is_one_error and str(port) in left.err
 
 
-def test_an_index_of_another_encoder_is_refused(refused, distill, tmp_path):
+def test_an_index_of_another_space_is_refused(refused, distill, tmp_path):
     (tmp_path / "a.txt").write_text("The castle is of stone.", encoding="utf-8")
     assert distill("index", "--model", MODEL, "--documents", tmp_path / "a.txt", "--output", tmp_path / "kb").code == 0
-    assert "released" in refused("serve", "released", "--port", "0", "--index", tmp_path / "kb")
+    assert "kb" in refused("serve", "multi12-transformer", "--port", "0", "--index", tmp_path / "kb")

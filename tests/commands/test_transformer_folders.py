@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+from distill.catalog.loading import load_encoder
 from distill.data.readers import SAMPLE
 
 
@@ -72,3 +73,24 @@ def test_a_text_of_ten_thousand_words_is_cut_at_the_longest(distill, transformer
     first, second, other = np.load(vectors)
     np.testing.assert_array_equal(first, second)
     assert np.abs(first - other).max() > 1e-3
+
+
+def test_a_whitened_bundle_has_the_energy_of_its_vectors_evened_out(distill, transformers, sample, tmp_path):
+    source = f"hf:{transformers / 'xlm-roberta'}"
+    command = ["export", source, "--precision", "float32", "--table", "float32", "--force", "--output"]
+    assert distill(*command, tmp_path / "plain").code == 0
+    assert distill(*command, tmp_path / "white", "--whiten", "0.25").code == 0
+    plain, white = (load_encoder(tmp_path / name) for name in ("plain", "white"))
+    assert json.loads((tmp_path / "white" / "card.json").read_text())["whitening"] == 0.25
+    energies = []
+    for encoder in (plain, white):
+        vectors = encoder.encode(sample.passage_texts, "document")
+        energies.append(np.linalg.svd(vectors, compute_uv=False)[:4] ** 2)
+    # The square root of the ratio, but for questions, which are looked at too.
+    ratios = [values[0] / values[3] for values in energies]
+    assert ratios[1] < ratios[0] ** 0.75
+
+
+def test_what_keeps_a_bundles_weights_cannot_be_whitened(refused, tmp_path):
+    command = ["export", "released-small", "--format", "c", "--whiten", "0.1", "--output", tmp_path / "c"]
+    assert "--whiten" in refused(*command)

@@ -13,6 +13,7 @@ from distill.catalog.identity import weights_fingerprint
 from distill.catalog.loading import load_encoder
 from distill.errors import DataError, EncoderError, InputError
 from distill.indexing import batches
+from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.sources import SOURCES
 from distill.indexing.stored import FILE, Index
@@ -108,6 +109,7 @@ def test_a_command_that_is_killed_anywhere_is_gone_on_with(expected, small_batch
     code = f"""
 import os, signal
 from distill.indexing import batches
+from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, build_index
 from distill.system import files
 batches.DOCUMENTS, count, replace = 3, 0, os.replace
@@ -171,6 +173,44 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
     with held(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="kb"):
         build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     assert content(tmp_path / "kb") == whole
+
+
+def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expected, tmp_path, capsys):
+    path, _ = expected
+    card = build_index(tmp_path / "kb", IndexChange([path]), "released", question_model=MODEL)
+    assert (card["encoder"], card["question_encoder"]) == ("released", MODEL)
+    capsys.readouterr()
+    [answer] = Answers(tmp_path / "kb").answers(["Who g?"], 10)
+    assert MODEL not in capsys.readouterr().err
+    large, small = load_encoder("released"), load_encoder(MODEL)
+    passages = large.encode([text for text in TEXTS], "document") @ small.encode(["Who g?"], "question")[0]
+    assert answer.hits[0].fields["title"] == "T6" and answer.probability is None
+    by_vector = Answers(tmp_path / "kb", score="vector").answers(["Who g?"], 10)
+    scores = {hit.fields["id"]: hit.score for hit in next(by_vector).hits}
+    assert [scores[str(n)] for n in range(10)] == pytest.approx(passages, abs=0.01)
+    # More documents leave it as it is, and the same files without it make another index.
+    build_index(tmp_path / "kb", IndexChange([], ["9"]), "released")
+    assert Index(tmp_path / "kb").asker == MODEL and Index(tmp_path / "kb").is_asked_by(weights_fingerprint(MODEL))
+    build_index(tmp_path / "plain", IndexChange([path]), "released")
+    next(Answers(tmp_path / "plain", MODEL).answers(["Who g?"], 1))
+    assert MODEL in capsys.readouterr().err
+    build_index(tmp_path / "plain", IndexChange(), "released", question_model=MODEL)
+    assert Index(tmp_path / "plain").asker == MODEL
+
+
+def test_an_encoder_of_another_space_asks_nothing(expected, tmp_path):
+    path, _ = expected
+    with pytest.raises(EncoderError, match="384 .*512"):
+        build_index(tmp_path / "kb", IndexChange([path]), MODEL, question_model="multi12-transformer")
+    with pytest.raises(InputError, match="--question-model"):
+        build_index(tmp_path / "kb", IndexChange([path]), "released", IndexSettings(bits=1), question_model=MODEL)
+    assert not (tmp_path / "kb").exists()
+    build_index(tmp_path / "kb", IndexChange([path]), MODEL)
+    with pytest.raises(EncoderError, match="multi12-transformer"):
+        Answers(tmp_path / "kb", "multi12-transformer")
+    build_index(tmp_path / "kb", IndexChange([], list("0123456789")), MODEL)
+    with pytest.raises(EncoderError, match="released"):
+        Answers(tmp_path / "kb", "released")
 
 
 def test_an_index_that_another_folder_leads_to_is_written_by_one_command(expected, tmp_path):

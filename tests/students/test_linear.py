@@ -1,6 +1,6 @@
 import numpy as np
 
-from distill.students.linear import leading_axes, linear_map
+from distill.students.linear import leading_axes, linear_map, whitening
 
 
 def test_axes_are_orthonormal_and_in_the_order_of_their_singular_values():
@@ -14,3 +14,18 @@ def test_a_map_is_numpys_least_squares():
     random = np.random.default_rng(0)
     x, y = random.normal(size=(50, 4)) + 3, random.normal(size=(50, 2))
     np.testing.assert_allclose(linear_map(x, y, 0), np.linalg.lstsq(x, y, rcond=None)[0], atol=1e-6)
+
+
+def test_energy_is_evened_out_by_a_power_over_the_principal_directions():
+    random = np.random.default_rng(0)
+    turn = np.linalg.qr(random.normal(size=(4, 4)))[0]
+    vectors = (random.normal(size=(500, 4)) * [8, 4, 2, 1]) @ turn.T
+    before = np.linalg.svd(vectors, compute_uv=False) ** 2
+    for power in (0, 0.1, 0.25):
+        matrix = whitening(vectors, power)
+        np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
+        after = np.linalg.svd(vectors @ matrix, compute_uv=False) ** 2
+        np.testing.assert_allclose(after / after[0], (before / before[0]) ** (1 - 2 * power), rtol=0.02)
+    np.testing.assert_allclose(whitening(vectors, 0), np.eye(4), atol=1e-12)
+    # A direction that no vector has is not blown up.
+    assert np.abs(whitening(vectors * [1, 1, 1, 0], 0.5)).max() < 1e3

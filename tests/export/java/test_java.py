@@ -97,14 +97,13 @@ def shipped(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def indexes(tmp_path_factory):
-    """`{bits: folder}` of indexes of some of the sample's documents, two of the encoder."""
+    """`{bits: folder}` of indexes of some of the sample's documents, the compact one by the encoder that asks."""
     folder = tmp_path_factory.mktemp("indexes")
     lines = (SAMPLE / "documents.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (folder / "some.jsonl").write_text("".join(lines[:24]), encoding="utf-8")
-    for bits in (8, COMPACT):
-        build_index(
-            folder / str(bits), IndexChange([folder / "some.jsonl"]), "released-small", IndexSettings(bits=bits)
-        )
+    change, asker = IndexChange([folder / "some.jsonl"]), "released-small"
+    build_index(folder / "8", change, "released", question_model=asker)
+    build_index(folder / str(COMPACT), change, asker, IndexSettings(bits=COMPACT))
     return {bits: folder / str(bits) for bits in (8, COMPACT)}
 
 
@@ -168,7 +167,7 @@ def broken_indexes(path, folder):
         files[f"{name} {place}"] = changed(path, folder / f"i-{name}-{place}", **array)
     for name in ("card", "passage_scales", "text_blocks", "sentence_bounds"):
         files[name] = changed(path, folder / f"i-{name}", **{name: None})
-    card = arrays["card"].tobytes().replace(b'"fingerprint": "', b'"fingerprint": "0')
+    card = arrays["card"].tobytes().replace(b'fingerprint": "', b'fingerprint": "0')
     files["of another encoder"] = changed(path, folder / "other", card=np.frombuffer(card, dtype=np.uint8))
     for place, scale in enumerate((np.nan, np.inf, -1, 3)):
         array = with_number(arrays["sentence_scales"], place, scale)

@@ -1,0 +1,46 @@
+"""An encoder whose vectors differ more evenly over the directions of its space, which is then another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..data.corpus import sampled
+from ..encoders.encoder import Encoder, KerasEncoder
+from ..system.progress import task
+from ..system.types import Role
+
+# Texts of a language, and passages, whose vectors are looked at.
+SAMPLED = 1000
+
+
+def whiten_encoder(
+    encoder: KerasEncoder,
+    texts: Mapping[str, Sequence[str]],
+    passages: Sequence[str],
+    power: float,
+    vectors_by: Encoder | None = None,
+    seed: int = 0,
+) -> KerasEncoder:
+    """Return a copy of an encoder with the energy of its vectors evened out, see `students.linear.whitening`.
+
+    Args:
+        encoder: any of weights of ours.
+        texts: by language, such as will be asked.
+        passages: such as will be searched.
+        power: 0 leaves the vectors as they are, 0.5 gives each direction the same energy.
+        vectors_by: gives the vectors of the same weights sooner, such as their bundle; None for the encoder itself.
+        seed: of the texts that are looked at.
+
+    Returns:
+        The copy, with a projection into its new space.
+    """
+    from ..students.project import whitened
+
+    vectors_by = vectors_by or encoder
+    questions = [text for lines in texts.values() for text in sampled(list(lines), SAMPLED, seed)]
+    of_roles: dict[Role, list[str]] = {"question": questions, "document": sampled(list(passages), SAMPLED, seed)}
+    with task("vectors to whiten", sum(map(len, of_roles.values()))) as advance:
+        vectors = np.concatenate([vectors_by.encode(lines, role, advance) for role, lines in of_roles.items() if lines])
+    return KerasEncoder(whitened(encoder.model, vectors, power), encoder.tokenizer, encoder.name)
