@@ -37,7 +37,7 @@ SECTIONS = {
     **dict.fromkeys(("tasks", "units", "metrics", "typed", "document_model", "reader"), "evaluation"),
     **dict.fromkeys(("label_column", "lir_ranks", "lir_rescaled"), "evaluation"),
     **dict.fromkeys(("stage", "space_path", "trials"), "search"),
-    **dict.fromkeys(("model", "score"), "encoder"),
+    **dict.fromkeys(("model", "question_model", "score"), "encoder"),
     **dict.fromkeys(("folder", "where", "hybrid"), "index"),
     **dict.fromkeys(("top", "as_json", "threshold", "marked_by"), "hits"),
     **dict.fromkeys(("documents", "remove", "sync", "strict"), "documents"),
