@@ -31,10 +31,11 @@ def linear_map(x: NDArray[np.floating], y: NDArray[np.floating], strength: float
 def whitening(vectors: ArrayLike, power: float) -> Doubles:
     """Return the matrix `(d, d)`, float64, that evens out the energy of `vectors` `(n, d)` over the directions.
 
-    It is (C / c)^-power, of their mean products C and the mean c of its eigenvalues: 0 leaves vectors as they are, 0.5
-    gives each direction the same energy. In between is a soft whitening: Su et al. (2021), Whitening sentence
-    representations for better semantics and faster retrieval, section 3, but about the origin and with a power, as
-    Diera et al. (2024), Isotropy matters: soft-ZCA whitening of embeddings for semantic code search, section 3.
+    It is (C / c + e)^-power, of their mean products C, the mean c of its eigenvalues and e, `LEAST_ENERGY`: 0
+    leaves vectors as they are, 0.5 gives each direction the same energy. In between is a soft whitening: Su et al.
+    (2021), Whitening sentence representations for better semantics and faster retrieval, section 3, but about the
+    origin and with a power, as Diera et al. (2024), Isotropy matters: soft-ZCA whitening of embeddings for semantic
+    code search, section 3.
     """
     vectors = np.asarray(vectors, dtype=np.float64)
     energies, axes = np.linalg.eigh(vectors.T @ vectors)

@@ -42,7 +42,7 @@ from .shared.setting_options import SettingsCommand
     "whitening",
     type=FiniteRange(0, 0.5),
     default=0.0,
-    help="even out what vectors have in common by this power, such as 0.1; another space [default: 0, not]",
+    help="even out the vectors over their directions by this power, such as 0.1; another space [default: 0, off]",
 )
 @click.option(
     "--without-spellings",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..catalog.bundle import calibrations_of
-from ..catalog.identity import weights_fingerprint
+from ..catalog.identity import place, weights_fingerprint
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
@@ -106,21 +106,19 @@ class Answers:
             raise InputError(f"{self.index.path}: made without words, or an earlier version's; run {command}")
         source = model or self.index.asker
         fingerprint = weights_fingerprint(source)
+        self.is_own = fingerprint == self.index.card["fingerprint"]
+        is_known = self.index.is_asked_by(fingerprint)
+        # The encoder that asks scores passages of a compact index again. One that has changed since is no other one.
+        if not is_known and (self.index.scored_again or self.index.is_named(place(source))):
+            self.index.require(fingerprint, source)
         self.encoder = encoder or load_encoder(source)
-        is_own = fingerprint == self.index.card["fingerprint"]
-        if not self.index.is_asked_by(fingerprint):
+        if not is_known:
             _require_space(self.index, self.encoder, source)
-        self.searcher = Searcher(self.index, score, self._again(score, is_own))
+        again = Again(self.index, self.encoder, score or self.index.score) if self.index.scored_again else None
+        self.searcher = Searcher(self.index, score, again)
         self.hybrid = hybrid
         # Two encoders' vectors have other scores than those of one.
-        self.calibration = calibrations_of(source).get(self.searcher.score) if is_own else None
-
-    def _again(self, score, is_own):
-        """The scores of passages of a compact index again, by their own encoder, whoever asks; None for a whole one."""
-        if not self.index.scored_again:
-            return None
-        encoder = self.encoder if is_own else load_encoder(self.index.card["encoder"])
-        return Again(self.index, encoder, score or self.index.score)
+        self.calibration = calibrations_of(source).get(self.searcher.score) if self.is_own else None
 
     @cached_property
     def lexical(self) -> Lexical:
@@ -137,7 +135,7 @@ class Answers:
         Raises `InputError` for a threshold where nothing is calibrated: the encoder, its score, or words.
         """
         if self.calibration is None or self.hybrid:
-            _require_no_threshold(threshold, self.index.card["encoder"])
+            _require_no_threshold(threshold, self.index.card["encoder"], self.is_own)
         mask = self.index.mask(where) if where else None
         for question in questions:
             if not question.strip():
@@ -248,7 +246,12 @@ def _require_space(index: Index, encoder: Encoder, source: File) -> None:
     say(f"{made_by} is asked by {source}: their vectors of {len(texts)} passages have a cosine of {alignment:.2f}")
 
 
-def _require_no_threshold(threshold, encoder):
+def _require_no_threshold(threshold, encoder, is_own):
     """Raise `InputError` for a threshold without probabilities that it could be of."""
+    if threshold is not None and not is_own:
+        raise InputError(
+            f"--threshold: another encoder asks than {encoder}, which made the index, and of their scores nothing is "
+            "calibrated; leave it out"
+        )
     if threshold is not None:
         raise InputError(f"--threshold: {encoder} is not calibrated for this score, or for words; leave it out")

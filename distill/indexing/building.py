@@ -36,13 +36,11 @@ from .batches import VECTORS, Batches
 from .codes import WHOLE
 from .intake import AUTO, IndexChange, Intake, read_in
 from .sources import SOURCES, Sources, sources_of
-from .stored import FILE, FORMAT, Index, id_hash
+from .stored import FILE, FORMAT, QUESTIONS, Index, id_hash
 
 PART, LOCK = ".part", ".lock"
 # Bits of a number of `--compact`.
 COMPACT = 1
-# Entries of the card on the encoder of questions, where it is another one: what names it, and its fingerprint.
-QUESTIONS = ("question_encoder", "question_fingerprint")
 # Documents that are named of many.
 NAMED = 5
 # Of an encoder that names no other.
@@ -165,6 +163,8 @@ def _questions(known: Index | None, documents: tuple[File, Encoder], source: Fil
     if source is None:
         return {name: known.card[name] for name in QUESTIONS if name in known.card} if known else {}
     name, encoder = documents
+    if weights_fingerprint(source) == weights_fingerprint(name):
+        return {}
     require_space(load_encoder(source), encoder.encode(PROBES, "question"), (f"{source}", f"{name}"))
     return dict(zip(QUESTIONS, (place(source), weights_fingerprint(source)), strict=True))
 

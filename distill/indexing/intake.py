@@ -19,7 +19,7 @@ from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
 from ..words.detection import FALLBACK, detected_language
 from .batches import TEXTS, batches, key_of, write_texts
-from .stored import Index, id_hash
+from .stored import QUESTIONS, Index, id_hash
 
 # In place of a language: that which a document is found to be in.
 AUTO = "auto"
@@ -59,7 +59,9 @@ def read_in(
     document where the change is strict, and for two documents of one id.
     """
     cut = Cut(card["length"], card["overlap"], FALLBACK if card["language"] == AUTO else card["language"])
-    made_of, skipped = {**card, "known": _stamp(known)}, Skipped(change.strict)
+    # Vectors of documents do not depend on who asks.
+    made_of = {name: value for name, value in card.items() if name not in QUESTIONS} | {"known": _stamp(known)}
+    skipped = Skipped(change.strict)
     keys, hashes, sources = [], [], {}
     with task("read documents", None) as advance:
         documents = read_documents(change.documents, change.columns, skipped, names)

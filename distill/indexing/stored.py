@@ -67,7 +67,8 @@ CARD_FIELDS = {
 # What a card says too, by which documents are added.
 CARD_SETTINGS = {"length": int, "overlap": int, "bits": int, "language": str, "hybrid": bool}
 # And the encoder of its questions, where that is another one than its documents'.
-CARD_SETTINGS |= {"question_encoder": str, "question_fingerprint": str}
+QUESTIONS = ("question_encoder", "question_fingerprint")
+CARD_SETTINGS |= dict.fromkeys(QUESTIONS, str)
 
 
 class Index:
@@ -227,11 +228,15 @@ class Index:
     @property
     def asker(self) -> str:
         """The name or the folder of the encoder of its questions."""
-        return self.card.get("question_encoder") or self.card["encoder"]
+        return self.card.get(QUESTIONS[0]) or self.card["encoder"]
+
+    def is_named(self, encoder: str) -> bool:
+        """Return True for what names the encoder of its questions, or that of its documents."""
+        return encoder in (self.card["encoder"], self.card.get(QUESTIONS[0]))
 
     def is_asked_by(self, fingerprint: str) -> bool:
         """Return True for the encoder of its questions, and for that of its documents."""
-        return fingerprint in (self.card["fingerprint"], self.card.get("question_fingerprint"))
+        return fingerprint in (self.card["fingerprint"], self.card.get(QUESTIONS[1]))
 
     def draw_passages(self, most: int) -> tuple[list[str], Floats]:
         """Return the texts of at most so many passages, evenly out of all, and their stored vectors, `(n, d)`."""

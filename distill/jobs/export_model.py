@@ -35,6 +35,8 @@ from ..system.types import File, Json
 from .whitening import whiten_encoder
 
 SAMPLE = Settings().data.dataset
+# With it each direction has the same energy.
+MOST_WHITENING = 0.5
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,15 @@ def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
         precision = Precision("float32", "float32")
     form = Form(options.format, precision, options.max_length, options.signatures, spelled=options.spelled)
     if options.corpus and precision.dense != "int4" and not options.whitening:
-        raise InputError(f"--corpus is for --precision int4 and --whiten, got {precision.dense}; leave it out")
+        raise InputError(f"--corpus is for --precision int4, or for --whiten, got {precision.dense}; leave it out")
     form = replace(form, index=_index_file(options.index, model))
     form = _kept(form, model, is_stated)
+    if options.whitening and (options.document_model or options.removal):
+        raise InputError(
+            "--whiten makes another space than that of --document-model or --removal; leave one of them out"
+        )
+    if not 0 <= options.whitening <= MOST_WHITENING:
+        raise InputError(f"--whiten: expected a power from 0 to {MOST_WHITENING}, got {options.whitening}")
     if options.whitening and form.precision.content:
         raise InputError(
             f"--whiten: the format {form.format} keeps the weights of the bundle {model}; "

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..data.corpus import sampled
 from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.health import require_finite
 from ..system.progress import task
 from ..system.types import Role
 
@@ -35,6 +36,9 @@ def whiten_encoder(
 
     Returns:
         The copy, with a projection into its new space.
+
+    Raises:
+        EncoderError: where the encoder gives vectors that are no numbers.
     """
     from ..students.project import whitened
 
@@ -43,4 +47,5 @@ def whiten_encoder(
     of_roles: dict[Role, list[str]] = {"question": questions, "document": sampled(list(passages), SAMPLED, seed)}
     with task("vectors to whiten", sum(map(len, of_roles.values()))) as advance:
         vectors = np.concatenate([vectors_by.encode(lines, role, advance) for role, lines in of_roles.items() if lines])
+    require_finite(vectors, encoder)
     return KerasEncoder(whitened(encoder.model, vectors, power), encoder.tokenizer, encoder.name)

@@ -1773,7 +1773,7 @@ struct distill_index {
     kernels kernel;
     size_t dimension, count, per_block;
     int32_t score;
-    bool packed;
+    bool packed, own; /* `own`: its documents are of the encoder that it was opened with */
     stored passages, sentences;
     const uint32_t *starts, *bounds, *lengths, *document_of;
     const uint64_t *document_starts, *blocks;
@@ -1885,15 +1885,21 @@ static bool take_texts(distill_index *index, const sections *file)
            ascends64(index->document_starts, index->document_count, documents.rows);
 }
 
-/* True where the encoder's fingerprint stands in the index's card. */
-static bool made_by(const distill_encoder *encoder, const sections *file)
+/* True where the encoder's fingerprint stands in the index's card, as its documents' or its questions'; `own` where it is
+   that of the documents. */
+static bool made_by(const distill_encoder *encoder, const sections *file, bool *own)
 {
+    static const char name[] = "\"fingerprint\": \"";
+    const size_t before = sizeof name - 1;
     array card = section_of(file, "card", UINT8);
     const char *text = card.data;
+    bool known = false;
     for (size_t i = 0; text && i + FINGERPRINT <= card.rows; i++)
-        if (!memcmp(text + i, encoder->fingerprint, FINGERPRINT))
-            return true;
-    return false;
+        if (!memcmp(text + i, encoder->fingerprint, FINGERPRINT)) {
+            known = true;
+            *own = *own || (i >= before && !memcmp(text + i - before, name, before));
+        }
+    return known;
 }
 
 static distill_status take_index(distill_index *index, const void *bytes, size_t size, const distill_encoder *encoder)
@@ -1912,7 +1918,8 @@ static distill_status take_index(distill_index *index, const void *bytes, size_t
     index->count = index->passages.count;
     if (index->count >= UINT32_MAX || !take_sentences(index, &file) || !take_texts(index, &file))
         return DISTILL_NOT_AN_INDEX;
-    if (encoder && (encoder->dimension != index->dimension || !made_by(encoder, &file)))
+    index->own = !encoder;
+    if (encoder && (encoder->dimension != index->dimension || !made_by(encoder, &file, &index->own)))
         return DISTILL_OTHER_ENCODER;
     return DISTILL_OK;
 }
@@ -2117,7 +2124,7 @@ distill_status distill_probability(const distill_encoder *encoder, const distill
 {
     const float *numbers = encoder->answerable ? encoder->answerable + (size_t)index->score * CALIBRATED : NULL;
     float others = 0;
-    if (!numbers || (numbers[BEST] == 0 && numbers[MARGIN] == 0))
+    if (!index->own || !numbers || (numbers[BEST] == 0 && numbers[MARGIN] == 0))
         return DISTILL_NOT_CALIBRATED;
     for (size_t i = 1; i < DISTILL_COMPARED; i++)
         others += (i < count ? hits[i].score : numbers[USUAL]) / (DISTILL_COMPARED - 1);

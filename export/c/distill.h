@@ -68,7 +68,8 @@ distill_status distill_tokenize(const distill_encoder *encoder, const char *text
 /* The vector of a text, of unit length, `distill_dimension` numbers. */
 distill_status distill_encode(const distill_encoder *encoder, const char *text, size_t size, float *vector);
 
-/* Open an index whose file lies at `bytes`. With an encoder that is not NULL it has to be the index's own. */
+/* Open an index whose file lies at `bytes`. An encoder that is not NULL has to be the one that made the index, or
+   the one that the index names for its questions. */
 distill_status distill_index_open(const void *bytes, size_t size, const distill_encoder *encoder,
                                   distill_index **index);
 void distill_index_close(distill_index *index);
@@ -84,7 +85,8 @@ distill_status distill_search(const distill_index *index, const float *vector, s
 
 /* How likely the first of the hits answers the question, from 0 to 1, by their scores: the best DISTILL_COMPARED of a
    search, best first, or all where there are fewer. Where it is below the threshold nothing is found; either pointer may
-   be NULL. DISTILL_NOT_CALIBRATED where the encoder's file does not say it for the index's score. */
+   be NULL. DISTILL_NOT_CALIBRATED where the encoder's file does not say it for the index's score, and where another
+   encoder made the index. */
 #define DISTILL_COMPARED 5
 distill_status distill_probability(const distill_encoder *encoder, const distill_index *index, const distill_hit *hits,
                                    size_t count, float *probability, float *threshold);

@@ -33,6 +33,7 @@ public final class Index {
     private final Sections file;
     private final Encoder encoder;
     private final int score, dimension, count, again;
+    private final boolean own;
     private final Vectors passages, sentences;
     private final int[] starts;
     private final ByteBuffer bounds;
@@ -61,7 +62,7 @@ public final class Index {
             file.requireShape("sentence_bounds", sentences.count, 2);
         }
         texts = new Texts(file, count, numbers[5], numbers[6]);
-        requireMade();
+        own = requireMade();
     }
 
     private int[] ascending(String name, int parts, int last) throws IOException {
@@ -73,15 +74,20 @@ public final class Index {
         return bounds;
     }
 
-    private void requireMade() throws IOException {
+    /** True for the encoder of the documents, false for that of the questions; another one is refused. */
+    private boolean requireMade() throws IOException {
         Matcher matcher = FINGERPRINT.matcher(file.text("card"));
         boolean known = false;
+        boolean made = false;
         while (matcher.find()) {
-            known |= matcher.group(1).equals(encoder.fingerprint());
+            boolean same = matcher.group(1).equals(encoder.fingerprint());
+            known |= same;
+            made |= same && matcher.group().startsWith("\"f");
         }
         file.require(known, "an index of another encoder than " + encoder.name());
         file.require(dimension == encoder.dimension(), "vectors of " + dimension + " numbers, those of "
             + encoder.name() + " have " + encoder.dimension());
+        return made;
     }
 
     /**
@@ -102,7 +108,7 @@ public final class Index {
      * Opens the content of an {@code index.bin}.
      *
      * @param buffer the content, between its position and its limit, which stay; it must not be changed afterwards
-     * @param encoder the encoder that the index was made by
+     * @param encoder the encoder that the index was made by, or that its questions are asked by
      * @return the index
      * @throws FormatException if it is none, is not whole, or was made by another encoder
      */
@@ -170,19 +176,19 @@ public final class Index {
      *
      * @param hits what {@link #search} has found: at least 5, or all passages
      * @return a probability, by the scores of the first 5; below {@link #threshold} nothing is found. Not a number where
-     *     the encoder's file does not say it
+     *     the encoder's file does not say it, or another encoder made the index
      */
     public double probability(List<Hit> hits) {
-        return encoder.answerable.probability(score, hits);
+        return own ? encoder.answerable.probability(score, hits) : Double.NaN;
     }
 
     /**
      * The probability from which on something is found.
      *
-     * @return that of the encoder's card; not a number where the encoder's file does not say it
+     * @return that of the encoder's card; not a number as for {@link #probability}
      */
     public double threshold() {
-        return encoder.answerable.threshold(score);
+        return own ? encoder.answerable.threshold(score) : Double.NaN;
     }
 
     /** The score of a passage whose text, and whose sentences, are encoded again. */

@@ -109,7 +109,6 @@ def test_a_command_that_is_killed_anywhere_is_gone_on_with(expected, small_batch
     code = f"""
 import os, signal
 from distill.indexing import batches
-from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, build_index
 from distill.system import files
 batches.DOCUMENTS, count, replace = 3, 0, os.replace
@@ -196,6 +195,11 @@ def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expect
     assert MODEL in capsys.readouterr().err
     build_index(tmp_path / "plain", IndexChange(), "released", question_model=MODEL)
     assert Index(tmp_path / "plain").asker == MODEL
+    with pytest.raises(InputError, match="--threshold: another"):
+        next(Answers(tmp_path / "plain").answers(["Who g?"], 1, threshold=0.5))
+    # The encoder of the documents itself is no other one.
+    build_index(tmp_path / "plain", IndexChange(), "released", question_model="released")
+    assert Index(tmp_path / "plain").asker == "released"
 
 
 def test_an_encoder_of_another_space_asks_nothing(expected, tmp_path):
@@ -208,6 +212,9 @@ def test_an_encoder_of_another_space_asks_nothing(expected, tmp_path):
     build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     with pytest.raises(EncoderError, match="multi12-transformer"):
         Answers(tmp_path / "kb", "multi12-transformer")
+    build_index(tmp_path / "few", IndexChange([path]), MODEL, IndexSettings(bits=1))
+    with pytest.raises(EncoderError, match="released"):
+        Answers(tmp_path / "few", "released")
     build_index(tmp_path / "kb", IndexChange([], list("0123456789")), MODEL)
     with pytest.raises(EncoderError, match="released"):
         Answers(tmp_path / "kb", "released")

@@ -103,8 +103,9 @@ def indexes(tmp_path_factory):
     (folder / "some.jsonl").write_text("".join(lines[:24]), encoding="utf-8")
     change, asker = IndexChange([folder / "some.jsonl"]), "released-small"
     build_index(folder / "8", change, "released", question_model=asker)
+    build_index(folder / "own", change, asker)
     build_index(folder / str(COMPACT), change, asker, IndexSettings(bits=COMPACT))
-    return {bits: folder / str(bits) for bits in (8, COMPACT)}
+    return {bits: folder / str(bits) for bits in (8, COMPACT, "own")}
 
 
 def changed(source, target, **sections):
@@ -213,7 +214,8 @@ def ran(small, shipped, indexes, tmp_path_factory):
         ran.add(bits, "search", model, index, questions, K, folder / f"{bits}.hits")
     calibrated = changed(model, folder / "calibrated.bin", **answerable_sections({"scores": {"sum": LINE}}))
     for name, path, k in (("answer", calibrated, K), ("few", calibrated, 2), ("not calibrated", model, K)):
-        ran.add(name, "answer", path, indexes[8], questions, k)
+        ran.add(name, "answer", path, indexes["own"], questions, k)
+    ran.add("another's", "answer", calibrated, indexes[8], questions, K)
     ran.broken = broken_encoders(small["context"], folder)
     ran.damaged = damaged(small["context"], folder, 40)
     for name, path in [*ran.broken.items(), *((path.name, path) for path in ran.damaged)]:
@@ -274,11 +276,13 @@ def test_answers_are_those_of_distill_search(bits, ran, indexes):
 
 
 def test_the_probability_of_an_answer_is_that_of_encode_py(ran, indexes):
-    hits = next(Answers(indexes[8]).answers(some(2)[:1], K)).hits
+    hits = next(Answers(indexes["own"]).answers(some(2)[:1], K)).hits
     line, scores = Calibration(LINE), [hit.score for hit in hits]
     assert float(ran.lines["answer"]) == pytest.approx(line.probability(scores), abs=0.01)
     assert float(ran.lines["few"]) == pytest.approx(line.probability(scores[:2]), abs=0.01)
     assert 0.1 < float(ran.lines["answer"]) < 0.9 and ran.lines["not calibrated"] == "NaN"
+    # Of an index that another encoder made nothing is calibrated.
+    assert ran.lines["another's"] == "NaN"
 
 
 def test_files_that_are_broken_are_refused_by_name(ran):
