@@ -28,7 +28,7 @@ def linear_map(x: NDArray[np.floating], y: NDArray[np.floating], strength: float
     return np.linalg.solve(square, x.T @ y)
 
 
-def whitening(vectors: ArrayLike, power: float) -> Doubles:
+def compute_whitening(vectors: ArrayLike, power: float) -> Doubles:
     """Return the matrix `(d, d)`, float64, that evens out the energy of `vectors` `(n, d)` over the directions.
 
     It is (C / c + e)^-power, of their mean products C, the mean c of its eigenvalues and e, `LEAST_ENERGY`: 0

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..encoders.encoder import unit_rows
-from ..system.types import Floats
-from .linear import leading_axes, linear_map, whitening
+from ..system.types import Doubles, Floats
+from .linear import compute_whitening, leading_axes, linear_map
 from .rebuilding import rebuilt
 from .student import AnyStudent, Student
 
@@ -43,12 +43,7 @@ def mapped(model: AnyStudent, vectors: Floats, labels: Floats) -> AnyStudent:
     same texts, without a bias, as vectors have unit length before and after. It goes on learning, and so
     `model.label_dimension` is m, also where m is d.
     """
-    kernel, space = linear_map(vectors, labels, STRENGTH), model.space or model.dimension
-    if model.space:
-        kernel = model.get_layer("projection").get_weights()[0] @ kernel
-    return rebuilt(
-        model, {"space": space, "dimension": labels.shape[1], "foreign": True}, {"projection/kernel": kernel}
-    )
+    return _map_space(model, linear_map(vectors, labels, STRENGTH))
 
 
 def folded(model: AnyStudent, matrix: Floats) -> AnyStudent:
@@ -63,17 +58,22 @@ def folded(model: AnyStudent, matrix: Floats) -> AnyStudent:
     return rebuilt(model, {"space": model.dimension}, {"projection/kernel": matrix})
 
 
-def whitened(model: AnyStudent, vectors: Floats, power: float) -> AnyStudent:
-    """Return a copy of a student whose own `vectors` `(n, d)` differ more evenly over the directions, see `whitening`.
+def whiten(model: AnyStudent, vectors: Floats, power: float) -> AnyStudent:
+    """Return a copy of a student whose own `vectors` `(n, d)` are whitened, see `compute_whitening`.
 
-    An encoder that was trained by cosines leaves most of what tells texts apart in directions of little energy. The
-    projection that does it is `foreign`: the copy's space is another one, and its labels are vectors of that.
+    What tells texts apart may lie in directions of little energy, which a dot product hardly sees. The projection that
+    does it is `foreign`: the copy's space is another one, and its labels are vectors of that.
     """
-    kernel, space = whitening(vectors, power), model.space or model.dimension
+    return _map_space(model, compute_whitening(vectors, power))
+
+
+def _map_space(model: AnyStudent, matrix: Doubles) -> AnyStudent:
+    """Return a copy of a student with its vectors times a matrix `(d, m)`, in the `foreign` space of these."""
+    space = model.space or model.dimension
     if model.space:
-        kernel = model.get_layer("projection").get_weights()[0] @ kernel
-    config = {"space": space, "dimension": model.dimension, "foreign": True}
-    return rebuilt(model, config, {"projection/kernel": kernel})
+        matrix = model.get_layer("projection").get_weights()[0] @ matrix
+    config = {"space": space, "dimension": matrix.shape[1], "foreign": True}
+    return rebuilt(model, config, {"projection/kernel": matrix})
 
 
 def axes_of(model: Student) -> Floats | None:

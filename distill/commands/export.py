@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..settings.choices import FORMATS
+from ..settings.choices import FORMATS, MOST_WHITENING
 from ..settings.sections import Value
 from .shared.options import (
     FiniteRange,
@@ -40,9 +40,9 @@ from .shared.setting_options import SettingsCommand
 @click.option(
     "--whiten",
     "whitening",
-    type=FiniteRange(0, 0.5),
+    type=FiniteRange(0, MOST_WHITENING),
     default=0.0,
-    help="even out the vectors over their directions by this power, such as 0.1; another space [default: 0, off]",
+    help="whiten the vectors by this power, such as 0.1, which makes another space [default: 0, off]",
 )
 @click.option(
     "--without-spellings",

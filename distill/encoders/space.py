@@ -10,7 +10,7 @@ from ..errors import EncoderError
 from ..system.types import Floats, Role
 from .encoder import Encoder, unit_rows
 
-# The least alignment of two encoders of one space. Of two spaces it is near 0, whatever the size of the encoders.
+# The least alignment of two encoders of one space. Of two spaces it is near 0.
 SAME = 0.2
 # Texts that two encoders are compared by where nothing else is at hand.
 PROBES = (

@@ -24,7 +24,7 @@ from .stored import Index, Where
 
 # Times as many passages as are to be shown, so that as many are left where some repeat others.
 MORE = 3
-# Passages that tell whether another encoder may ask, which takes a strong one a second.
+# Passages that tell whether another encoder may ask.
 COMPARED_PASSAGES = 32
 
 
@@ -104,7 +104,7 @@ class Answers:
         if hybrid and not self.index.has_words:
             command = f"distill index --model {self.index.card['encoder']} --hybrid --output {folder}"
             raise InputError(f"{self.index.path}: made without words, or an earlier version's; run {command}")
-        source = model or self.index.asker
+        source = model or self.index.question_encoder
         fingerprint = weights_fingerprint(source)
         self.is_own = fingerprint == self.index.card["fingerprint"]
         is_known = self.index.is_asked_by(fingerprint)

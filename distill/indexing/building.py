@@ -116,9 +116,9 @@ def build_index(
             known = Index(folder) if (folder / FILE).exists() else None
             if known:
                 known.require(fingerprint, source)
-            settings = _settings(known, source, given) | _questions(known, (source, encoder), question_model)
-            _require_whole(settings)
+            settings = _settings(known, source, given)
             card = {"format": FORMAT, "encoder": place(source), "fingerprint": fingerprint, **settings}
+            card |= _name_question_encoder(known, card, encoder, question_model)
             job = _Job(encoder, card, part, known)
             return job.run(folder / FILE, change, engine)
     finally:
@@ -155,26 +155,25 @@ def _settings(known: Index | None, source: File, given: IndexSettings) -> dict[s
     return settings
 
 
-def _questions(known: Index | None, documents: tuple[File, Encoder], source: File | None) -> dict[str, Json]:
-    """The entries of the card on the encoder of questions; none where it is that of the documents.
+def _name_question_encoder(
+    known: Index | None, card: dict[str, Json], encoder: Encoder, source: File | None
+) -> dict[str, Json]:
+    """The entries of a card on the encoder of questions; none where it is the `encoder` that the card names.
 
-    Raises `EncoderError` for one of another space.
+    Raises `EncoderError` for one of another space, `InputError` for a compact index.
     """
     if source is None:
         return {name: known.card[name] for name in QUESTIONS if name in known.card} if known else {}
-    name, encoder = documents
-    if weights_fingerprint(source) == weights_fingerprint(name):
+    fingerprint = weights_fingerprint(source)
+    if fingerprint == card["fingerprint"]:
         return {}
-    require_space(load_encoder(source), encoder.encode(PROBES, "question"), (f"{source}", f"{name}"))
-    return dict(zip(QUESTIONS, (place(source), weights_fingerprint(source)), strict=True))
-
-
-def _require_whole(values):
-    if QUESTIONS[0] in values and values["bits"] != WHOLE:
+    if card["bits"] != WHOLE:
         raise InputError(
-            "--compact: its passages are scored again by the encoder that is asked, and --question-model is another "
-            "than theirs; leave one of them out"
+            "--question-model: a compact index scores its passages again by the encoder that is asked, which has to be "
+            "theirs; leave it out, or make the index without --compact"
         )
+    require_space(load_encoder(source), encoder.encode(PROBES, "question"), (f"{source}", f"{card['encoder']}"))
+    return dict(zip(QUESTIONS, (place(source), fingerprint), strict=True))
 
 
 def _require_shorter(values):

@@ -226,7 +226,7 @@ class Index:
         return len(self.sections["document_starts"]) - 1
 
     @property
-    def asker(self) -> str:
+    def question_encoder(self) -> str:
         """The name or the folder of the encoder of its questions."""
         return self.card.get(QUESTIONS[0]) or self.card["encoder"]
 
@@ -235,7 +235,7 @@ class Index:
         return encoder in (self.card["encoder"], self.card.get(QUESTIONS[0]))
 
     def is_asked_by(self, fingerprint: str) -> bool:
-        """Return True for the encoder of its questions, and for that of its documents."""
+        """Return True for the fingerprint of the encoder of its questions, and for that of its documents."""
         return fingerprint in (self.card["fingerprint"], self.card.get(QUESTIONS[1]))
 
     def draw_passages(self, most: int) -> tuple[list[str], Floats]:

@@ -28,6 +28,7 @@ from ..export.removal import read_removal
 from ..export.student import StoredEncoder, bundle_form
 from ..export.weights.precision import Precision
 from ..indexing.stored import Index
+from ..settings.choices import MOST_WHITENING
 from ..settings.sections import ExportSettings, Settings
 from ..system.files import require_writable
 from ..system.progress import say, task
@@ -35,8 +36,6 @@ from ..system.types import File, Json
 from .whitening import whiten_encoder
 
 SAMPLE = Settings().data.dataset
-# With it each direction has the same energy.
-MOST_WHITENING = 0.5
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,8 @@ class ExportOptions:
         document_model: the encoder of the documents, of the same space, that the card names.
         corpus: more texts by language that kernels of 4 bits are rounded to, and that `whitening` sees, beside the data
             set's. The more they are like what will be asked and searched, questions as well as passages, the better.
-        whitening: the power by which the energy of vectors is evened out over the directions, `linear.whitening`, 0 for
-            none. It changes the space: an index is made anew.
+        whitening: the power by which vectors are whitened, see `students.linear.compute_whitening`, 0 for none. It
+            changes the space: an index is made anew.
         force: keep an artefact that the gate refuses, and say so in its card.
     """
 
@@ -127,7 +126,7 @@ def export_model(
     if options.whitening:
         passages = gate.dataset.passage_texts
         encoder, used = whiten_encoder(encoder, texts or {}, passages, options.whitening, used), None
-        notes = _renamed(notes, options.whitening)
+        notes = _note_whitening(notes, options.whitening)
     # What rounding costs is measured against what is not rounded.
     whole, encoder = encoder, _rounded(encoder, form, texts)
     form, notes = _described(form, notes, model)
@@ -238,7 +237,7 @@ def _student(model: str, form: Form, threads: int) -> KerasEncoder:
     return encoder
 
 
-def _renamed(notes: Mapping[str, Json], power: float) -> dict[str, Json]:
+def _note_whitening(notes: Mapping[str, Json], power: float) -> dict[str, Json]:
     """The notes of what was whitened by a power. What they say of answers is said of other scores."""
     return {**{name: note for name, note in notes.items() if name != ANSWERABLE}, "whitening": power}
 

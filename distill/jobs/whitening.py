@@ -1,4 +1,4 @@
-"""An encoder whose vectors differ more evenly over the directions of its space, which is then another one."""
+"""Whitening of an encoder: its vectors differ more evenly over the directions of its space, which is then another."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def whiten_encoder(
     vectors_by: Encoder | None = None,
     seed: int = 0,
 ) -> KerasEncoder:
-    """Return a copy of an encoder with the energy of its vectors evened out, see `students.linear.whitening`.
+    """Return a copy of an encoder with whitened vectors, see `students.linear.compute_whitening`.
 
     Args:
         encoder: any of weights of ours.
-        texts: by language, such as will be asked.
+        texts: by language, such as will be asked; those that are passages are left out.
         passages: such as will be searched.
         power: 0 leaves the vectors as they are, 0.5 gives each direction the same energy.
         vectors_by: gives the vectors of the same weights sooner, such as their bundle; None for the encoder itself.
@@ -40,12 +40,14 @@ def whiten_encoder(
     Raises:
         EncoderError: where the encoder gives vectors that are no numbers.
     """
-    from ..students.project import whitened
+    from ..students.project import whiten
 
     vectors_by = vectors_by or encoder
-    questions = [text for lines in texts.values() for text in sampled(list(lines), SAMPLED, seed)]
+    known = set(passages)
+    others = ([text for text in lines if text not in known] for lines in texts.values())
+    questions = [text for lines in others for text in sampled(lines, SAMPLED, seed)]
     of_roles: dict[Role, list[str]] = {"question": questions, "document": sampled(list(passages), SAMPLED, seed)}
     with task("vectors to whiten", sum(map(len, of_roles.values()))) as advance:
         vectors = np.concatenate([vectors_by.encode(lines, role, advance) for role, lines in of_roles.items() if lines])
     require_finite(vectors, encoder)
-    return KerasEncoder(whitened(encoder.model, vectors, power), encoder.tokenizer, encoder.name)
+    return KerasEncoder(whiten(encoder.model, vectors, power), encoder.tokenizer, encoder.name)

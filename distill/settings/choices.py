@@ -11,6 +11,8 @@ PASSAGE_SCORES = ("vector", "sentence", "sum")
 UNITS = ("document", "passage", "maxp")
 SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "passage-sum")
 ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
+# The power of whitening at which each direction has the same energy.
+MOST_WHITENING = 0.5
 # How people type (the room `typed`).
 TYPED = ("no-accents", "lower-case", "typos", "no-blanks", "speech", "latin")
 # Those of which a tokenizer can have spellings.

@@ -28,7 +28,7 @@ public final class Index {
     private static final String FILE = "index.bin";
     private static final int VERSION = 1, NUMBERS = 16, VECTOR = 0, SENTENCE = 1, SUM = 2;
     private static final double LONGEST = 1.01;
-    private static final Pattern FINGERPRINT = Pattern.compile("\"(?:question_)?fingerprint\"\\s*:\\s*\"([0-9a-f]*)\"");
+    private static final Pattern FINGERPRINT = Pattern.compile("\"(question_)?fingerprint\"\\s*:\\s*\"([0-9a-f]*)\"");
 
     private final Sections file;
     private final Encoder encoder;
@@ -80,9 +80,9 @@ public final class Index {
         boolean known = false;
         boolean made = false;
         while (matcher.find()) {
-            boolean same = matcher.group(1).equals(encoder.fingerprint());
+            boolean same = matcher.group(2).equals(encoder.fingerprint());
             known |= same;
-            made |= same && matcher.group().startsWith("\"f");
+            made |= same && matcher.group(1) == null;
         }
         file.require(known, "an index of another encoder than " + encoder.name());
         file.require(dimension == encoder.dimension(), "vectors of " + dimension + " numbers, those of "

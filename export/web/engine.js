@@ -65,7 +65,8 @@ const ANSWERS = {
     const answer = async nearest => {
       const hits = nearest.slice(0, most);
       const ms = performance.now() - start;
-      return { kind: "hits", ms, ...(!index || index.own ? program.answered(index ? index.kind : SUM, nearest) : {}), hits: index ? await Promise.all(hits.map(hit => index.shown(hit))) : hits };
+      const answered = index && !index.own ? {} : program.answered(index ? index.kind : SUM, nearest);
+      return { kind: "hits", ms, ...answered, hits: index ? await Promise.all(hits.map(hit => index.shown(hit))) : hits };
     };
     const early = async hits => postMessage({ number, early: true, ...(await answer(hits)) });
     const hits = await (index || pasted).search(text, Math.max(most, COMPARED), early, () => number !== newest);

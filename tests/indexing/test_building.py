@@ -189,17 +189,19 @@ def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expect
     assert [scores[str(n)] for n in range(10)] == pytest.approx(passages, abs=0.01)
     # More documents leave it as it is, and the same files without it make another index.
     build_index(tmp_path / "kb", IndexChange([], ["9"]), "released")
-    assert Index(tmp_path / "kb").asker == MODEL and Index(tmp_path / "kb").is_asked_by(weights_fingerprint(MODEL))
+    assert Index(tmp_path / "kb").question_encoder == MODEL and Index(tmp_path / "kb").is_asked_by(
+        weights_fingerprint(MODEL)
+    )
     build_index(tmp_path / "plain", IndexChange([path]), "released")
     next(Answers(tmp_path / "plain", MODEL).answers(["Who g?"], 1))
     assert MODEL in capsys.readouterr().err
     build_index(tmp_path / "plain", IndexChange(), "released", question_model=MODEL)
-    assert Index(tmp_path / "plain").asker == MODEL
+    assert Index(tmp_path / "plain").question_encoder == MODEL
     with pytest.raises(InputError, match="--threshold: another"):
         next(Answers(tmp_path / "plain").answers(["Who g?"], 1, threshold=0.5))
     # The encoder of the documents itself is no other one.
     build_index(tmp_path / "plain", IndexChange(), "released", question_model="released")
-    assert Index(tmp_path / "plain").asker == "released"
+    assert Index(tmp_path / "plain").question_encoder == "released"
 
 
 def test_an_encoder_of_another_space_asks_nothing(expected, tmp_path):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from distill.students.linear import leading_axes, linear_map, whitening
+from distill.students.linear import compute_whitening, leading_axes, linear_map
 
 
 def test_axes_are_orthonormal_and_in_the_order_of_their_singular_values():
@@ -22,10 +22,10 @@ def test_energy_is_evened_out_by_a_power_over_the_principal_directions():
     vectors = (random.normal(size=(500, 4)) * [8, 4, 2, 1]) @ turn.T
     before = np.linalg.svd(vectors, compute_uv=False) ** 2
     for power in (0, 0.1, 0.25):
-        matrix = whitening(vectors, power)
+        matrix = compute_whitening(vectors, power)
         np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
         after = np.linalg.svd(vectors @ matrix, compute_uv=False) ** 2
         np.testing.assert_allclose(after / after[0], (before / before[0]) ** (1 - 2 * power), rtol=0.02)
-    np.testing.assert_allclose(whitening(vectors, 0), np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(compute_whitening(vectors, 0), np.eye(4), atol=1e-12)
     # A direction that no vector has is not blown up.
-    assert np.abs(whitening(vectors * [1, 1, 1, 0], 0.5)).max() < 1e3
+    assert np.abs(compute_whitening(vectors * [1, 1, 1, 0], 0.5)).max() < 1e3

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from distill.encoders.batching import pack
-from distill.students.linear import whitening
+from distill.students.linear import compute_whitening
 from distill.students.ngram import NGramEncoder
-from distill.students.project import STRENGTH, folded, mapped, projected, whitened
+from distill.students.project import STRENGTH, folded, mapped, projected, whiten
 from distill.students.static import StaticEncoder
 
 IDS = np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5], [1, 2, 3, -1, -1]], dtype="int32")
@@ -119,11 +119,11 @@ def test_a_folded_encoder_is_cut_to_its_own_leading_axes(model, vectors, directi
 
 
 def test_a_whitened_encoder_has_its_own_vectors_times_the_matrix_and_learns_them(kind, vectors):
-    model = whitened(kind, vectors, 0.2)
-    expected = unit(np.asarray(kind(IDS)) @ whitening(vectors, 0.2))
+    model = whiten(kind, vectors, 0.2)
+    expected = unit(np.asarray(kind(IDS)) @ compute_whitening(vectors, 0.2))
     np.testing.assert_allclose(np.asarray(model(IDS)), expected, atol=1e-5)
     # Its labels are vectors of the new space.
     assert (model.space, model.dimension, model.foreign, model.label_dimension) == (8, 8, True, 8)
-    again = whitened(model, vectors, 0.1)
-    expected = unit(np.asarray(model(IDS)) @ whitening(vectors, 0.1))
+    again = whiten(model, vectors, 0.1)
+    expected = unit(np.asarray(model(IDS)) @ compute_whitening(vectors, 0.1))
     np.testing.assert_allclose(np.asarray(again(IDS)), expected, atol=1e-5)

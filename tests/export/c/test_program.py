@@ -167,6 +167,13 @@ def test_the_probability_of_an_answer_is_that_of_a_card(plain_program, small, kb
     for scores in rankings:
         known, least = opened.probability(encoder, scores.tolist())
         assert (known, least) == (pytest.approx(line.probability(scores), abs=1e-5), pytest.approx(0.6))
+    # An index that another encoder made, and that this one asks.
+    (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
+    build_index(tmp_path / "pair", IndexChange([tmp_path / "note.txt"]), "released", question_model=MODEL)
+    pair = program.PlainIndex(plain_program, (tmp_path / "pair" / "index.bin").read_bytes(), encoder)
+    with pytest.raises(program.Refused) as caught:
+        pair.probability(encoder, [1.0])
+    assert caught.value.args[0] == 11
     # An encoder without the section, and a score that is not in it.
     add_answerable(tmp_path, {"scores": {"vector": fields}})
     for content in (small[0], path.read_bytes()):

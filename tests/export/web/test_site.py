@@ -78,6 +78,10 @@ def test_an_index_of_another_encoder_and_a_file_that_is_none_are_refused(page_of
     build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), "released")
     with pytest.raises(EncoderError, match=r"index\.bin.*released"):
         add_index(folder, tmp_path / "kb" / "index.bin")
+    build_index(tmp_path / "pair", IndexChange([tmp_path / "note.txt"]), "released", question_model="released-small")
+    other = page_of(tmp_path / "pair-site", "released-small")
+    add_index(other, tmp_path / "pair" / "index.bin")
+    assert (other / "index.bin").read_bytes() == (tmp_path / "pair" / "index.bin").read_bytes()
     (tmp_path / "half").write_bytes((tmp_path / "kb" / "index.bin").read_bytes()[:-100])
     for path in (tmp_path / "half", folder / "encoder.bin"):
         with pytest.raises(DataError, match=path.name):
