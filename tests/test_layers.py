@@ -29,7 +29,7 @@ FLOORS = (
     ("report",),
     ("evaluation.tasks", "export"),
     ("catalog",),
-    ("bench", "stages", "encoding"),
+    ("bench", "stages", "encoding", "indexing.words"),
     ("indexing",),
     ("pipeline", "serving"),
     ("compression", "tuning", "languages", "adapting", "spelling"),

@@ -2,7 +2,8 @@
 
     python benchmarks/indexing/hybrid.py data/xquad:dev data/mlqa-dev-a:all --json hybrid.json
 
-Each data set's passages are put into an index with words. `hybrid` is what `distill search --hybrid` ranks by; the
+Each data set's passages are put into an index with words, which are found as they are written (`related_words.py` has
+those of other languages). `hybrid` is what `distill search --hybrid` ranks by; the
 weight and BM25's k1 were chosen on XQuAD dev. p is of paired sign flips by question (exact McNemar within a language),
 Holm-corrected over the languages of all sets; "all" are all languages together, the translations of a question
 flipped together.
@@ -22,8 +23,8 @@ from distill.data.loading import read_dataset
 from distill.evaluation.paired import compare_scores
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, IndexSettings, build_index
-from distill.indexing.lexical import Lexical
 from distill.indexing.searching import WEIGHT
+from distill.indexing.words.lexical import Lexical
 from distill.retrieval.bm25 import bm25_ranks
 from distill.system.files import require_writable, write_json
 
@@ -82,17 +83,20 @@ def ranked(answers, questions):
     """`{way: bool (questions,)}`: where the right passage is the first one."""
     vectors = answers.encoder.encode([question.text for question in questions], "question")
     index = answers.index
+    written = Lexical(index.sections, index.passages)
     once = Lexical(
         {**index.sections, "bm25.weights": np.full_like(index.sections["bm25.weights"], 255)}, index.passages
     )
-    rows = [ways(answers, once, question.text, vector) for question, vector in zip(questions, vectors, strict=True)]
+    lexicals = written, once
+    rows = [ways(answers, lexicals, question.text, vector) for question, vector in zip(questions, vectors, strict=True)]
     gold = np.array([question.passage for question in questions])
     return {name: np.array([row[name] for row in rows]) == gold for name in rows[0]}
 
 
-def ways(answers, once, text, vector):
-    """`{way: its first row}` of a question; the shares of `once` count a word once, however often it is there."""
-    searcher, shares = answers.searcher, answers.lexical.shares(text)
+def ways(answers, lexicals, text, vector):
+    """`{way: its first row}` of a question; the second of the `lexicals` counts a word once."""
+    written, once = lexicals
+    searcher, shares = answers.searcher, written.shares(text)
     nearest = searcher.search(vector, DEPTH)
     by_words = np.lexsort((np.arange(len(shares)), -shares))[:DEPTH]
     by_words = by_words[shares[by_words] > 0]

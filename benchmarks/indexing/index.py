@@ -25,7 +25,7 @@ import numpy as np
 
 from distill.catalog.loading import load_encoder
 from distill.data.loading import read_dataset
-from distill.indexing import products
+from distill.retrieval import products
 from distill.indexing.batches import TEXTS, VECTORS
 from distill.indexing.building import PART
 from distill.indexing.searching import Searcher

@@ -27,9 +27,9 @@ import numpy as np
 from distill.errors import DistillError
 from distill.indexing.again import Again
 from distill.indexing.answers import Answers
-from distill.indexing.lexical import Lexical
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import Index
+from distill.indexing.words.lexical import Lexical
 from distill.system.sections import ALIGNMENT, ENTRY, HEAD, MAGIC, TYPES, VERSION
 
 SANITIZERS = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

@@ -38,6 +38,11 @@ from .use import engine_of, engine_options
 @click.option("--score", type=click.Choice(PASSAGE_SCORES), help="of a passage [default: the encoder's, else sum]")
 @click.option("--compact", is_flag=True, help="a quarter of the bytes: a bit a number, text deflated; asks longer")
 @click.option("--hybrid", "words", is_flag=True, help="the words too, for search --hybrid")
+@click.option(
+    "--word-model",
+    help="with --hybrid, the encoder by which words of other languages find those of the documents; a small one, "
+    "or none [default: released-small]",
+)
 @engine_options
 def index(
     model: str,
@@ -57,6 +62,7 @@ def index(
     score: str | None,
     compact: bool,
     words: bool,
+    word_model: str | None,
     engine: str,
     workers: int | None,
     ray_address: str | None,
@@ -73,6 +79,6 @@ def index(
     change = IndexChange((*documents, *more), remove, Columns(text_field, title_field, id_field), strict, sync)
     given = IndexSettings(length, overlap, language, score, COMPACT if compact else None, words or None)
     by = engine_of(model, engine, workers, ray_address)
-    card = build_index(output, change, model, given, by, question_model)
+    card = build_index(output, change, model, given, by, question_model, word_model)
     counts = ", ".join(f"{card[name]} {name}" for name in ("documents", "passages", "sentences"))
     say(f"{output}: {counts}")

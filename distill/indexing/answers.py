@@ -18,9 +18,10 @@ from ..retrieval.duplicates import first_alike
 from ..system.progress import say
 from ..system.types import Booleans, File, Floats, Json
 from .again import Again
-from .lexical import Lexical
 from .searching import Nearest, Searcher
 from .stored import Index, Where
+from .words.lexical import Lexical
+from .words.loading import load_related_words
 
 # Times as many passages as are to be shown, so that as many are left where some repeat others.
 MORE = 3
@@ -105,7 +106,7 @@ class Answers:
             command = f"distill index --model {self.index.card['encoder']} --hybrid --output {folder}"
             raise InputError(f"{self.index.path}: made without words, or an earlier version's; run {command}")
         source = model or self.index.question_encoder
-        fingerprint = weights_fingerprint(source)
+        self.fingerprint = fingerprint = weights_fingerprint(source)
         self.is_own = fingerprint == self.index.card["fingerprint"]
         is_known = self.index.is_asked_by(fingerprint)
         # The encoder that asks scores passages of a compact index again. One that has changed since is no other one.
@@ -123,7 +124,9 @@ class Answers:
     @cached_property
     def lexical(self) -> Lexical:
         """The words of the index, which has some."""
-        return Lexical(self.index.sections, self.index.passages)
+        index = self.index
+        related = load_related_words(index.sections, index.card, self.encoder, self.fingerprint)
+        return Lexical(index.sections, index.passages, related)
 
     def answers(
         self, questions: Iterable[str], k: int, where: Where = (), threshold: float | None = None

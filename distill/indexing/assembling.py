@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from ..encoders.encoder import Encoder
+from ..retrieval.codes import WHOLE, width
 from ..retrieval.ragged import counts_of, edges, rows_of
 from ..settings.choices import PASSAGE_SCORES
 from ..system.sections import Rows, write_sections
 from ..system.types import Integers, Json
 from .batches import DOCUMENTS, Batch
-from .codes import WHOLE, width
-from .lexical import FOLDING, inverted
 from .stored import FORMAT, Index
+from .words.lexical import FOLDING, inverted
+from .words.related import encode_words, words_of
 
 # Passages of a block of text; of a compact index, where a block is inflated for one of them.
 PER_BLOCK, PER_PACKED_BLOCK = 64, 32
@@ -59,10 +61,18 @@ def kept(index: Index, documents: Integers) -> list[Kept]:
     return [Kept(index, documents[at : at + DOCUMENTS]) for at in range(0, len(documents), DOCUMENTS)]
 
 
-def write_index(path: Path, batches: Sequence[Batch], card: Mapping[str, Json], dimension: int) -> dict[str, Json]:
+def write_index(
+    path: Path,
+    batches: Sequence[Batch],
+    card: Mapping[str, Json],
+    dimension: int,
+    words_by: Encoder | None = None,
+    known: Index | None = None,
+) -> dict[str, Json]:
     """Write the file of an index, whole or not at all; returns its card, with the counts.
 
-    By the card in so many `bits` a number, text deflated where these are fewer than 8, and with words where `hybrid`.
+    By the card in so many `bits` a number, text deflated where these are fewer than 8, and with words where `hybrid`;
+    these have vectors by an encoder, `words_by`, some of which a `known` index may have.
     """
     small, rows = {name: _joined(batches, name) for name in SMALL}, _Streams(batches)
     counts = {"documents": len(small["passage_counts"]), "passages": len(small["text_lengths"])}
@@ -83,9 +93,18 @@ def write_index(path: Path, batches: Sequence[Batch], card: Mapping[str, Json], 
     arrays |= _small_sections(small) | _texts(small, rows)
     arrays |= _plain(small, rows) if bits == WHOLE else _packed(batches)
     if card["hybrid"]:
-        arrays |= inverted(passage.decode() for passage in _passages(batches))
+        arrays |= _words(batches, words_by, known)
     write_sections(path, arrays)
     return whole
+
+
+def _words(batches: Sequence[Batch], words_by: Encoder | None, known: Index | None) -> dict[str, NDArray[np.generic]]:
+    words = inverted(passage.decode() for passage in _passages(batches))
+    if words_by is None:
+        return words
+    return words | encode_words(
+        words_of(words), words_by, known.sections if known and known.has_related_words else None
+    )
 
 
 def _joined(batches: Sequence[Batch], name: str) -> Integers:

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..documents.document import Document
+from ..retrieval.codes import WHOLE, coded
 from ..retrieval.ragged import edges, rows_of
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
 from ..words.cutting import Cut, Piece
-from .codes import WHOLE, coded
 from .cutting import pieces
 from .stored import Index
 

@@ -25,6 +25,7 @@ from ..encoding.encode_file import Engine
 from ..encoding.left_out import LeftOut
 from ..errors import DataError, InputError, one_line
 from ..export import encode as bundle
+from ..retrieval.codes import WHOLE
 from ..settings.choices import PASSAGE_SCORES
 from ..system.files import leftovers, remove, require_writable, target, usable_path
 from ..system.locking import held
@@ -33,10 +34,11 @@ from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
 from .assembling import kept, write_index
 from .batches import VECTORS, Batches
-from .codes import WHOLE
 from .intake import AUTO, IndexChange, Intake, read_in
 from .sources import SOURCES, Sources, sources_of
 from .stored import FILE, FORMAT, QUESTIONS, Index, id_hash
+from .words.loading import CARD as OF_WORD_ENCODER
+from .words.loading import name_word_encoder
 
 PART, LOCK = ".part", ".lock"
 # Bits of a number of `--compact`.
@@ -70,6 +72,7 @@ def build_index(
     given: IndexSettings | None = None,
     engine: Engine | None = None,
     question_model: File | None = None,
+    word_model: File | None = None,
 ) -> dict[str, Json]:
     """Make the index in `folder`, or change the one that is there.
 
@@ -85,6 +88,9 @@ def build_index(
         engine: encodes the texts elsewhere, such as `ray_engine`; None for this process.
         question_model: the encoder of the questions, a small one in the space of `source`; None for the one that the
             index has, or `source`.
+        word_model: the encoder by which a question's word finds words of the index that mean the same, where words are
+            indexed: a small one, of the languages in which questions are asked; "none" for words as they are written
+            alone; None for the one that the index has, or `released-small`.
 
     Returns:
         The card of the index, among it the numbers of `documents`, `passages` and `sentences`.
@@ -102,7 +108,7 @@ def build_index(
         1
     """
     folder, given = target(usable_path(folder)), given or IndexSettings()
-    more = (given.hybrid or question_model) and (folder / FILE).exists()
+    more = (given.hybrid or question_model or word_model) and (folder / FILE).exists()
     if not change.documents and not change.removed and not more:
         raise InputError("no documents; give --documents FILE…, or --remove ID")
     _require_folder(folder)
@@ -119,6 +125,7 @@ def build_index(
             settings = _settings(known, source, given)
             card = {"format": FORMAT, "encoder": place(source), "fingerprint": fingerprint, **settings}
             card |= _name_question_encoder(known, card, encoder, question_model)
+            card |= name_word_encoder(word_model, card, known.card if known else None, bool(given.hybrid))
             job = _Job(encoder, card, part, known)
             return job.run(folder / FILE, change, engine)
     finally:
@@ -240,7 +247,16 @@ class _Job:
         earlier = kept(self.known, stay) if self.known else []
         whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension}
         sources.changed(intake.sources, out).write(path.parent)
-        return write_index(path, [*earlier, *stored], whole, self.encoder.dimension)
+        return write_index(path, [*earlier, *stored], whole, self.encoder.dimension, *self._words())
+
+    def _words(self) -> tuple[Encoder | None, Index | None]:
+        """The encoder of words, and the index that is there where it has vectors by the same."""
+        source, fingerprint = (self.card.get(name) for name in OF_WORD_ENCODER)
+        if not source:
+            return None, None
+        is_same_encoder = fingerprint == self.card["fingerprint"]
+        is_same = self.known and self.known.card.get(OF_WORD_ENCODER[1]) == fingerprint
+        return self.encoder if is_same_encoder else load_encoder(source), self.known if is_same else None
 
     def _require_there(self, removed: Sequence[str]) -> None:
         for id in removed:

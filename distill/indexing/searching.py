@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..retrieval.products import Int8Rows, stored_rows
 from ..retrieval.ragged import counts_of, edges, rows_of
 from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Floats, Integers
-from .products import Int8Rows, stored_rows
 from .stored import Index
 
 # A passage with all of a question's words stands higher by so many standard deviations of the question's scores.

@@ -19,13 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, EncoderError, InputError
+from ..retrieval.codes import FEW, WHOLE, unpacked, width
 from ..retrieval.ragged import edges
 from ..settings.choices import PASSAGE_SCORES
 from ..system.sections import read_sections
 from ..system.types import Booleans, File, Floats, Integers, Json
-from .codes import FEW, WHOLE, unpacked, width
-from .lexical import FOLDING as OF_FOLDING
-from .lexical import SECTIONS as OF_WORDS
+from .words.lexical import FOLDING as OF_FOLDING
+from .words.lexical import SECTIONS as OF_WORDS
+from .words.loading import CARD as OF_WORD_ENCODER
+from .words.related import BITS as OF_RELATED
+from .words.related import SECTIONS as OF_RELATED_WORDS
 
 FILE, FORMAT = "index.bin", 1
 # Documents that are read at once.
@@ -68,7 +71,8 @@ CARD_FIELDS = {
 CARD_SETTINGS = {"length": int, "overlap": int, "bits": int, "language": str, "hybrid": bool}
 # And the encoder of its questions, where that is another one than its documents'.
 QUESTIONS = ("question_encoder", "question_fingerprint")
-CARD_SETTINGS |= dict.fromkeys(QUESTIONS, str)
+# And the one by which words have vectors, where they have some.
+CARD_SETTINGS |= dict.fromkeys((*QUESTIONS, *OF_WORD_ENCODER), str)
 
 
 class Index:
@@ -90,6 +94,8 @@ class Index:
         self._require_scales()
         if self.has_words:
             self._require_words()
+        if self.has_related_words:
+            self._require_related_words()
         self._block = lru_cache(HELD)(self._inflated)
 
     def _broken(self, problem):
@@ -185,6 +191,17 @@ class Index:
         for name in ("bm25.term_starts", "bm25.starts"):
             self._require_ascending(name, 1)
 
+    def _require_related_words(self) -> None:
+        mean, axes = (self.sections.get(name) for name in ("words.mean", "words.axes"))
+        if mean is None or axes is None or mean.ndim != 1 or axes.ndim != 2:
+            raise self._broken("sections words: not whole")
+        words = len(self.sections["bm25.term_starts"]) - 1
+        shapes = (len(mean),), (len(mean), axes.shape[1]), (words, width(axes.shape[1], OF_RELATED)), (words,)
+        for (name, kind), shape in zip(OF_RELATED_WORDS.items(), shapes, strict=True):
+            self._require_form(name, np.dtype(kind), shape)
+            if kind == np.float32 and not np.isfinite(self.sections[name]).all():
+                raise self._broken(f"section {name}: expected numbers")
+
     @property
     def score(self) -> str:
         """How a passage scores: by its own vector, its best sentence's, or both together ("sum")."""
@@ -214,6 +231,11 @@ class Index:
     def has_words(self) -> bool:
         """True where words are indexed too, as they are compared now."""
         return not OF_WORDS.keys().isdisjoint(self.sections) and self.card.get("words") == OF_FOLDING
+
+    @property
+    def has_related_words(self) -> bool:
+        """True where words have vectors, by which a question's word finds those like it."""
+        return self.has_words and "words.vectors" in self.sections
 
     @property
     def passages(self) -> int:

@@ -10,8 +10,8 @@ from distill.catalog.loading import load_encoder
 from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
-from distill.indexing.codes import unpacked
 from distill.indexing.stored import FILE, Index
+from distill.retrieval.codes import unpacked
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"

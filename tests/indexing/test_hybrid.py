@@ -10,8 +10,8 @@ from distill.cli import cli
 from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, IndexSettings, build_index
-from distill.indexing.lexical import Lexical, inverted
 from distill.indexing.stored import FILE, Index
+from distill.indexing.words.lexical import Lexical, inverted
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"
@@ -32,6 +32,8 @@ def folder(tmp_path_factory):
     (folder / "all.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     build_index(folder / "plain", IndexChange([folder / "all.jsonl"]), MODEL)
     build_index(folder / "kb", IndexChange([folder / "all.jsonl"]), MODEL, IndexSettings(hybrid=True))
+    change = IndexChange([folder / "all.jsonl"])
+    build_index(folder / "written", change, MODEL, IndexSettings(hybrid=True), word_model="none")
     return folder
 
 
@@ -48,7 +50,7 @@ def test_words_are_added_to_an_index_that_is_there_and_stay(folder, tmp_path):
 
 
 def test_shares_of_words_are_added_in_deviations_of_the_scores(folder):
-    plain, hybrid = Answers(folder / "plain"), Answers(folder / "kb", hybrid=True)
+    plain, hybrid = Answers(folder / "plain"), Answers(folder / "written", hybrid=True)
     question = "When does the X-42 leave?"
     hits = next(plain.answers([question], 6)).hits
     scores = np.zeros(6)

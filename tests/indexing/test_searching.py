@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.indexing import products
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, build_index
-from distill.indexing.codes import quantised
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import FILE, Index
+from distill.retrieval import products
+from distill.retrieval.codes import quantised
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"

@@ -43,7 +43,7 @@ SECTIONS = {
     **dict.fromkeys(("documents", "remove", "sync", "strict"), "documents"),
     **dict.fromkeys(("text_field", "title_field", "id_field"), "documents"),
     **dict.fromkeys(("length", "overlap", "language"), "passages"),
-    **dict.fromkeys(("compact", "words"), "stored"),
+    **dict.fromkeys(("compact", "words", "word_model"), "stored"),
     **dict.fromkeys(
         ("learned", "most_words", "word_lists", "aligner", "kinds", "most_spellings", "spellings"), "vocabulary"
     ),

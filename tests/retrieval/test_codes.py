@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.indexing.codes import FEW, packed, unpacked, width
+from distill.retrieval.codes import FEW, packed, unpacked, width
 
 ROWS = np.array([[0.6, -0.8, 0.1, 0.0, -0.1], [0.0, 0.0, 0.0, 0.0, 0.0]], dtype=np.float32)
 

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from ..retrieval.blocks import spans
 from ..system.types import Floats, Integers
+from .blocks import spans
 from .codes import WHOLE, quantised, unpacked
 
 # Numbers that are float32 at once: they stay in a core's cache, and OpenBLAS multiplies so few on one thread, since its
@@ -31,20 +31,10 @@ class Int8Rows:
     def quick(self, question: Floats) -> tuple[Floats, float]:
         """Return float32 `(n,)`, products of all rows with `(d,)`, and how far each is from the exact one at most."""
         if not has_kernel():
-            return self._by_numpy(question), ROUNDING
+            return multiply_blocks(question, self.codes) * self.scales, ROUNDING
         codes, scale = quantised(question[None])
         left = float(np.linalg.norm(question - codes[0] * scale[0]))
         return _by_kernel(codes, self.codes) * (self.scales * scale[0]), self.longest * left + ROUNDING
-
-    def _by_numpy(self, question):
-        many = max(1, NUMBERS // len(question))
-        products, held = np.empty(len(self.codes), np.float32), np.empty((many, len(question)), np.float32)
-        for block in spans(len(self.codes), many):
-            part = held[: block.stop - block.start]
-            np.copyto(part, self.codes[block])
-            np.matmul(part, question, out=products[block])
-        products *= self.scales
-        return products
 
     def exact(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
         """Return float64 `(r,)`, the products of some rows, the same whatever rows they are computed with."""
@@ -63,6 +53,17 @@ def stored_rows(codes: NDArray[np.int8] | NDArray[np.uint8], scales: Floats, bit
 def has_kernel() -> bool:
     """Return True where numkong is installed."""
     return find_spec("numkong") is not None
+
+
+def multiply_blocks(question: Floats, rows: NDArray[np.int8]) -> Floats:
+    """Return the products of `(d,)` and int8 rows `(n, d)`, float32 `(n,)`: exact where all are whole and of int8."""
+    many = max(1, NUMBERS // len(question))
+    products, held = np.empty(len(rows), np.float32), np.empty((many, len(question)), np.float32)
+    for block in spans(len(rows), many):
+        part = held[: block.stop - block.start]
+        np.copyto(part, rows[block])
+        np.matmul(part, question, out=products[block])
+    return products
 
 
 def _by_kernel(codes, rows):

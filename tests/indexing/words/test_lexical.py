@@ -3,7 +3,7 @@ from math import log1p
 import numpy as np
 import pytest
 
-from distill.indexing.lexical import LONGEST, Lexical, inverted
+from distill.indexing.words.lexical import LONGEST, Lexical, inverted
 
 PASSAGES = ["Ada wrote a note", "a a a note", "東京 is a city", ""]
 

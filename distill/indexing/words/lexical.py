@@ -12,6 +12,9 @@ Sections, beside those of docs/formats.md:
 A passage's share of a question is its BM25, with Lucene's idf and without the factor k1 + 1, by the most that it can
 be: the sum of idf weight / 255 of the words that it has, by the sum of idf of the question's distinct words. Words of
 no passage count among these, so that a question in another language than the passages' has small shares.
+
+With `related.RelatedWords` a word of no passage has those that are like it: its weight in a passage is the greatest of
+theirs, each times its cosine to the power `POWER`, and its idf that of the passages that have any of them.
 """
 
 from __future__ import annotations
@@ -23,13 +26,15 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..retrieval.ragged import edges
-from ..system.types import Floats, Integers
-from ..words.plain import plain_words
+from ...retrieval.ragged import edges
+from ...system.types import Floats, Integers
+from ...words.plain import plain_words
+from .related import RelatedWords
 
 # Chosen on XQuAD dev, as `searching.WEIGHT`.
 K1, B = 0.6, 0.75
 HIGHEST = 255
+POWER = 2
 # Another number for words that are compared in another way, which an index of the former ones is not searched with.
 FOLDING = 2
 # Characters of a word that count.
@@ -88,27 +93,49 @@ def _weights(counts: Integers, lengths: NDArray[np.float64], mean: float) -> NDA
 
 
 class Lexical:
-    """The words of an index of so many `passages`, by its `sections`."""
+    """The words of an index of so many `passages`, by its `sections`, and `related` ones of words that it lacks."""
 
-    def __init__(self, sections: Mapping[str, NDArray[np.generic]], passages: int) -> None:
-        self.passages = passages
-        self._terms, self._term_starts, self._starts, self._rows, weights = (sections[name] for name in SECTIONS)
+    def __init__(
+        self, sections: Mapping[str, NDArray[np.generic]], passages: int, related: RelatedWords | None = None
+    ) -> None:
+        self.passages, self.related = passages, related
+        # Views that are no memory maps, of which each slice takes a tenth of the time.
+        arrays = [np.asarray(sections[name]) for name in SECTIONS]
+        self._terms, self._term_starts, self._starts, self._rows, weights = arrays
         self._weights = cast("NDArray[np.uint8]", weights)
 
     def shares(self, question: str) -> Floats:
         """Return each passage's share of the question, float32 `(passages,)`, in [0, 1]."""
         shares, whole = np.zeros(self.passages, dtype=np.float32), 0.0
         for term in sorted(set(terms_of(question))):
-            entries = self._entries(term.encode())
-            idf = self._idf(entries.stop - entries.start)
+            rows, weights = self._postings(term)
+            idf = self._idf(len(rows))
             whole += idf
-            shares[self._rows[entries]] += self._weights[entries] * np.float32(idf / HIGHEST)
+            shares[rows] += weights * np.float32(idf / HIGHEST)
         return shares / np.float32(whole or 1)
+
+    def _postings(self, term):
+        """The passages that have a word, or of one that none has those with words like it, and its weights there."""
+        number = self._number(term.encode())
+        if number >= 0:
+            its = self._entries(number)
+            return self._rows[its], self._weights[its]
+        related = self.related.find(term) if self.related else []
+        entries = [(self._entries(number), np.float32(cosine**POWER)) for number, cosine in related]
+        rows = _joined([self._rows[each] for each, _ in entries])
+        weights = np.concatenate([np.zeros(0, np.float32), *(self._weights[each] * share for each, share in entries)])
+        order = np.argsort(rows, kind="stable")
+        distinct, first = np.unique(rows[order], return_index=True)
+        return distinct, np.maximum.reduceat(weights[order], first) if len(first) else weights
 
     def _idf(self, having: int) -> float:
         return float(np.log1p((self.passages - having + 0.5) / (having + 0.5)))
 
-    def _entries(self, term: bytes) -> slice:
+    def _entries(self, number: int) -> slice:
+        return slice(int(self._starts[number]), int(self._starts[number + 1]))
+
+    def _number(self, term: bytes) -> int:
+        """The place of a word among all, -1 without one."""
         low, high = 0, len(self._term_starts) - 1
         while low < high:
             middle = (low + high) // 2
@@ -116,9 +143,7 @@ class Lexical:
                 low = middle + 1
             else:
                 high = middle
-        if low == len(self._term_starts) - 1 or self._term(low) != term:
-            return slice(0, 0)
-        return slice(int(self._starts[low]), int(self._starts[low + 1]))
+        return low if low < len(self._term_starts) - 1 and self._term(low) == term else -1
 
     def _term(self, number: int) -> bytes:
         start, end = self._term_starts[number : number + 2].tolist()

@@ -1,0 +1,1 @@
+"""The words of an index, and those that mean the same."""
