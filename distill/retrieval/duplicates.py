@@ -26,8 +26,12 @@ def first_alike(texts: Sequence[str], least: float = LEAST) -> list[int]:
 
 
 def _alike(one, other, least):
-    shared = (one & other).total()
-    return shared >= least * max(one.total(), other.total()) and _numbers(one) == _numbers(other)
+    longer, shorter = (one, other) if one.total() >= other.total() else (other, one)
+    needed = least * longer.total()
+    # Each distinct word that one lacks is shared no more: most texts differ in that, which is seen soonest.
+    if min(shorter.total(), longer.total() - len(longer.keys() - shorter.keys())) < needed:
+        return False
+    return (one & other).total() >= needed and _numbers(one) == _numbers(other)
 
 
 def _numbers(counts):

@@ -17,6 +17,7 @@ from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.sources import SOURCES
 from distill.indexing.stored import FILE, Index
+from distill.jobs.subset_languages import subset_languages
 from distill.system.locking import held
 from distill.system.sections import read_sections
 
@@ -244,3 +245,13 @@ def test_an_index_of_the_score_vector_has_no_vectors_of_sentences(tmp_path):
     assert not {"sentence_vectors", "sentence_scales"} & read_sections(tmp_path / "kb" / FILE).keys()
     # All of it may be taken out.
     assert build_index(tmp_path / "kb", IndexChange([], ["0", "1", "2"]), MODEL)["passages"] == 0
+
+
+def test_a_subset_of_languages_asks_the_index_of_the_whole_encoder(expected, tmp_path):
+    path, _ = expected
+    subset_languages(MODEL, tmp_path / "subset", ["en", "de"])
+    build_index(tmp_path / "kb", IndexChange([path]), MODEL)
+    [whole] = Answers(tmp_path / "kb").answers(["Wie viele Zimmer hat g?"], 10)
+    [subset] = Answers(tmp_path / "kb", tmp_path / "subset").answers(["Wie viele Zimmer hat g?"], 10)
+    assert [hit.row for hit in subset.hits] == [hit.row for hit in whole.hits]
+    assert [hit.score for hit in subset.hits] == pytest.approx([hit.score for hit in whole.hits], abs=1e-3)
