@@ -104,16 +104,10 @@ def ranked(answers, questions, options):
         lexical, began = Lexical(index.sections, index.passages, related), time.perf_counter()
         shares = [lexical.shares(question.text) for question in questions]
         times[way] = 1000 * (time.perf_counter() - began) / len(questions)
-        rows = [
-            answers.searcher.search(*each).rows[0] for each in zip(vectors, *ones(len(vectors)), shares, strict=True)
-        ]
+        pairs = zip(vectors, shares, strict=True)
+        rows = [answers.searcher.search(vector, 1, shares=share).rows[0] for vector, share in pairs]
         hits[way] = np.array(rows) == gold
     return hits, times
-
-
-def ones(many):
-    """One passage, of all."""
-    return [1] * many, [None] * many
 
 
 def tested(hits, way):

@@ -40,8 +40,8 @@ from .use import engine_of, engine_options
 @click.option("--hybrid", "words", is_flag=True, help="the words too, for search --hybrid")
 @click.option(
     "--word-model",
-    help="with --hybrid, the encoder by which words of other languages find those of the documents; a small one, "
-    "or none [default: released-small]",
+    help="with --hybrid: a small encoder that matches words across languages, or 'none' for words as they are written "
+    "[default: released-small]",
 )
 @engine_options
 def index(

@@ -67,12 +67,11 @@ def write_index(
     card: Mapping[str, Json],
     dimension: int,
     words_by: Encoder | None = None,
-    known: Index | None = None,
 ) -> dict[str, Json]:
     """Write the file of an index, whole or not at all; returns its card, with the counts.
 
     By the card in so many `bits` a number, text deflated where these are fewer than 8, and with words where `hybrid`;
-    these have vectors by an encoder, `words_by`, some of which a `known` index may have.
+    these have vectors by an encoder, `words_by`, where there is one.
     """
     small, rows = {name: _joined(batches, name) for name in SMALL}, _Streams(batches)
     counts = {"documents": len(small["passage_counts"]), "passages": len(small["text_lengths"])}
@@ -93,18 +92,14 @@ def write_index(
     arrays |= _small_sections(small) | _texts(small, rows)
     arrays |= _plain(small, rows) if bits == WHOLE else _packed(batches)
     if card["hybrid"]:
-        arrays |= _words(batches, words_by, known)
+        arrays |= _words(batches, words_by)
     write_sections(path, arrays)
     return whole
 
 
-def _words(batches: Sequence[Batch], words_by: Encoder | None, known: Index | None) -> dict[str, NDArray[np.generic]]:
+def _words(batches: Sequence[Batch], words_by: Encoder | None) -> dict[str, NDArray[np.generic]]:
     words = inverted(passage.decode() for passage in _passages(batches))
-    if words_by is None:
-        return words
-    return words | encode_words(
-        words_of(words), words_by, known.sections if known and known.has_related_words else None
-    )
+    return words | encode_words(words_of(words), words_by) if words_by else words
 
 
 def _joined(batches: Sequence[Batch], name: str) -> Integers:

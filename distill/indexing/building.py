@@ -125,7 +125,7 @@ def build_index(
             settings = _settings(known, source, given)
             card = {"format": FORMAT, "encoder": place(source), "fingerprint": fingerprint, **settings}
             card |= _name_question_encoder(known, card, encoder, question_model)
-            card |= name_word_encoder(word_model, card, known.card if known else None, bool(given.hybrid))
+            card |= name_word_encoder(word_model, card, known.card if known else None)
             job = _Job(encoder, card, part, known)
             return job.run(folder / FILE, change, engine)
     finally:
@@ -232,6 +232,7 @@ class _Job:
 
     def run(self, path: Path, change: IndexChange, engine: Engine | None) -> dict[str, Json]:
         self._require_there(change.removed)
+        words_by = self._load_word_encoder()
         sources = sources_of(path.parent, self.known)
         intake = read_in(self.part, change, self.card, self.known, sources.names)
         gone = self._gone(change, intake, sources)
@@ -247,16 +248,15 @@ class _Job:
         earlier = kept(self.known, stay) if self.known else []
         whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension}
         sources.changed(intake.sources, out).write(path.parent)
-        return write_index(path, [*earlier, *stored], whole, self.encoder.dimension, *self._words())
+        return write_index(path, [*earlier, *stored], whole, self.encoder.dimension, words_by)
 
-    def _words(self) -> tuple[Encoder | None, Index | None]:
-        """The encoder of words, and the index that is there where it has vectors by the same."""
-        source, fingerprint = (self.card.get(name) for name in OF_WORD_ENCODER)
-        if not source:
-            return None, None
-        is_same_encoder = fingerprint == self.card["fingerprint"]
-        is_same = self.known and self.known.card.get(OF_WORD_ENCODER[1]) == fingerprint
-        return self.encoder if is_same_encoder else load_encoder(source), self.known if is_same else None
+    def _load_word_encoder(self) -> Encoder | None:
+        """The encoder of words; None where they have no vectors."""
+        source, fingerprint = OF_WORD_ENCODER
+        if fingerprint not in self.card:
+            return None
+        is_the_same = self.card[fingerprint] == self.card["fingerprint"]
+        return self.encoder if is_the_same else load_encoder(self.card[source])
 
     def _require_there(self, removed: Sequence[str]) -> None:
         for id in removed:

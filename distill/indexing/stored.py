@@ -195,6 +195,8 @@ class Index:
         mean, axes = (self.sections.get(name) for name in ("words.mean", "words.axes"))
         if mean is None or axes is None or mean.ndim != 1 or axes.ndim != 2:
             raise self._broken("sections words: not whole")
+        if missing := [name for name in OF_WORD_ENCODER if not self.card.get(name)]:
+            raise self._broken(f"its card lacks {', '.join(missing)}")
         words = len(self.sections["bm25.term_starts"]) - 1
         shapes = (len(mean),), (len(mean), axes.shape[1]), (words, width(axes.shape[1], OF_RELATED)), (words,)
         for (name, kind), shape in zip(OF_RELATED_WORDS.items(), shapes, strict=True):

@@ -11,7 +11,7 @@ Sections, beside those of docs/formats.md:
 
 A passage's share of a question is its BM25, with Lucene's idf and without the factor k1 + 1, by the most that it can
 be: the sum of idf weight / 255 of the words that it has, by the sum of idf of the question's distinct words. Words of
-no passage count among these, so that a question in another language than the passages' has small shares.
+no passage count among these, so that a question of whose words few are known has small shares.
 
 With `related.RelatedWords` a word of no passage has those that are like it: its weight in a passage is the greatest of
 theirs, each times its cosine to the power `POWER`, and its idf that of the passages that have any of them.
@@ -35,6 +35,8 @@ from .related import RelatedWords
 K1, B = 0.6, 0.75
 HIGHEST = 255
 POWER = 2
+# Words of a question that are looked for among those like them: each takes a look at all words of the index.
+LOOKED_FOR = 64
 # Another number for words that are compared in another way, which an index of the former ones is not searched with.
 FOLDING = 2
 # Characters of a word that count.
@@ -107,19 +109,25 @@ class Lexical:
     def shares(self, question: str) -> Floats:
         """Return each passage's share of the question, float32 `(passages,)`, in [0, 1]."""
         shares, whole = np.zeros(self.passages, dtype=np.float32), 0.0
-        for term in sorted(set(terms_of(question))):
+        looked_for = 0
+        for term in dict.fromkeys(terms_of(question)):
             rows, weights = self._postings(term)
+            if not len(rows) and looked_for < LOOKED_FOR:
+                rows, weights = self._related_postings(term)
+                looked_for += 1
             idf = self._idf(len(rows))
             whole += idf
             shares[rows] += weights * np.float32(idf / HIGHEST)
         return shares / np.float32(whole or 1)
 
     def _postings(self, term):
-        """The passages that have a word, or of one that none has those with words like it, and its weights there."""
+        """The passages that have a word, and its weights there."""
         number = self._number(term.encode())
-        if number >= 0:
-            its = self._entries(number)
-            return self._rows[its], self._weights[its]
+        entries = self._entries(number) if number >= 0 else slice(0, 0)
+        return self._rows[entries], self._weights[entries]
+
+    def _related_postings(self, term):
+        """The passages that have words like one that none has, and the greatest of their weights there."""
         related = self.related.find(term) if self.related else []
         entries = [(self._entries(number), np.float32(cosine**POWER)) for number, cosine in related]
         rows = _joined([self._rows[each] for each, _ in entries])

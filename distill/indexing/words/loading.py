@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...catalog.identity import place, weights_fingerprint
 from ...catalog.loading import load_encoder
 from ...encoders.encoder import Encoder
-from ...errors import DistillError, InputError, first_line
+from ...errors import DistillError, EncoderError, InputError, first_line
 from ...system.progress import say
 from ...system.types import File, Json
 from .related import RelatedWords
@@ -22,15 +22,14 @@ USUAL, NONE = "released-small", "none"
 
 
 def name_word_encoder(
-    source: File | None, card: Mapping[str, Json], known: Mapping[str, Json] | None, is_asked: bool
+    source: File | None, card: Mapping[str, Json], known: Mapping[str, Json] | None
 ) -> dict[str, Json]:
-    """Return the entries of an index's card on the encoder of its words; none where words have no vectors.
+    """Return the entries of an index's card on the encoder of its words; none where it has no words.
 
     Args:
         source: what a user names, `NONE` for no vectors; None for that of `known`, or `USUAL`.
         card: that of the index as it will be.
         known: the card of the index that is there, None without one.
-        is_asked: whether the user asks for words, so that an index which has none, or no vectors of them, gets some.
 
     Raises:
         InputError: for an encoder of words that the index has not.
@@ -38,13 +37,20 @@ def name_word_encoder(
     """
     if not card["hybrid"]:
         if source is not None:
-            raise InputError("--word-model: the words are indexed with --hybrid alone; give it too")
+            raise InputError("--word-model needs --hybrid, which indexes the words; give both")
         return {}
-    if source is None:
-        source = (known or {}).get(CARD[0]) or (USUAL if is_asked else NONE)
-    if str(source) == NONE:
-        return {}
-    return dict(zip(CARD, (place(source), weights_fingerprint(source)), strict=True))
+    named = source or (known or {}).get(CARD[0]) or USUAL
+    if str(named) == NONE:
+        return {CARD[0]: NONE}
+    try:
+        return dict(zip(CARD, (place(named), weights_fingerprint(named)), strict=True))
+    except EncoderError as error:
+        if source is not None:
+            raise
+        raise EncoderError(
+            f"the words of the index have vectors by {named}, which is not to be had ({first_line(error)}); "
+            f"give --word-model another encoder, or {NONE}"
+        ) from error
 
 
 def load_related_words(
@@ -52,19 +58,22 @@ def load_related_words(
 ) -> RelatedWords | None:
     """Return what finds the words of an index that are like another one; None where its words have no vectors.
 
-    None, too, where the encoder that gave them is gone or has changed, which is said: the words themselves are still
-    found. `encoder` is the one that asks, which has the `fingerprint` and may be the same.
+    Where the encoder that gave them is gone or has changed, that is said once, and no word is like another.
+    `encoder` is the one that asks, which has the `fingerprint` and may be the same.
     """
     if "words.vectors" not in sections:
         return None
-    source, known = (card.get(name, "") for name in CARD)
-    if known == fingerprint:
-        return RelatedWords(sections, encoder)
+    source, known = (str(card.get(name)) for name in CARD)
+    return RelatedWords(sections, lambda: encoder if known == fingerprint else _load_same(source, known))
+
+
+def _load_same(source: str, known: str) -> Encoder | None:
+    """The encoder of that name where it still has the fingerprint that is known; else None, which is said."""
     try:
         if weights_fingerprint(source) == known:
-            return RelatedWords(sections, load_encoder(source))
-        problem = f"{source} is another encoder now than the one that gave the words of the index their vectors"
+            return load_encoder(source)
+        problem = f"{source} has changed since it gave the words of the index their vectors"
     except DistillError as error:
         problem = first_line(error)
-    say(f"words are found as they are written alone: {problem}; distill index --hybrid makes them anew")
+    say(f"only exact words are found: {problem}; run distill index again with --hybrid --word-model {USUAL}")
     return None

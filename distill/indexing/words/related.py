@@ -8,14 +8,15 @@ words mean the same. Sections, beside those of docs/formats.md:
 | "words.mean" | float32 (d): what is taken off the vector of a word |
 | "words.axes" | float32 (d, a): the axes that are left of it |
 | "words.vectors" | uint8: a numbers of 4 bits a word, in the order of "bm25.terms" |
-| "words.scales" | float32 (t) |
+| "words.scales" | float32 (t): 0 for a word that the encoder does not know |
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import cast
 
 import numpy as np
@@ -23,10 +24,11 @@ from numpy.typing import NDArray
 
 from ...encoders.encoder import Encoder, unit_rows
 from ...encoders.health import require_finite
+from ...errors import EncoderError
 from ...retrieval.codes import packed, quantised, unpacked, width
 from ...retrieval.products import multiply_blocks
 from ...system.progress import task
-from ...system.types import Floats
+from ...system.types import Booleans, Floats, Progress
 
 BITS, AXES = 4, 128
 SECTIONS = {"words.mean": np.float32, "words.axes": np.float32, "words.vectors": np.uint8, "words.scales": np.float32}
@@ -37,8 +39,11 @@ SAMPLED, AT_ONCE = 20_000, 4096
 MOST, LEAST = 5, 0.5
 # Words that are looked at closely, after a look at all along the first axes.
 CLOSELY, FIRST_AXES = 64, 48
-# Words of questions that are held with what was found for them.
+# Words of questions that are held with what they are like.
 HELD = 4096
+# Letters that hardly any encoder has a piece for: what has the vector of one is not known.
+UNKNOWN = ("\ue000", "\u2d30", "\U00012000")
+SAME = 0.9999
 
 
 @dataclass(frozen=True)
@@ -61,57 +66,42 @@ class WordSpace:
         return unit_rows(cast(Floats, (vectors - self.mean) @ self.axes))
 
 
-def encode_words(
-    words: Sequence[str], encoder: Encoder, known: Mapping[str, NDArray[np.generic]] | None = None, seed: int = 0
-) -> dict[str, NDArray[np.generic]]:
+def encode_words(words: Sequence[str], encoder: Encoder, seed: int = 0) -> dict[str, NDArray[np.generic]]:
     """Return the sections of the words of an index.
 
     Args:
         words: all, in the order of "bm25.terms".
         encoder: of the languages in which it is asked.
-        known: sections of an earlier index, encoded by the same: its space stays, and its words are not encoded again.
-        seed: of the words that choose the axes.
+        seed: of the words that choose the axes, where there are many.
 
     Raises:
         EncoderError: where the encoder gives vectors that are no numbers.
     """
-    space = space_of(known) if known else WordSpace.fit(_encode(_drawn(words, seed), encoder))
-    codes, scales = np.zeros((len(words), width(space.axes.shape[1], BITS)), np.uint8), np.zeros(len(words), np.float32)
-    rows = _known_rows(known)
-    new = [place for place, word in enumerate(words) if word not in rows]
-    if known:
-        there = [place for place, word in enumerate(words) if word in rows]
-        of_known = [rows[words[place]] for place in there]
-        codes[there], scales[there] = known["words.vectors"][of_known], known["words.scales"][of_known]
-    with task("vectors of words", len(new)) as advance:
-        for at in range(0, len(new), AT_ONCE):
-            part = new[at : at + AT_ONCE]
-            codes[part], scales[part] = packed(space.project(_encode([words[place] for place in part], encoder)), BITS)
-            advance(len(part))
+    random, places = np.random.default_rng(seed), np.arange(len(words))
+    drawn = places if len(words) <= SAMPLED else random.choice(places, SAMPLED, replace=False)
+    with task("vectors of words", len(drawn) + len(words)) as advance:
+        space = WordSpace.fit(_encode([words[place] for place in drawn.tolist()], encoder, advance))
+        parts = [_code(words[at : at + AT_ONCE], encoder, space, advance) for at in range(0, len(words), AT_ONCE)]
+    codes = np.concatenate([np.zeros((0, width(space.axes.shape[1], BITS)), np.uint8), *(part for part, _ in parts)])
+    scales = np.concatenate([np.zeros(0, np.float32), *(part for _, part in parts)])
     return {"words.mean": space.mean, "words.axes": space.axes, "words.vectors": codes, "words.scales": scales}
 
 
-def _encode(words, encoder):
-    if not words:
-        return np.zeros((0, encoder.dimension), np.float32)
-    return require_finite(encoder.encode(words, "question"), encoder)
+def _code(words, encoder, space, advance):
+    """Codes and scales of some words: scales of 0 for those that the encoder does not know."""
+    vectors = _encode(words, encoder, advance)
+    codes, scales = packed(space.project(vectors), BITS)
+    return codes, np.where(_are_unknown(vectors, encoder), np.float32(0), scales)
 
 
-def _drawn(words, seed):
-    if len(words) <= SAMPLED:
-        return list(words)
-    return [words[place] for place in np.random.default_rng(seed).choice(len(words), SAMPLED, replace=False).tolist()]
+def _encode(words, encoder, advance: Progress | None = None):
+    parts = [words[at : at + AT_ONCE] for at in range(0, len(words), AT_ONCE)]
+    vectors = [require_finite(encoder.encode(part, "question", advance), encoder) for part in parts]
+    return np.concatenate([np.zeros((0, encoder.dimension), np.float32), *vectors])
 
 
-def space_of(sections: Mapping[str, NDArray[np.generic]]) -> WordSpace:
-    """Return the space of the words of an index."""
-    return WordSpace(cast(Floats, sections["words.mean"]), cast(Floats, sections["words.axes"]))
-
-
-def _known_rows(known):
-    if not known:
-        return {}
-    return {word: row for row, word in enumerate(words_of(known))}
+def _are_unknown(vectors, encoder) -> Booleans:
+    return (vectors @ _encode(UNKNOWN, encoder).T).max(axis=1, initial=-1) >= SAME
 
 
 def words_of(sections: Mapping[str, NDArray[np.generic]]) -> list[str]:
@@ -121,28 +111,55 @@ def words_of(sections: Mapping[str, NDArray[np.generic]]) -> list[str]:
 
 
 class RelatedWords:
-    """Finds the words of an index that are like another one, by the index's `sections` and its encoder of words."""
+    """Finds the words of an index that are like another one, by the index's `sections`.
 
-    def __init__(self, sections: Mapping[str, NDArray[np.generic]], encoder: Encoder) -> None:
-        self.encoder, self.space = encoder, space_of(sections)
-        self._codes = cast("NDArray[np.uint8]", sections["words.vectors"])
+    `load` gives the encoder of these words, or None where it is not to be had; it is called once, for the first word
+    that is looked for. Several threads may ask: the encoder is used by one at a time.
+    """
+
+    def __init__(self, sections: Mapping[str, NDArray[np.generic]], load: Callable[[], Encoder | None]) -> None:
+        self._load, self._lock = load, threading.Lock()
+        mean, axes = (cast(Floats, sections[name]) for name in ("words.mean", "words.axes"))
+        self._space, self._codes = WordSpace(mean, axes), cast("NDArray[np.uint8]", sections["words.vectors"])
         self._scales = np.asarray(sections["words.scales"], dtype=np.float32)
-        axes = min(FIRST_AXES, self.space.axes.shape[1])
-        self._first = unpacked(self._codes[:, : width(axes, BITS)], BITS, axes)
         self._held = lru_cache(HELD)(self._find)
 
     def find(self, word: str) -> list[tuple[int, float]]:
         """Return the numbers of at most `MOST` words, nearest first, with their cosines; none of a word with a digit.
 
         Another number, or another code, does not mean the same.
+
+        Raises:
+            EncoderError: where the encoder gives vectors of another dimension than the index has.
         """
         return [] if any(letter.isdigit() for letter in word) else self._held(word)
 
+    @cached_property
+    def _encoder(self) -> Encoder | None:
+        encoder = self._load()
+        if encoder and encoder.dimension != len(self._space.mean):
+            raise EncoderError(
+                f"the words of the index have vectors of {len(self._space.mean)} numbers and {encoder.name} gives "
+                f"{encoder.dimension}; run distill index --hybrid again"
+            )
+        return encoder
+
+    @cached_property
+    def _first(self) -> NDArray[np.int8]:
+        axes = min(FIRST_AXES, self._space.axes.shape[1])
+        return unpacked(self._codes[:, : width(axes, BITS)], BITS, axes)
+
     def _find(self, word):
-        [vector] = self.space.project(_encode([word], self.encoder))
+        with self._lock:
+            if self._encoder is None:
+                return []
+            vectors = _encode([word], self._encoder)
+            if _are_unknown(vectors, self._encoder):
+                return []
+        [vector] = self._space.project(vectors)
         rows = self._near(vector)
-        vectors = unpacked(self._codes[rows], BITS, len(vector)) * self._scales[rows, None]
-        cosines = (unit_rows(vectors) * vector.astype(np.float64)).sum(axis=1)
+        stored = unpacked(self._codes[rows], BITS, len(vector)) * self._scales[rows, None]
+        cosines = (unit_rows(stored) * vector.astype(np.float64)).sum(axis=1)
         order = np.lexsort((rows, -cosines))[:MOST]
         return [(int(rows[at]), min(float(cosines[at]), 1.0)) for at in order if cosines[at] >= LEAST]
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import distill
 from distill.catalog.kinds import folder_of
 from distill.cli import cli
-from distill.errors import DataError, InputError
+from distill.errors import DataError, EncoderError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.stored import FILE, Index
@@ -48,12 +48,18 @@ def test_none_leaves_the_words_as_they_are_written(kb, tmp_path):
     build_index(tmp_path / "kb", IndexChange([write(tmp_path)]), MODEL, IndexSettings(hybrid=True), word_model="none")
     assert not Index(tmp_path / "kb").has_related_words
     assert shares(tmp_path / "kb").tolist() == [0] * 3
-    # Asked again, the words get their vectors, and documents that come later keep them.
-    result = CliRunner().invoke(cli, ["index", "--model", MODEL, "--output", str(tmp_path / "kb"), "--hybrid"])
-    assert result.exit_code == 0
+    # It stays so until an encoder is named, and documents that come later keep that.
+    command = ["index", "--model", MODEL, "--output", str(tmp_path / "kb"), "--hybrid"]
+    assert CliRunner().invoke(cli, command).exit_code == 0
+    assert not Index(tmp_path / "kb").has_related_words
+    assert CliRunner().invoke(cli, [*command, "--word-model", MODEL]).exit_code == 0
     assert (tmp_path / "kb" / FILE).read_bytes() == (kb / FILE).read_bytes()
-    build_index(tmp_path / "kb", IndexChange([write(tmp_path, [*TEXTS, "A cat and a dog."])]), MODEL)
-    assert Index(tmp_path / "kb").has_related_words and shares(tmp_path / "kb")[3] > 0.2
+    more = [*TEXTS, "A cat and a dog."]
+    build_index(tmp_path / "kb", IndexChange([write(tmp_path, more)]), MODEL)
+    assert shares(tmp_path / "kb")[3] > 0.2
+    # The same as an index of all of them at once.
+    build_index(tmp_path / "all", IndexChange([write(tmp_path, more)]), MODEL, IndexSettings(hybrid=True))
+    assert (tmp_path / "kb" / FILE).read_bytes() == (tmp_path / "all" / FILE).read_bytes()
 
 
 def test_without_words_there_is_no_encoder_of_them(tmp_path):
@@ -69,7 +75,11 @@ def test_an_encoder_of_words_that_is_gone_leaves_the_words_as_they_are_written(t
     assert shares(tmp_path / "kb")[0] > 0.3
     shutil.rmtree(place)
     assert shares(tmp_path / "kb").tolist() == [0] * 3
-    assert "words" in capsys.readouterr().err
+    assert "--word-model" in capsys.readouterr().err
+    with pytest.raises(EncoderError, match="--word-model"):
+        build_index(tmp_path / "kb", IndexChange([], ["0"]), "released")
+    build_index(tmp_path / "kb", IndexChange([], ["0"]), "released", word_model="none")
+    assert not Index(tmp_path / "kb").has_related_words
 
 
 @pytest.mark.parametrize("name", ["words.mean", "words.axes", "words.scales"])

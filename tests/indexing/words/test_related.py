@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.errors import EncoderError
-from distill.indexing.words.lexical import Lexical, inverted
+from distill.indexing.words.lexical import LOOKED_FOR, Lexical, inverted
 from distill.indexing.words.related import LEAST, MOST, RelatedWords, WordSpace, encode_words, words_of
 
 PASSAGES = ["the dog sleeps", "a cat sleeps", "the hound barks", "bread and salt"]
@@ -46,7 +46,7 @@ def test_a_space_is_the_principal_components_of_words():
 
 
 def test_words_like_another_are_found_nearest_first(sections):
-    words, related = words_of(sections), RelatedWords(sections, Circle())
+    words, related = words_of(sections), RelatedWords(sections, Circle)
     nearest = related.find("hund")
     assert {words[number] for number, _ in nearest[:2]} == {"dog", "hound"}
     cosines = [cosine for _, cosine in nearest]
@@ -55,37 +55,50 @@ def test_words_like_another_are_found_nearest_first(sections):
 
 
 def test_a_word_with_a_digit_is_like_no_other(sections):
-    assert RelatedWords(sections, Circle()).find("x42") == []
+    assert RelatedWords(sections, Circle).find("x42") == []
 
 
 def test_a_word_is_encoded_once(sections):
     encoder = Circle()
-    related = RelatedWords(sections, encoder)
+    related = RelatedWords(sections, lambda: encoder)
     assert related.find("kater") == related.find("kater")
-    assert encoder.texts == ["kater"]
+    assert encoder.texts.count("kater") == 1
 
 
 def test_the_nearest_of_many_are_those_of_all_products():
     random = np.random.default_rng(1)
     names = ["".join(letters) for letters in islice(product("abcdefghij", repeat=3), 800)]
     known = {name: random.normal(size=80).astype(np.float32) for name in names}
+    other = random.normal(size=80)
     wanted = known["bcd"] + 0.05 * random.normal(size=80).astype(np.float32)
 
     class Table:
         name, dimension = "table", 80
 
         def encode(self, texts, role="question", progress=None):
-            rows = np.stack([known.get(text, wanted) for text in texts])
+            rows = np.stack([known.get(text, wanted if text == "wanted" else other) for text in texts])
             return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     words = inverted(known)
     words |= encode_words(words_of(words), Table())
-    [first, *_] = RelatedWords(words, Table()).find("wanted")
+    [first, *_] = RelatedWords(words, Table).find("wanted")
     assert words_of(words)[first[0]] == "bcd"
 
 
+def test_only_so_many_words_of_a_question_are_looked_for(sections):
+    class Counting(RelatedWords):
+        words = []
+
+        def find(self, word):
+            self.words.append(word)
+            return []
+
+    Lexical(sections, 4, Counting(sections, Circle)).shares(" ".join(map("".join, product("xyzuvwqrst", repeat=2))))
+    assert len(Counting.words) == LOOKED_FOR
+
+
 def test_shares_take_words_like_those_that_no_passage_has(sections):
-    plain, related = Lexical(sections, 4), Lexical(sections, 4, RelatedWords(sections, Circle()))
+    plain, related = Lexical(sections, 4), Lexical(sections, 4, RelatedWords(sections, Circle))
     assert plain.shares("hund").tolist() == [0] * 4
     shares = related.shares("hund")
     assert min(shares[0], shares[2]) > 0.3 > max(shares[1], shares[3])
@@ -106,13 +119,33 @@ def test_a_weight_is_the_greatest_of_the_related_words(sections):
     np.testing.assert_allclose(Lexical(sections, 4, Two()).shares("hund"), whole, atol=1e-6)
 
 
-def test_words_that_are_known_are_not_encoded_again(sections):
-    encoder, more = Circle(), inverted([*PASSAGES, "a kater"])
-    again = encode_words(words_of(more), encoder, sections)
-    assert encoder.texts == ["kater"]
-    rows = [words_of(more).index(word) for word in words_of(sections)]
-    np.testing.assert_array_equal(again["words.vectors"][rows], sections["words.vectors"])
-    np.testing.assert_array_equal(again["words.axes"], sections["words.axes"])
+def test_a_word_that_the_encoder_does_not_know_is_like_no_other(sections):
+    class Blind(Circle):
+        def encode(self, texts, role="question", progress=None):
+            known = super().encode(texts, role, progress)
+            blind = [text not in ANGLES and len(text) < 3 for text in texts]
+            known[blind] = [0, 0.8, 0.6]
+            return known
+
+    words = inverted(["\u0ca6 dog", "\u0d06 bread"])
+    words |= encode_words(words_of(words), Blind())
+    assert words["words.scales"].tolist().count(0) == 2
+    assert RelatedWords(words, Blind).find("\u1202") == []
+    names = words_of(words)
+    assert {names[number] for number, _ in RelatedWords(words, Blind).find("hund")} <= {"dog", "bread"}
+
+
+def test_an_encoder_that_is_not_to_be_had_is_asked_for_once(sections):
+    calls = []
+    related = RelatedWords(sections, lambda: calls.append("load"))
+    assert not calls
+    assert related.find("hund") == related.find("kater") == [] and calls == ["load"]
+
+
+def test_an_encoder_of_another_dimension_is_refused(sections):
+    sections["words.mean"] = np.zeros(7, np.float32)
+    with pytest.raises(EncoderError):
+        RelatedWords(sections, Circle).find("hund")
 
 
 def test_vectors_that_are_no_numbers_are_refused():
@@ -127,4 +160,4 @@ def test_vectors_that_are_no_numbers_are_refused():
 def test_an_index_without_words_has_none():
     sections = inverted([])
     sections |= encode_words(words_of(sections), Circle())
-    assert RelatedWords(sections, Circle()).find("hund") == []
+    assert RelatedWords(sections, Circle).find("hund") == []
