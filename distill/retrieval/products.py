@@ -55,13 +55,15 @@ def has_kernel() -> bool:
     return find_spec("numkong") is not None
 
 
-def multiply_blocks(question: Floats, rows: NDArray[np.int8]) -> Floats:
-    """Return the products of `(d,)` and int8 rows `(n, d)`, float32 `(n,)`: exact where all are whole and of int8."""
+def multiply_blocks(question: Floats, rows: NDArray[np.int8] | Floats) -> Floats:
+    """Return the products of `(d,)` and int8 or float32 rows `(n, d)`, float32 `(n,)`: exact where all are int8's."""
     many = max(1, NUMBERS // len(question))
     products, held = np.empty(len(rows), np.float32), np.empty((many, len(question)), np.float32)
     for block in spans(len(rows), many):
-        part = held[: block.stop - block.start]
-        np.copyto(part, rows[block])
+        part = rows[block]
+        if part.dtype != np.float32:
+            part = held[: block.stop - block.start]
+            np.copyto(part, rows[block])
         np.matmul(part, question, out=products[block])
     return products
 
