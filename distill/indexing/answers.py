@@ -201,7 +201,8 @@ def search(
         model: the encoder of the questions: the index's own, where it is elsewhere now, or another one of its space;
             None for the index's own.
         score: of a passage, a name of `choices.PASSAGE_SCORES`; None for the index's own.
-        hybrid: passages with the question's words stand higher, and those that repeat another are folded.
+        hybrid: passages with the question's words, or words like them, stand higher, and those that repeat another are
+            folded.
         where: fields and their values, all of which a document has that is searched.
         threshold: of the probability that the first passage answers, by which `Answer.answered` is judged; None for
             the card's.

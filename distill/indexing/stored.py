@@ -27,7 +27,7 @@ from ..system.types import Booleans, File, Floats, Integers, Json
 from .words.lexical import FOLDING as OF_FOLDING
 from .words.lexical import SECTIONS as OF_WORDS
 from .words.loading import CARD as OF_WORD_ENCODER
-from .words.related import BITS as OF_RELATED
+from .words.related import BITS as WORD_BITS
 from .words.related import SECTIONS as OF_RELATED_WORDS
 
 FILE, FORMAT = "index.bin", 1
@@ -198,7 +198,7 @@ class Index:
         if missing := [name for name in OF_WORD_ENCODER if not self.card.get(name)]:
             raise self._broken(f"its card lacks {', '.join(missing)}")
         words = len(self.sections["bm25.term_starts"]) - 1
-        shapes = (len(mean),), (len(mean), axes.shape[1]), (words, width(axes.shape[1], OF_RELATED)), (words,)
+        shapes = (len(mean),), (len(mean), axes.shape[1]), (words, width(axes.shape[1], WORD_BITS)), (words,)
         for (name, kind), shape in zip(OF_RELATED_WORDS.items(), shapes, strict=True):
             self._require_form(name, np.dtype(kind), shape)
             if kind == np.float32 and not np.isfinite(self.sections[name]).all():

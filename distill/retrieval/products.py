@@ -56,7 +56,7 @@ def has_kernel() -> bool:
 
 
 def multiply_blocks(question: Floats, rows: NDArray[np.int8] | Floats) -> Floats:
-    """Return the products of `(d,)` and int8 or float32 rows `(n, d)`, float32 `(n,)`: exact where all are int8's."""
+    """Return the products of `(d,)` and int8 or float32 rows `(n, d)`, float32 `(n,)`; of whole int8 they are exact."""
     many = max(1, NUMBERS // len(question))
     products, held = np.empty(len(rows), np.float32), np.empty((many, len(question)), np.float32)
     for block in spans(len(rows), many):

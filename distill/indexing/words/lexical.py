@@ -108,12 +108,11 @@ class Lexical:
 
     def shares(self, question: str) -> Floats:
         """Return each passage's share of the question, float32 `(passages,)`, in [0, 1]."""
-        shares, whole = np.zeros(self.passages, dtype=np.float32), 0.0
-        looked_for = 0
+        shares, whole, looked_for = np.zeros(self.passages, dtype=np.float32), 0.0, 0
         for term in dict.fromkeys(terms_of(question)):
             rows, weights = self._postings(term)
-            if not len(rows) and looked_for < LOOKED_FOR:
-                rows, weights = self._related_postings(term)
+            if self.related and not len(rows) and looked_for < LOOKED_FOR:
+                rows, weights = self._related_postings(self.related.find(term))
                 looked_for += 1
             idf = self._idf(len(rows))
             whole += idf
@@ -126,9 +125,8 @@ class Lexical:
         entries = self._entries(number) if number >= 0 else slice(0, 0)
         return self._rows[entries], self._weights[entries]
 
-    def _related_postings(self, term):
-        """The passages that have words like one that none has, and the greatest of their weights there."""
-        related = self.related.find(term) if self.related else []
+    def _related_postings(self, related):
+        """The passages that have any of the `related` words, numbers and cosines, and the greatest weights there."""
         entries = [(self._entries(number), np.float32(cosine**POWER)) for number, cosine in related]
         rows = _joined([self._rows[each] for each, _ in entries])
         weights = np.concatenate([np.zeros(0, np.float32), *(self._weights[each] * share for each, share in entries)])

@@ -48,7 +48,7 @@ def name_word_encoder(
         if source is not None:
             raise
         raise EncoderError(
-            f"the words of the index have vectors by {named}, which is not to be had ({first_line(error)}); "
+            f"the words of the index have vectors by {named}, which cannot be loaded ({first_line(error)}); "
             f"give --word-model another encoder, or {NONE}"
         ) from error
 

@@ -39,7 +39,7 @@ SAMPLED, AT_ONCE = 20_000, 4096
 MOST, LEAST = 5, 0.5
 # Words that are looked at closely, after a look at all along the first axes.
 CLOSELY, FIRST_AXES = 64, 48
-# Words of an index, at most, whose numbers along these are held as float32, which multiply in a third of the time.
+# Words of an index, at most, whose numbers along these are held as float32: none of a question has to convert them.
 QUICK = 2**17
 # Words of questions that are held with what they are like.
 HELD = 4096
@@ -79,22 +79,25 @@ def encode_words(words: Sequence[str], encoder: Encoder, seed: int = 0) -> dict[
     Raises:
         EncoderError: where the encoder gives vectors that are no numbers.
     """
-    random, places = np.random.default_rng(seed), np.arange(len(words))
-    drawn = places if len(words) <= SAMPLED else random.choice(places, SAMPLED, replace=False)
-    with task("vectors of words", len(drawn) + len(words)) as advance:
-        space = WordSpace.fit(_encode([words[place] for place in drawn.tolist()], encoder, advance))
-        unknown = _encode(UNKNOWN, encoder)
-        parts = [
-            _code(words[at : at + AT_ONCE], encoder, space, unknown, advance) for at in range(0, len(words), AT_ONCE)
-        ]
-    codes = np.concatenate([np.zeros((0, width(space.axes.shape[1], BITS)), np.uint8), *(part for part, _ in parts)])
-    scales = np.concatenate([np.zeros(0, np.float32), *(part for _, part in parts)])
+    # What chose the axes is not encoded again where that is all.
+    few, unknown = len(words) <= SAMPLED, _encode(UNKNOWN, encoder)
+    with task("vectors of words", len(words) + (0 if few else SAMPLED)) as advance:
+        vectors = _encode(words if few else _draw(words, seed), encoder, advance)
+        space = WordSpace.fit(vectors)
+        batches = [words[at : at + AT_ONCE] for at in range(0, len(words), AT_ONCE)]
+        every = [vectors] if few else (_encode(batch, encoder, advance) for batch in batches)
+        parts = [_code(part, space, unknown) for part in every]
+    codes, scales = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return {"words.mean": space.mean, "words.axes": space.axes, "words.vectors": codes, "words.scales": scales}
 
 
-def _code(words, encoder, space, unknown, advance):
-    """Codes and scales of some words: scales of 0 for those with the vectors of `unknown` letters."""
-    vectors = _encode(words, encoder, advance)
+def _draw(words, seed):
+    places = np.random.default_rng(seed).choice(len(words), SAMPLED, replace=False)
+    return [words[place] for place in places.tolist()]
+
+
+def _code(vectors, space, unknown):
+    """Codes and scales of some words by their vectors: scales of 0 where these are those of `unknown` letters."""
     codes, scales = packed(space.project(vectors), BITS)
     return codes, np.where(_are_unknown(vectors, unknown), np.float32(0), scales)
 
