@@ -57,6 +57,8 @@ AGAIN = "export the bundle again"
 # The card's entry on answers, and the first passages of a ranking, by which it tells how likely the first one answers.
 ANSWERABLE, COMPARED = "answerable", 5
 ROLES = ("question", "document")
+# Two encoders are of one space where their vectors of the first documents have at least this cosine.
+COMPARED_TEXTS, LEAST_ALIGNMENT = 16, 0.2
 # BERT's pieces within a word begin so; a longer word is unknown. Words that are remembered with their pieces.
 WITHIN, LONGEST_WORD, REMEMBERED = "##", 100, 1 << 16
 # Each of these characters is a word, as Hugging Face's tokenizers have them: the first and the last of each range.
@@ -391,16 +393,24 @@ class Passages:
 
     A passage scores its cosine to the question and that of its best sentence together, in [-2, 2]. `split` cuts a text
     into sentences, by default `sentences` below, at punctuation alone; `functools.partial(sentencex.segment, "en")`
-    after `pip install sentencex` knows abbreviations too.
+    after `pip install sentencex` knows abbreviations too. `document_encoder` encodes the passages where `encoder`, a
+    smaller one of the same space, encodes the questions alone. Raises `BundleError` for two encoders of two spaces.
     """
 
     def __init__(
-        self, encoder: Encoder, texts: Sequence[str], split: Callable[[str], Sequence[str]] | None = None
+        self,
+        encoder: Encoder,
+        texts: Sequence[str],
+        split: Callable[[str], Sequence[str]] | None = None,
+        document_encoder: Encoder | None = None,
     ) -> None:
         parts = [[part.strip() for part in (split or sentences)(text) if part.strip()] or [text] for text in texts]
         self.encoder, self._starts = encoder, np.cumsum([0, *map(len, parts)])[:-1]
-        self.vectors = encoder.encode(texts, "document")
-        self.sentence_vectors = encoder.encode([part for row in parts for part in row], "document")
+        documents = document_encoder or encoder
+        self.vectors = documents.encode(texts, "document")
+        if document_encoder:
+            require_space(encoder, self.vectors[:COMPARED_TEXTS], texts[:COMPARED_TEXTS])
+        self.sentence_vectors = documents.encode([part for row in parts for part in row], "document")
 
     def nearest(self, questions: Sequence[str], k: int = 5) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The rows `(q, k)` of the nearest passages, best first, and their scores `(q, k)`; fewer of fewer passages."""
@@ -461,6 +471,25 @@ class Calibration:
         best, margin = compared(first, self.fields["usual"])
         evidence = self.fields["best"] * best + self.fields["margin"] * margin
         return np.where(np.isnan(best), 0.0, np.interp(evidence, self._at, self._probability))
+
+
+def require_space(encoder: Encoder, vectors: NDArray[np.float32], texts: Sequence[str]) -> None:
+    """Raise `BundleError` where an encoder's vectors of some documents lie in another space than these, `(n, d)`.
+
+    In one space the mean cosine is far above `LEAST_ALIGNMENT`, in two near 0. What all texts have in common is taken
+    out before, where there is more than one.
+    """
+    questions_side = encoder.encode(texts, "document")
+    alignment = -1.0
+    if questions_side.shape == vectors.shape:
+        pair = [rows - rows.mean(axis=0) if len(rows) > 1 else rows for rows in (questions_side, vectors)]
+        lengths = [np.maximum(np.linalg.norm(rows, axis=1), 1e-12) for rows in pair]
+        alignment = float(np.mean(np.sum(pair[0] * pair[1], axis=1) / (lengths[0] * lengths[1]))) if len(texts) else 1.0
+    if not alignment >= LEAST_ALIGNMENT:
+        raise BundleError(
+            "the questions' encoder and the documents' have two spaces; ask with one of the same space, "
+            "such as a student of the same teacher"
+        )
 
 
 def compared(first: NDArray[np.float64], usual: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -15,18 +15,22 @@ from .latency import CONFIDENCE
 from .peers import available, peer_names
 from .process import Spec
 from .rounds import BATCH, bench, select_questions, steps
-from .specs import specs_of
+from .specs import pair_specs, specs_of
 from .translated import Translation, translated_specs, translation_settings
 
 
 @dataclass(frozen=True)
 class TimingConditions:
-    """How encoders are timed: with the search of `documents` too, on so many threads, rounds and questions at most."""
+    """How encoders are timed: with the search of `documents` too, on so many threads, rounds and questions at most.
+
+    `document_model` names the encoder of these documents, of the same space; None for the one that is timed.
+    """
 
     documents: bool = False
     threads: int = 1
     rounds: int = 5
     questions: int = 200
+    document_model: File | None = None
 
 
 def time_encoders(
@@ -57,7 +61,8 @@ def time_encoders(
 
     Raises:
         EncoderError: for what names no encoder.
-        InputError: for a peer that there is not, or whose name is taken.
+        InputError: for a peer that there is not, or whose name is taken, and for a model of documents where none are
+            searched.
         DataError: for a language that the data set lacks.
 
     Example:
@@ -68,10 +73,18 @@ def time_encoders(
         (['released-small'], 2)
     """
     translation = translation_settings(translators, beam)
-    specs, others = specs_of(models), peer_names(",".join(peers))
+    specs, others = _with_documents(specs_of(models), conditions), peer_names(",".join(peers))
     return compare_encoders(
         specs, dataset, languages or dataset.languages, conditions, others, peer_python, translation
     )
+
+
+def _with_documents(specs: dict[str, Spec], conditions: TimingConditions) -> dict[str, Spec]:
+    if conditions.document_model is None:
+        return specs
+    if not conditions.documents:
+        raise InputError("--document-model names the encoder of the documents that --documents searches; give both")
+    return pair_specs(specs, str(conditions.document_model))
 
 
 def compare_encoders(

@@ -44,6 +44,10 @@ class Spec:
     bytes: int | None = None
     note: str = ""
 
+    def as_values(self) -> dict[str, Json]:
+        """Return what a worker needs to know of the encoder."""
+        return {"kind": self.kind, "path": str(self.path), **self.values}
+
 
 class Worker:
     """One encoder, loading in a new process. Raises `InputError` when the interpreter cannot be run."""
@@ -51,7 +55,7 @@ class Worker:
     def __init__(self, name: str, spec: Spec, threads: int) -> None:
         self.name = name
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
-        told = {"kind": spec.kind, "path": str(spec.path), "threads": threads, "code": encode.__file__, **spec.values}
+        told = {"threads": threads, "code": encode.__file__, **spec.as_values()}
         try:
             self._process = run_python(
                 spec.python,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from ..catalog.bundle import find_artefact
 from ..catalog.kinds import require_kind
@@ -32,6 +33,14 @@ def spec_of(source: str) -> Spec:
     if name not in FORMATS or not format_of(name).worker:
         return _ours(str(folder), [str(folder)])
     return Spec(format_of(name).worker, str(folder), values={"file": format_of(name).file})
+
+
+def pair_specs(specs: Mapping[str, Spec], source: str) -> dict[str, Spec]:
+    """Return `specs` with documents by the encoder that `source` names; raises as `specs_of`."""
+    document = spec_of(source).as_values()
+    values = {name: {"question": spec.as_values(), "document": document} for name, spec in specs.items()}
+    note = f"documents by {source}"
+    return {name: replace(spec, kind="pair", values=values[name], note=note) for name, spec in specs.items()}
 
 
 def _ours(source, files):

