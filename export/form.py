@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import InputError
+from ..settings.choices import FORMATS
 from .formats.format import Lengths
 from .formats.registry import format_of
 from .weights.precision import Precision
@@ -37,8 +38,9 @@ class Form:
             raise InputError(f"--index: only for the format web, not for {self.format}")
         if format_.library and (self.precision.dense, self.precision.table) != ("float32", "float32"):
             raise InputError(f"--precision, --table: the format {self.format} has float32 weights; leave them out")
-        if self.precision.dense == "int4" and self.format != "bundle" and not self.precision.content:
-            raise InputError(f"--precision int4: only for the format bundle, not for {self.format}; give int8")
+        if self.precision.dense == "int4" and not (self.format == "bundle" or format_.keeps):
+            takers = ", ".join(name for name in FORMATS if name == "bundle" or format_of(name).keeps)
+            raise InputError(f"--precision int4: only for the formats {takers}, not for {self.format}; give int8")
         if self.max_length and not format_.fixable:
             raise InputError(f"--max-length: the format {self.format} takes any length; leave it out")
         if self.signatures and (not format_.signatures or self.max_length):

@@ -74,6 +74,7 @@ static size_t changed_text(const content *texts, char *text)
 /* A text in memory of its own size. */
 static void use_text(const distill_encoder *encoder, const char *text, size_t size, int vectors)
 {
+    const distill_role role = below(2) ? DISTILL_DOCUMENT : DISTILL_QUESTION;
     int32_t ids[IDS];
     size_t count;
     char *copy = malloc(size ? size : 1);
@@ -81,9 +82,9 @@ static void use_text(const distill_encoder *encoder, const char *text, size_t si
     if (!copy || !vector)
         exit(1);
     memcpy(copy, text, size);
-    if (distill_tokenize(encoder, copy, size, ids, below(IDS), &count) || count < 2)
+    if (distill_tokenize(encoder, role, copy, size, ids, below(IDS), &count) || count < 2)
         exit(1);
-    if (vectors && distill_encode(encoder, copy, size, vector))
+    if (vectors && distill_encode(encoder, role, copy, size, vector))
         exit(1);
     free(vector);
     free(copy);

@@ -19,6 +19,7 @@ SOURCES = Path(distill.export.c.__file__).parent
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 FUZZ = Path(__file__).with_name("fuzz.c")
 ROOM, LINE = 1 << 16, 64
+ROLES = {"question": c_int(0), "document": c_int(1)}
 
 
 class Hit(ctypes.Structure):
@@ -88,21 +89,21 @@ class PlainEncoder:
         program.require(program.functions.distill_open(place, c_size_t(len(content)), byref(self.pointer)))
         self.dimension = program.functions.distill_dimension(self.pointer)
 
-    def tokenize(self, text):
-        """The ids of a text, str or bytes."""
+    def tokenize(self, text, role="question"):
+        """The ids of a text of a role, str or bytes."""
         text = text if isinstance(text, bytes) else well_formed(text).encode()
         ids, count = np.zeros(ROOM, dtype=np.int32), c_size_t()
         place = ids.ctypes.data_as(POINTER(c_int32))
-        arguments = text, c_size_t(len(text)), place, c_size_t(ROOM), byref(count)
+        arguments = ROLES[role], text, c_size_t(len(text)), place, c_size_t(ROOM), byref(count)
         self.program.require(self.program.functions.distill_tokenize(self.pointer, *arguments))
         return ids[: count.value].tolist()
 
-    def encode(self, texts):
-        """The vectors of texts, float32 `(n, d)`."""
+    def encode(self, texts, role="question"):
+        """The vectors of texts of a role, float32 `(n, d)`."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(vectors, (well_formed(text).encode() for text in texts), strict=True):
             place = row.ctypes.data_as(POINTER(c_float))
-            arguments = text, c_size_t(len(text)), place
+            arguments = ROLES[role], text, c_size_t(len(text)), place
             self.program.require(self.program.functions.distill_encode(self.pointer, *arguments))
         return vectors
 

@@ -154,11 +154,30 @@ typedef void four_products(const uint8_t *a, const int8_t *weights, size_t n, in
 /* The same of two rows at `a`; the products with the second stand `next` behind those with the first. */
 typedef void eight_products(const uint8_t *a, const int8_t *weights, size_t n, int32_t *products, size_t next);
 
-/* What a processor has; `eight` may be missing. */
-typedef struct {
+/* The products of `count` rows at `a`, at most EIGHT, with OUTPUTS rows of weights that lie in tiles: of four numbers of
+   each of the rows after the other, and again. The products with a row stand `next` behind those with the one before. */
+enum { OUTPUTS = 32, EIGHT = 8, QUAD = 4 };
+typedef void tiled_products(const uint8_t *a, size_t count, const int8_t *tiles, size_t n, int32_t *products, size_t next);
+
+typedef struct kernels kernels;
+typedef struct block block;
+typedef struct work work;
+
+/* The rows at `room->x` through a block of a transformer. */
+typedef void block_rows(const kernels *kernel, const block *one, size_t count, const work *room);
+
+static block_rows block_by_hand;
+#if defined(X86)
+static block_rows block_by_avx2, block_by_vnni;
+#endif
+
+/* What a processor has; `eight` and `tiled` may be missing. */
+struct kernels {
     four_products *four;
     eight_products *eight;
-} kernels;
+    tiled_products *tiled;
+    block_rows *block;
+};
 
 static int32_t one_product(const uint8_t *a, const int8_t *weights, size_t from, size_t n)
 {
@@ -183,8 +202,10 @@ static void four_by_hand(const uint8_t *a, const int8_t *weights, size_t n, int3
 /* Sums are registers where their loops are unrolled, which gcc leaves out at -O2. */
 #if defined(__clang__)
 #define UNROLL
+#define UNROLL_EIGHT
 #else
 #define UNROLL _Pragma("GCC unroll 4")
+#define UNROLL_EIGHT _Pragma("GCC unroll 8")
 #endif
 
 __attribute__((target("avx2"))) static int32_t sum_of_8(__m256i x)
@@ -280,6 +301,54 @@ __attribute__((target(VNNI))) static void eight_by_vnni(const uint8_t *a, const 
     by_vnni(2, a, weights, n, products, next);
 }
 
+/* Four numbers of a row in all places. */
+__attribute__((target(VNNI))) static __m512i everywhere(const uint8_t *a)
+{
+    int32_t four;
+    memcpy(&four, a, sizeof four);
+    return _mm512_set1_epi32(four);
+}
+
+/* Written once for all counts, as above. */
+__attribute__((target(VNNI), always_inline)) static inline void tile_by_vnni(size_t count, const uint8_t *a,
+                                                                             const int8_t *tiles, size_t n,
+                                                                             int32_t *products, size_t next)
+{
+    __m512i low[EIGHT], high[EIGHT];
+    UNROLL_EIGHT
+    for (size_t row = 0; row < count; row++)
+        low[row] = high[row] = _mm512_setzero_si512();
+    for (size_t i = 0; i < n; i += QUAD, tiles += OUTPUTS * QUAD) {
+        __m512i first = _mm512_loadu_si512(tiles), second = _mm512_loadu_si512(tiles + OUTPUTS / 2 * QUAD);
+        UNROLL_EIGHT
+        for (size_t row = 0; row < count; row++) {
+            __m512i part = everywhere(a + row * n + i);
+            low[row] = _mm512_dpbusd_epi32(low[row], part, first);
+            high[row] = _mm512_dpbusd_epi32(high[row], part, second);
+        }
+    }
+    UNROLL_EIGHT
+    for (size_t row = 0; row < count; row++) {
+        _mm512_storeu_si512(products + row * next, low[row]);
+        _mm512_storeu_si512(products + row * next + OUTPUTS / 2, high[row]);
+    }
+}
+
+__attribute__((target(VNNI))) static void tiled_by_vnni(const uint8_t *a, size_t count, const int8_t *tiles, size_t n,
+                                                        int32_t *products, size_t next)
+{
+    switch (count) {
+    case 1: tile_by_vnni(1, a, tiles, n, products, next); break;
+    case 2: tile_by_vnni(2, a, tiles, n, products, next); break;
+    case 3: tile_by_vnni(3, a, tiles, n, products, next); break;
+    case 4: tile_by_vnni(4, a, tiles, n, products, next); break;
+    case 5: tile_by_vnni(5, a, tiles, n, products, next); break;
+    case 6: tile_by_vnni(6, a, tiles, n, products, next); break;
+    case 7: tile_by_vnni(7, a, tiles, n, products, next); break;
+    default: tile_by_vnni(EIGHT, a, tiles, n, products, next);
+    }
+}
+
 /* The registers that the system saves: bit 2 those of AVX, bits 5 to 7 those of AVX-512. */
 static uint32_t saved_registers(void)
 {
@@ -291,11 +360,12 @@ static uint32_t saved_registers(void)
 /* Asked of the processor itself: a linker of another compiler lacks what the compiler's own question needs. */
 static kernels best_products(void)
 {
-    const kernels plain = {four_by_hand, NULL}, avx2 = {four_by_avx2, NULL};
-    const kernels vnni = {four_by_vnni, eight_by_vnni};
+    const kernels plain = {four_by_hand, NULL, NULL, block_by_hand};
+    const kernels avx2 = {four_by_avx2, NULL, NULL, block_by_avx2};
+    const kernels vnni = {four_by_vnni, eight_by_vnni, tiled_by_vnni, block_by_vnni};
     const unsigned avx512 = 1u << 16 | 1u << 30 | 1u << 31;
     unsigned a, b, c, d, saved;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_FMA))
         return plain;
     saved = saved_registers();
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (saved & 6) != 6)
@@ -339,7 +409,7 @@ static void four_by_neon(const uint8_t *a, const int8_t *weights, size_t n, int3
 
 static kernels best_products(void)
 {
-    const kernels best = {four_by_neon, NULL};
+    const kernels best = {four_by_neon, NULL, NULL, block_by_hand};
     return best;
 }
 
@@ -366,7 +436,7 @@ static void four_by_simd128(const uint8_t *a, const int8_t *weights, size_t n, i
 
 static kernels best_products(void)
 {
-    const kernels best = {four_by_simd128, NULL};
+    const kernels best = {four_by_simd128, NULL, NULL, block_by_hand};
     return best;
 }
 
@@ -374,7 +444,7 @@ static kernels best_products(void)
 
 static kernels best_products(void)
 {
-    const kernels best = {four_by_hand, NULL};
+    const kernels best = {four_by_hand, NULL, NULL, block_by_hand};
     return best;
 }
 
@@ -401,13 +471,16 @@ typedef struct {
     const int8_t *whole;
     const float *real, *bias, *scales;
     int32_t *sums;
+    const int8_t *tiles; /* the weights of `whole` again, where the processor takes these */
+    void *unpacked;      /* the memory of `whole`, where the file has it in 4 bits, or of the tiles */
     size_t inputs, outputs;
 } layer;
 
-/* Rows that are read as one: the row and its neighbours, side by side. */
+/* Rows that are read as one: the row and its neighbours, side by side. From one row to the next are `stride` numbers, which
+   are `width` where there are neighbours. */
 typedef struct {
     const float *x;
-    size_t count, width, order;
+    size_t count, width, order, stride;
 } rows;
 
 /* What a layer needs for a block of rows. */
@@ -507,7 +580,7 @@ static const float *window_of(const rows *in, size_t row, float *window)
 {
     size_t before = (in->order - 1) / 2;
     if (in->order == 1)
-        return in->x + row * in->width;
+        return in->x + row * in->stride;
     for (size_t place = 0; place < in->order; place++) {
         float *part = window + place * in->width;
         if (row + place < before || row + place - before >= in->count)
@@ -529,8 +602,21 @@ static void finish(const layer *dense, bool relu, float *y)
         y[i] *= dense->scales[i];
 }
 
+/* A block of rounded rows times weights in tiles. */
+static void tiled_block(const kernels *kernel, const layer *dense, const scratch *space, size_t count)
+{
+    size_t inputs = dense->inputs, outputs = dense->outputs;
+    for (size_t output = 0; output < outputs; output += OUTPUTS)
+        for (size_t row = 0, some; row < count; row += some) {
+            /* Two parts alike: few rows at a time wait for each other. */
+            some = count - row <= EIGHT ? count - row : count - row < 2 * EIGHT ? (count - row + 1) / 2 : EIGHT;
+            kernel->tiled(space->codes + row * inputs, some, dense->tiles + output * inputs, inputs,
+                          space->products + row * outputs + output, outputs);
+        }
+}
+
 /* A block of rounded rows times the weights, four rows of these at a time, which stay in the nearest cache. */
-static void whole_block(const kernels *kernel, const layer *dense, const scratch *space, size_t count, float *y)
+static void plain_block(const kernels *kernel, const layer *dense, const scratch *space, size_t count)
 {
     size_t inputs = dense->inputs, outputs = dense->outputs;
     for (size_t output = 0; output < outputs; output += 4) {
@@ -546,6 +632,15 @@ static void whole_block(const kernels *kernel, const layer *dense, const scratch
                 all_products(kernel->four, codes, weights, inputs, some, products);
         }
     }
+}
+
+static void whole_block(const kernels *kernel, const layer *dense, const scratch *space, size_t count, float *y)
+{
+    size_t outputs = dense->outputs;
+    if (dense->tiles)
+        tiled_block(kernel, dense, space, count);
+    else
+        plain_block(kernel, dense, space, count);
     for (size_t row = 0; row < count; row++)
         for (size_t i = 0; i < outputs; i++) {
             int32_t sum = space->products[row * outputs + i] - space->zeros[row] * dense->sums[i];
@@ -589,6 +684,7 @@ static void unit(float *x, size_t n)
 
 typedef struct {
     const float *gamma, *beta;
+    float epsilon;
 } norm;
 
 /* The estimate of 1 / sqrt(x) in 16 bits that a processor with AVX-512 has, from 1 below 4: 64 straight
@@ -635,7 +731,7 @@ static void normalise(const norm *layer_norm, float *x, size_t n)
     float share = 1 / (float)n, mean = total(x, n) * share, over;
     for (size_t i = 0; i < n; i++)
         x[i] -= mean;
-    over = inverse_root(product(x, x, n) * share + 1e-12f);
+    over = inverse_root(product(x, x, n) * share + layer_norm->epsilon);
     for (size_t i = 0; i < n; i++)
         x[i] = x[i] * over * layer_norm->gamma[i] + layer_norm->beta[i];
 }
@@ -1035,6 +1131,7 @@ static distill_status cut(const tokenizer *cutter, const uint8_t *text, size_t s
     return DISTILL_OK;
 }
 
+/* The ids of a text, of at most `size` pieces. */
 static distill_status ids_of(const tokenizer *cutter, const char *text, size_t size, int32_t **ids, size_t *count)
 {
     buffer out = {NULL, 0, 0};
@@ -1272,7 +1369,7 @@ static bool take_table(table *all, const sections *file, size_t rows)
 
 /* ---- The encoder ---- */
 
-enum { STATIC = 0, NGRAM = 1, MOST_BRANCHES = 6, MOST_ORDER = 64, SETTINGS = 16, FINGERPRINT = 64 };
+enum { STATIC = 0, NGRAM = 1, TRANSFORMER = 2, MOST_BRANCHES = 6, MOST_ORDER = 64, SETTINGS = 16, FINGERPRINT = 64 };
 
 /* Dense layers by place; those of branches stand behind, three each. */
 enum {
@@ -1289,6 +1386,7 @@ enum {
     PROJECTION,
     DOWN,
     UP,
+    DENSE,
     BRANCHES,
     LAYERS = BRANCHES + 3 * MOST_BRANCHES
 };
@@ -1296,15 +1394,46 @@ enum {
 static const char *const LAYER_NAMES[BRANCHES] = {"context.first", "context.second", "first",      "second", "lift",
                                                   "factor",        "pooling",        "third",      "fourth_skip",
                                                   "fourth",        "projection",     "projection.down",
-                                                  "projection.up"};
+                                                  "projection.up", "dense"};
 static const char *const BRANCH_NAMES[3] = {"project", "first", "second"};
 
 /* The section `answerable`: a row a score, of these numbers and then of the points of a line, and their probabilities. */
 enum { BEST, MARGIN, USUAL, THRESHOLD, PRECISION, LINE, POINTS = 12, CALIBRATED = LINE + 2 * POINTS, CALIBRATED_SCORES = 3 };
 
+/* Layers of a block: queries, keys and values in one; of the last, the hidden units that `wide` reads come first, where there
+   is one. */
+enum { LOOKED, ATTENTION, HIDDEN, WIDE, NARROW, BLOCK_LAYERS };
+enum { ATTENTION_NORM, LAST_NORM, BLOCK_NORMS };
+enum { MOST_BLOCKS = 999 };
+
+static const char *const BLOCK_LAYER_NAMES[BLOCK_LAYERS] = {"looked", "attention", "first", "wide", "second"};
+static const char *const BLOCK_NORM_NAMES[BLOCK_NORMS] = {"attention_norm", "norm"};
+
+/* What the hidden units, or what stands behind the pooling, go through. */
+enum { LINEAR, GELU, GELU_TANH, RELU, TANH, ACTIVATIONS };
+enum { POOL_MEAN, POOL_FIRST, POOL_MAX, POOLINGS };
+
+struct block {
+    layer layers[BLOCK_LAYERS];
+    norm norms[BLOCK_NORMS];
+    size_t heads;
+    int32_t activation;
+};
+
+/* Prompts stand before a text by its role; `bytes` is NULL for none. */
+enum { ROLES = 2 };
+static const char *const PROMPT_NAMES[ROLES] = {"prompt.question", "prompt.document"};
+
 struct distill_encoder {
     const uint8_t *fingerprint;
+    int32_t kind;
     bool ngram;
+    array prompts[ROLES];
+    block *blocks;
+    size_t depth;
+    int32_t pooling, behind; /* `behind`: the activation of the layer behind the pooling */
+    array positions;         /* codes, or real numbers */
+    table places;
     size_t dimension, width, most, branches, features;
     size_t orders[MOST_BRANCHES]; /* of the branches, or of a static encoder's context, 0 without */
     tokenizer tokenizer;
@@ -1326,6 +1455,13 @@ static void join(char *name, const char *first, const char *second, const char *
     name[size] = 0;
 }
 
+/* What a section of names of blocks begins with, their number and a dot. */
+static void name_block(char *name, size_t place, const char *what)
+{
+    char digits[4] = {(char)('0' + place / 100), (char)('0' + place / 10 % 10), (char)('0' + place % 10), 0};
+    join(name, digits + (place < 10 ? 2 : place < 100 ? 1 : 0), ".", what);
+}
+
 static array part_of(const sections *file, const char *name, const char *what, uint32_t type)
 {
     char whole[2 * NAME];
@@ -1333,12 +1469,38 @@ static array part_of(const sections *file, const char *name, const char *what, u
     return section_of(file, whole, type);
 }
 
+/* Put the weights of a layer that are stored in 4 bits into bytes: of a byte the lower half is of the first half of a row. */
+static distill_status unpack(layer *dense, const array *packed, array *kernel)
+{
+    const uint8_t *codes = packed->data;
+    size_t half = packed->columns;
+    int8_t *weights;
+    dense->unpacked = malloc(2 * half * packed->rows + ALIGNMENT);
+    if (!dense->unpacked)
+        return DISTILL_NO_MEMORY;
+    kernel->data = weights = aligned(dense->unpacked);
+    kernel->rows = packed->rows;
+    kernel->columns = 2 * half;
+    for (size_t row = 0; row < packed->rows; row++, weights += 2 * half, codes += half)
+        for (size_t i = 0; i < half; i++) {
+            weights[i] = (int8_t)((codes[i] & 15) - 8);
+            weights[half + i] = (int8_t)((codes[i] >> 4) - 8);
+        }
+    return DISTILL_OK;
+}
+
 /* Read a layer; one that is not there has no outputs. */
 static distill_status take_layer(layer *dense, const sections *file, const char *name)
 {
     array whole = part_of(file, name, ".kernel", INT8), real = part_of(file, name, ".kernel", FLOAT32);
     array scales = part_of(file, name, ".scales", FLOAT32), bias = part_of(file, name, ".bias", FLOAT32);
-    array kernel = whole.data ? whole : real;
+    array packed = part_of(file, name, ".packed", UINT8), kernel;
+    distill_status status = DISTILL_OK;
+    if (packed.data && packed.rows && packed.rows <= WIDEST && packed.columns <= WIDEST / 2)
+        status = unpack(dense, &packed, &whole);
+    if (status)
+        return status;
+    kernel = whole.data ? whole : real;
     if (!kernel.data)
         return DISTILL_OK;
     if (!kernel.rows || !kernel.columns || kernel.rows > WIDEST || kernel.columns > WIDEST)
@@ -1368,7 +1530,29 @@ static bool take_norm(norm *one, const sections *file, const char *name, size_t 
     array gamma = part_of(file, name, ".gamma", FLOAT32), beta = part_of(file, name, ".beta", FLOAT32);
     one->gamma = gamma.data;
     one->beta = beta.data;
+    one->epsilon = 1e-12f;
     return gamma.data && beta.data && gamma.rows * gamma.columns == size && beta.rows * beta.columns == size;
+}
+
+/* Lay the weights of a layer out as `tiled_products` takes them; others stay as they are. */
+static distill_status tile_layer(const kernels *kernel, layer *dense)
+{
+    int8_t *tiles;
+    void *room;
+    if (!kernel->tiled || !dense->whole || dense->outputs % OUTPUTS || dense->inputs % QUAD)
+        return DISTILL_OK;
+    room = malloc(dense->outputs * dense->inputs + ALIGNMENT);
+    if (!room)
+        return DISTILL_NO_MEMORY;
+    dense->tiles = tiles = aligned(room);
+    for (size_t output = 0; output < dense->outputs; output += OUTPUTS)
+        for (size_t i = 0; i < dense->inputs; i += QUAD)
+            for (size_t row = 0; row < OUTPUTS; row++, tiles += QUAD)
+                memcpy(tiles, dense->whole + (output + row) * dense->inputs + i, QUAD);
+    free(dense->unpacked);
+    dense->unpacked = room;
+    dense->whole = dense->tiles;
+    return DISTILL_OK;
 }
 
 static distill_status take_layers(distill_encoder *encoder, const sections *file)
@@ -1381,6 +1565,13 @@ static distill_status take_layers(distill_encoder *encoder, const sections *file
         branch[6] = (char)('0' + place / 3);
         join(name, branch, BRANCH_NAMES[place % 3], "");
         status = take_layer(encoder->layers + BRANCHES + place, file, name);
+    }
+    for (size_t place = 0; place < encoder->depth * BLOCK_LAYERS && !status; place++) {
+        char name[2 * NAME];
+        name_block(name, place / BLOCK_LAYERS, BLOCK_LAYER_NAMES[place % BLOCK_LAYERS]);
+        status = take_layer(encoder->blocks[place / BLOCK_LAYERS].layers + place % BLOCK_LAYERS, file, name);
+        if (!status)
+            status = tile_layer(&encoder->kernel, encoder->blocks[place / BLOCK_LAYERS].layers + place % BLOCK_LAYERS);
     }
     return status;
 }
@@ -1443,27 +1634,102 @@ static bool ngram_fits(distill_encoder *encoder, const sections *file)
     return encoder->offset && take_norm(&encoder->norm, file, "norm", encoder->features) && head_fits(encoder);
 }
 
+static bool block_fits(block *one, const sections *file, size_t place, size_t width, float epsilon)
+{
+    layer *layers = one->layers;
+    size_t heads = layers[ATTENTION].inputs, hidden = layers[HIDDEN].outputs;
+    for (size_t i = 0; i < BLOCK_NORMS; i++) {
+        char name[2 * NAME];
+        name_block(name, place, BLOCK_NORM_NAMES[i]);
+        if (!take_norm(one->norms + i, file, name, width))
+            return false;
+        one->norms[i].epsilon = epsilon;
+    }
+    if (!fits(layers + LOOKED, width, 3 * heads) || !fits(layers + ATTENTION, heads, width) || heads % one->heads)
+        return false;
+    if (layers[WIDE].outputs && (layers[WIDE].inputs > hidden || layers[WIDE].outputs != width))
+        return false;
+    return fits(layers + HIDDEN, width, hidden) && fits(layers + NARROW, hidden - layers[WIDE].inputs, width);
+}
+
+static bool positions_fit(distill_encoder *encoder, const sections *file, size_t width)
+{
+    table *places = &encoder->places;
+    encoder->positions = section_of(file, "positions.codes", UINT8);
+    places->width = width;
+    places->codec = encoder->positions.data ? TABLE_UINT8 : TABLE_FLOAT32;
+    if (!encoder->positions.data)
+        encoder->positions = section_of(file, "positions.embeddings", FLOAT32);
+    places->codes = places->codec == TABLE_UINT8 ? encoder->positions.data : NULL;
+    places->real = places->codec == TABLE_UINT8 ? NULL : encoder->positions.data;
+    places->scales = shaped(file, "positions.scales", INT32, encoder->positions.rows, 1);
+    return encoder->positions.rows && encoder->positions.columns == width && (places->real || places->scales);
+}
+
+static bool transformer_fits(distill_encoder *encoder, const sections *file)
+{
+    const layer *layers = encoder->layers;
+    const float *epsilon = shaped(file, "epsilon", FLOAT32, 1, 1);
+    size_t width = encoder->blocks[0].layers[LOOKED].inputs, last;
+    encoder->features = width;
+    if (!epsilon || !width || !positions_fit(encoder, file, width) || !take_norm(&encoder->norm, file, "positions.norm", width))
+        return false;
+    encoder->norm.epsilon = *epsilon;
+    for (size_t place = 0; place < encoder->depth; place++)
+        if (!block_fits(encoder->blocks + place, file, place, width, *epsilon))
+            return false;
+    if (layers[FACTOR].outputs ? !fits(layers + FACTOR, encoder->width, width) : encoder->width != width)
+        return false;
+    last = layers[DENSE].outputs ? layers[DENSE].outputs : width;
+    if (layers[DENSE].outputs && layers[DENSE].inputs != width)
+        return false;
+    return layers[PROJECTION].outputs ? fits(layers + PROJECTION, last, encoder->dimension) : last == encoder->dimension;
+}
+
+/* Room for the blocks of a transformer: `numbers` are their count, heads, pooling and activations. */
+static distill_status reserve_blocks(distill_encoder *encoder, const int32_t *numbers)
+{
+    if (numbers[0] < 1 || numbers[0] > MOST_BLOCKS || numbers[1] < 1 || numbers[1] > WIDEST)
+        return DISTILL_NOT_AN_ENCODER;
+    if (numbers[2] >= POOLINGS || numbers[3] >= ACTIVATIONS || numbers[4] >= ACTIVATIONS)
+        return DISTILL_NEWER;
+    encoder->blocks = calloc((size_t)numbers[0], sizeof *encoder->blocks);
+    if (!encoder->blocks)
+        return DISTILL_NO_MEMORY;
+    encoder->depth = (size_t)numbers[0];
+    encoder->pooling = numbers[2];
+    encoder->behind = numbers[4];
+    for (size_t place = 0; place < encoder->depth; place++) {
+        encoder->blocks[place].heads = (size_t)numbers[1];
+        encoder->blocks[place].activation = numbers[3];
+    }
+    return DISTILL_OK;
+}
+
 static distill_status take_settings(distill_encoder *encoder, const sections *file)
 {
     const int32_t *settings = shaped(file, "settings", INT32, SETTINGS, 1);
     encoder->fingerprint = shaped(file, "fingerprint", UINT8, FINGERPRINT, 1);
     if (!settings || !encoder->fingerprint)
         return DISTILL_NOT_AN_ENCODER;
-    if (settings[0] != 1 || settings[1] < STATIC || settings[1] > NGRAM || settings[7] < 0 ||
+    if (settings[0] != 1 || settings[1] < STATIC || settings[1] > TRANSFORMER || settings[7] < 0 ||
         settings[7] > TABLE_MIXED)
         return DISTILL_NEWER;
     for (size_t i = 2; i < SETTINGS; i++)
         if (settings[i] < 0)
             return DISTILL_NOT_AN_ENCODER;
     if (!settings[2] || !settings[3] || !settings[4] || settings[2] > WIDEST || settings[3] > WIDEST ||
-        settings[4] > 1 << 24 || settings[5] == 1 || settings[9] > MOST_BRANCHES)
+        settings[4] > 1 << 24 || settings[5] == 1 || (settings[1] == NGRAM && settings[9] > MOST_BRANCHES))
         return DISTILL_NOT_AN_ENCODER;
+    encoder->kind = settings[1];
     encoder->ngram = settings[1] == NGRAM;
     encoder->dimension = (size_t)settings[2];
     encoder->width = encoder->table.width = (size_t)settings[3];
     encoder->tokenizer.rows = (size_t)settings[4];
     encoder->most = (size_t)settings[5];
     encoder->table.codec = settings[7];
+    if (encoder->kind == TRANSFORMER)
+        return reserve_blocks(encoder, settings + 8);
     encoder->branches = encoder->ngram ? (size_t)settings[9] : 0;
     for (size_t i = 0; i < MOST_BRANCHES; i++)
         encoder->orders[i] = (size_t)settings[encoder->ngram ? 10 + i : i ? 9 : 8];
@@ -1471,6 +1737,13 @@ static distill_status take_settings(distill_encoder *encoder, const sections *fi
         if (encoder->orders[i] > MOST_ORDER || (encoder->ngram && !encoder->orders[i]))
             return DISTILL_NOT_AN_ENCODER;
     return DISTILL_OK;
+}
+
+static bool network_fits(distill_encoder *encoder, const sections *file)
+{
+    if (encoder->kind == TRANSFORMER)
+        return transformer_fits(encoder, file);
+    return encoder->ngram ? ngram_fits(encoder, file) : static_fits(encoder);
 }
 
 static distill_status take_encoder(distill_encoder *encoder, const void *bytes, size_t size)
@@ -1484,10 +1757,12 @@ static distill_status take_encoder(distill_encoder *encoder, const void *bytes, 
         status = DISTILL_NOT_AN_ENCODER;
     if (!status)
         status = take_layers(encoder, &file);
-    if (!status && !(encoder->ngram ? ngram_fits(encoder, &file) : static_fits(encoder)))
+    if (!status && !network_fits(encoder, &file))
         status = DISTILL_NOT_AN_ENCODER;
     if (!status)
         encoder->answerable = shaped(&file, "answerable", FLOAT32, CALIBRATED_SCORES, CALIBRATED);
+    for (size_t role = 0; role < ROLES && !status; role++)
+        encoder->prompts[role] = section_of(&file, PROMPT_NAMES[role], UINT8);
     return status ? status : take_tokenizer(&encoder->tokenizer, &file);
 }
 
@@ -1505,12 +1780,21 @@ distill_status distill_open(const void *bytes, size_t size, distill_encoder **en
     return status;
 }
 
+static void close_layer(layer *dense)
+{
+    free(dense->sums);
+    free(dense->unpacked);
+}
+
 void distill_close(distill_encoder *encoder)
 {
     if (!encoder)
         return;
     for (size_t place = 0; place < LAYERS; place++)
-        free(encoder->layers[place].sums);
+        close_layer(encoder->layers + place);
+    for (size_t place = 0; place < encoder->depth * BLOCK_LAYERS; place++)
+        close_layer(encoder->blocks[place / BLOCK_LAYERS].layers + place % BLOCK_LAYERS);
+    free(encoder->blocks);
     free(encoder->tokenizer.tree.children);
     free(encoder->tokenizer.tree.ids);
     free(encoder->tokenizer.tree.labels);
@@ -1520,11 +1804,29 @@ void distill_close(distill_encoder *encoder)
 
 size_t distill_dimension(const distill_encoder *encoder) { return encoder->dimension; }
 
-/* The ids that the encoder takes: of a longer text the first and eos. */
-static distill_status taken_ids(const distill_encoder *encoder, const char *text, size_t size, int32_t **ids,
-                                size_t *count)
+/* The ids of a text behind the prompt of its role. */
+static distill_status prompted_ids(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
+                                   int32_t **ids, size_t *count)
 {
-    distill_status status = ids_of(&encoder->tokenizer, text, size, ids, count);
+    const array *prompt = encoder->prompts + (role == DISTILL_DOCUMENT);
+    buffer whole = {NULL, 0, 0};
+    distill_status status;
+    if (!prompt->rows)
+        return ids_of(&encoder->tokenizer, text, size, ids, count);
+    status = size < LONGEST ? append(&whole, prompt->data, prompt->rows) : DISTILL_TOO_LONG;
+    if (!status)
+        status = append(&whole, text, size);
+    if (!status)
+        status = ids_of(&encoder->tokenizer, whole.bytes, whole.size, ids, count);
+    free(whole.bytes);
+    return status;
+}
+
+/* The ids that the encoder takes: of a longer text the first and eos. */
+static distill_status taken_ids(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
+                                int32_t **ids, size_t *count)
+{
+    distill_status status = prompted_ids(encoder, role, text, size, ids, count);
     if (!status && encoder->most && *count > encoder->most) {
         (*ids)[encoder->most - 1] = (*ids)[*count - 1];
         *count = encoder->most;
@@ -1532,11 +1834,11 @@ static distill_status taken_ids(const distill_encoder *encoder, const char *text
     return status;
 }
 
-distill_status distill_tokenize(const distill_encoder *encoder, const char *text, size_t size, int32_t *ids,
-                                size_t room, size_t *count)
+distill_status distill_tokenize(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
+                                int32_t *ids, size_t room, size_t *count)
 {
     int32_t *all = NULL;
-    distill_status status = taken_ids(encoder, text, size, &all, count);
+    distill_status status = taken_ids(encoder, role, text, size, &all, count);
     if (!status && room)
         memcpy(ids, all, (*count < room ? *count : room) * sizeof *ids);
     free(all);
@@ -1544,11 +1846,13 @@ distill_status distill_tokenize(const distill_encoder *encoder, const char *text
 }
 
 /* Memory for a text of some rows: `x` and `y` hold rows of a layer, `joined` the features of each. */
-typedef struct {
+struct work {
     scratch space;
     float *x, *y, *z, *joined, *vector;
+    float *looked;                 /* of a transformer: queries, keys and values of all heads, or hidden units */
+    float *keys, *values, *scores; /* of a head, and the scores of a token */
     void *all;
-} work;
+};
 
 static size_t widest(const distill_encoder *encoder, bool inputs)
 {
@@ -1599,10 +1903,57 @@ static distill_status reserve(const distill_encoder *encoder, size_t count, work
     return DISTILL_OK;
 }
 
+/* Sums of products go over tiles of so many numbers, which stay in registers. */
+enum { TILE = 16 };
+
+static size_t in_tiles(size_t n) { return (n + TILE - 1) / TILE * TILE; }
+
+/* The most numbers of a row that a layer of a transformer reads or gives. */
+static size_t widest_token(const distill_encoder *encoder)
+{
+    size_t inputs = widest(encoder, true), most = widest(encoder, false);
+    most = inputs > most ? inputs : most;
+    for (size_t place = 0; place < encoder->depth * BLOCK_LAYERS; place++) {
+        const layer *one = encoder->blocks[place / BLOCK_LAYERS].layers + place % BLOCK_LAYERS;
+        most = one->inputs > most ? one->inputs : most;
+        most = one->outputs > most ? one->outputs : most;
+    }
+    return most;
+}
+
+/* The same for the tokens of a transformer, of which three hold as much as its widest layer. */
+static distill_status reserve_tokens(const distill_encoder *encoder, size_t count, work *room)
+{
+    size_t width = encoder->features, most = widest_token(encoder);
+    size_t tokens = in_tiles(count), size = in_tiles(most);
+    size_t each = width + 3 * most + size + most + 1, once = 3 * most + 2 * BLOCK + BLOCK * most + BLOCK * most / 4 + ALIGNMENT;
+    float *next;
+    once += TILE * (most + 1);
+    if (count > (SIZE_MAX / sizeof *next - once) / each)
+        return DISTILL_TOO_LONG;
+    room->all = next = malloc((count * each + once) * sizeof *next);
+    if (!next)
+        return DISTILL_NO_MEMORY;
+    room->x = next;
+    room->y = (next += count * width);
+    room->looked = (next += count * most);
+    room->joined = room->z = (next += count * most);
+    room->keys = (next += count * most);
+    room->values = (next += tokens * most);
+    room->scores = (next += count * size);
+    room->vector = (next += tokens);
+    room->space.window = (next += most);
+    room->space.steps = (next += most);
+    room->space.zeros = (int32_t *)(next += BLOCK);
+    room->space.products = (int32_t *)(next += BLOCK);
+    room->space.codes = aligned(next + BLOCK * most);
+    return DISTILL_OK;
+}
+
 static void dense(const distill_encoder *encoder, size_t place, const float *x, bool relu, const work *room, float *y)
 {
     const layer *one = encoder->layers + place;
-    rows in = {x, 1, one->inputs, 1};
+    rows in = {x, 1, one->inputs, 1, one->inputs};
     dense_rows(&encoder->kernel, one, &in, relu, &room->space, y);
 }
 
@@ -1624,8 +1975,9 @@ static void static_vector(const distill_encoder *encoder, size_t count, work *ro
     size_t width = encoder->width;
     float *sum = room->vector, *hidden = sum + width;
     if (encoder->orders[0]) {
-        rows windows = {room->x, count, width, encoder->orders[0]};
-        rows between = {room->y, count, encoder->layers[CONTEXT_FIRST].outputs, 1};
+        rows windows = {room->x, count, width, encoder->orders[0], width};
+        size_t channels = encoder->layers[CONTEXT_FIRST].outputs;
+        rows between = {room->y, count, channels, 1, channels};
         dense_rows(&encoder->kernel, encoder->layers + CONTEXT_FIRST, &windows, true, &room->space, room->y);
         dense_rows(&encoder->kernel, encoder->layers + CONTEXT_SECOND, &between, false, &room->space, room->z);
         add(room->x, room->z, count * width);
@@ -1652,7 +2004,8 @@ static void branch_rows(const distill_encoder *encoder, size_t branch, size_t co
 {
     const layer *layers = encoder->layers + BRANCHES + 3 * branch;
     size_t channels = layers->outputs;
-    rows in = {room->x, count, encoder->width, 1}, windows = {room->y, count, channels, encoder->orders[branch]};
+    rows in = {room->x, count, encoder->width, 1, encoder->width};
+    rows windows = {room->y, count, channels, encoder->orders[branch], channels};
     dense_rows(&encoder->kernel, layers, &in, false, &room->space, room->y);
     for (size_t row = 0; row < count; row++)
         normalise(encoder->norms + branch, room->y + row * channels, channels);
@@ -1666,7 +2019,7 @@ static void branch_rows(const distill_encoder *encoder, size_t branch, size_t co
 static void sum_features(const distill_encoder *encoder, size_t count, work *room, float *sum)
 {
     size_t column = encoder->layers[FACTOR].outputs ? encoder->layers[FACTOR].outputs : encoder->width;
-    rows in = {room->x, count, encoder->width, 1};
+    rows in = {room->x, count, encoder->width, 1, encoder->width};
     const float *first = room->x;
     if (encoder->layers[FACTOR].outputs) {
         dense_rows(&encoder->kernel, encoder->layers + FACTOR, &in, false, &room->space, room->y);
@@ -1732,18 +2085,290 @@ static void ngram_vector(const distill_encoder *encoder, size_t count, work *roo
     project(encoder, last, pooled, room, vector);
 }
 
-distill_status distill_encode(const distill_encoder *encoder, const char *text, size_t size, float *vector)
+/* ---- Transformers ---- */
+
+/* a b + c, rounded once where the processor can. What a row is rounded to depends on the last bits, so these follow
+   LiteRT's functions step by step, which are fused where that can be. */
+static inline float multiply_add(bool fused, float a, float b, float c)
+{
+    return fused ? __builtin_fmaf(a, b, c) : a * b + c;
+}
+
+/* e^x of x <= 0, 0 below the least power: 2^k times a polynomial of degree 5, as LiteRT's softmax has it. */
+static inline float exponential(bool fused, float x)
+{
+    const float shift = 12583039, least = -87.33654f; /* 1.5 2^23 and 127, the exponent's zero */
+    float power, rest, sum, whole = multiply_add(fused, x, 1.442695f, shift);
+    uint32_t bits;
+    memcpy(&bits, &whole, sizeof bits);
+    bits <<= 23;
+    memcpy(&power, &bits, sizeof power);
+    whole -= shift;
+    /* ln 2 in two parts. */
+    rest = multiply_add(fused, whole, -.693145752f, x);
+    rest = multiply_add(fused, whole, -1.42860677e-6f, rest);
+    sum = multiply_add(fused, .00828929059f, rest, .0418978221f);
+    sum = multiply_add(fused, sum, rest, .166676521f);
+    sum = multiply_add(fused, sum, rest, .499991506f);
+    sum = multiply_add(fused, sum, rest, .999999702f);
+    rest *= power;
+    sum = multiply_add(fused, rest, sum, power);
+    return x < least ? 0 : sum;
+}
+
+/* x / 2 (1 + erf(x / sqrt(2))), with LiteRT's rational function in place of erf. */
+static inline float gelu(bool fused, float x)
+{
+    const float most = fused ? 5.16382837f : 5.11589813f;
+    float inner = x < most ? x : most, square, above, below, erf;
+    inner = inner > -most ? inner : -most;
+    square = inner * inner;
+    above = multiply_add(fused, square, 4.5835321e-8f, 1.26097839e-5f);
+    above = multiply_add(fused, square, above, 3.29731149e-4f);
+    above = multiply_add(fused, square, above, 9.3065137e-3f);
+    above = multiply_add(fused, square, above, 6.69721738e-2f);
+    above = multiply_add(fused, square, above, 7.97884524e-1f);
+    above = inner * above;
+    below = multiply_add(fused, square, 1.19888057e-6f, 7.22676559e-5f);
+    below = multiply_add(fused, square, below, 1.86228426e-3f);
+    below = multiply_add(fused, square, below, 2.84319781e-2f);
+    below = multiply_add(fused, square, below, 2.50603527e-1f);
+    below = multiply_add(fused, square, below, 1);
+    erf = above / below;
+    return x * .5f * (erf + 1);
+}
+
+/* x / 2 (1 + tanh(u)) is x / (1 + e^-2u). */
+static inline float gelu_tanh(bool fused, float x)
+{
+    float u = 1.59576912f * (x + .044715f * x * x * x), power = exponential(fused, u > 0 ? -u : u);
+    return u > 0 ? x / (1 + power) : x * power / (1 + power);
+}
+
+static inline void activate(bool fused, int32_t activation, float *x, size_t n)
+{
+    switch (activation) {
+    case GELU:
+        for (size_t i = 0; i < n; i++)
+            x[i] = gelu(fused, x[i]);
+        break;
+    case GELU_TANH:
+        for (size_t i = 0; i < n; i++)
+            x[i] = gelu_tanh(fused, x[i]);
+        break;
+    case RELU: positive(x, n); break;
+    case TANH:
+        for (size_t i = 0; i < n; i++)
+            x[i] = tanhf(x[i]);
+        break;
+    default: break;
+    }
+}
+
+/* gcc makes TILE numbers of what it unrolls before it makes registers of it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define AS_A_LOOP _Pragma("GCC unroll 1")
+#else
+#define AS_A_LOOP
+#endif
+
+/* The sums over `n` of x[i] times the TILE numbers at y + i stride, in order. */
+static inline void sum_tile(bool fused, const float *x, const float *y, size_t stride, size_t n, float sums[TILE])
+{
+    for (size_t j = 0; j < TILE; j++)
+        sums[j] = 0;
+    for (size_t i = 0; i < n; i++)
+        AS_A_LOOP
+        for (size_t j = 0; j < TILE; j++)
+            sums[j] = multiply_add(fused, x[i], y[i * stride + j], sums[j]);
+}
+
+static inline void softmax(bool fused, float *x, size_t n)
+{
+    /* Sums go over two registers, four at a time, then over one. */
+    enum { SUMS = 16, FOUR = 4 * SUMS };
+    float greatest = x[0], sums[SUMS] = {0}, others[SUMS] = {0}, share;
+    size_t whole = n / FOUR * FOUR;
+    for (size_t i = 1; i < n; i++)
+        greatest = x[i] > greatest ? x[i] : greatest;
+    for (size_t i = 0; i < n; i++)
+        x[i] = exponential(fused, x[i] - greatest);
+    for (size_t i = 0; i < whole; i += 2 * SUMS)
+        for (size_t j = 0; j < SUMS; j++) {
+            sums[j] += x[i + j];
+            others[j] += x[i + SUMS + j];
+        }
+    for (size_t j = 0; j < SUMS; j++)
+        sums[j] += others[j];
+    for (size_t i = whole; i < n; i++)
+        sums[i % SUMS] += x[i];
+    for (size_t half = SUMS / 2; half; half /= 2)
+        for (size_t i = 0; i < half; i++)
+            sums[i] += sums[i + half];
+    share = 1 / sums[0];
+    for (size_t i = 0; i < n; i++)
+        x[i] *= share;
+}
+
+/* The keys of a head, and its values, by numbers and with zeros behind them, so that both are whole tiles. */
+static void lay_out(const float *looked, size_t count, size_t width, size_t size, const work *room)
+{
+    size_t tokens = in_tiles(count), numbers = in_tiles(size);
+    memset(room->keys, 0, size * tokens * sizeof *room->keys);
+    memset(room->values, 0, count * numbers * sizeof *room->values);
+    for (size_t token = 0; token < count; token++) {
+        const float *key = looked + token * 3 * width + width;
+        for (size_t i = 0; i < size; i++)
+            room->keys[i * tokens + token] = key[i];
+        memcpy(room->values + token * numbers, key + width, size * sizeof *key);
+    }
+}
+
+/* Each token's mean of the values of a head that it looks at, to `means`. Rows of `looked` are the queries of all heads, of
+   which the scores' divisor is a part, their keys and their values; both begin at this head's. */
+static inline void attend(bool fused, const float *looked, size_t count, size_t width, size_t size, const work *room,
+                          float *means)
+{
+    size_t tokens = in_tiles(count), numbers = in_tiles(size);
+    float sums[TILE];
+    lay_out(looked, count, width, size, room);
+    for (size_t token = 0; token < count; token++) {
+        for (size_t tile = 0; tile < tokens; tile += TILE) {
+            sum_tile(fused, looked + token * 3 * width, room->keys + tile, tokens, size, sums);
+            memcpy(room->scores + tile, sums, sizeof sums);
+        }
+        softmax(fused, room->scores, count);
+        for (size_t tile = 0; tile < numbers; tile += TILE) {
+            sum_tile(fused, room->scores, room->values + tile, numbers, count, sums);
+            memcpy(means + token * width + tile, sums, (size - tile < TILE ? size - tile : TILE) * sizeof *sums);
+        }
+    }
+}
+
+static void add_normalised(float *x, const float *y, const norm *layer_norm, size_t count, size_t width)
+{
+    add(x, y, count * width);
+    for (size_t row = 0; row < count; row++)
+        normalise(layer_norm, x + row * width, width);
+}
+
+/* Devlin et al. (2019), section 3. Written once for all processors: a compiler makes one of it for each. */
+static inline void through_block(bool fused, const kernels *kernel, const block *one, size_t count, const work *room)
+{
+    const layer *layers = one->layers;
+    size_t width = layers[LOOKED].inputs, heads = layers[ATTENTION].inputs, inner = layers[HIDDEN].outputs;
+    size_t wide = layers[WIDE].inputs, size = heads / one->heads;
+    rows in = {room->x, count, width, 1, width}, means = {room->y, count, heads, 1, heads};
+    rows hidden = {room->looked, count, wide, 1, inner}, others = {room->looked + wide, count, inner - wide, 1, inner};
+    dense_rows(kernel, layers + LOOKED, &in, false, &room->space, room->looked);
+    for (size_t head = 0; head < one->heads; head++)
+        attend(fused, room->looked + head * size, count, heads, size, room, room->y + head * size);
+    dense_rows(kernel, layers + ATTENTION, &means, false, &room->space, room->z);
+    add_normalised(room->x, room->z, one->norms + ATTENTION_NORM, count, width);
+    dense_rows(kernel, layers + HIDDEN, &in, false, &room->space, room->looked);
+    activate(fused, one->activation, room->looked, count * inner);
+    dense_rows(kernel, layers + NARROW, &others, false, &room->space, room->z);
+    if (wide) {
+        dense_rows(kernel, layers + WIDE, &hidden, false, &room->space, room->y);
+        add(room->z, room->y, count * width);
+    }
+    add_normalised(room->x, room->z, one->norms + LAST_NORM, count, width);
+}
+
+/* One of these is the block of `best_products`. */
+#if defined(X86)
+
+static void block_by_hand(const kernels *kernel, const block *one, size_t count, const work *room)
+{
+    through_block(false, kernel, one, count, room);
+}
+
+__attribute__((flatten, target("avx2,fma"))) static void block_by_avx2(const kernels *kernel, const block *one,
+                                                                       size_t count, const work *room)
+{
+    through_block(true, kernel, one, count, room);
+}
+
+__attribute__((flatten, target(VNNI ",fma"))) static void block_by_vnni(const kernels *kernel, const block *one,
+                                                                        size_t count, const work *room)
+{
+    through_block(true, kernel, one, count, room);
+}
+
+#elif defined(NEON)
+
+static void block_by_hand(const kernels *kernel, const block *one, size_t count, const work *room)
+{
+    through_block(true, kernel, one, count, room);
+}
+
+#else
+
+static void block_by_hand(const kernels *kernel, const block *one, size_t count, const work *room)
+{
+    through_block(false, kernel, one, count, room);
+}
+
+#endif
+
+/* One row of all tokens, to `pooled`. */
+static void pool(int32_t pooling, const float *x, size_t count, size_t width, float *pooled)
+{
+    memcpy(pooled, x, width * sizeof *pooled);
+    for (size_t row = 1; row < count && pooling != POOL_FIRST; row++)
+        for (size_t i = 0; i < width; i++) {
+            float number = x[row * width + i];
+            pooled[i] = pooling == POOL_MEAN ? pooled[i] + number : number > pooled[i] ? number : pooled[i];
+        }
+    for (size_t i = 0; i < width && pooling == POOL_MEAN; i++)
+        pooled[i] /= (float)count;
+}
+
+/* The vector of a transformer, of the rows of its table at `room->joined`. */
+static void transformer_vector(const distill_encoder *encoder, size_t count, work *room, float *vector)
+{
+    const layer *layers = encoder->layers;
+    size_t width = encoder->features, last = encoder->positions.rows - 1;
+    rows in = {room->joined, count, encoder->width, 1, encoder->width};
+    float *pooled = room->vector, *between = room->z;
+    if (layers[FACTOR].outputs)
+        dense_rows(&encoder->kernel, layers + FACTOR, &in, false, &room->space, room->x);
+    else
+        memcpy(room->x, room->joined, count * width * sizeof *room->x);
+    for (size_t row = 0; row < count; row++) {
+        table_row(&encoder->places, row < last ? row : last, room->y);
+        add_normalised(room->x + row * width, room->y, &encoder->norm, 1, width);
+    }
+    for (size_t place = 0; place < encoder->depth; place++)
+        encoder->kernel.block(&encoder->kernel, encoder->blocks + place, count, room);
+    pool(encoder->pooling, room->x, count, width, pooled);
+    if (layers[DENSE].outputs) {
+        dense(encoder, DENSE, pooled, false, room, between);
+        activate(false, encoder->behind, between, layers[DENSE].outputs);
+        pooled = between;
+    }
+    if (layers[PROJECTION].outputs)
+        dense(encoder, PROJECTION, pooled, false, room, vector);
+    else
+        memcpy(vector, pooled, encoder->dimension * sizeof *vector);
+}
+
+distill_status distill_encode(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
+                              float *vector)
 {
     int32_t *ids = NULL;
     size_t count = 0;
-    work room = {{NULL, NULL, NULL, NULL, NULL}, NULL, NULL, NULL, NULL, NULL, NULL};
-    distill_status status = taken_ids(encoder, text, size, &ids, &count);
+    work room = {{NULL, NULL, NULL, NULL, NULL}, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    distill_status status = taken_ids(encoder, role, text, size, &ids, &count);
     if (!status)
-        status = reserve(encoder, count, &room);
+        status = encoder->kind == TRANSFORMER ? reserve_tokens(encoder, count, &room) : reserve(encoder, count, &room);
     if (!status) {
+        float *looked_up = encoder->kind == TRANSFORMER ? room.joined : room.x;
         for (size_t row = 0; row < count; row++)
-            table_row(&encoder->table, (size_t)ids[row], room.x + row * encoder->width);
-        if (encoder->ngram)
+            table_row(&encoder->table, (size_t)ids[row], looked_up + row * encoder->width);
+        if (encoder->kind == TRANSFORMER)
+            transformer_vector(encoder, count, &room, vector);
+        else if (encoder->ngram)
             ngram_vector(encoder, count, &room, vector);
         else
             static_vector(encoder, count, &room, vector);
@@ -2180,7 +2805,7 @@ size_t distill_rescored(const distill_index *index) { return index->again; }
 static distill_status product_of(const distill_encoder *encoder, const float *vector, distill_span text, float *room,
                                  float *score)
 {
-    distill_status status = distill_encode(encoder, text.bytes, text.size, room);
+    distill_status status = distill_encode(encoder, DISTILL_DOCUMENT, text.bytes, text.size, room);
     if (!status)
         *score = product(vector, room, encoder->dimension);
     return status;

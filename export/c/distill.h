@@ -61,12 +61,16 @@ void distill_close(distill_encoder *encoder);
 /* The numbers of a vector. */
 size_t distill_dimension(const distill_encoder *encoder);
 
+/* What a text is. Some encoders read a prompt before it, "query: " or "passage: "; to others both are the same. */
+typedef enum { DISTILL_QUESTION = 0, DISTILL_DOCUMENT = 1 } distill_role;
+
 /* The ids of a text: bos, its pieces, eos. At most `room` of them are written to `ids`; `count` is how many there are. */
-distill_status distill_tokenize(const distill_encoder *encoder, const char *text, size_t size, int32_t *ids,
-                                size_t room, size_t *count);
+distill_status distill_tokenize(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
+                                int32_t *ids, size_t room, size_t *count);
 
 /* The vector of a text, of unit length, `distill_dimension` numbers. */
-distill_status distill_encode(const distill_encoder *encoder, const char *text, size_t size, float *vector);
+distill_status distill_encode(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
+                              float *vector);
 
 /* Open an index whose file lies at `bytes`. An encoder that is not NULL has to be the one that made the index, or
    the one that the index names for its questions. */

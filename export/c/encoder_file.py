@@ -22,14 +22,19 @@ from ..tflite.graph import Graph, Product
 from ..tflite.parts import parts_of
 from ..tflite.weights import table_in
 from ..weights.codecs import MIXED
+from ..weights.kernels import LEVELS_OF_4
 from .tokenizer_sections import tokenizer_sections
 
+# What a code of 4 bits has more than its number.
+ZERO_OF_4 = 8
 # Of the list `settings`, and its length.
 VERSION, SETTINGS = 1, 16
 # The numbers in `settings` of the codecs that a program in C decodes. A table of two parts says itself where they meet.
 TABLES = {"float32": 0, "uint8": 1, "int4": 2, **dict.fromkeys(MIXED, 3)}
-# Where the orders of the branches begin in `settings`.
-ORDERS = 10
+# Where the numbers of a family begin in `settings`.
+FAMILY = 8
+# The end of the name of a kernel in 4 bits, and of the tables of places in 8.
+PACKED, CODES, SCALES = "packed", "codes", "scales"
 # The columns of the section `answerable`, whose rows are the `PASSAGE_SCORES`: these numbers, then so many of `at` and
 # of `probability`.
 CALIBRATED, POINTS = ("best", "margin", "usual", "threshold", "precision"), 12
@@ -40,8 +45,7 @@ Sections = dict[str, np.ndarray]
 class Settings:
     """The list `settings` of a file: see docs/formats.md.
 
-    `family` says what its layers are; `orders` are the tokens of its windows; `max_length` is None for texts of any
-    length.
+    `family` says what its layers are, and what its `numbers` are; `max_length` is None for texts of any length.
     """
 
     family: str
@@ -51,26 +55,27 @@ class Settings:
     max_length: int | None
     rounded: bool
     table: str
-    orders: tuple[int, ...]
+    numbers: tuple[int, ...]
 
     def as_array(self) -> np.ndarray:
         """The settings as they stand in the file. Raises `ExportError` where it has no room for them."""
-        if len(self.orders) > SETTINGS - ORDERS:
-            raise ExportError(f"the format c takes {SETTINGS - ORDERS} branches, the student has {len(self.orders)}")
+        if len(self.numbers) > SETTINGS - FAMILY:
+            raise ExportError(
+                f"the format c takes {SETTINGS - FAMILY - 2} branches, the student has {len(self.numbers) - 2}"
+            )
         part = family_part(self.family, "plain", "an encoder in C or Java")
         numbers = [VERSION, part.NUMBER, self.dimension, self.width, self.vocabulary]
         numbers += [self.max_length or 0, int(self.rounded), TABLES[self.table]]
-        numbers += part.numbers_of(self.orders)
+        numbers += self.numbers
         return np.array(numbers + [0] * (SETTINGS - len(numbers)), dtype=np.int32)
 
     @classmethod
     def from_array(cls, numbers: np.ndarray) -> Settings:
         """The settings that stand in a file."""
-        _, number, dimension, width, vocabulary, most, rounded, table, *windows = numbers.tolist()
+        _, number, dimension, width, vocabulary, most, rounded, table, *rest = numbers.tolist()
         part = owner("plain", lambda family: number == family.NUMBER)
-        orders = tuple(order for order in part.orders_in(windows) if order)
         codec = next(codec for codec, one in TABLES.items() if one == table)
-        return cls(part.FAMILY, dimension, width, vocabulary, most or None, bool(rounded), codec, orders)
+        return cls(part.FAMILY, dimension, width, vocabulary, most or None, bool(rounded), codec, tuple(rest))
 
 
 def require_table(table: str) -> None:
@@ -85,11 +90,13 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
     Raises `ExportError` for a graph, a table or a tokenizer that a program in C does not take.
     """
     require_table(table)
-    parts = parts_of(Graph(content))
-    last = parts.products[parts.last]
+    graph = Graph(content)
+    parts = parts_of(graph)
+    last, plain = parts.products[parts.last], family_part(parts.family, "plain", "an encoder in C or Java")
     rounded = any(product.stored.dtype == np.int8 for product in parts.products.values())
+    most, numbers = shortest(max_length, tokenizer.reading.longest), tuple(plain.numbers_of(parts))
     settings = Settings(
-        parts.family, last.outputs, parts.width, len(tokenizer), max_length, rounded, table, parts.orders
+        parts.family, last.outputs, parts.width, len(tokenizer), most, rounded, table, numbers
     ).as_array()
     arrays = table_in(content, len(tokenizer), table)
     return {
@@ -99,7 +106,7 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
         **tokenizer_sections(tokenizer),
         **{f"table.{place}": array for place, array in enumerate(arrays)},
         **layer_sections(parts.products),
-        **{name: np.asarray(vector, dtype=np.float32).reshape(-1) for name, vector in parts.vectors.items()},
+        **plain.sections_of(graph, parts),
     }
 
 
@@ -127,12 +134,31 @@ def layer_sections(products: Mapping[str, Product]) -> Sections:
     sections = {}
     for name, product in products.items():
         scales = np.ones(product.outputs, np.float32) if product.scales is None else product.scales.reshape(-1)
-        sections[f"{name}.kernel"] = product.stored
+        # The names of a transformer's layers are longer than those of a section.
+        name = name.removeprefix("block_")
+        sections |= _kernel_section(name, product.stored)
         if product.stored.dtype == np.int8 or product.scales is not None:
             sections[f"{name}.scales"] = scales * np.float32(product.step)
         if product.added is not None:
             sections[f"{name}.bias"] = product.added / np.float32(product.step)
     return sections
+
+
+def _kernel_section(name, stored):
+    if stored.dtype != np.int8 or stored.shape[1] % 2 or np.abs(stored).max(initial=0) > LEVELS_OF_4:
+        return {f"{name}.kernel": stored}
+    low, high = np.split((stored + ZERO_OF_4).astype(np.uint8), 2, axis=1)
+    return {f"{name}.{PACKED}": low | high << 4}
+
+
+def unpack(packed: np.ndarray) -> np.ndarray:
+    """Return the int8 kernel `(out, in)` of one in 4 bits, uint8 `(out, in / 2)`."""
+    return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.int8) - np.int8(ZERO_OF_4)
+
+
+def shortest(*lengths: int | None) -> int | None:
+    """Return the least number of tokens that is not None, None where all are."""
+    return min((length for length in lengths if length), default=None)
 
 
 def fingerprint(content: bytes, tokenizer: Tokenizer) -> str:

@@ -13,7 +13,7 @@ int main(int count, char **arguments)
     distill_status status = distill_read(count > 1 ? arguments[1] : "encoder.bin", &bytes, &size);
     if (!status)
         status = distill_open(bytes, size, &encoder);
-    while (!status && fgets(line, sizeof line, stdin) && !(status = distill_encode(encoder, line, strcspn(line, "\n"), vector)))
+    while (!status && fgets(line, sizeof line, stdin) && !(status = distill_encode(encoder, DISTILL_QUESTION, line, strcspn(line, "\n"), vector)))
         printf("%.6f %.6f %.6f\n", vector[0], vector[1], vector[2]);
     if (status)
         fprintf(stderr, "%s\n", distill_text(status));

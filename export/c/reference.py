@@ -17,7 +17,7 @@ from ...system.types import File, Floats, Progress, Role
 from ..encode import shortened
 from ..families.registry import family_part
 from ..weights.codecs import CODECS, decoded
-from .encoder_file import Settings
+from .encoder_file import CODES, PACKED, SCALES, Settings, unpack
 from .tokenizer_sections import tokenizer_of
 
 LOWEST, HIGHEST = np.float32(-128), np.float32(127)
@@ -41,18 +41,18 @@ class SectionsEncoder:
         self._table = decoded(settings.table, arrays, settings.width)
         self._layers = Layers(self._arrays)
         self._vector = family_part(settings.family, "plain", "an encoder in C or Java").vector_of
-        self._orders = settings.orders
+        self._numbers = settings.numbers
 
-    def tokenize(self, text: str) -> list[int]:
-        """The ids of a text: bos, pieces, eos."""
-        (ids,) = self._tokenizer.encode([well_formed(text)])
+    def tokenize(self, text: str, role: Role = "question") -> list[int]:
+        """The ids of a text: bos, pieces, eos, those of the prompt of its role first."""
+        (ids,) = self._tokenizer.encode([well_formed(text)], role)
         return shortened(ids, self.max_length)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
-            vectors[row] = self._vector(self._table[self.tokenize(text)], self._layers, self._orders)
+            vectors[row] = self._vector(self._table[self.tokenize(text, role)], self._layers, self._numbers)
             if progress:
                 progress(1)
         return vectors
@@ -66,12 +66,12 @@ class Layers:
         self._kernels: dict[str, Floats] = {}
 
     def __contains__(self, name: str) -> bool:
-        return f"{name}.kernel" in self._arrays
+        return any(f"{name}.{part}" in self._arrays for part in ("kernel", PACKED))
 
     def dense(self, name: str, x: Floats, relu: bool = False) -> Floats:
         """act(x V^T + b) s of rows `(n, in)`: float32 `(n, out)`."""
         bias, scales = (self._arrays.get(f"{name}.{part}") for part in ("bias", "scales"))
-        if self._arrays[f"{name}.kernel"].dtype == np.int8:
+        if f"{name}.{PACKED}" in self._arrays or self._arrays[f"{name}.kernel"].dtype == np.int8:
             x, steps = rounded(x)
             # Sums of whole numbers, in float32 exact up to 2^24, which none comes near.
             x = (x @ self._kernel(name)) * steps
@@ -81,21 +81,38 @@ class Layers:
         x = np.maximum(x, 0) if relu else x
         return x if scales is None else x * scales
 
+    def inputs(self, name: str) -> int:
+        """The numbers of a row that a layer reads."""
+        return len(self._kernel(name))
+
     def _kernel(self, name):
         if name not in self._kernels:
-            self._kernels[name] = np.ascontiguousarray(self._arrays[f"{name}.kernel"].T, dtype=np.float32)
+            self._kernels[name] = np.ascontiguousarray(self._stored(name).T, dtype=np.float32)
         return self._kernels[name]
 
-    def norm(self, name: str, x: Floats) -> Floats:
+    def _stored(self, name):
+        packed = self._arrays.get(f"{name}.{PACKED}")
+        return self._arrays[f"{name}.kernel"] if packed is None else unpack(packed)
+
+    def norm(self, name: str, x: Floats, epsilon: float = LEAST) -> Floats:
         """Rows `(n, w)` less their mean, over their standard deviation, with the gains and biases of a layer."""
         centred = x - x.mean(axis=1, keepdims=True)
         variance = np.mean(centred * centred, axis=1, keepdims=True)
         gamma, beta = (self._arrays[f"{name}.{part}"] for part in ("gamma", "beta"))
-        return centred / np.sqrt(variance + np.float32(LEAST)) * gamma + beta
+        return centred / np.sqrt(variance + np.float32(epsilon)) * gamma + beta
 
     def vector(self, name: str) -> Floats:
         """A section's numbers."""
         return self._arrays[name]
+
+    def places(self, name: str, count: int) -> Floats:
+        """Rows `(count, w)` of a table of places; those behind its last are that one."""
+        codes = self._arrays.get(f"{name}.{CODES}")
+        if codes is None:
+            rows = self._arrays[f"{name}.embeddings"]
+        else:
+            rows = decoded("uint8", [codes, self._arrays[f"{name}.{SCALES}"][:, None]], codes.shape[1])
+        return rows[np.minimum(np.arange(count), len(rows) - 1)]
 
 
 def rounded(x: Floats) -> tuple[Floats, Floats]:
@@ -114,6 +131,11 @@ def windows(x: Floats, order: int) -> Floats:
     before = (order - 1) // 2
     padded = np.pad(x, [(before, order - 1 - before), (0, 0)])
     return np.concatenate([padded[place : place + len(x)] for place in range(order)], axis=1)
+
+
+def flat(vectors: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return vectors as sections, float32 `(n,)` each."""
+    return {name: np.asarray(vector, dtype=np.float32).reshape(-1) for name, vector in vectors.items()}
 
 
 def unit(x: Floats) -> Floats:

@@ -9,10 +9,13 @@ import numpy as np
 from ...encoders.spellings import array_in, content_of
 from ...encoders.tokenizer import Tokenizer, empty_proto, whole_proto
 from ...errors import ExportError
+from ..encode import Reading
 
 UNKNOWN, CONTROL, BYTE, UNIGRAM = 2, 3, 6, 1
 # The section with what spellings stand for.
 SPELLINGS = "spellings"
+# The names of the sections of prompts begin so, and end in a role.
+PROMPT = "prompt."
 # What the list `tokenizer` has behind the ids of the unknown piece and of the two that stand around a text.
 FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 
@@ -26,6 +29,8 @@ def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
     """
     proto = whole_proto(tokenizer)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
+    if tokenizer.reading.wordpiece:
+        raise ExportError(f"{tokenizer.source}: the format c takes SentencePiece's pieces, not BERT's; export a bundle")
     if trainer.model_type != UNIGRAM or trainer.byte_fallback:
         kind = "one with byte_fallback" if trainer.byte_fallback else f"model_type {trainer.model_type}"
         raise ExportError(f"{tokenizer.source}: the format c takes unigram SentencePiece models, not {kind}")
@@ -42,6 +47,11 @@ def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
         "piece_types": types,
         "charsmap": np.frombuffer(normalizer.precompiled_charsmap, dtype=np.uint8),
         **({SPELLINGS: array_in(tokenizer.spellings, tokenizer.source)} if tokenizer.spellings is not None else {}),
+        **{
+            f"{PROMPT}{role}": np.frombuffer(prompt.encode(), dtype=np.uint8)
+            for role, prompt in tokenizer.reading.prompts.items()
+            if prompt
+        },
     }
 
 
@@ -60,4 +70,9 @@ def tokenizer_of(sections: Mapping[str, np.ndarray]) -> Tokenizer:
         setattr(proto.normalizer_spec, name, bool(value))
     proto.normalizer_spec.precompiled_charsmap = sections["charsmap"].tobytes()
     spellings = content_of(sections[SPELLINGS]) if SPELLINGS in sections else None
-    return Tokenizer(proto.SerializeToString(), spellings=spellings)
+    return Tokenizer(proto.SerializeToString(), spellings=spellings, reading=_reading_of(sections))
+
+
+def _reading_of(sections):
+    prompts = {name.removeprefix(PROMPT): name for name in sections if name.startswith(PROMPT)}
+    return Reading({role: sections[name].tobytes().decode() for role, name in prompts.items()})

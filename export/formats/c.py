@@ -70,4 +70,16 @@ def load_sections(folder: Path, label: Label, threads: int) -> Artefact:
     return SectionsEncoder(whole_file(folder, label, MODEL), label.name)
 
 
-FORMATS = (Format("c", MODEL, _write, load_sections, HOW_TO, fixable=True, keeps=True, add_answerable=add_answerable),)
+FORMATS = (
+    Format(
+        "c",
+        MODEL,
+        _write,
+        load_sections,
+        HOW_TO,
+        fixable=True,
+        keeps=True,
+        reads=True,
+        add_answerable=add_answerable,
+    ),
+)

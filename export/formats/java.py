@@ -44,5 +44,15 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
 
 
 FORMATS = (
-    Format("java", MODEL, _write, load_sections, HOW_TO, fixable=True, keeps=True, add_answerable=add_answerable),
+    Format(
+        "java",
+        MODEL,
+        _write,
+        load_sections,
+        HOW_TO,
+        fixable=True,
+        keeps=True,
+        reads=True,
+        add_answerable=add_answerable,
+    ),
 )

@@ -34,5 +34,15 @@ def _add_answerable(folder: Path, said: Mapping[str, Json]) -> None:
 
 
 FORMATS = (
-    Format("web", c.MODEL, _write, c.load_sections, HOW_TO, fixable=True, keeps=True, add_answerable=_add_answerable),
+    Format(
+        "web",
+        c.MODEL,
+        _write,
+        c.load_sections,
+        HOW_TO,
+        fixable=True,
+        keeps=True,
+        reads=True,
+        add_answerable=_add_answerable,
+    ),
 )

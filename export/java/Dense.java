@@ -12,6 +12,8 @@ final class Dense {
     /** Inputs that are multiplied at once. */
     private static final int STEP = 4;
     private static final long MOST = 1 << 28;
+    /** The end of the name of a kernel in 4 bits. */
+    private static final String PACKED = ".packed";
 
     final int inputs, outputs;
     private final String name;
@@ -23,21 +25,38 @@ final class Dense {
     /** The layer {@code name} of so many inputs; with a bias where the file has one. */
     Dense(Sections file, String name, long inputs) throws IOException {
         this.name = name;
-        String section = name + ".kernel";
-        ByteBuffer stored = file.buffer(section, Sections.INT8, Sections.FLOAT32);
+        boolean packed = file.has(name + PACKED);
+        String section = packed ? name + PACKED : name + ".kernel";
+        ByteBuffer stored = packed ? file.buffer(section, Sections.UINT8) : file.buffer(section, Sections.INT8, Sections.FLOAT32);
         outputs = file.count(section);
-        file.requireShape(section, outputs, inputs);
+        file.requireShape(section, outputs, packed ? inputs / 2 : inputs);
         this.inputs = (int) inputs;
-        whole = file.type(section) == Sections.INT8;
+        whole = packed || file.type(section) == Sections.INT8;
+        file.require(!packed || inputs % 2 == 0, "section '" + section + "' is not of " + inputs + " inputs");
         file.require(outputs > 0 && inputs > 0 && inputs * outputs < MOST, "section '" + section + "' is no kernel");
         kernel = new float[(this.inputs + STEP - 1) / STEP * STEP][outputs];
         for (int output = 0, place = 0; output < outputs; output++) {
             for (int input = 0; input < this.inputs; input++, place++) {
-                kernel[input][output] = whole ? stored.get(place) : stored.getFloat(4 * place);
+                kernel[input][output] = packed ? nibble(stored, output, input) : whole ? stored.get(place) : stored.getFloat(4 * place);
             }
         }
         bias = file.has(name + ".bias") ? file.floats(name + ".bias", outputs) : null;
         scales = file.has(name + ".scales") ? file.floats(name + ".scales", outputs) : null;
+    }
+
+    /** Of a byte the lower half is of the first half of a row. */
+    private int nibble(ByteBuffer packed, int output, int input) {
+        int half = inputs / 2, both = packed.get(output * half + input % half);
+        return ((input < half ? both : both >> 4) & 15) - 8;
+    }
+
+    static boolean has(Sections file, String name) {
+        return file.has(name + ".kernel") || file.has(name + PACKED);
+    }
+
+    /** The inputs of a layer that the file has. */
+    static int inputs(Sections file, String name) throws IOException {
+        return file.has(name + PACKED) ? 2 * file.columns(name + PACKED) : file.columns(name + ".kernel");
     }
 
     /** This layer, if it has so many outputs. */

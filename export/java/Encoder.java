@@ -19,13 +19,15 @@ import java.util.Arrays;
  * meanwhile, is released with the encoder by the garbage collector.
  */
 public final class Encoder {
-    private static final int VERSION = 1, SETTINGS = 16, STATIC = 0, NGRAM = 1, ORDERS = 10, MOST_WIDTH = 1 << 16;
+    private static final int VERSION = 1, SETTINGS = 16, STATIC = 0, NGRAM = 1, TRANSFORMER = 2, FAMILY = 8, ORDERS = 10;
+    private static final int MOST_WIDTH = 1 << 16;
 
     private final String name, fingerprint;
     private final int dimension, width, longest;
     private final Pieces pieces;
     private final Table table;
     private final Network network;
+    private final String questionPrompt, documentPrompt;
     final Answerable answerable;
 
     private Encoder(Sections file) throws IOException {
@@ -42,6 +44,8 @@ public final class Encoder {
         file.require(pieces.count == settings[4], pieces.count + " pieces, section 'settings' says " + settings[4]);
         table = Table.of(file, settings[7], pieces.count, width);
         answerable = new Answerable(file);
+        questionPrompt = file.has("prompt.question") ? file.text("prompt.question") : "";
+        documentPrompt = file.has("prompt.document") ? file.text("prompt.document") : "";
         network = network(file, settings, width);
         file.require(network.dimension() == dimension,
             "vectors of " + network.dimension() + " numbers, section 'settings' says " + dimension);
@@ -50,6 +54,9 @@ public final class Encoder {
     private static Network network(Sections file, int[] settings, int width) throws IOException {
         if (settings[1] == STATIC) {
             return new Network.Static(file, settings[8], width);
+        }
+        if (settings[1] == TRANSFORMER) {
+            return new Transformer(file, Arrays.copyOfRange(settings, FAMILY, SETTINGS), width);
         }
         int branches = settings[9];
         file.require(settings[1] == NGRAM && branches >= 0 && branches <= SETTINGS - ORDERS,
@@ -116,14 +123,33 @@ public final class Encoder {
         return longest;
     }
 
+    /** What a text is. Some encoders read a prompt before it, "query: " or "passage: "; to others both are the same. */
+    public enum Role {
+        /** What is asked. */
+        QUESTION,
+        /** A passage, or a sentence of one. */
+        DOCUMENT
+    }
+
     /**
-     * A text's pieces, as the library SentencePiece makes them.
+     * A question's pieces, as the library SentencePiece makes them.
      *
      * @param text any text; surrogates without a partner count as U+FFFD
      * @return the ids of the begin, the pieces and the end, at most {@link #maxLength} of them
      */
     public int[] tokenize(String text) {
-        int[] ids = pieces.tokenize(text);
+        return tokenize(text, Role.QUESTION);
+    }
+
+    /**
+     * The same of a text of a role.
+     *
+     * @param text any text
+     * @param role what it is
+     * @return the ids, those of the prompt first
+     */
+    public int[] tokenize(String text, Role role) {
+        int[] ids = pieces.tokenize((role == Role.DOCUMENT ? documentPrompt : questionPrompt).concat(text));
         if (longest == 0 || ids.length <= longest) {
             return ids;
         }
@@ -133,13 +159,24 @@ public final class Encoder {
     }
 
     /**
-     * A text's vector. Its dot product with another one is the cosine of the two, from -1 to 1.
+     * A question's vector. Its dot product with another one is the cosine of the two, from -1 to 1.
      *
-     * @param text a question, a passage or a sentence, in any language that the encoder knows
+     * @param text a question, in any language that the encoder knows
      * @return {@link #dimension} numbers, of unit length together
      */
     public float[] encode(String text) {
-        int[] ids = tokenize(text);
+        return encode(text, Role.QUESTION);
+    }
+
+    /**
+     * The vector of a text of a role.
+     *
+     * @param text a question, or a passage or a sentence
+     * @param role what it is
+     * @return {@link #dimension} numbers, of unit length together
+     */
+    public float[] encode(String text, Role role) {
+        int[] ids = tokenize(text, role);
         Rows rows = new Rows(ids.length, width);
         for (int row = 0; row < ids.length; row++) {
             table.read(ids[row], rows.values, row * width, width);

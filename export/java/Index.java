@@ -194,13 +194,13 @@ public final class Index {
     /** The score of a passage whose text, and whose sentences, are encoded again. */
     private float scoreAgain(float[] question, int row, int[] best) throws IOException {
         byte[] text = texts.passage(row);
-        double whole = score == SENTENCE ? 0 : product(question, encoder.encode(utf8(text, 0, text.length)));
+        double whole = score == SENTENCE ? 0 : product(question, encoder.encode(utf8(text, 0, text.length), Encoder.Role.DOCUMENT));
         if (score == VECTOR) {
             return (float) whole;
         }
         double most = Double.NEGATIVE_INFINITY;
         for (int place = starts[row]; place < starts[row + 1]; place++) {
-            double part = product(question, encoder.encode(utf8(text, bound(place, 0), bound(place, 1))));
+            double part = product(question, encoder.encode(utf8(text, bound(place, 0), bound(place, 1)), Encoder.Role.DOCUMENT));
             if (part > most) {
                 most = part;
                 best[row] = place;

@@ -8,7 +8,7 @@ abstract class Table {
     private static final int FLOAT32 = 0, UINT8 = 1, INT4 = 2, INT4_PQ5 = 3;
     /** Numbers that share a step of int4; rows of a codebook. */
     private static final int GROUP = 32, CODEWORDS = 256;
-    private static final float FRACTION = 1f / (1 << 24);
+    static final float FRACTION = 1f / (1 << 24);
 
     /** Write a row's first numbers, as many as a row of the table has, to a place. */
     abstract void read(int id, float[] numbers, int start, int width);

@@ -18,6 +18,8 @@ const CALIBRATED = 5 + 2 * POINTS;
 const TYPES = [Uint8Array, Int8Array, Int32Array, Uint32Array, Float32Array, BigUint64Array];
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
+// What a text is, as the program counts it.
+const QUESTION = 0, DOCUMENT = 1;
 // What closes a sentence, as encode.py cuts passages.
 const END = /[.!?…।؟]["'»”’)\]]*\s+|[。！？][」』”’）]*|\n\s*/gu;
 
@@ -187,8 +189,9 @@ class Program {
     return [this.room, bytes.length];
   }
 
-  vector(text) {
-    const code = this.calls.encode(...this.put(text));
+  // The vector of a question, or of a document: some encoders read a prompt before each.
+  vector(text, role = QUESTION) {
+    const code = this.calls.encode(...this.put(text), role);
     if (code) throw new Failure(`The text cannot be encoded: ${this.problem(code)}.`);
     return this.view(Float32Array, this.calls.vector_of() >>> 0, this.dimension).slice();
   }
@@ -398,7 +401,7 @@ class CompactIndex extends Index {
     if (this.known.size >= KNOWN) this.known.clear();
     const passage = await this.passage(row);
     const { sentence_starts: starts, sentence_bounds: bounds } = this.again();
-    const vector = (start, end) => this.program.vector(decoder.decode(passage.slice(start, end)));
+    const vector = (start, end) => this.program.vector(decoder.decode(passage.slice(start, end)), DOCUMENT);
     const sentences = [];
     for (let at = starts[row]; this.score && at < starts[row + 1]; at++) {
       sentences.push(vector(...bounds.slice(2 * at, 2 * at + 2)));
@@ -464,8 +467,8 @@ class Pasted {
 function passageOf(text) {
   return {
     text,
-    vector: program.vector(text),
-    sentences: sentencesOf(text).map(([start, end]) => ({ start, end, vector: program.vector(text.slice(start, end)) })),
+    vector: program.vector(text, DOCUMENT),
+    sentences: sentencesOf(text).map(([start, end]) => ({ start, end, vector: program.vector(text.slice(start, end), DOCUMENT) })),
   };
 }
 

@@ -36,10 +36,10 @@ SHOWN(open_index) int32_t open_index(const void *bytes, size_t size)
 
 SHOWN(dimension) size_t dimension(void) { return distill_dimension(encoder); }
 
-/* The status of a text; `vector_of` is then its vector. */
-SHOWN(encode) int32_t encode(const char *text, size_t size)
+/* The status of a text of a role; `vector_of` is then its vector. */
+SHOWN(encode) int32_t encode(const char *text, size_t size, int32_t role)
 {
-    return (int32_t)distill_encode(encoder, text, size, vector);
+    return (int32_t)distill_encode(encoder, role ? DISTILL_DOCUMENT : DISTILL_QUESTION, text, size, vector);
 }
 
 SHOWN(vector_of) const float *vector_of(void) { return vector; }
@@ -48,7 +48,7 @@ SHOWN(vector_of) const float *vector_of(void) { return vector; }
 SHOWN(search) int32_t search(const char *text, size_t size, size_t most)
 {
     size_t count = 0;
-    distill_status status = distill_encode(encoder, text, size, vector);
+    distill_status status = distill_encode(encoder, DISTILL_QUESTION, text, size, vector);
     if (status == DISTILL_OK)
         status = distill_search(passages, vector, most < MOST ? most : MOST, best, &count);
     return status == DISTILL_OK ? (int32_t)count : -(int32_t)status;

@@ -318,9 +318,10 @@ def changed_copy(folder):
     return copy
 
 
-@pytest.mark.parametrize(
-    "format_", [name for name in FORMATS if name not in ("bundle", "onnx", "sentence-transformers")]
-)
+READERS = ("bundle", "onnx", "sentence-transformers", "c", "web", "java")
+
+
+@pytest.mark.parametrize("format_", [name for name in FORMATS if name not in READERS])
 def test_a_format_that_puts_no_prompt_before_a_text_refuses_an_encoder_with_one(student, sample, tmp_path, format_):
     prompted = KerasEncoder(student.model, Tokenizer(student.tokenizer.proto, reading=READING), "asked")
     form = Form(format_, Precision("float32", "float32" if format_ == "model2vec" else "uint8"))

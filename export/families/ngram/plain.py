@@ -7,26 +7,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....system.types import Floats
-from ...c.reference import Layers, unit, windows
+from ...c.reference import Layers, flat, unit, windows
+from ...tflite.graph import Graph
+from ...tflite.parts import Parts
 
 # The family's name, and the number that stands for it in the file.
 FAMILY, NUMBER = "ngram", 1
 
 
-def numbers_of(orders: Sequence[int]) -> list[int]:
+def numbers_of(parts: Parts) -> list[int]:
     """Return the end of the file's settings: no window of the rows, the number of branches and their tokens."""
-    return [0, len(orders), *orders]
+    return [0, len(parts.orders), *parts.orders]
 
 
-def orders_in(numbers: Sequence[int]) -> list[int]:
-    """Return the tokens of the windows that the end of the settings says."""
-    _, count, *orders = numbers
-    return [0, *orders][1 : count + 1]
+def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
+    """Return the sections beside those of the table and the layers."""
+    return flat(parts.vectors)
 
 
-def vector_of(x: Floats, layers: Layers, orders: Sequence[int]) -> Floats:
-    """Return the vector `(d,)` of a text whose rows of the table are `x` `(t, w)`."""
-    branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders)]
+def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
+    """Return the vector `(d,)` of a text whose rows of the table are `x` `(t, w)`; `numbers` end the settings."""
+    _, many, *orders = numbers
+    branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders[:many])]
     rows = layers.dense("factor", x) if "factor" in layers else x
     features = layers.norm("norm", np.concatenate([rows, *branches], axis=1))
     summed, count = features.sum(axis=0, keepdims=True), np.float32(len(x))

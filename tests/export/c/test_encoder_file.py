@@ -47,14 +47,14 @@ def test_a_bundles_weights_and_vectors_are_kept(name, dense, table, tokenizer, r
 
 def test_settings_are_read_as_they_were_written():
     for settings in (
-        Settings("static", 512, 256, 1000, None, True, "int4-pq5", (3,)),
-        Settings("static", 512, 256, 1000, 64, False, "uint8", ()),
-        Settings("ngram", 16, 40, 9, None, True, "float32", (2, 3, 5)),
+        Settings("static", 512, 256, 1000, None, True, "int4-pq5", (3, 0, 0, 0, 0, 0, 0, 0)),
+        Settings("ngram", 16, 40, 9, 64, False, "uint8", (0, 3, 2, 3, 5, 0, 0, 0)),
+        Settings("transformer", 16, 40, 9, None, True, "float32", (12, 12, 0, 1, 0, 0, 0, 0)),
     ):
         numbers = settings.as_array()
         assert (numbers.dtype, numbers.size, Settings.from_array(numbers)) == (np.int32, 16, settings)
     with pytest.raises(ExportError):
-        Settings("ngram", 16, 40, 9, None, True, "uint8", (2,) * 7).as_array()
+        Settings("ngram", 16, 40, 9, None, True, "uint8", (0, 7, *(2,) * 7)).as_array()
 
 
 def test_a_row_is_rounded_between_its_ends_and_zero():
