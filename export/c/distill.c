@@ -2087,11 +2087,11 @@ static void ngram_vector(const distill_encoder *encoder, size_t count, work *roo
 
 /* ---- Transformers ---- */
 
-/* a b + c, rounded once where the processor can. What a row is rounded to depends on the last bits, so these follow
-   LiteRT's functions step by step, which are fused where that can be. */
+/* a b + c, rounded once: by the processor, or as numbers of 64 bits, which hold a product to the last bit. What a row
+   is rounded to depends on the last bits, so these functions follow LiteRT's step by step. */
 static inline float multiply_add(bool fused, float a, float b, float c)
 {
-    return fused ? __builtin_fmaf(a, b, c) : a * b + c;
+    return fused ? __builtin_fmaf(a, b, c) : (float)((double)a * b + c);
 }
 
 /* e^x of x <= 0, 0 below the least power: 2^k times a polynomial of degree 5, as LiteRT's softmax has it. */
@@ -2119,7 +2119,7 @@ static inline float exponential(bool fused, float x)
 /* x / 2 (1 + erf(x / sqrt(2))), with LiteRT's rational function in place of erf. */
 static inline float gelu(bool fused, float x)
 {
-    const float most = fused ? 5.16382837f : 5.11589813f;
+    const float most = 5.16382837f;
     float inner = x < most ? x : most, square, above, below, erf;
     inner = inner > -most ? inner : -most;
     square = inner * inner;

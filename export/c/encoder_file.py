@@ -162,8 +162,9 @@ def shortest(*lengths: int | None) -> int | None:
 
 
 def fingerprint(content: bytes, tokenizer: Tokenizer) -> str:
-    """The identity of the encoder of a flatbuffer and a tokenizer, a SHA-256 of both: 64 hexadecimal digits."""
-    parts = (content, tokenizer.proto, *((tokenizer.spellings,) if tokenizer.spellings is not None else ()))
+    """The identity of the encoder of a flatbuffer and a tokenizer, that of its bundle: 64 hexadecimal digits."""
+    spellings = () if tokenizer.spellings is None else (tokenizer.spellings,)
+    parts = (content, tokenizer.proto, *spellings, *filter(None, [tokenizer.reading.content()]))
     return joint(hashlib.sha256(part).hexdigest() for part in parts)
 
 

@@ -12,6 +12,7 @@ from distill.export.artefact import write_artefact
 from distill.export.encode import Reading
 from distill.export.form import Form
 from distill.export.formats.c import MODEL
+from distill.export.formats.folder import bundle_fingerprint
 from distill.export.runtime import load_artefact
 from distill.export.student import bundle_form
 from distill.export.weights.precision import Precision
@@ -49,6 +50,8 @@ def test_the_bundles_ids_and_vectors_are_those_of_c_and_of_numpy(name, student, 
     content = (folder / MODEL).read_bytes()
     runtime, numpy, plain = load_artefact(bundle), load_artefact(folder), program.PlainEncoder(plain_program, content)
     texts = [*TEXTS, "the river " * 40, ""]
+    # An index of the bundle is one for the program.
+    assert numpy.fingerprint == bundle_fingerprint(bundle)
     for role in ("question", "document"):
         expected = runtime.encode(texts, role)
         for one in (numpy, plain):
