@@ -2,7 +2,7 @@
 """The Python of docs/libraries.md, block by block, in an environment that has those libraries.
 
     python3 -m venv libraries && libraries/bin/pip install . langchain-openai==1.7.3 llama-index-core==0.14.25 \
-        llama-index-embeddings-openai-like==0.4.0 haystack-ai==3.4.0
+        llama-index-embeddings-openai-like==0.4.0 haystack-ai==3.4.0 chromadb==1.5.9
     .ci/libraries.py libraries/bin/python      # `distill serve` runs in the environment of the script itself
 """
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "init": ("init",),
     "lir": ("lir",),
     "measure": ("compare", "evaluate"),
+    "plug": ("mcp",),
     "read": ("read",),
     "recipes": ("recipes",),
     "report": ("report",),

@@ -31,7 +31,7 @@ FLOORS = (
     ("catalog",),
     ("bench", "stages", "encoding", "indexing.words"),
     ("indexing",),
-    ("pipeline", "serving"),
+    ("pipeline", "serving", "plugs"),
     ("compression", "tuning", "languages", "adapting", "spelling"),
     ("jobs",),
     ("commands.shared",),

@@ -1,7 +1,8 @@
 """The encoder in C for aarch64, in an emulator, against the same sources for this machine: ids and vectors.
 
     apt-get install qemu-user-static && pip install ziglang
-    python benchmarks/plain_c/aarch64.py --model released --model multi12-transformer --texts data/flores/dev.tsv --output aarch64.json
+    python benchmarks/plain_c/aarch64.py --model released --model released-small --texts data/flores/dev.tsv \
+        --output aarch64.json
 
 ziglang cross-compiles it, with and without the processor's dot products of bytes, and qemu runs it. An emulator says
 nothing about time; nothing of this ran on a phone.

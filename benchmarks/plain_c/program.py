@@ -51,6 +51,12 @@ def compiled(command, output, *options, sources=("distill.c",)):
     return output
 
 
+def has_header(command, name):
+    """True where a compiler knows a header."""
+    probe = subprocess.run([*command, "-E", "-x", "c", "-"], input=f"#include <{name}>\n".encode(), capture_output=True)
+    return probe.returncode == 0
+
+
 def library(command, output, *options):
     """The program as a library for `Program`."""
     return Program(compiled(command, output, "-O3", "-shared", "-fPIC", *options))

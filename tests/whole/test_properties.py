@@ -716,6 +716,7 @@ FILES = {
 }
 FOLDERS = {
     "search Where? --index FOLDER": "index.bin",
+    "mcp --index FOLDER": "index.bin",
     "run --base nowhere --dataset FOLDER": "en.json",
     "teach --base nowhere --output out --dataset FOLDER": "questions.jsonl",
     "transfer --teacher nowhere --output out --dataset FOLDER": "en.json",
