@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import shutil
 import subprocess
 
 import numpy as np
@@ -237,20 +236,11 @@ def test_a_scale_that_no_unit_row_has_is_refused(scale, plain_program, kb, tmp_p
     assert caught.value.args[0] == 5
 
 
-@pytest.fixture(scope="module")
-def fuzz(tmp_path_factory):
-    """The program with gcc's sanitizers, which uses what it is given."""
-    if not shutil.which("gcc"):
-        pytest.skip("gcc has the sanitizers")
-    options = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DDISTILL_PLAIN", str(program.FUZZ)]
-    return program.compiled(["gcc"], tmp_path_factory.mktemp("fuzz") / "fuzz", *options)
-
-
-def test_broken_texts_and_files_do_no_harm(fuzz, tokenizer, indexes, sample, tmp_path):
+def test_broken_texts_and_files_do_no_harm(plain_fuzz, tokenizer, indexes, sample, tmp_path):
     static_file(tmp_path / "encoder.bin", spelled_tokenizer(tokenizer, _teh_nyl="the Nile", e="en"))
     (tmp_path / "texts.txt").write_text("\n".join(texts_of(sample, 20)[: -len(TEXTS)]), encoding="utf-8")
     files = [str(tmp_path / name) for name in ("encoder.bin", "texts.txt")]
-    command = [str(fuzz), *files, "1", "1500", "200", str(indexes[8].path), str(indexes[1].path)]
+    command = [str(plain_fuzz), *files, "1", "1500", "200", str(indexes[8].path), str(indexes[1].path)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (result.returncode, result.stderr) == (0, "")
     # Some are opened: what is broken in them is met later.
@@ -258,12 +248,12 @@ def test_broken_texts_and_files_do_no_harm(fuzz, tokenizer, indexes, sample, tmp
     assert len(opened) == 3 and all(0 < number < 200 for number in opened)
 
 
-def test_well_formed_files_that_are_wrong_do_no_harm(fuzz, small, tokenizer, indexes, tmp_path):
+def test_well_formed_files_that_are_wrong_do_no_harm(plain_fuzz, small, tokenizer, indexes, tmp_path):
     static = static_file(tmp_path / "small.bin", spelled_tokenizer(tokenizer, _teh_nyl="the Nile", e="en"))
     (tmp_path / "encoder.bin").write_bytes(small[0])
     contents = [static, *(index.path.read_bytes() for index in indexes.values())]
     files = b"".join(consistent.streamed(contents, 600, seed=1))
-    result = subprocess.run([fuzz, tmp_path / "encoder.bin"], input=files, capture_output=True, timeout=120)
+    result = subprocess.run([plain_fuzz, tmp_path / "encoder.bin"], input=files, capture_output=True, timeout=120)
     assert (result.returncode, result.stderr) == (0, b"")
     given, encoders, of_any, of_encoder = map(int, re.findall(rb"\d+", result.stdout))
     assert given == 600 and 0 < encoders < 150 and 0 < of_encoder < of_any < 450

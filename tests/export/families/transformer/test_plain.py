@@ -1,8 +1,11 @@
 """A transformer in `encoder.bin`: the program in C and NumPy give the bundle's ids and vectors."""
 
+import re
+import subprocess
+
 import numpy as np
 import pytest
-from fixtures.plain_c import program
+from fixtures.plain_c import consistent, program
 from fixtures.text import TEXTS
 
 from distill.encoders.encoder import KerasEncoder
@@ -82,6 +85,18 @@ def test_a_file_that_does_not_fit_together_is_refused(student, tmp_path, plain_p
         write_sections(path, kept)
         with pytest.raises(program.Refused):
             program.PlainEncoder(plain_program, path.read_bytes())
+
+
+def test_broken_texts_and_files_do_no_harm(student, tmp_path, plain_fuzz, sample):
+    write_artefact(student(*CASES["e5"][::2]), tmp_path / "c", Form("c", precision=Precision("int4", "int4")), "bert")
+    (tmp_path / "texts.txt").write_text("\n".join(sample.passage_texts[:40]), encoding="utf-8")
+    contents = consistent.streamed([(tmp_path / "c" / MODEL).read_bytes()], 200, seed=1)
+    for more, files in ((["texts.txt", "1", "300", "200"], None), ([], b"".join(contents))):
+        command = [plain_fuzz, tmp_path / "c" / MODEL, *more]
+        result = subprocess.run(command, input=files, capture_output=True, timeout=120, cwd=tmp_path)
+        assert (result.returncode, result.stderr) == (0, b"")
+        opened = [int(number) for number in re.findall(rb"(\d+)", result.stdout)]
+        assert any(0 < number < 200 for number in opened)
 
 
 def test_modern_blocks_and_berts_pieces_are_refused(student, tmp_path):
