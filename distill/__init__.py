@@ -57,6 +57,7 @@ FACE = {
     "load_dataset": "data.loading",
     "load_encoder": "catalog.loading",
     "load_reader": "catalog.readers",
+    "make_page": "jobs.make_page",
     "measure_models": "jobs.measuring",
     "measure_predictions": "evaluation.tasks.predictions",
     "prune_vocabulary": "jobs.prune_vocabulary",
@@ -70,6 +71,7 @@ FACE = {
     "report_runs": "jobs.report_runs",
     "run": "compression.whole_job",
     "search": "indexing.answers",
+    "serve_index": "plugs.mcp",
     "serve_model": "serving.start",
     "serving_app": "serving.start",
     "static_student": "students.vocabulary.static_student",
@@ -117,6 +119,7 @@ if TYPE_CHECKING:
     from .jobs.language_removal import fit_removal as fit_removal
     from .jobs.language_removal import fold_removal as fold_removal
     from .jobs.language_removal import remove_language as remove_language
+    from .jobs.make_page import make_page as make_page
     from .jobs.measuring import compare_models as compare_models
     from .jobs.measuring import measure_models as measure_models
     from .jobs.prune_vocabulary import prune_vocabulary as prune_vocabulary
@@ -133,6 +136,7 @@ if TYPE_CHECKING:
     from .languages.add_words import add_words as add_words
     from .languages.material import LanguageSources as LanguageSources
     from .pipeline.own_data import init_config as init_config
+    from .plugs.mcp import serve_index as serve_index
     from .reading.files import ReaderSource as ReaderSource
     from .reading.training import ReaderCourse as ReaderCourse
     from .serving.limits import Limits as Limits

@@ -27,7 +27,7 @@ COMMANDS = {
     "init": ("init",),
     "lir": ("lir",),
     "measure": ("compare", "evaluate"),
-    "plug": ("mcp",),
+    "plug": ("mcp", "page"),
     "read": ("read",),
     "recipes": ("recipes",),
     "report": ("report",),

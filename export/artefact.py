@@ -22,7 +22,7 @@ from .hub_page import hub_page
 from .languages import PieceLanguages, piece_languages, write_languages
 from .removal import write_removal
 from .runtime import load_artefact
-from .web.site import add_index
+from .web.site import PageText, add_index, write_page
 
 
 def export_artefact(
@@ -90,6 +90,8 @@ def write_artefact(
         write_removal(folder, removal)
     if form.index:
         add_index(folder, form.index)
+    if form.index or form.page:
+        write_page(folder, form.page or PageText())
     # A format of one file has the tokenizer in it.
     known = None
     if texts and (folder / encode.TOKENIZER).is_file():

@@ -10,6 +10,7 @@ from ..errors import InputError
 from ..settings.choices import FORMATS
 from .formats.format import Lengths
 from .formats.registry import format_of
+from .web.site import PageText
 from .weights.precision import Precision
 
 SHORTEST = 4
@@ -19,9 +20,9 @@ SHORTEST = 4
 class Form:
     """`max_length` None and no `signatures`: texts of any length; lengths count tokens, bos and eos among them.
 
-    `index` is the `index.bin` that a page searches; `about` what is known of the encoder besides, for the artefact's
-    page. One that is not `spelled` reads text without the spellings that its encoder has. Raises `InputError` for what
-    a format has not.
+    `index` is the `index.bin` that a page searches, `page` what it says of itself; `about` what is known of the
+    encoder besides, for the artefact's README. One that is not `spelled` reads text without the spellings that its
+    encoder has. Raises `InputError` for what a format has not.
     """
 
     format: str = "bundle"
@@ -31,11 +32,14 @@ class Form:
     index: Path | None = None
     about: str = ""
     spelled: bool = True
+    page: PageText | None = None
 
     def __post_init__(self) -> None:
         format_ = format_of(self.format)
         if self.index and self.format != "web":
             raise InputError(f"--index: only for the format web, not for {self.format}")
+        if self.page and self.format != "web":
+            raise InputError(f"--title, --about: only for the format web, not for {self.format}")
         if format_.library and (self.precision.dense, self.precision.table) != ("float32", "float32"):
             raise InputError(f"--precision, --table: the format {self.format} has float32 weights; leave them out")
         if self.precision.dense == "int4" and not (self.format == "bundle" or format_.keeps):

@@ -64,13 +64,15 @@ def encoder_file(folder, path):
 
 
 def other_ids(plain, tokenizer, texts):
-    """Texts, str or bytes, whose ids are not SentencePiece's, with what spellings stand for in their place."""
+    """Texts, str or bytes, whose ids are not SentencePiece's, as questions and with what spellings stand for."""
+    prompt, longest = tokenizer.reading.prompts.get("question", ""), tokenizer.reading.longest
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
     meant = {len(tokenizer) + place: one.ids for place, one in enumerate(spellings_of(tokenizer))}
 
     def ids(text):
+        text = prompt.encode() + text if isinstance(text, bytes) else prompt + text
         told = processor.encode(text, add_bos=True, add_eos=True)
-        return [each for id in told for each in meant.get(id, (id,))]
+        return encode.shortened([each for id in told for each in meant.get(id, (id,))], longest)
 
     return [text for text in texts if plain.tokenize(text) != ids(text)]
 

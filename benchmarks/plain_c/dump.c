@@ -28,7 +28,7 @@ int main(int count, char **arguments)
             return 1;
         number = (int32_t)many;
         fwrite(&number, sizeof number, 1, output);
-        fwrite(ids, sizeof *ids, many, output);
+        fwrite(ids, sizeof *ids, many < ROOM ? many : ROOM, output);
         fwrite(vector, sizeof *vector, distill_dimension(encoder), output);
         place = text + (length + 3) / 4 * 4;
     }

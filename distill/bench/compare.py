@@ -73,13 +73,13 @@ def time_encoders(
         (['released-small'], 2)
     """
     translation = translation_settings(translators, beam)
-    specs, others = _with_documents(specs_of(models), conditions), peer_names(",".join(peers))
+    specs, others = specs_of(models), peer_names(",".join(peers))
     return compare_encoders(
         specs, dataset, languages or dataset.languages, conditions, others, peer_python, translation
     )
 
 
-def _with_documents(specs: dict[str, Spec], conditions: TimingConditions) -> dict[str, Spec]:
+def _with_documents(specs: Mapping[str, Spec], conditions: TimingConditions) -> Mapping[str, Spec]:
     if conditions.document_model is None:
         return specs
     if not conditions.documents:
@@ -105,6 +105,7 @@ def compare_encoders(
     taken = [name for name in peers if name in specs]
     if taken:
         raise InputError(f"{', '.join(taken)} names both a model and a peer; give the model as ./{taken[0]}")
+    specs = _with_documents(specs, conditions)
     selected = select_questions(dataset, languages, conditions.questions)
     searched = dataset.document_texts if conditions.documents else ()
     rounds, threads = conditions.rounds, conditions.threads

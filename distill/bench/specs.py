@@ -39,8 +39,9 @@ def pair_specs(specs: Mapping[str, Spec], source: str) -> dict[str, Spec]:
     """Return `specs` with documents by the encoder that `source` names; raises as `specs_of`."""
     document = spec_of(source).as_values()
     values = {name: {"question": spec.as_values(), "document": document} for name, spec in specs.items()}
-    note = f"documents by {source}"
-    return {name: replace(spec, kind="pair", values=values[name], note=note) for name, spec in specs.items()}
+    documents = f"documents by {source}"
+    notes = {name: "; ".join(filter(None, [spec.note, documents])) for name, spec in specs.items()}
+    return {name: replace(spec, kind="pair", values=values[name], note=notes[name]) for name, spec in specs.items()}
 
 
 def _ours(source, files):

@@ -36,6 +36,8 @@ from .shared.setting_options import SettingsCommand
 @click.option(
     "--index", type=click.Path(), help="of --format web: the folder of the distill index that the page searches"
 )
+@click.option("--title", default="", help="of --format web: the title of the page, and its name as an app")
+@click.option("--about", default="", help="of --format web: a line under the title")
 @click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
 @corpus_option("more text to round by in --precision int4, or to --whiten by, a text a line or .jsonl; may be repeated")
 @click.option(
@@ -60,6 +62,8 @@ def export(
     removal_rank: int | None,
     force: bool,
     index: str | None,
+    title: str,
+    about: str,
     document_model: str | None,
     corpus: tuple[str, ...],
     whitening: float,
@@ -90,6 +94,8 @@ def export(
         removal=removal,
         removal_rank=removal_rank,
         index=index,
+        title=title,
+        about=about,
         document_model=document_model,
         corpus=read_corpus(corpus) or None,
         whitening=whitening,

@@ -1,4 +1,4 @@
-"""The command that plugs an index into another program: `mcp`."""
+"""The commands that put an index where it is used: `mcp` and `page`."""
 
 from __future__ import annotations
 
@@ -27,3 +27,32 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     from ..plugs.mcp import serve_index
 
     serve_index(folder, model, hybrid, name)
+
+
+@click.command(cls=PanelCommand)
+@click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@click.option("--model", default="released", show_default=True, help=ENCODER_HELP)
+@click.option("--title", default="", help="of the page, and its name as an app [default: Ask in your own language]")
+@click.option("--about", default="", help="a line under the title")
+@click.option("--compact", is_flag=True, help="a quarter of the index's bytes: a bit a number; asks longer")
+@click.option("--language", help="of documents that do not say theirs, for their sentences [default: auto]")
+@click.option("--output", required=True, type=click.Path(file_okay=False), help="the page's folder")
+def page(
+    documents: tuple[str, ...],
+    model: str,
+    title: str,
+    about: str,
+    compact: bool,
+    language: str | None,
+    output: str,
+) -> None:
+    """A page that searches documents by itself, from any static server and without a network.
+
+    FILE... are .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or folders of them.
+    """
+    from ..indexing.intake import IndexChange
+    from ..jobs.make_page import make_page
+    from ..system.progress import say
+
+    card = make_page(IndexChange(documents), output, model, title, about, compact, language).card
+    say(f"{output}: {card.bytes / 1e6:.1f} MB; python -m http.server --directory {output}")

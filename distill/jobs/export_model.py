@@ -26,6 +26,7 @@ from ..export.gate import Gate, size
 from ..export.hub_page import said_of
 from ..export.removal import read_removal
 from ..export.student import StoredEncoder, bundle_form
+from ..export.web.site import PageText
 from ..export.weights.precision import Precision
 from ..indexing.stored import Index
 from ..settings.choices import MOST_WHITENING
@@ -52,6 +53,7 @@ class ExportOptions:
         removal: the file of `fit_removal` whose directions are put in, and how many a language.
         removal_rank: directions a language of `removal`, 1 where it is None.
         index: of the format web, the folder of the index that the page searches.
+        title, about: of the format web, what the page says of itself; empty for what pages say.
         document_model: the encoder of the documents, of the same space, that the card names.
         corpus: more texts by language that kernels of 4 bits are rounded to, and that `whitening` sees, beside the data
             set's. The more they are like what will be asked and searched, questions as well as passages, the better.
@@ -69,6 +71,8 @@ class ExportOptions:
     removal: File | None = None
     removal_rank: int | None = None
     index: File | None = None
+    title: str = ""
+    about: str = ""
     document_model: str | None = None
     corpus: Mapping[str, Sequence[str]] | None = None
     whitening: float = 0.0
@@ -148,7 +152,8 @@ def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
     form = Form(options.format, precision, options.max_length, options.signatures, spelled=options.spelled)
     if options.corpus and precision.dense != "int4" and not options.whitening:
         raise InputError(f"--corpus is for --precision int4, or for --whiten, got {precision.dense}; leave it out")
-    form = replace(form, index=_index_file(options.index, model))
+    page = PageText(options.title, options.about) if options.title or options.about else None
+    form = replace(form, index=_index_file(options.index, model), page=page)
     form = _kept(form, model, is_stated)
     if options.whitening and (options.document_model or options.removal):
         raise InputError(

@@ -10,6 +10,7 @@ from typing import cast
 from chromadb.api.types import Documents, Embeddings, Space
 from chromadb.utils.embedding_functions import EmbeddingFunction, register_embedding_function
 
+from ..catalog.identity import weights_fingerprint
 from ..catalog.loading import load_encoder
 from ..errors import InputError
 from ..system.types import Json, Role
@@ -29,7 +30,7 @@ class DistillEmbedding(EmbeddingFunction[Documents]):
     """
 
     def __init__(self, model: str = "released") -> None:
-        self.model, self._encoder = str(model), load_encoder(model)
+        self.model, self._encoder, self.fingerprint = str(model), load_encoder(model), weights_fingerprint(model)
 
     def __call__(self, input: Documents) -> Embeddings:
         """Return the vectors of documents. Raises `InputError` for what is no list of texts."""
@@ -40,7 +41,7 @@ class DistillEmbedding(EmbeddingFunction[Documents]):
         return self._vectors(input, "question")
 
     def _vectors(self, texts: Documents, role: Role) -> Embeddings:
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise InputError("expected a list of texts; give documents, not embeddings or images")
         return cast(Embeddings, list(self._encoder.encode(list(texts), role)))
 
@@ -59,12 +60,18 @@ class DistillEmbedding(EmbeddingFunction[Documents]):
 
     @staticmethod
     def build_from_config(config: dict[str, Json]) -> DistillEmbedding:
-        """Return the function of a collection's configuration."""
-        return DistillEmbedding(str(config["model"]))
+        """Return the function of a collection's configuration.
+
+        Raises `InputError` where the encoder of that name has other weights than the one that made the collection.
+        """
+        function = DistillEmbedding(str(config["model"]))
+        if config.get("fingerprint", function.fingerprint) != function.fingerprint:
+            raise InputError(f"{function.model} has other weights than when the collection was made; make it anew")
+        return function
 
     def get_config(self) -> dict[str, Json]:
         """Return what a collection keeps of it."""
-        return {"model": self.model}
+        return {"model": self.model, "fingerprint": self.fingerprint}
 
     def validate_config_update(self, old_config: dict[str, Json], new_config: dict[str, Json]) -> None:
         """Raise `InputError` where another encoder would ask: its vectors lie in another space."""

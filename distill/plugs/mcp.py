@@ -40,14 +40,18 @@ def serve_index(folder: File, model: File | None = None, hybrid: bool = False, n
 def make_server(folder: File, model: File | None = None, hybrid: bool = False, name: str = "distill") -> MCPServer:
     """Return the server, its index loaded; arguments and errors are those of `serve_index`."""
     require_extra("distill mcp", ["mcp"], "mcp")
-    from mcp.server import MCPServer
-    from mcp.server.mcpserver.exceptions import ToolError
+    try:
+        from mcp.server import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+    except ImportError as error:
+        raise InputError("distill mcp needs mcp 2 or newer; run: pip install 'distill[mcp]'") from error
 
     answers = Answers(folder, model, hybrid=hybrid)
     server = MCPServer(name, instructions=_describe(answers), version=__version__, log_level="ERROR")
 
+    # Not in a thread of its own: one encoder answers one question after the other.
     @server.tool(description=_describe(answers))
-    def search(question: str, count: int = SHOWN) -> Structured:
+    async def search(question: str, count: int = SHOWN) -> Structured:
         try:
             return find_passages(answers, question, count)
         except InputError as error:

@@ -394,7 +394,8 @@ class Passages:
     A passage scores its cosine to the question and that of its best sentence together, in [-2, 2]. `split` cuts a text
     into sentences, by default `sentences` below, at punctuation alone; `functools.partial(sentencex.segment, "en")`
     after `pip install sentencex` knows abbreviations too. `document_encoder` encodes the passages where `encoder`, a
-    smaller one of the same space, encodes the questions alone. Raises `BundleError` for two encoders of two spaces.
+    smaller one of the same space, encodes the questions alone; no answer has a probability then. Raises `BundleError`
+    for two encoders of two spaces.
     """
 
     def __init__(
@@ -406,10 +407,12 @@ class Passages:
     ) -> None:
         parts = [[part.strip() for part in (split or sentences)(text) if part.strip()] or [text] for text in texts]
         self.encoder, self._starts = encoder, np.cumsum([0, *map(len, parts)])[:-1]
-        documents = document_encoder or encoder
-        self.vectors = documents.encode(texts, "document")
+        documents, some = document_encoder or encoder, texts[:COMPARED_TEXTS]
+        # Scores of two encoders are not those that a card's probability is of.
+        self._calibration = None if document_encoder else encoder.calibrations.get("sum")
         if document_encoder:
-            require_space(encoder, self.vectors[:COMPARED_TEXTS], texts[:COMPARED_TEXTS])
+            require_space(encoder, document_encoder.encode(some, "document"), some)
+        self.vectors = documents.encode(texts, "document")
         self.sentence_vectors = documents.encode([part for row in parts for part in row], "document")
 
     def nearest(self, questions: Sequence[str], k: int = 5) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -428,7 +431,7 @@ class Passages:
         Without passages nothing does. Of an encoder that is not calibrated both are None.
         """
         [rows], [scores] = self.nearest([question], max(k, COMPARED))
-        known = self.encoder.calibrations.get("sum")
+        known = self._calibration
         probability = known.probability(scores) if known else None
         least = threshold if threshold is not None or not known else known.threshold
         answered = None if probability is None or least is None else probability >= least
@@ -477,12 +480,13 @@ def require_space(encoder: Encoder, vectors: NDArray[np.float32], texts: Sequenc
     """Raise `BundleError` where an encoder's vectors of some documents lie in another space than these, `(n, d)`.
 
     In one space the mean cosine is far above `LEAST_ALIGNMENT`, in two near 0. What all texts have in common is taken
-    out before, where there is more than one.
+    out before, where they are not all the same.
     """
     questions_side = encoder.encode(texts, "document")
     alignment = -1.0
     if questions_side.shape == vectors.shape:
-        pair = [rows - rows.mean(axis=0) if len(rows) > 1 else rows for rows in (questions_side, vectors)]
+        differ = len(set(texts)) > 1
+        pair = [rows - rows.mean(axis=0) if differ else rows for rows in (questions_side, vectors)]
         lengths = [np.maximum(np.linalg.norm(rows, axis=1), 1e-12) for rows in pair]
         alignment = float(np.mean(np.sum(pair[0] * pair[1], axis=1) / (lengths[0] * lengths[1]))) if len(texts) else 1.0
     if not alignment >= LEAST_ALIGNMENT:

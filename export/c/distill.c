@@ -1496,7 +1496,9 @@ static distill_status take_layer(layer *dense, const sections *file, const char 
     array scales = part_of(file, name, ".scales", FLOAT32), bias = part_of(file, name, ".bias", FLOAT32);
     array packed = part_of(file, name, ".packed", UINT8), kernel;
     distill_status status = DISTILL_OK;
-    if (packed.data && packed.rows && packed.rows <= WIDEST && packed.columns <= WIDEST / 2)
+    if (packed.data && (!packed.rows || packed.rows > WIDEST || packed.columns > WIDEST / 2))
+        return DISTILL_NOT_AN_ENCODER;
+    if (packed.data)
         status = unpack(dense, &packed, &whole);
     if (status)
         return status;
@@ -1761,8 +1763,11 @@ static distill_status take_encoder(distill_encoder *encoder, const void *bytes, 
         status = DISTILL_NOT_AN_ENCODER;
     if (!status)
         encoder->answerable = shaped(&file, "answerable", FLOAT32, CALIBRATED_SCORES, CALIBRATED);
-    for (size_t role = 0; role < ROLES && !status; role++)
+    for (size_t role = 0; role < ROLES && !status; role++) {
         encoder->prompts[role] = section_of(&file, PROMPT_NAMES[role], UINT8);
+        if (encoder->prompts[role].columns > 1 || encoder->prompts[role].rows >= LONGEST)
+            status = DISTILL_NOT_AN_ENCODER;
+    }
     return status ? status : take_tokenizer(&encoder->tokenizer, &file);
 }
 
@@ -2087,11 +2092,12 @@ static void ngram_vector(const distill_encoder *encoder, size_t count, work *roo
 
 /* ---- Transformers ---- */
 
-/* a b + c, rounded once: by the processor, or as numbers of 64 bits, which hold a product to the last bit. What a row
-   is rounded to depends on the last bits, so these functions follow LiteRT's step by step. */
+/* a b + c, rounded once by the processor, or else as numbers of 64 bits, which hold a product to the last bit: one of a
+   hundred millions is rounded otherwise. What a row is rounded to depends on the last bits, so these functions follow
+   LiteRT's step by step. */
 static inline float multiply_add(bool fused, float a, float b, float c)
 {
-    return fused ? __builtin_fmaf(a, b, c) : (float)((double)a * b + c);
+    return fused ? fmaf(a, b, c) : (float)((double)a * b + c);
 }
 
 /* e^x of x <= 0, 0 below the least power: 2^k times a polynomial of degree 5, as LiteRT's softmax has it. */

@@ -3,9 +3,10 @@
        cc -std=c99 -O3 -shared -fPIC -o distill_sqlite.so distill_sqlite.c distill.c -lm
 
        SELECT distill_encoder('encoder.bin');            -- opens it for this connection; the numbers of a vector
-       distill_embed('a question')                       -- its vector: float32, little-endian, of unit length
+       (SELECT distill_embed('a question'))              -- its vector: float32, little-endian, of unit length; within
+                                                         -- a query of its own it is computed once and not for each row
        distill_embed('a passage', 'document')
-       distill_product(one, other)                       -- the cosine of two vectors
+       distill_product(one, other)                       -- the cosine of two such vectors
 
    A vector is what sqlite-vec takes, too. */
 #include "distill.h"
@@ -15,15 +16,18 @@
 
 SQLITE_EXTENSION_INIT1
 
-/* What a connection has opened. */
+/* What a connection has opened, and by how many of its functions it is held. */
 typedef struct {
     distill_encoder *encoder;
     void *bytes;
+    int held;
 } opened;
 
-static void close_opened(void *place)
+static void let_go(void *place)
 {
     opened *one = place;
+    if (--one->held)
+        return;
     distill_close(one->encoder);
     distill_free(one->bytes);
     sqlite3_free(one);
@@ -38,7 +42,7 @@ static void fail(sqlite3_context *context, const char *function, const char *pro
 
 static void open_encoder(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    opened *one = sqlite3_user_data(context), new = {NULL, NULL};
+    opened *one = sqlite3_user_data(context), new = {NULL, NULL, 0};
     const char *path = (const char *)sqlite3_value_text(values[0]);
     size_t size = 0;
     distill_status status = path ? distill_read(path, &new.bytes, &size) : DISTILL_NO_FILE;
@@ -52,7 +56,8 @@ static void open_encoder(sqlite3_context *context, int count, sqlite3_value **va
     }
     distill_close(one->encoder);
     distill_free(one->bytes);
-    *one = new;
+    one->encoder = new.encoder;
+    one->bytes = new.bytes;
     sqlite3_result_int64(context, (sqlite3_int64)distill_dimension(one->encoder));
 }
 
@@ -96,14 +101,20 @@ static void embed(sqlite3_context *context, int count, sqlite3_value **values)
 
 static void product_of_blobs(sqlite3_context *context, int count, sqlite3_value **values)
 {
+    int types[2] = {sqlite3_value_type(values[0]), sqlite3_value_type(values[1])};
     const char *one = sqlite3_value_blob(values[0]), *other = sqlite3_value_blob(values[1]);
     size_t size = (size_t)sqlite3_value_bytes(values[0]);
     double sum = 0;
     (void)count;
-    if (sqlite3_value_type(values[0]) == SQLITE_NULL || sqlite3_value_type(values[1]) == SQLITE_NULL)
+    if (types[0] == SQLITE_NULL || types[1] == SQLITE_NULL)
         return;
-    if (size != (size_t)sqlite3_value_bytes(values[1]) || size % sizeof(float)) {
+    if (types[0] != SQLITE_BLOB || types[1] != SQLITE_BLOB || size % sizeof(float) ||
+        size != (size_t)sqlite3_value_bytes(values[1])) {
         fail(context, "distill_product", "expected two vectors of the same length");
+        return;
+    }
+    if (size && (!one || !other)) {
+        sqlite3_result_error_nomem(context);
         return;
     }
     for (size_t i = 0; i < size; i += sizeof(float)) {
@@ -115,27 +126,46 @@ static void product_of_blobs(sqlite3_context *context, int count, sqlite3_value 
     sqlite3_result_double(context, sum);
 }
 
+typedef void function(sqlite3_context *context, int count, sqlite3_value **values);
+
+/* It reads a file: no view and no trigger of a database that came from elsewhere may call it. */
+enum { READS = SQLITE_UTF8 | SQLITE_DIRECTONLY };
+
+static const struct {
+    const char *name;
+    int count, flags;
+    function *call;
+} FUNCTIONS[] = {{"distill_encoder", 1, READS, open_encoder},
+                 {"distill_embed", 1, SQLITE_UTF8, embed},
+                 {"distill_embed", 2, SQLITE_UTF8, embed},
+                 {"distill_product", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, product_of_blobs}};
+
+enum { COUNT = sizeof FUNCTIONS / sizeof *FUNCTIONS };
+
 #if defined(_WIN32)
 __declspec(dllexport)
 #endif
 int sqlite3_distillsqlite_init(sqlite3 *database, char **problem, const sqlite3_api_routines *api)
 {
     opened *one;
-    int code;
+    int code = SQLITE_OK, made = 0;
     SQLITE_EXTENSION_INIT2(api)
     (void)problem;
     one = sqlite3_malloc64(sizeof *one);
     if (!one)
         return SQLITE_NOMEM;
     memset(one, 0, sizeof *one);
-    /* It reads a file: no view and no trigger of a database that came from elsewhere may call it. SQLite closes what was
-       opened with the connection, and here where it fails. */
-    code = sqlite3_create_function_v2(database, "distill_encoder", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, one, open_encoder, NULL,
-                                      NULL, close_opened);
-    for (int count = 1; count <= 2 && code == SQLITE_OK; count++)
-        code = sqlite3_create_function_v2(database, "distill_embed", count, SQLITE_UTF8, one, embed, NULL, NULL, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_create_function_v2(database, "distill_product", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-                                          product_of_blobs, NULL, NULL, NULL);
+    /* One of this function's own, so that a failure in between leaves it. SQLite lets go where it fails, too. */
+    one->held = 1;
+    for (; made < COUNT && code == SQLITE_OK; made++) {
+        one->held++;
+        code = sqlite3_create_function_v2(database, FUNCTIONS[made].name, FUNCTIONS[made].count, FUNCTIONS[made].flags, one,
+                                          FUNCTIONS[made].call, NULL, NULL, let_go);
+    }
+    /* What fails is unloaded: nothing of it may stay behind. */
+    for (int i = 0; code != SQLITE_OK && i < made - 1; i++)
+        sqlite3_create_function_v2(database, FUNCTIONS[i].name, FUNCTIONS[i].count, FUNCTIONS[i].flags, NULL, NULL, NULL, NULL,
+                                   NULL);
+    let_go(one);
     return code;
 }

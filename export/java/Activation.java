@@ -48,7 +48,7 @@ final class Activation {
         }
     }
 
-    /** a b + c, rounded once: a product of two floats is a double, to the last bit. */
+    /** a b + c, rounded once but for one of a hundred millions: a product of two floats is a double, to the last bit. */
     static float fused(float a, float b, float c) {
         return (float) ((double) a * b + c);
     }

@@ -4,7 +4,7 @@ import java.io.IOException;
 
 /** A transformer of BERT's blocks: tokens with their places, blocks of attention and of hidden units, one row of all. */
 final class Transformer implements Network {
-    private static final int MEAN = 0, FIRST = 1, POOLINGS = 3, MOST_BLOCKS = 999;
+    private static final int MEAN = 0, FIRST = 1, POOLINGS = 3, MOST_BLOCKS = 999, MOST_HEADS = 1 << 15;
 
     private final Dense factor, behind, projection;
     private final Places places;
@@ -14,7 +14,7 @@ final class Transformer implements Network {
 
     /** {@code numbers}: blocks, heads, pooling, activation, activation behind the pooling. */
     Transformer(Sections file, int[] numbers, int width) throws IOException {
-        file.require(numbers[0] > 0 && numbers[0] <= MOST_BLOCKS && numbers[1] > 0 && numbers[2] >= 0
+        file.require(numbers[0] > 0 && numbers[0] <= MOST_BLOCKS && numbers[1] > 0 && numbers[1] <= MOST_HEADS && numbers[2] >= 0
             && numbers[2] < POOLINGS && Activation.isKnown(numbers[3]) && Activation.isKnown(numbers[4]),
             "section 'settings': a transformer of a kind that is not known");
         pooling = numbers[2];

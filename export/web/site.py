@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
 from ...errors import DataError, EncoderError
-from ...system.hashes import fingerprint_of
+from ...system.hashes import fingerprint_of, joint
 from ...system.sections import read_sections
 
 ENCODER, INDEX = "encoder.bin", "index.bin"
 PROGRAM = "distill.wasm"
 SOURCES = Path(__file__).parent
+TITLE, HEADING = "Search by meaning", "Ask in your own language"
+ABOUT = "A small encoder and its index, in this page alone. Nothing that you type leaves it."
 # Of these, what a page says of its files is filled in.
-FILLED = ("index.html", "offline.js")
+FILLED = ("index.html", "offline.js", "manifest.webmanifest")
 COPIED = ("page.css", "page.js", "engine.js", "icon.svg", PROGRAM)
 
 
-def write_page(folder: Path) -> None:
+@dataclass(frozen=True)
+class PageText:
+    """The words of a page: its `title`, in the window too and as the name of an app, and a line `about` it.
+
+    Empty for what pages say of themselves.
+    """
+
+    title: str = ""
+    about: str = ""
+
+    def values(self) -> dict[str, str]:
+        """Return what is filled in, escaped as its place asks."""
+        title, about = html.escape(self.title), html.escape(self.about)
+        # Within a string of JSON.
+        name = json.dumps(self.title or TITLE, ensure_ascii=False)[1:-1]
+        return {"title": title or TITLE, "heading": title or HEADING, "about": about or ABOUT, "name": name}
+
+
+def write_page(folder: Path, text: PageText = PageText()) -> None:
     """Write the page of the encoder, and of the index where there is one, that lie in a folder."""
     for name in COPIED:
         shutil.copyfile(SOURCES / name, folder / name)
     index = folder / INDEX
     values = {"encoder": _bytes(folder / ENCODER), "index": _bytes(index) if index.is_file() else ""}
-    values["version"] = _version([*(SOURCES / name for name in (*FILLED, *COPIED)), folder / ENCODER, index])
+    files = [*(SOURCES / name for name in (*FILLED, *COPIED)), folder / ENCODER, index]
+    values["version"] = _version(files, text)
+    values |= text.values()
     for name in FILLED:
-        text = Template((SOURCES / name).read_text(encoding="utf-8")).substitute(values)
-        (folder / name).write_text(text, encoding="utf-8")
+        content = Template((SOURCES / name).read_text(encoding="utf-8")).substitute(values)
+        (folder / name).write_text(content, encoding="utf-8")
 
 
 def add_index(folder: Path, index: Path) -> None:
-    """Put an `index.bin` into the folder of a page, and write the page anew.
+    """Put an `index.bin` into the folder of a page.
 
     Raises `EncoderError` where another encoder than the page's made it, `DataError` for a file that is no index.
     """
     require_own(folder / ENCODER, index)
     shutil.copyfile(index, folder / INDEX)
-    write_page(folder)
 
 
 def require_own(encoder: Path, index: Path) -> None:
@@ -60,6 +83,7 @@ def _bytes(path):
     return str(path.stat().st_size)
 
 
-def _version(paths):
+def _version(paths, text):
     """Another for each content, by which a browser tells whether what it keeps is still right."""
-    return fingerprint_of(*(path for path in paths if path.is_file()))[:16]
+    files = fingerprint_of(*(path for path in paths if path.is_file()))
+    return joint([files, *text.values().values()])[:16]

@@ -13,7 +13,7 @@ from distill.settings.store import walk
 HEAVY = {"numpy", "keras", "tensorflow", "rich", "distill.settings.sections"}
 PANELLED = ("run", "teach", "transfer", "tune", "compress", "evaluate")
 # All of their options fit into the short help.
-FEW = ("index", "search", "add-language", "add-spellings", "add-words")
+FEW = ("index", "page", "search", "add-language", "add-spellings", "add-words")
 
 
 def test_recipes_lists_them_all_and_imports_next_to_nothing(distill):

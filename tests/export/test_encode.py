@@ -111,6 +111,9 @@ def test_a_search_says_how_likely_the_first_passage_answers_where_the_card_does(
     folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     change_card(folder, answerable={"scores": {"sum": fields}})
     passages, plain = (encode.Passages(one, TEXTS) for one in (Encoder(folder), encoder))
+    # Scores of two encoders are other ones than those that it is of.
+    assert encode.Passages(Encoder(folder), TEXTS, document_encoder=encoder).search("river?").probability is None
+    assert encode.Passages(encoder, ["a", "a"], document_encoder=encoder).nearest(["a"], 2)[0].tolist() == [[0, 1]]
     answer, before = passages.search("river?", 2), plain.search("river?", 2)
     [rows], [scores] = passages.nearest(["river?"], 5)
     assert (answer.rows.tolist(), answer.scores.tolist()) == (rows[:2].tolist(), scores[:2].tolist())

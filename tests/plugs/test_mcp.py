@@ -45,10 +45,10 @@ def test_an_assistant_finds_what_the_library_finds(kb):
 
 @pytest.mark.parametrize("count", [0, MOST + 1])
 def test_no_passage_and_too_many_are_refused(count, kb):
-    with pytest.raises(InputError, match="count"):
+    with pytest.raises(InputError):
         find_passages(Answers(kb), "Wo?", count)
 
 
 def test_a_folder_without_an_index_is_refused_before_anything_is_served(tmp_path):
-    with pytest.raises((InputError, DataError), match="index"):
+    with pytest.raises((InputError, DataError)):
         serve_index(tmp_path)

@@ -717,6 +717,7 @@ FILES = {
 FOLDERS = {
     "search Where? --index FOLDER": "index.bin",
     "mcp --index FOLDER": "index.bin",
+    "page FOLDER --model nowhere --output out": "notes.txt",
     "run --base nowhere --dataset FOLDER": "en.json",
     "teach --base nowhere --output out --dataset FOLDER": "questions.jsonl",
     "transfer --teacher nowhere --output out --dataset FOLDER": "en.json",

@@ -101,7 +101,8 @@ def gelu(x: Floats) -> Floats:
 
 def gelu_tanh(x: Floats) -> Floats:
     """Return x times about that chance. Hendrycks and Gimpel (2016), section 2."""
-    return x / (1 + np.exp(np.float32(-1.59576912) * (x + np.float32(0.044715) * x * x * x)))
+    with np.errstate(over="ignore"):
+        return x / (1 + np.exp(np.float32(-1.59576912) * (x + np.float32(0.044715) * x * x * x)))
 
 
 ACTIVATE: dict[str, Callable[[Floats], Floats]] = {

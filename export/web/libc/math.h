@@ -6,6 +6,7 @@
 #define sqrtf __builtin_sqrtf
 #define fabsf __builtin_fabsf
 #define floorf __builtin_floorf
+#define fmaf __builtin_fmaf
 float tanhf(float x);
 
 #endif

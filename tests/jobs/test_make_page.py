@@ -1,0 +1,45 @@
+"""Documents become a page with its index, and nothing else is left."""
+
+import json
+
+import pytest
+from fixtures.folders import names
+
+from distill.errors import EncoderError, InputError
+from distill.indexing.answers import Answers
+from distill.indexing.intake import IndexChange
+from distill.jobs.make_page import make_page
+from distill.system.sections import read_sections
+
+
+@pytest.fixture
+def change(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "river.txt").write_text("The Danube ends in the Black Sea.", encoding="utf-8")
+    (tmp_path / "notes" / "castle.md").write_text("# Castle\n\nIt is of stone.", encoding="utf-8")
+    return IndexChange([tmp_path / "notes"])
+
+
+def test_the_page_has_the_documents_and_says_what_it_is_told(change, tmp_path):
+    site = tmp_path / "site"
+    judged = make_page(change, site, "released-small", title='Notes & "rivers"', about="<b>")
+    assert names(tmp_path) == ["notes", "site"] and judged.card.form.format == "web"
+    card = json.loads(read_sections(site / "index.bin")["card"].tobytes())
+    assert (card["documents"], card["encoder"]) == (2, "released-small")
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert page.count("Notes &amp; &quot;rivers&quot;") == 2 and "<b>" not in page and "&lt;b&gt;" in page
+    assert json.loads((site / "manifest.webmanifest").read_text(encoding="utf-8"))["name"] == 'Notes & "rivers"'
+    # The index is one for Python, too.
+    (answer,) = Answers(site).answers(["Wo endet die Donau?"], 1)
+    assert answer.hits[0].text.startswith("The Danube")
+
+
+def test_no_bundle_and_a_folder_that_is_there_are_refused_before_anything_is_encoded(change, tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "mine").touch()
+    with pytest.raises(InputError):
+        make_page(change, tmp_path / "site", "released-small")
+    for model in ("muse", "nowhere", tmp_path / "notes"):
+        with pytest.raises(EncoderError):
+            make_page(change, tmp_path / "other", model)
+    assert names(tmp_path) == ["notes", "site"]
