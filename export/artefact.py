@@ -89,9 +89,9 @@ def write_artefact(
     if removal:
         write_removal(folder, removal)
     if form.index:
-        add_index(folder, form.index)
-    if form.index or form.page:
-        write_page(folder, form.page or PageText())
+        add_index(folder, form.index, form.page or PageText())
+    elif form.page:
+        write_page(folder, form.page)
     # A format of one file has the tokenizer in it.
     known = None
     if texts and (folder / encode.TOKENIZER).is_file():

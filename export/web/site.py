@@ -55,13 +55,14 @@ def write_page(folder: Path, text: PageText = PageText()) -> None:
         (folder / name).write_text(content, encoding="utf-8")
 
 
-def add_index(folder: Path, index: Path) -> None:
-    """Put an `index.bin` into the folder of a page.
+def add_index(folder: Path, index: Path, text: PageText = PageText()) -> None:
+    """Put an `index.bin` into the folder of a page, and write the page anew.
 
     Raises `EncoderError` where another encoder than the page's made it, `DataError` for a file that is no index.
     """
     require_own(folder / ENCODER, index)
     shutil.copyfile(index, folder / INDEX)
+    write_page(folder, text)
 
 
 def require_own(encoder: Path, index: Path) -> None:

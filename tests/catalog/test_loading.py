@@ -286,8 +286,7 @@ def test_the_shipped_transformer_is_read_back_as_weights_that_give_its_vectors()
     assert (bundle.encode(texts[:1], "question") * bundle.encode(texts[:1], "document")).sum() < 0.999
 
 
-@pytest.mark.parametrize("name", ["c", "web"])
-def test_the_shipped_transformer_is_refused_where_texts_have_no_prompt(name, tmp_path):
+def test_the_shipped_transformer_is_refused_where_texts_have_no_prompt(tmp_path):
     with pytest.raises(EncoderError, match="prompt"):
-        distill.export_model("multi12-transformer", tmp_path / "plain", distill.ExportOptions(format=name))
+        distill.export_model("multi12-transformer", tmp_path / "plain", distill.ExportOptions(format="string"))
     assert not (tmp_path / "plain").exists()

@@ -106,9 +106,7 @@ def test_a_family_of_ours_has_all_parts_on_both_sides(family):
     assert families.network_of(family).family == family
     assert families.family_part(family, "weights").sizes_of
     parts = ("edge", "onnx", "rotation", "stored", "stored_onnx", "plain", "modules")
-    # The programs in C and Java have no attention.
-    without = {"transformer": ["plain"]}
-    assert [part for part in parts if not registry.has_part(family, part)] == without.get(family, [])
+    assert [part for part in parts if not registry.has_part(family, part)] == []
 
 
 def test_weights_of_no_family_are_refused():
