@@ -1427,7 +1427,6 @@ static const char *const PROMPT_NAMES[ROLES] = {"prompt.question", "prompt.docum
 struct distill_encoder {
     const uint8_t *fingerprint;
     int32_t kind;
-    bool ngram;
     array prompts[ROLES];
     block *blocks;
     size_t depth;
@@ -1724,7 +1723,6 @@ static distill_status take_settings(distill_encoder *encoder, const sections *fi
         settings[4] > 1 << 24 || settings[5] == 1 || (settings[1] == NGRAM && settings[9] > MOST_BRANCHES))
         return DISTILL_NOT_AN_ENCODER;
     encoder->kind = settings[1];
-    encoder->ngram = settings[1] == NGRAM;
     encoder->dimension = (size_t)settings[2];
     encoder->width = encoder->table.width = (size_t)settings[3];
     encoder->tokenizer.rows = (size_t)settings[4];
@@ -1732,11 +1730,11 @@ static distill_status take_settings(distill_encoder *encoder, const sections *fi
     encoder->table.codec = settings[7];
     if (encoder->kind == TRANSFORMER)
         return reserve_blocks(encoder, settings + 8);
-    encoder->branches = encoder->ngram ? (size_t)settings[9] : 0;
+    encoder->branches = encoder->kind == NGRAM ? (size_t)settings[9] : 0;
     for (size_t i = 0; i < MOST_BRANCHES; i++)
-        encoder->orders[i] = (size_t)settings[encoder->ngram ? 10 + i : i ? 9 : 8];
-    for (size_t i = 0; i < (encoder->ngram ? encoder->branches : 1); i++)
-        if (encoder->orders[i] > MOST_ORDER || (encoder->ngram && !encoder->orders[i]))
+        encoder->orders[i] = (size_t)settings[encoder->kind == NGRAM ? 10 + i : i ? 9 : 8];
+    for (size_t i = 0; i < (encoder->kind == NGRAM ? encoder->branches : 1); i++)
+        if (encoder->orders[i] > MOST_ORDER || (encoder->kind == NGRAM && !encoder->orders[i]))
             return DISTILL_NOT_AN_ENCODER;
     return DISTILL_OK;
 }
@@ -1745,7 +1743,7 @@ static bool network_fits(distill_encoder *encoder, const sections *file)
 {
     if (encoder->kind == TRANSFORMER)
         return transformer_fits(encoder, file);
-    return encoder->ngram ? ngram_fits(encoder, file) : static_fits(encoder);
+    return encoder->kind == NGRAM ? ngram_fits(encoder, file) : static_fits(encoder);
 }
 
 static distill_status take_encoder(distill_encoder *encoder, const void *bytes, size_t size)
@@ -1874,7 +1872,7 @@ static size_t widest(const distill_encoder *encoder, bool inputs)
 static size_t widest_row(const distill_encoder *encoder)
 {
     size_t most = encoder->width;
-    if (!encoder->ngram)
+    if (encoder->kind != NGRAM)
         return encoder->orders[0] && encoder->layers[CONTEXT_FIRST].outputs > most
                    ? encoder->layers[CONTEXT_FIRST].outputs
                    : most;
@@ -2374,7 +2372,7 @@ distill_status distill_encode(const distill_encoder *encoder, distill_role role,
             table_row(&encoder->table, (size_t)ids[row], looked_up + row * encoder->width);
         if (encoder->kind == TRANSFORMER)
             transformer_vector(encoder, count, &room, vector);
-        else if (encoder->ngram)
+        else if (encoder->kind == NGRAM)
             ngram_vector(encoder, count, &room, vector);
         else
             static_vector(encoder, count, &room, vector);

@@ -94,7 +94,7 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
     parts = parts_of(graph)
     last, plain = parts.products[parts.last], family_part(parts.family, "plain", "an encoder in C or Java")
     rounded = any(product.stored.dtype == np.int8 for product in parts.products.values())
-    most, numbers = shortest(max_length, tokenizer.reading.longest), tuple(plain.numbers_of(parts))
+    most, numbers = find_shortest(max_length, tokenizer.reading.longest), tuple(plain.numbers_of(parts))
     settings = Settings(
         parts.family, last.outputs, parts.width, len(tokenizer), most, rounded, table, numbers
     ).as_array()
@@ -156,7 +156,7 @@ def unpack(packed: np.ndarray) -> np.ndarray:
     return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.int8) - np.int8(ZERO_OF_4)
 
 
-def shortest(*lengths: int | None) -> int | None:
+def find_shortest(*lengths: int | None) -> int | None:
     """Return the least number of tokens that is not None, None where all are."""
     return min((length for length in lengths if length), default=None)
 

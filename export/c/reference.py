@@ -133,7 +133,7 @@ def windows(x: Floats, order: int) -> Floats:
     return np.concatenate([padded[place : place + len(x)] for place in range(order)], axis=1)
 
 
-def flat(vectors: Mapping[str, Floats]) -> dict[str, Floats]:
+def flatten(vectors: Mapping[str, Floats]) -> dict[str, Floats]:
     """Return vectors as sections, float32 `(n,)` each."""
     return {name: np.asarray(vector, dtype=np.float32).reshape(-1) for name, vector in vectors.items()}
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..weights.precision import Precision
-from .c import MODEL, add_answerable, load_sections, write_encoder
-from .format import Format, Lengths
+from .c import FORMATS as C_FORMATS
+from .c import MODEL, write_encoder
+from .format import Lengths
 
 if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder
@@ -43,16 +45,5 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
         shutil.copyfile(path, folder / path.name)
 
 
-FORMATS = (
-    Format(
-        "java",
-        MODEL,
-        _write,
-        load_sections,
-        HOW_TO,
-        fixable=True,
-        keeps=True,
-        reads=True,
-        add_answerable=add_answerable,
-    ),
-)
+# All but what is written is as for a program in C.
+FORMATS = (replace(C_FORMATS[0], name="java", write=_write, how_to=HOW_TO),)

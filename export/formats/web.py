@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...system.types import Json
 from ..weights.precision import Precision
 from . import c
-from .format import Format, Lengths
+from .format import Lengths
 
 if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder
@@ -33,16 +34,5 @@ def _add_answerable(folder: Path, said: Mapping[str, Json]) -> None:
     write_page(folder)
 
 
-FORMATS = (
-    Format(
-        "web",
-        c.MODEL,
-        _write,
-        c.load_sections,
-        HOW_TO,
-        fixable=True,
-        keeps=True,
-        reads=True,
-        add_answerable=_add_answerable,
-    ),
-)
+# All but what is written is as for a program in C.
+FORMATS = (replace(c.FORMATS[0], name="web", write=_write, how_to=HOW_TO, add_answerable=_add_answerable),)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....system.types import Floats
-from ...c.reference import Layers, flat, unit, windows
+from ...c.reference import Layers, flatten, unit, windows
 from ...tflite.graph import Graph
 from ...tflite.parts import Parts
 
@@ -22,7 +22,7 @@ def numbers_of(parts: Parts) -> list[int]:
 
 def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
     """Return the sections beside those of the table and the layers."""
-    return flat(parts.vectors)
+    return flatten(parts.vectors)
 
 
 def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:

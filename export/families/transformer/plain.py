@@ -9,7 +9,7 @@ import numpy as np
 from ....errors import ExportError
 from ....system.types import Floats
 from ...c.encoder_file import CODES, SCALES
-from ...c.reference import Layers, flat, unit
+from ...c.reference import Layers, flatten, unit
 from ...tflite.graph import Graph
 from ...tflite.parts import Parts
 from .shared import LOOKED
@@ -41,7 +41,7 @@ def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
     places = vectors.pop(f"{PLACES}.embeddings")
     arrays = graph.positions()
     stored = {f"{PLACES}.embeddings": places} if len(arrays) == 1 else _codes(arrays)
-    return {**flat(vectors), **stored, "epsilon": np.array([parts.settings["epsilon"]], dtype=np.float32)}
+    return {**flatten(vectors), **stored, "epsilon": np.array([parts.settings["epsilon"]], dtype=np.float32)}
 
 
 def _codes(arrays):
