@@ -47,9 +47,9 @@ function fail(text) {
 async function begin() {
   state.textContent = "Loading …";
   element("progress").hidden = false;
-  worker = new Worker("engine.js");
+  worker = new Worker("engine.js", { type: "module" });
   worker.onmessage = ({ data }) => (data.kind === "progress" ? loading(data) : arrived(data));
-  worker.onerror = event => fail(`The search cannot start: ${event.message || "engine.js is missing"}.`);
+  worker.onerror = event => fail(`The search cannot start: ${event.message || "engine.js or distill.js is missing, or the server does not call it JavaScript"}.`);
   const files = [{ name: "encoder.bin", bytes: Number(encoder) }];
   if (index) files.push({ name: "index.bin", bytes: Number(index) });
   const scope = new URL("./", location.href).href;

@@ -1,0 +1,396 @@
+// Encoder and index in WebAssembly, for a page, a worker and Node: what encodes, reads and searches. It loads nothing by itself.
+
+const ROOM = 65536;
+// Bytes of a passage that was found: its row, that of its best sentence, its score.
+const HIT = 12;
+// The kind of the score of an index that is a passage's and its best sentence's together.
+export const SUM = 2;
+// In place of a sentence, where there is none.
+const NONE = 0xffffffff;
+// Passages whose vectors are kept.
+const KNOWN = 2000;
+// The first passages, by whose scores the probability that the best one answers is told, and the points of its line.
+export const COMPARED = 5;
+const POINTS = 12;
+// The numbers of a score: five, and the points' places and heights.
+const CALIBRATED = 5 + 2 * POINTS;
+const TYPES = [Uint8Array, Int8Array, Int32Array, Uint32Array, Float32Array, BigUint64Array];
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+// What a text is, as the program counts it.
+const QUESTION = 0, DOCUMENT = 1;
+// What closes a sentence, as encode.py cuts passages.
+const END = /[.!?…।؟]["'»”’)\]]*\s+|[。！？][」』”’）]*|\n\s*/gu;
+
+// What is wrong, in a sentence for the person who asked.
+export class DistillError extends Error {
+  name = "DistillError";
+}
+
+export class Program {
+  constructor(calls, bytes) {
+    this.calls = calls;
+    this.bytes = bytes;
+    this.room = this.reserve(ROOM);
+  }
+
+  // The program in the bytes of distill.wasm.
+  static async start(content) {
+    try {
+      const { instance } = await WebAssembly.instantiate(content, {});
+      return new Program(instance.exports, content.byteLength);
+    } catch (error) {
+      if (error instanceof DistillError) throw error;
+      throw new DistillError(`The search cannot run here: WebAssembly with SIMD is needed (${error.message}).`);
+    }
+  }
+
+  // An address with so many bytes of room, at a multiple of 64.
+  reserve(bytes) {
+    const place = this.calls.reserve(bytes) >>> 0;
+    if (!place) throw new DistillError(`There is not enough memory for ${(bytes / 1e6).toFixed(0)} MB.`);
+    return place;
+  }
+
+  view(Type, place, length) {
+    return new Type(this.calls.memory.buffer, place, length);
+  }
+
+  openEncoder(place, bytes) {
+    this.require(this.calls.open_encoder(place, bytes), "encoder.bin");
+    this.dimension = this.calls.dimension();
+    this.encoder = place;
+    const rows = sectionsOf(this, place).answerable;
+    // A copy: memory that has grown is another buffer.
+    this.answerable = rows?.length === 3 * CALIBRATED ? rows.slice() : null;
+  }
+
+  openIndex(place, bytes) {
+    this.require(this.calls.open_index(place, bytes), "index.bin");
+  }
+
+  // How likely the first of the hits answers, and the least at which something is found; nothing where it is not known.
+  answered(kind, hits) {
+    const [best, margin, usual, least, , ...line] = this.answerable?.subarray(kind * CALIBRATED, (kind + 1) * CALIBRATED) ?? [];
+    if (!best && !margin) return {};
+    if (!hits.length) return { probability: 0, least };
+    let others = 0;
+    for (let i = 1; i < COMPARED; i++) others += (hits[i]?.score ?? usual) / (COMPARED - 1);
+    const first = hits[0].score;
+    return { probability: heightOf(line, best * first + margin * (first - others)), least };
+  }
+
+  require(code, name) {
+    if (code) throw new DistillError(`${name}: ${this.problem(code)}. Export it again.`);
+  }
+
+  problem(code) {
+    const start = this.calls.problem(code) >>> 0;
+    const rest = new Uint8Array(this.calls.memory.buffer, start);
+    return decoder.decode(rest.subarray(0, rest.indexOf(0)));
+  }
+
+  // The address and the length of a text in the program's memory.
+  put(text) {
+    let bytes = encoder.encode(text.toWellFormed ? text.toWellFormed() : text);
+    // More than a person types; whole characters.
+    if (bytes.length > ROOM) bytes = encoder.encode(decoder.decode(bytes.subarray(0, ROOM - 4)).replace(/\uFFFD+$/, ""));
+    this.view(Uint8Array, this.room, bytes.length).set(bytes);
+    return [this.room, bytes.length];
+  }
+
+  // The vector of a question, or of a document: some encoders read a prompt before each.
+  vector(text, role = QUESTION) {
+    const code = this.calls.encode(...this.put(text), role);
+    if (code) throw new DistillError(`The text cannot be encoded: ${this.problem(code)}.`);
+    return this.view(Float32Array, this.calls.vector_of() >>> 0, this.dimension).slice();
+  }
+
+  search(text, most) {
+    const count = this.calls.search(...this.put(text), most);
+    if (count < 0) throw new DistillError(`The question cannot be answered: ${this.problem(-count)}.`);
+    const hits = new DataView(this.calls.memory.buffer, this.calls.hits() >>> 0, count * HIT);
+    return Array.from({ length: count }, (_, i) => ({
+      row: hits.getUint32(i * HIT, true),
+      sentence: hits.getUint32(i * HIT + 4, true),
+      score: hits.getFloat32(i * HIT + 8, true),
+    }));
+  }
+}
+
+// The height at x of a line of `POINTS` points, whose heights stand behind them.
+function heightOf(line, x) {
+  const at = line.slice(0, POINTS);
+  const heights = line.slice(POINTS);
+  const place = at.findIndex(point => point >= x);
+  if (place === 0) return heights[0];
+  if (place < 0) return heights[POINTS - 1];
+  const share = (x - at[place - 1]) / (at[place] - at[place - 1]);
+  return heights[place - 1] + share * (heights[place] - heights[place - 1]);
+}
+
+// The arrays of a file of sections, in the program's memory.
+function sectionsOf(program, place) {
+  const head = new DataView(program.calls.memory.buffer, place);
+  const sections = {};
+  for (let i = 0, at = 16; i < head.getUint32(12, true); i++, at += 64) {
+    const name = decoder.decode(program.view(Uint8Array, place + at, 24)).replace(/\0+$/, "");
+    const rows = Number(head.getBigUint64(at + 32, true));
+    const columns = Number(head.getBigUint64(at + 40, true));
+    const start = Number(head.getBigUint64(at + 48, true));
+    sections[name] = program.view(TYPES[head.getUint32(at + 24, true)], place + start, rows * columns);
+  }
+  return sections;
+}
+
+// The index at a place: of 8 bits a number the program searches it, of fewer the lines below do.
+export function indexAt(program, place, bytes) {
+  let bits;
+  try {
+    bits = sectionsOf(program, place).numbers[3];
+  } catch {
+    bits = 8; // and the program says what is wrong
+  }
+  if (bits === 8) program.openIndex(place, bytes);
+  return bits === 8 ? new IndexFile(program, place) : new CompactIndexFile(program, place);
+}
+
+class IndexFile {
+  constructor(program, place) {
+    this.program = program;
+    this.place = place;
+    this.blocks = new Map();
+    const { numbers, card } = this.again();
+    this.kind = numbers[4];
+    this.packed = numbers[5] === 1;
+    this.size = numbers[6] || 1;
+    this.card = JSON.parse(decoder.decode(card));
+    // Two encoders' vectors have other scores than those of one, of which the probability is.
+    this.own = this.card.fingerprint === decoder.decode(sectionsOf(program, program.encoder).fingerprint);
+  }
+
+  // Memory that has grown is another buffer.
+  again() {
+    if (this.sections?.text.buffer !== this.program.calls.memory.buffer) {
+      this.sections = sectionsOf(this.program, this.place);
+    }
+    return this.sections;
+  }
+
+  async search(text, most) {
+    return this.program.search(text, most);
+  }
+
+  about() {
+    const count = this.again().document_starts.length - 1;
+    const step = Math.max(1, Math.floor(count / 10));
+    const titles = [];
+    for (let row = 0; row < count && titles.length < 10; row += step) titles.push(this.document(row).title);
+    const { passages, sentences, documents } = this.card;
+    return { documents, passages, sentences, titles: titles.filter(Boolean) };
+  }
+
+  document(row) {
+    const { documents, document_starts: starts } = this.again();
+    return JSON.parse(decoder.decode(documents.subarray(Number(starts[row]), Number(starts[row + 1]))));
+  }
+
+  // What a page shows of a hit: the passage in three parts, the second its best sentence.
+  async shown({ row, score, sentence }) {
+    const passage = await this.passage(row);
+    const { document_of: documents, sentence_bounds: bounds } = this.again();
+    const document = this.document(documents[row]);
+    const known = sentence !== NONE;
+    const [start, end] = known ? bounds.subarray(2 * sentence, 2 * sentence + 2) : [0, 0];
+    const parts = [passage.subarray(0, start), passage.subarray(start, end), passage.subarray(end)];
+    return { row, score, document, parts: parts.map(part => decoder.decode(part)) };
+  }
+
+  async passage(row) {
+    const number = Math.floor(row / this.size);
+    const block = await this.block(number);
+    const { text_lengths: lengths } = this.again();
+    let start = 0;
+    for (let before = number * this.size; before < row; before++) start += lengths[before];
+    return block.subarray(start, start + lengths[row]);
+  }
+
+  async block(number) {
+    const { text, text_blocks: bounds } = this.again();
+    const content = text.subarray(Number(bounds[number]), Number(bounds[number + 1]));
+    if (!this.packed) return content;
+    if (!this.blocks.has(number)) {
+      if (this.blocks.size > 200) this.blocks.clear();
+      const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+      this.blocks.set(number, new Uint8Array(await new Response(stream).arrayBuffer()));
+    }
+    return this.blocks.get(number);
+  }
+}
+
+// An index of 1, 2 or 4 bits a number: the best passages by these are scored again by their text, as in Python. In a
+// browser products by a table of bytes take a seventh of the time of distill_search, which spells rows out.
+class CompactIndexFile extends IndexFile {
+  constructor(program, place) {
+    super(program, place);
+    const { numbers, passage_vectors: rows, document_of: documents } = this.again();
+    [, , this.axes, this.bits, this.score, , , this.candidates] = numbers;
+    this.count = documents.length;
+    this.width = rows.length / this.count;
+    if (!this.own) throw new DistillError("index.bin: the index was made by another encoder. Export it again.");
+    const room = Math.max(this.count, this.again().sentence_bounds.length / 2) * 4;
+    this.table = program.reserve(this.width * 256 * 4);
+    this.products = program.reserve(room);
+    this.known = new Map();
+  }
+
+  // For each byte of a row and each of its values the product with the question's numbers.
+  fill(question) {
+    const table = this.program.view(Float32Array, this.table, this.width * 256);
+    const per = 8 / this.bits;
+    const mask = (1 << this.bits) - 1;
+    for (let byte = 0; byte < this.width; byte++) {
+      for (let code = 0; code < 256; code++) {
+        let sum = 0;
+        for (let i = 0, axis = byte * per; i < per && axis < this.axes; i++, axis++) {
+          sum += (2 * ((code >> (i * this.bits)) & mask) - mask) * question[axis];
+        }
+        table[byte * 256 + code] = sum;
+      }
+    }
+  }
+
+  scores(kind, count) {
+    const { [`${kind}_vectors`]: codes, [`${kind}_scales`]: scales } = this.again();
+    this.program.calls.products(codes.byteOffset, scales.byteOffset, count, this.width, this.table, this.products);
+    return this.program.view(Float32Array, this.products, count);
+  }
+
+  // The score of each passage by its codes, and the row of its best sentence.
+  quick() {
+    const { sentence_starts: starts } = this.again();
+    const scores = this.score === 1 ? new Float32Array(this.count) : this.scores("passage", this.count).slice();
+    const sentences = new Uint32Array(this.count).fill(NONE);
+    if (this.score === 0) return { scores, sentences };
+    const products = this.scores("sentence", starts[this.count]);
+    for (let row = 0; row < this.count; row++) {
+      let best = starts[row];
+      for (let at = best + 1; at < starts[row + 1]; at++) if (products[at] > products[best]) best = at;
+      scores[row] += products[best];
+      sentences[row] = best;
+    }
+    return { scores, sentences };
+  }
+
+  // The first hits, by few bits, are sent `early`; the true ones take longer, and are null where that is `late`.
+  async search(text, most, early, late) {
+    const question = this.program.vector(text);
+    this.fill(question);
+    const { scores, sentences } = this.quick();
+    const rows = greatest(scores, Math.max(most, this.candidates));
+    if (!this.candidates) return rows.map(row => ({ row, score: scores[row], sentence: sentences[row] }));
+    if (!rows.every(row => this.known.has(row))) {
+      await early(rows.slice(0, most).map(row => ({ row, score: scores[row], sentence: sentences[row] })));
+    }
+    const hits = [];
+    for (const row of rows) {
+      if (!this.known.has(row)) await turn();
+      if (late()) return null;
+      hits.push(this.scored(question, row, await this.vectors(row)));
+    }
+    return hits.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, most);
+  }
+
+  // Those of a passage and of its sentences, kept for the next question.
+  async vectors(row) {
+    if (this.known.has(row)) return this.known.get(row);
+    if (this.known.size >= KNOWN) this.known.clear();
+    const passage = await this.passage(row);
+    const { sentence_starts: starts, sentence_bounds: bounds } = this.again();
+    const vector = (start, end) => this.program.vector(decoder.decode(passage.slice(start, end)), DOCUMENT);
+    const sentences = [];
+    for (let at = starts[row]; this.score && at < starts[row + 1]; at++) {
+      sentences.push(vector(...bounds.slice(2 * at, 2 * at + 2)));
+    }
+    const vectors = { whole: this.score === 1 ? null : vector(0, passage.length), sentences };
+    this.known.set(row, vectors);
+    return vectors;
+  }
+
+  scored(question, row, { whole, sentences }) {
+    const products = sentences.map(sentence => dot(question, sentence));
+    const best = Math.max(...products);
+    const score = (whole ? dot(question, whole) : 0) + (this.score ? best : 0);
+    return { row, score, sentence: this.score ? this.again().sentence_starts[row] + products.indexOf(best) : NONE };
+  }
+}
+
+// Let a message in that has come meanwhile.
+function turn() {
+  return new Promise(resolve => setTimeout(resolve));
+}
+
+// The rows with the greatest scores, of equal ones the lower.
+function greatest(scores, most) {
+  const order = (a, b) => scores[b] - scores[a] || a - b;
+  const best = [];
+  for (let row = 0; row < scores.length; row++) {
+    if (best.length === most && scores[row] <= scores[best[most - 1]]) continue;
+    best.push(row);
+    best.sort(order);
+    best.length = Math.min(best.length, most);
+  }
+  return best;
+}
+
+// Passages that a visitor pastes, searched as `Passages` of encode.py does.
+export class Pasted {
+  constructor(program, texts, before) {
+    this.program = program;
+    this.known = new Map();
+    this.passages = texts.map(text => this.kept(text, before?.known));
+    this.sentences = this.passages.reduce((sum, passage) => sum + passage.sentences.length, 0);
+  }
+
+  kept(text, before) {
+    const passage = this.known.get(text) || before?.get(text) || passageOf(this.program, text);
+    this.known.set(text, passage);
+    return passage;
+  }
+
+  search(text, most) {
+    const question = this.program.vector(text);
+    const hits = this.passages.map((passage, row) => {
+      const scores = passage.sentences.map(({ vector }) => dot(question, vector));
+      const best = scores.indexOf(Math.max(...scores));
+      const { start, end } = passage.sentences[best];
+      const parts = [passage.text.slice(0, start), passage.text.slice(start, end), passage.text.slice(end)];
+      return { row, score: dot(question, passage.vector) + scores[best], document: { title: `Passage ${row + 1}` }, parts };
+    });
+    return hits.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, most);
+  }
+}
+
+function passageOf(program, text) {
+  return {
+    text,
+    vector: program.vector(text, DOCUMENT),
+    sentences: sentencesOf(text).map(([start, end]) => ({ start, end, vector: program.vector(text.slice(start, end), DOCUMENT) })),
+  };
+}
+
+function sentencesOf(text) {
+  const ends = Array.from(text.matchAll(END), match => match.index + match[0].length);
+  const bounds = [];
+  [0, ...ends].forEach((start, i) => {
+    const part = text.slice(start, ends[i] ?? text.length);
+    if (part.trim()) bounds.push([start + part.length - part.trimStart().length, start + part.trimEnd().length]);
+  });
+  return bounds.length ? bounds : [[0, text.length]];
+}
+
+function dot(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}
