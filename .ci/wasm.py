@@ -18,7 +18,7 @@ LINKER = ["-Wl,--no-entry,--strip-all,-z,stack-size=262144"]
 
 def main(output=PAGE / "distill.wasm"):
     places = ["-isystem", PAGE / "libc", "-I", SOURCES, "-DDISTILL_NO_FILES"]
-    files = [SOURCES / "distill.c", PAGE / "program.c"]
+    files = [SOURCES / "distill.c", SOURCES / "distill_writer.c", PAGE / "program.c"]
     command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, *WARNINGS, *LINKER, *places, *files, "-o", output]
     status = subprocess.run([str(part) for part in command]).returncode
     if status == 0:

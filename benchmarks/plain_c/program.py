@@ -1,4 +1,4 @@
-"""`export/c/distill.c` compiled, and called from Python by ctypes."""
+"""`export/c/distill.c` and `distill_writer.c` compiled, and called from Python by ctypes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from distill.system.text import well_formed
 SOURCES = Path(distill.export.c.__file__).parent
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 FUZZ = Path(__file__).with_name("fuzz.c")
+PROGRAM = ("distill.c", "distill_writer.c")
 ROOM, LINE = 1 << 16, 64
 ROLES = {"question": c_int(0), "document": c_int(1)}
 
@@ -44,7 +45,7 @@ def compilers():
     return ({"gcc": ["gcc"]} if shutil.which("gcc") else {}) | ours
 
 
-def compiled(command, output, *options, sources=("distill.c",)):
+def compiled(command, output, *options, sources=PROGRAM):
     """The file that a compiler makes of sources."""
     files = [str(SOURCES / name) for name in sources]
     subprocess.run([*command, *STRICT, f"-I{SOURCES}", *options, *files, "-lm", "-o", str(output)], check=True)
@@ -70,6 +71,7 @@ class Program:
         self.functions.distill_text.restype = c_char_p
         for name in ("distill_dimension", "distill_index_dimension", "distill_passages", "distill_rescored"):
             getattr(self.functions, name).restype = c_size_t
+        self.functions.distill_writer_documents.restype = c_size_t
 
     def require(self, status):
         """Raise `Refused` for a status that is not 0."""
@@ -179,3 +181,46 @@ class PlainIndex:
             self.program.functions.distill_sentence(self.pointer, c_uint32(row), byref(begin), byref(end))
         )
         return begin.value, end.value
+
+
+class PlainWriter:
+    """An index that changes: that of an index.bin, or a new one."""
+
+    def __init__(self, program, encoder, content=None):
+        self.program, self.pointer, self.encoder = program, c_void_p(), encoder
+        self.content = None if content is None else lines_of(content)
+        place = c_void_p(None if content is None else self.content.ctypes.data)
+        arguments = encoder.pointer, place, c_size_t(len(content or b""))
+        program.require(program.functions.distill_writer_open(*arguments, byref(self.pointer)))
+
+    def __len__(self):
+        return self.program.functions.distill_writer_documents(self.pointer)
+
+    def add(self, id, title, text):
+        """Add a document, its texts str or bytes."""
+        texts = [part if isinstance(part, bytes) else part.encode() for part in (id, title, text)]
+        arguments = [each for part in texts for each in (part, c_size_t(len(part)))]
+        self.program.require(self.program.functions.distill_writer_add(self.pointer, *arguments))
+
+    def remove(self, id):
+        """True where the document was there."""
+        removed, id = c_int(), id if isinstance(id, bytes) else id.encode()
+        arguments = self.pointer, id, c_size_t(len(id)), byref(removed)
+        self.program.require(self.program.functions.distill_writer_remove(*arguments))
+        return bool(removed.value)
+
+    def save(self, path=None):
+        """The index as bytes, written to a file too where there is a path."""
+        place, size = c_void_p(), c_size_t()
+        self.program.require(
+            self.program.functions.distill_writer_save(self.pointer, byref(place), byref(size))
+        )
+        content = ctypes.string_at(place, size.value)
+        if path is not None:
+            self.program.require(self.program.functions.distill_write(str(path).encode(), place, size))
+        self.program.functions.distill_free(place)
+        return content
+
+    def close(self):
+        """Free what the program holds."""
+        self.program.functions.distill_writer_close(self.pointer)

@@ -1,11 +1,10 @@
 /* See distill.h. C99; one file, in the order: sections, products of whole numbers, dense layers, pieces of a text, rows
    of the table, the encoder, the index, files. */
 
-#include "distill.h"
+#include "distill_inside.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,38 +42,19 @@ const char *distill_text(distill_status status)
     case DISTILL_NO_PASSAGE: return "the index has no such passage or sentence";
     case DISTILL_PACKED: return "the index has its text deflated";
     case DISTILL_NOT_CALIBRATED: return "the encoder does not say how likely an answer is";
+    case DISTILL_NOT_CHANGEABLE: return "an index that is compact or has words is not changed here: change it with distill index";
+    case DISTILL_NO_TEXT: return "there is no text";
+    case DISTILL_NOT_WRITTEN: return "the file cannot be written";
     }
     return "no such error";
 }
 
 /* ---- Sections ---- */
 
-enum { UINT8, INT8, INT32, UINT32, FLOAT32, UINT64, TYPES };
-
-enum { HEAD = 16, ENTRY = 64, NAME = 24, ALIGNMENT = 64, MOST_SECTIONS = 4096 };
+enum { MOST_SECTIONS = 4096 };
 
 /* From what is at hand on, the next place where a line of the cache begins. */
 static void *aligned(void *place) { return (char *)place + (ALIGNMENT - (uintptr_t)place % ALIGNMENT) % ALIGNMENT; }
-
-static const uint8_t SIZES[TYPES] = {1, 1, 4, 4, 4, 8};
-
-typedef struct {
-    const uint8_t *bytes;
-    uint32_t count;
-} sections;
-
-/* An array in a file; `data` is NULL where there is none. */
-typedef struct {
-    const void *data;
-    size_t rows, columns;
-} array;
-
-static uint32_t uint32_at(const uint8_t *bytes)
-{
-    uint32_t number;
-    memcpy(&number, bytes, sizeof number);
-    return number;
-}
 
 static uint64_t uint64_at(const uint8_t *bytes)
 {
@@ -100,7 +80,7 @@ static uint64_t section_end(const uint8_t *entry, uint64_t before, uint64_t size
     return offset + bytes;
 }
 
-static distill_status open_sections(const void *bytes, size_t size, sections *file)
+distill_status distill_open_sections(const void *bytes, size_t size, sections *file)
 {
     const uint32_t one = 1;
     uint64_t end;
@@ -124,8 +104,7 @@ static distill_status open_sections(const void *bytes, size_t size, sections *fi
     return end == size ? DISTILL_OK : DISTILL_NOT_WHOLE;
 }
 
-/* The array of a name and a type; without data where there is none. */
-static array section_of(const sections *file, const char *name, uint32_t type)
+array distill_section(const sections *file, const char *name, uint32_t type)
 {
     array none = {NULL, 0, 0};
     for (uint32_t place = 0; place < file->count; place++) {
@@ -142,7 +121,7 @@ static array section_of(const sections *file, const char *name, uint32_t type)
 /* The array, if it has this shape. */
 static const void *shaped(const sections *file, const char *name, uint32_t type, size_t rows, size_t columns)
 {
-    array part = section_of(file, name, type);
+    array part = distill_section(file, name, type);
     return part.rows == rows && part.columns == columns ? part.data : NULL;
 }
 
@@ -919,27 +898,6 @@ static size_t mapped(const tokenizer *cutter, const uint8_t *text, size_t size, 
     return longest;
 }
 
-static bool follows(uint8_t byte) { return (byte & 0xc0) == 0x80; }
-
-/* The bytes of the character that a text begins with, 0 where it begins with none. */
-static size_t character(const uint8_t *text, size_t size)
-{
-    uint32_t point;
-    if (text[0] < 0x80)
-        return 1;
-    if (size >= 2 && (text[0] & 0xe0) == 0xc0)
-        return follows(text[1]) && text[0] >= 0xc2 ? 2 : 0;
-    if (size >= 3 && (text[0] & 0xf0) == 0xe0) {
-        point = (text[0] & 0x0fu) << 12 | (text[1] & 0x3fu) << 6 | (text[2] & 0x3fu);
-        return follows(text[1]) && follows(text[2]) && point >= 0x800 && (point < 0xd800 || point >= 0xe000) ? 3 : 0;
-    }
-    if (size >= 4 && (text[0] & 0xf8) == 0xf0) {
-        point = (text[0] & 0x07u) << 18 | (text[1] & 0x3fu) << 12;
-        return follows(text[1]) && follows(text[2]) && follows(text[3]) && point >= 0x10000 && point < 0x110000 ? 4 : 0;
-    }
-    return 0;
-}
-
 /* What a text begins with, normalised: `size` bytes, of `taken` of the text. */
 typedef struct {
     const char *bytes;
@@ -1165,7 +1123,7 @@ static bool take_charsmap(tokenizer *cutter, array map)
 
 static bool take_pieces(tokenizer *cutter, const sections *file)
 {
-    array pieces = section_of(file, "pieces", UINT8);
+    array pieces = distill_section(file, "pieces", UINT8);
     cutter->pieces = pieces.data;
     cutter->starts = shaped(file, "piece_starts", UINT32, cutter->count + 1, 1);
     cutter->scores = shaped(file, "piece_scores", FLOAT32, cutter->count, 1);
@@ -1195,7 +1153,7 @@ static size_t count_spellings(const tokenizer *cutter, array stored)
 
 static distill_status take_spellings(tokenizer *cutter, const sections *file)
 {
-    array stored = section_of(file, "spellings", INT32);
+    array stored = distill_section(file, "spellings", INT32);
     size_t many = count_spellings(cutter, stored), place = 0;
     if (many == SIZE_MAX || stored.rows > UINT32_MAX)
         return DISTILL_NOT_AN_ENCODER;
@@ -1239,7 +1197,7 @@ static void take_scores(tokenizer *cutter)
 static distill_status take_tokenizer(tokenizer *cutter, const sections *file)
 {
     const int32_t *numbers = shaped(file, "tokenizer", INT32, 8, 1);
-    array map = section_of(file, "charsmap", UINT8);
+    array map = distill_section(file, "charsmap", UINT8);
     distill_status status = take_spellings(cutter, file);
     if (status)
         return status;
@@ -1337,8 +1295,8 @@ static bool take_int4(table *all, const sections *file, size_t rows)
 /* A part that has no rows keeps one, which nothing looks up. */
 static bool take_words(table *all, const sections *file, size_t rows)
 {
-    array first = section_of(file, "table.0", UINT8), codes = section_of(file, "table.3", UINT8);
-    array words = section_of(file, "table.4", INT8);
+    array first = distill_section(file, "table.0", UINT8), codes = distill_section(file, "table.3", UINT8);
+    array words = distill_section(file, "table.4", INT8);
     const float *step = shaped(file, "table.5", FLOAT32, 1, 1);
     const int32_t *count = shaped(file, "table.6", INT32, 1, 1);
     if (!codes.data || !codes.columns || !words.columns || !step || !count || *count < 0 || (size_t)*count > rows)
@@ -1369,7 +1327,7 @@ static bool take_table(table *all, const sections *file, size_t rows)
 
 /* ---- The encoder ---- */
 
-enum { STATIC = 0, NGRAM = 1, TRANSFORMER = 2, MOST_BRANCHES = 6, MOST_ORDER = 64, SETTINGS = 16, FINGERPRINT = 64 };
+enum { STATIC = 0, NGRAM = 1, TRANSFORMER = 2, MOST_BRANCHES = 6, MOST_ORDER = 64, FINGERPRINT = 64 };
 
 /* Dense layers by place; those of branches stand behind, three each. */
 enum {
@@ -1426,6 +1384,7 @@ static const char *const PROMPT_NAMES[ROLES] = {"prompt.question", "prompt.docum
 
 struct distill_encoder {
     const uint8_t *fingerprint;
+    array name;
     int32_t kind;
     array prompts[ROLES];
     block *blocks;
@@ -1465,7 +1424,7 @@ static array part_of(const sections *file, const char *name, const char *what, u
 {
     char whole[2 * NAME];
     join(whole, name, what, "");
-    return section_of(file, whole, type);
+    return distill_section(file, whole, type);
 }
 
 /* Put the weights of a layer that are stored in 4 bits into bytes: of a byte the lower half is of the first half of a row. */
@@ -1656,11 +1615,11 @@ static bool block_fits(block *one, const sections *file, size_t place, size_t wi
 static bool positions_fit(distill_encoder *encoder, const sections *file, size_t width)
 {
     table *places = &encoder->places;
-    encoder->positions = section_of(file, "positions.codes", UINT8);
+    encoder->positions = distill_section(file, "positions.codes", UINT8);
     places->width = width;
     places->codec = encoder->positions.data ? TABLE_UINT8 : TABLE_FLOAT32;
     if (!encoder->positions.data)
-        encoder->positions = section_of(file, "positions.embeddings", FLOAT32);
+        encoder->positions = distill_section(file, "positions.embeddings", FLOAT32);
     places->codes = places->codec == TABLE_UINT8 ? encoder->positions.data : NULL;
     places->real = places->codec == TABLE_UINT8 ? NULL : encoder->positions.data;
     places->scales = shaped(file, "positions.scales", INT32, encoder->positions.rows, 1);
@@ -1711,6 +1670,7 @@ static distill_status take_settings(distill_encoder *encoder, const sections *fi
 {
     const int32_t *settings = shaped(file, "settings", INT32, SETTINGS, 1);
     encoder->fingerprint = shaped(file, "fingerprint", UINT8, FINGERPRINT, 1);
+    encoder->name = distill_section(file, "name", UINT8);
     if (!settings || !encoder->fingerprint)
         return DISTILL_NOT_AN_ENCODER;
     if (settings[0] != 1 || settings[1] < STATIC || settings[1] > TRANSFORMER || settings[7] < 0 ||
@@ -1749,7 +1709,7 @@ static bool network_fits(distill_encoder *encoder, const sections *file)
 static distill_status take_encoder(distill_encoder *encoder, const void *bytes, size_t size)
 {
     sections file;
-    distill_status status = open_sections(bytes, size, &file);
+    distill_status status = distill_open_sections(bytes, size, &file);
     encoder->kernel = best_products();
     if (!status)
         status = take_settings(encoder, &file);
@@ -1762,7 +1722,7 @@ static distill_status take_encoder(distill_encoder *encoder, const void *bytes, 
     if (!status)
         encoder->answerable = shaped(&file, "answerable", FLOAT32, CALIBRATED_SCORES, CALIBRATED);
     for (size_t role = 0; role < ROLES && !status; role++) {
-        encoder->prompts[role] = section_of(&file, PROMPT_NAMES[role], UINT8);
+        encoder->prompts[role] = distill_section(&file, PROMPT_NAMES[role], UINT8);
         if (encoder->prompts[role].columns > 1 || encoder->prompts[role].rows >= LONGEST)
             status = DISTILL_NOT_AN_ENCODER;
     }
@@ -1787,6 +1747,18 @@ static void close_layer(layer *dense)
 {
     free(dense->sums);
     free(dense->unpacked);
+}
+
+distill_span distill_name(const distill_encoder *encoder)
+{
+    distill_span name = {encoder->name.data, encoder->name.rows * encoder->name.columns};
+    return name;
+}
+
+distill_span distill_fingerprint(const distill_encoder *encoder)
+{
+    distill_span fingerprint = {(const char *)encoder->fingerprint, FINGERPRINT};
+    return fingerprint;
 }
 
 void distill_close(distill_encoder *encoder)
@@ -2385,11 +2357,6 @@ distill_status distill_encode(const distill_encoder *encoder, distill_role role,
 
 /* ---- The index ---- */
 
-enum { SCORE_VECTOR, SCORE_SENTENCE, SCORE_SUM };
-
-/* Those of unit rows are at most 1, but for their rounding. */
-static const float GREATEST_SCALE = 2;
-
 /* Stored unit rows: a number is its code times the scale of its row. `longest` bounds the length of a row. */
 typedef struct {
     const uint8_t *codes;
@@ -2481,7 +2448,7 @@ static bool take_stored(stored *all, const distill_index *index, const sections 
 
 static bool take_sentences(distill_index *index, const sections *file)
 {
-    array bounds = section_of(file, "sentence_bounds", UINT32);
+    array bounds = distill_section(file, "sentence_bounds", UINT32);
     index->starts = shaped(file, "sentence_starts", UINT32, index->count + 1, 1);
     index->bounds = bounds.data;
     if (!index->starts || !bounds.data || bounds.columns != 2 || !ascends32(index->starts, index->count, bounds.rows))
@@ -2497,8 +2464,8 @@ static bool take_sentences(distill_index *index, const sections *file)
 
 static bool take_texts(distill_index *index, const sections *file)
 {
-    array text = section_of(file, "text", UINT8), documents = section_of(file, "documents", UINT8);
-    array starts = section_of(file, "document_starts", UINT64);
+    array text = distill_section(file, "text", UINT8), documents = distill_section(file, "documents", UINT8);
+    array starts = distill_section(file, "document_starts", UINT64);
     index->block_count = (index->count + index->per_block - 1) / index->per_block;
     index->lengths = shaped(file, "text_lengths", UINT32, index->count, 1);
     index->blocks = shaped(file, "text_blocks", UINT64, index->block_count + 1, 1);
@@ -2520,7 +2487,7 @@ static bool made_by(const distill_encoder *encoder, const sections *file, bool *
 {
     static const char name[] = "\"fingerprint\": \"";
     const size_t before = sizeof name - 1;
-    array card = section_of(file, "card", UINT8);
+    array card = distill_section(file, "card", UINT8);
     const char *text = card.data;
     bool known = false;
     for (size_t i = 0; text && i + FINGERPRINT <= card.rows; i++)
@@ -2534,7 +2501,7 @@ static bool made_by(const distill_encoder *encoder, const sections *file, bool *
 static distill_status take_index(distill_index *index, const void *bytes, size_t size, const distill_encoder *encoder)
 {
     sections file;
-    distill_status status = open_sections(bytes, size, &file);
+    distill_status status = distill_open_sections(bytes, size, &file);
     index->kernel = best_products();
     if (!status)
         status = take_numbers(index, &file);
@@ -2914,14 +2881,9 @@ distill_status distill_document(const distill_index *index, uint32_t passage, di
     return DISTILL_OK;
 }
 
-/* ---- Files ---- */
+/* ---- Memory and files ---- */
 
-#ifndef DISTILL_NO_FILES
-
-#include <stdio.h>
-
-/* The memory begins where a line of the cache does, behind the address of what is to be freed. */
-static void *reserve_lines(size_t size)
+void *distill_reserve(size_t size)
 {
     char *memory = size < SIZE_MAX - 2 * ALIGNMENT ? malloc(size + 2 * ALIGNMENT) : NULL;
     void **lines = memory ? aligned(memory + sizeof *lines) : NULL;
@@ -2930,13 +2892,23 @@ static void *reserve_lines(size_t size)
     return lines;
 }
 
+void distill_free(void *bytes)
+{
+    if (bytes)
+        free(((void **)bytes)[-1]);
+}
+
+#ifndef DISTILL_NO_FILES
+
+#include <stdio.h>
+
 static distill_status read_all(FILE *file, void **bytes, size_t *size)
 {
     long end;
     if (fseek(file, 0, SEEK_END) || (end = ftell(file)) < 0 || fseek(file, 0, SEEK_SET))
         return DISTILL_NO_FILE;
     *size = (size_t)end;
-    *bytes = reserve_lines(*size);
+    *bytes = distill_reserve(*size);
     if (!*bytes)
         return DISTILL_NO_MEMORY;
     if (fread(*bytes, 1, *size, file) == *size)
@@ -2944,12 +2916,6 @@ static distill_status read_all(FILE *file, void **bytes, size_t *size)
     distill_free(*bytes);
     *bytes = NULL;
     return DISTILL_NO_FILE;
-}
-
-void distill_free(void *bytes)
-{
-    if (bytes)
-        free(((void **)bytes)[-1]);
 }
 
 distill_status distill_read(const char *path, void **bytes, size_t *size)
@@ -2962,6 +2928,37 @@ distill_status distill_read(const char *path, void **bytes, size_t *size)
     status = read_all(file, bytes, size);
     fclose(file);
     return status;
+}
+
+/* True where all of a new file is written. */
+static bool write_all(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    bool whole = file && fwrite(bytes, 1, size, file) == size;
+    return file && !fclose(file) && whole;
+}
+
+distill_status distill_write(const char *path, const void *bytes, size_t size)
+{
+    static const char ending[] = ".part";
+    size_t length = strlen(path);
+    bool written;
+    char *aside = malloc(length + sizeof ending);
+    if (!aside)
+        return DISTILL_NO_MEMORY;
+    memcpy(aside, path, length);
+    memcpy(aside + length, ending, sizeof ending);
+    written = write_all(aside, bytes, size);
+#if defined(_WIN32)
+    /* There a file is not renamed to one that is there. */
+    if (written)
+        remove(path);
+#endif
+    written = written && !rename(aside, path);
+    if (!written)
+        remove(aside);
+    free(aside);
+    return written ? DISTILL_OK : DISTILL_NOT_WRITTEN;
 }
 
 #endif

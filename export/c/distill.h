@@ -29,7 +29,10 @@ typedef enum {
     DISTILL_TOO_LONG,
     DISTILL_NO_PASSAGE,
     DISTILL_PACKED,
-    DISTILL_NOT_CALIBRATED
+    DISTILL_NOT_CALIBRATED,
+    DISTILL_NOT_CHANGEABLE,
+    DISTILL_NO_TEXT,
+    DISTILL_NOT_WRITTEN
 } distill_status;
 
 /* The status as a sentence in English. */
@@ -116,10 +119,38 @@ distill_status distill_document(const distill_index *index, uint32_t passage, di
 distill_status distill_block(const distill_index *index, uint32_t passage, distill_span *block, size_t *begin,
                              size_t *size);
 
+/* ---- An index that changes: distill_writer.c ---- */
+
+typedef struct distill_writer distill_writer;
+
+/* The index whose file lies at `bytes`, which has to stay there until the writer is closed, or with NULL a new one. It is
+   that of the encoder's documents, 8 bits a number and without words: DISTILL_NOT_CHANGEABLE for others. One thread at a
+   time changes it. */
+distill_status distill_writer_open(const distill_encoder *encoder, const void *bytes, size_t size, distill_writer **writer);
+void distill_writer_close(distill_writer *writer);
+
+size_t distill_writer_documents(const distill_writer *writer);
+
+/* Add a document, which is then the last one, in the place of one that has its id. Its text is cut into passages, and these
+   into sentences, behind full stops and the like; DISTILL_NO_TEXT where it is blank. After an error the writer is as it
+   was. */
+distill_status distill_writer_add(distill_writer *writer, const char *id, size_t id_size, const char *title,
+                                  size_t title_size, const char *text, size_t text_size);
+
+/* `removed` is 1 where a document had the id, else 0. */
+distill_status distill_writer_remove(distill_writer *writer, const char *id, size_t id_size, int *removed);
+
+/* The index as a file's content, to be freed with `distill_free`. */
+distill_status distill_writer_save(const distill_writer *writer, void **bytes, size_t *size);
+
+void distill_free(void *bytes);
+
 #ifndef DISTILL_NO_FILES
 /* A file's content, to be freed with `distill_free`. Mapping it with what the system has for that starts sooner. */
 distill_status distill_read(const char *path, void **bytes, size_t *size);
-void distill_free(void *bytes);
+
+/* Write a file, whole or not at all: aside, at the path with ".part" behind it, and then renamed. */
+distill_status distill_write(const char *path, const void *bytes, size_t size);
 #endif
 
 #ifdef __cplusplus

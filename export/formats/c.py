@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 MODEL = "encoder.bin"
 SOURCES = Path(__file__).parents[1] / "c"
 # What of them goes into an artefact.
-PROGRAM = ("distill.h", "distill.c", "example.c", "distill_sqlite.c", "CMakeLists.txt")
+PROGRAM = (
+    *("distill.h", "distill_inside.h", "distill.c", "distill_writer.c"),
+    *("example.c", "distill_sqlite.c", "CMakeLists.txt"),
+)
 HOW_TO = f"""`{MODEL}` is the encoder in one file, and `distill.c` with `distill.h`, C99 without a library, reads it:
 
 ```

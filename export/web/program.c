@@ -1,7 +1,7 @@
-/* The program of the page: what engine.js calls of export/c/distill.c, and the part of a C library that it needs.
-   It runs in one worker, so that one encoder and one index are enough, and nothing is ever closed. */
+/* The program of the page: what engine.js calls of export/c/distill.c and distill_writer.c, and the part of a C library that
+   it needs. It runs in one worker, so that one encoder, one index and one writer are enough. */
 
-#include "distill.h"
+#include "distill_inside.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +18,11 @@ static distill_index *passages;
 static float *vector;
 static distill_hit best[MOST];
 
-/* Room for a file or a text; 0 where there is none. */
-SHOWN(reserve) void *reserve(size_t size) { return malloc(size); }
+/* Room for a file or a text, at a multiple of 64; 0 where there is none. */
+SHOWN(reserve) void *reserve(size_t size) { return distill_reserve(size); }
+
+/* Free such room, or a file that was saved. */
+SHOWN(release) void release(void *room) { distill_free(room); }
 
 SHOWN(open_encoder) int32_t open_encoder(const void *bytes, size_t size)
 {
@@ -29,9 +32,22 @@ SHOWN(open_encoder) int32_t open_encoder(const void *bytes, size_t size)
     return (int32_t)status;
 }
 
+SHOWN(close_index) void close_index(void)
+{
+    distill_index_close(passages);
+    passages = NULL;
+}
+
+/* Open an index in the place of the one that is open, which stays where the new one is refused. */
 SHOWN(open_index) int32_t open_index(const void *bytes, size_t size)
 {
-    return (int32_t)distill_index_open(bytes, size, encoder, &passages);
+    distill_index *opened;
+    distill_status status = distill_index_open(bytes, size, encoder, &opened);
+    if (status == DISTILL_OK) {
+        close_index();
+        passages = opened;
+    }
+    return (int32_t)status;
 }
 
 SHOWN(dimension) size_t dimension(void) { return distill_dimension(encoder); }
@@ -48,7 +64,9 @@ SHOWN(vector_of) const float *vector_of(void) { return vector; }
 SHOWN(search) int32_t search(const char *text, size_t size, size_t most)
 {
     size_t count = 0;
-    distill_status status = distill_encode(encoder, DISTILL_QUESTION, text, size, vector);
+    distill_status status = DISTILL_NOT_AN_INDEX;
+    if (passages)
+        status = distill_encode(encoder, DISTILL_QUESTION, text, size, vector);
     if (status == DISTILL_OK)
         status = distill_search(passages, vector, most < MOST ? most : MOST, best, &count);
     return status == DISTILL_OK ? (int32_t)count : -(int32_t)status;
@@ -72,6 +90,61 @@ SHOWN(products) void products(const uint8_t *codes, const float *scales, size_t 
         found[row] = (sums[0] + sums[1] + sums[2] + sums[3]) * scales[row];
     }
 }
+
+/* ---- An index that changes ---- */
+
+static distill_writer *writer;
+static void *file;
+static size_t file_size;
+
+SHOWN(writer_close) void writer_close(void)
+{
+    distill_writer_close(writer);
+    writer = NULL;
+}
+
+/* Begin to change an index, a new one where there are no bytes, in the place of the one that is changed; that stays where
+   the new one is refused. */
+SHOWN(writer_open) int32_t writer_open(const void *bytes, size_t size)
+{
+    distill_writer *opened;
+    distill_status status = distill_writer_open(encoder, bytes, size, &opened);
+    if (status == DISTILL_OK) {
+        writer_close();
+        writer = opened;
+    }
+    return (int32_t)status;
+}
+
+SHOWN(writer_documents) size_t writer_documents(void) { return writer ? distill_writer_documents(writer) : 0; }
+
+SHOWN(writer_add) int32_t writer_add(const char *id, size_t id_size, const char *title, size_t title_size,
+                                     const char *text, size_t text_size)
+{
+    if (!writer)
+        return DISTILL_NOT_AN_INDEX;
+    return (int32_t)distill_writer_add(writer, id, id_size, title, title_size, text, text_size);
+}
+
+/* 1 where a document was removed, 0 where none has the id; a status below 0 where it failed. */
+SHOWN(writer_remove) int32_t writer_remove(const char *id, size_t id_size)
+{
+    int removed = 0;
+    distill_status status = DISTILL_NOT_AN_INDEX;
+    if (writer)
+        status = distill_writer_remove(writer, id, id_size, &removed);
+    return status == DISTILL_OK ? removed : -(int32_t)status;
+}
+
+/* The status; `saved` is then the file, to be given to `release`. */
+SHOWN(writer_save) int32_t writer_save(void)
+{
+    return writer ? (int32_t)distill_writer_save(writer, &file, &file_size) : DISTILL_NOT_AN_INDEX;
+}
+
+SHOWN(saved) const void *saved(void) { return file; }
+
+SHOWN(saved_size) size_t saved_size(void) { return file_size; }
 
 /* A status as a text that ends with a zero. */
 SHOWN(problem) const char *problem(int32_t status) { return distill_text((distill_status)status); }

@@ -7,6 +7,7 @@
 #define fabsf __builtin_fabsf
 #define floorf __builtin_floorf
 #define fmaf __builtin_fmaf
+#define rintf __builtin_rintf
 float tanhf(float x);
 
 #endif

@@ -260,11 +260,12 @@ def test_well_formed_files_that_are_wrong_do_no_harm(plain_fuzz, small, tokenize
 
 
 @pytest.mark.parametrize("target", ["aarch64-linux-gnu", "wasm32-wasi"])
-def test_it_compiles_for_phones_and_browsers(target, tmp_path):
+@pytest.mark.parametrize("source", program.PROGRAM)
+def test_it_compiles_for_phones_and_browsers(source, target, tmp_path):
     pytest.importorskip("ziglang")
     more = ["-msimd128", "-DDISTILL_NO_FILES"] if target.startswith("wasm") else []
-    command = program.compilers()["zig"]
-    assert program.compiled(command, tmp_path / "distill.o", "-target", target, "-O1", "-c", *more).stat().st_size
+    command, options = program.compilers()["zig"], ["-target", target, "-O1", "-c", *more]
+    assert program.compiled(command, tmp_path / "distill.o", *options, sources=(source,)).stat().st_size
 
 
 def test_the_example_prints_vectors(plain_program, small, tmp_path):
