@@ -1089,17 +1089,11 @@ static distill_status cut(const tokenizer *cutter, const uint8_t *text, size_t s
     return DISTILL_OK;
 }
 
-/* The ids of a text, of at most `size` pieces. */
-static distill_status ids_of(const tokenizer *cutter, const char *text, size_t size, int32_t **ids, size_t *count)
+/* A text as it is cut into pieces, in `out`, which is to be freed in any case. */
+static distill_status normal_of(const tokenizer *cutter, const char *text, size_t size, buffer *out)
 {
-    buffer out = {NULL, 0, 0};
-    distill_status status = size < LONGEST ? append(&out, "", 0) : DISTILL_TOO_LONG;
-    if (!status)
-        status = normalised(cutter, (const uint8_t *)text, size, &out);
-    if (!status)
-        status = cut(cutter, (const uint8_t *)out.bytes, out.size, ids, count);
-    free(out.bytes);
-    return status;
+    distill_status status = size < LONGEST ? append(out, "", 0) : DISTILL_TOO_LONG;
+    return status ? status : normalised(cutter, (const uint8_t *)text, size, out);
 }
 
 /* The map of characters: bytes of a trie, the trie, replacements that each end with a zero. */
@@ -1779,21 +1773,44 @@ void distill_close(distill_encoder *encoder)
 
 size_t distill_dimension(const distill_encoder *encoder) { return encoder->dimension; }
 
-/* The ids of a text behind the prompt of its role. */
-static distill_status prompted_ids(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
-                                   int32_t **ids, size_t *count)
+/* A text as it is cut into pieces behind the prompt of its role, in `out`, which is to be freed in any case. */
+static distill_status prompted(const distill_encoder *encoder, distill_role role, const char *text, size_t size, buffer *out)
 {
     const array *prompt = encoder->prompts + (role == DISTILL_DOCUMENT);
     buffer whole = {NULL, 0, 0};
     distill_status status;
     if (!prompt->rows)
-        return ids_of(&encoder->tokenizer, text, size, ids, count);
+        return normal_of(&encoder->tokenizer, text, size, out);
     status = size < LONGEST ? append(&whole, prompt->data, prompt->rows) : DISTILL_TOO_LONG;
     if (!status)
         status = append(&whole, text, size);
     if (!status)
-        status = ids_of(&encoder->tokenizer, whole.bytes, whole.size, ids, count);
+        status = normal_of(&encoder->tokenizer, whole.bytes, whole.size, out);
     free(whole.bytes);
+    return status;
+}
+
+distill_status distill_normalise(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
+                                 char *normal, size_t room, size_t *count)
+{
+    buffer out = {NULL, 0, 0};
+    distill_status status = prompted(encoder, role, text, size, &out);
+    *count = status ? 0 : out.size;
+    if (!status && room)
+        memcpy(normal, out.bytes, *count < room ? *count : room);
+    free(out.bytes);
+    return status;
+}
+
+/* The ids of a text behind the prompt of its role. */
+static distill_status prompted_ids(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
+                                   int32_t **ids, size_t *count)
+{
+    buffer out = {NULL, 0, 0};
+    distill_status status = prompted(encoder, role, text, size, &out);
+    if (!status)
+        status = cut(&encoder->tokenizer, (const uint8_t *)out.bytes, out.size, ids, count);
+    free(out.bytes);
     return status;
 }
 

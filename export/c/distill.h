@@ -71,6 +71,11 @@ typedef enum { DISTILL_QUESTION = 0, DISTILL_DOCUMENT = 1 } distill_role;
 distill_status distill_tokenize(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
                                 int32_t *ids, size_t room, size_t *count);
 
+/* A text as pieces are looked for in it: with the prompt of its role, characters mapped, blanks as the pieces have them.
+   At most `room` bytes of it are written to `normal`; `count` is how many there are. */
+distill_status distill_normalise(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
+                                 char *normal, size_t room, size_t *count);
+
 /* The vector of a text, of unit length, `distill_dimension` numbers. */
 distill_status distill_encode(const distill_encoder *encoder, distill_role role, const char *text, size_t size,
                               float *vector);

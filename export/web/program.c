@@ -24,12 +24,23 @@ SHOWN(reserve) void *reserve(size_t size) { return distill_reserve(size); }
 /* Free such room, or a file that was saved. */
 SHOWN(release) void release(void *room) { distill_free(room); }
 
+/* Open an encoder in the place of the one that is open, which stays where the new one is refused. */
 SHOWN(open_encoder) int32_t open_encoder(const void *bytes, size_t size)
 {
-    distill_status status = distill_open(bytes, size, &encoder);
-    if (status == DISTILL_OK && !(vector = malloc(distill_dimension(encoder) * sizeof *vector)))
+    distill_encoder *opened;
+    float *room = NULL;
+    distill_status status = distill_open(bytes, size, &opened);
+    if (status == DISTILL_OK && !(room = malloc(distill_dimension(opened) * sizeof *room))) {
+        distill_close(opened);
         status = DISTILL_NO_MEMORY;
-    return (int32_t)status;
+    }
+    if (status != DISTILL_OK)
+        return (int32_t)status;
+    free(vector);
+    distill_close(encoder);
+    encoder = opened;
+    vector = room;
+    return DISTILL_OK;
 }
 
 SHOWN(close_index) void close_index(void)
@@ -59,6 +70,24 @@ SHOWN(encode) int32_t encode(const char *text, size_t size, int32_t role)
 }
 
 SHOWN(vector_of) const float *vector_of(void) { return vector; }
+
+/* The ids of a text of a role: how many there are, of which `written` has the first `room`; a status below 0 where it failed. */
+SHOWN(tokenize) int32_t tokenize(const char *text, size_t size, int32_t role, int32_t *written, size_t room)
+{
+    size_t count = 0;
+    distill_status status =
+        distill_tokenize(encoder, role ? DISTILL_DOCUMENT : DISTILL_QUESTION, text, size, written, room, &count);
+    return status == DISTILL_OK ? (int32_t)count : -(int32_t)status;
+}
+
+/* The bytes of a text as pieces are looked for in it, likewise. */
+SHOWN(normalise) int32_t normalise(const char *text, size_t size, int32_t role, char *written, size_t room)
+{
+    size_t count = 0;
+    distill_status status =
+        distill_normalise(encoder, role ? DISTILL_DOCUMENT : DISTILL_QUESTION, text, size, written, room, &count);
+    return status == DISTILL_OK ? (int32_t)count : -(int32_t)status;
+}
 
 /* How many passages were found, which `hits` has; a status below 0 where it failed. */
 SHOWN(search) int32_t search(const char *text, size_t size, size_t most)

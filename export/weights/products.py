@@ -42,9 +42,17 @@ def codebook(values: Floats, random: np.random.Generator, whole: int = 0) -> Flo
     if len(distinct) <= CODEWORDS:
         return np.concatenate([distinct, np.repeat(distinct[-1:], CODEWORDS - len(distinct), axis=0)])
     sample = random.permutation(values)[:SAMPLE]
-    words = sample[random.choice(len(sample), CODEWORDS, replace=False)]
-    for part in [sample] * ROUNDS + [values] * whole:
-        words = _means(part, nearest(part, words), random)
+    words = cluster(sample, CODEWORDS, random)
+    for _ in range(whole):
+        words = _means(values, nearest(values, words), words, random)
+    return words
+
+
+def cluster(values: Floats, count: int, random: np.random.Generator) -> Floats:
+    """Return so many centroids of values `(n, width)`, of which there are as many at least, by k-means."""
+    words = values[random.choice(len(values), count, replace=False)]
+    for _ in range(ROUNDS):
+        words = _means(values, nearest(values, words), words, random)
     return words
 
 
@@ -64,9 +72,9 @@ def row_lengths(rows: Floats) -> Floats:
     return np.maximum(lengths, longest / LONGEST)
 
 
-def _means(values, codes, random):
+def _means(values, codes, words, random):
     """The mean of each codeword's values; one that no value took begins anew at a value drawn by chance."""
-    counts = np.bincount(codes, minlength=CODEWORDS)
-    sums = np.stack([np.bincount(codes, column, CODEWORDS) for column in values.T], axis=1)
-    fresh = values[random.integers(len(values), size=CODEWORDS)]
+    counts = np.bincount(codes, minlength=len(words))
+    sums = np.stack([np.bincount(codes, column, len(words)) for column in values.T], axis=1)
+    fresh = values[random.integers(len(values), size=len(words))]
     return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], fresh).astype(np.float32)

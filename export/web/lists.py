@@ -1,0 +1,82 @@
+"""The vectors of an index in the lists of their centroids, which a page loads one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...indexing.stored import Index
+from ...system.progress import task
+from ...system.types import Floats, Integers
+from .coder import PLACES, Coder
+
+# Vectors that are coded at once.
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors of an index whose products with a question are its scores, one for each sentence of a passage."""
+
+    index: Index
+
+    @cached_property
+    def passage_of(self) -> Integers:
+        """The passage of each vector, int64 `(n,)`."""
+        if self.index.score == "vector":
+            return np.arange(self.index.passages)
+        return np.repeat(np.arange(self.index.passages), np.diff(self.index.array("sentence_starts").astype(np.int64)))
+
+    def rows(self, rows: Integers | slice) -> Floats:
+        """Return some of them, float32 `(rows, axes)`."""
+        score, passages = self.index.score, self.passage_of[rows]
+        wholes = self.index.vectors("passage", passages) if score != "sentence" else 0
+        return wholes + (self.index.vectors("sentence", rows) if score != "vector" else 0)
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """All of them, some at a time."""
+        for start in range(0, len(self.passage_of), BLOCK):
+            part = slice(start, min(start + BLOCK, len(self.passage_of)))
+            yield part, self.rows(part)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The list of each vector, its code, and its passage."""
+
+    lists: Integers
+    codes: NDArray[np.uint8]
+    passages: Integers
+    count: int
+
+    @cached_property
+    def order(self) -> Integers:
+        """The passages in the order of their first vectors' lists, so that candidates lie near each other."""
+        first = np.searchsorted(self.passages, np.arange(self.passages[-1] + 1 if len(self.passages) else 0))
+        return np.argsort(self.lists[first], kind="stable")
+
+    def sections(self, units: NDArray[np.uint32]) -> dict[str, NDArray[np.generic]]:
+        """Return the lists: of each, the places and sizes of the records of all its vectors, then their codes."""
+        order, entry = np.argsort(self.lists, kind="stable"), 4 + self.codes.shape[1]
+        counts = np.bincount(self.lists, minlength=self.count)
+        ends = np.cumsum(counts)
+        parts = []
+        for start, end in zip(ends - counts, ends, strict=True):
+            rows = order[start:end]
+            parts += [units[self.passages[rows]].astype("<u4").view(np.uint8), self.codes[rows].reshape(-1)]
+        starts = np.concatenate([[0], ends * entry]).astype(np.uint32)
+        return {"list_starts": starts, "lists": np.concatenate(parts) if parts else np.zeros(0, np.uint8)}
+
+
+def sort_into_lists(vectors: Vectors, coder: Coder) -> Lists:
+    """Return the list of each vector, and its code."""
+    lists, codes = np.empty(len(vectors.passage_of), np.int64), np.empty((len(vectors.passage_of), PLACES), np.uint8)
+    with task("sort into clusters", len(lists)) as advance:
+        for part, rows in vectors.blocks():
+            lists[part], codes[part] = coder.codes(rows)
+            advance(len(rows))
+    return Lists(lists, codes, vectors.passage_of, len(coder.centroids[0]))

@@ -1,0 +1,218 @@
+// The question encoder of pieces.bin: each question gets an encoder of its own, of the core, the pieces that its text may be cut
+// into, and the rows of those that it is cut into. Its vectors are those of the whole encoder, bit for bit.
+import { DistillError } from "./distill.js";
+import { arrayOf, entriesOf, fileOf } from "./sections.js";
+
+const QUESTION = 0;
+// Numbers in the list `settings`.
+const ROWS = 4, TABLE = 7, MIXED = 3;
+// A piece that no text is cut into: one that a spelling stands for, and no more.
+const CONTROL = 3;
+const INT32 = 2, UINT32 = 3, FLOAT32 = 4, UINT8 = 0;
+const SIZES = [1, 1, 4, 4, 4, 8];
+// Of the core, what says where the rest is.
+const DIRECTORY = ["always", "bucket_keys", "bucket_key_starts", "bucket_starts", "row_parts"];
+
+export class PieceEncoder {
+  constructor(program, file, core) {
+    const entries = entriesOf(core);
+    const array = name => arrayOf(entries[name], core);
+    Object.assign(this, { program, file, place: 0 });
+    this.settings = array("settings");
+    this.tokenizer = array("tokenizer");
+    this.bucketStarts = array("bucket_starts");
+    this.keys = keysOf(array("bucket_keys"), array("bucket_key_starts"));
+    this.longest = Math.max(...[...this.keys.keys()].map(key => key.length));
+    this.always = piecesOf(array("always"));
+    this.parts = partsOf(array("row_parts"));
+    this.second = this.settings[TABLE] === MIXED ? array("table.6")[0] : Infinity;
+    this.fixed = Object.entries(entries)
+      .filter(([name]) => !DIRECTORY.includes(name))
+      .map(([name, entry]) => ({ name, ...entry, bytes: core.subarray(entry.start, entry.end) }));
+  }
+
+  static async open(program, file) {
+    const { start, end } = sectionIn(file, "core");
+    const encoder = new PieceEncoder(program, file, await program.inflate(await file.part(start, end)));
+    encoder.use(encoder.composed([]).content);
+    return encoder;
+  }
+
+  // The vector of a question. Between two waits an encoder is opened and used, so that questions may overlap.
+  async vector(text) {
+    const { content, ids } = this.composed(await this.piecesIn(text));
+    this.use(content);
+    const numbers = [...new Set(this.tokens(text))];
+    const rows = await this.file.read(numbers.map(number => this.rowSpan(ids[number])));
+    const entries = entriesOf(content);
+    numbers.forEach((number, i) => this.fill(content, entries, number, ids, rows[i]));
+    this.use(content);
+    return this.program.vector(text);
+  }
+
+  use(content) {
+    const place = this.program.place(content);
+    this.program.openEncoder(place, content.length);
+    if (this.place) this.program.release(this.place);
+    this.place = place;
+  }
+
+  tokens(text) {
+    return this.written(text, INT32, (...given) => this.program.calls.tokenize(...given));
+  }
+
+  // What a call writes of a text, which is told first how much that is.
+  written(text, type, call) {
+    return this.program.withTexts([text], (place, bytes) => {
+      const count = this.counted(call(place, bytes, QUESTION, 0, 0));
+      const room = this.program.reserve(count * SIZES[type] || 1);
+      this.counted(call(place, bytes, QUESTION, room, count));
+      const Type = type === INT32 ? Int32Array : Uint8Array;
+      const written = this.program.view(Type, room, count).slice();
+      this.program.release(room);
+      return written;
+    });
+  }
+
+  counted(count) {
+    if (count < 0) throw new DistillError(`The question cannot be read: ${this.program.problem(-count)}.`);
+    return count;
+  }
+
+  // The pieces that a text may be cut into: those of the bucket of each of its places.
+  async piecesIn(text) {
+    const normal = this.written(text, UINT8, (...given) => this.program.calls.normalise(...given));
+    const string = Array.from(normal, byte => String.fromCharCode(byte)).join("");
+    const buckets = new Set();
+    for (let at = 0; at < string.length; at++) {
+      for (let size = 1; size <= this.longest && at + size <= string.length; size++) {
+        const bucket = this.keys.get(string.substring(at, at + size));
+        if (bucket !== undefined) buckets.add(bucket);
+      }
+    }
+    const begin = sectionIn(this.file, "buckets").start;
+    const numbers = [...buckets].sort((a, b) => a - b);
+    const spans = numbers.map(number => [begin + this.bucketStarts[number], begin + this.bucketStarts[number + 1]]);
+    const contents = await this.file.read(spans);
+    return (await Promise.all(contents.map(content => this.program.inflate(content)))).flatMap(piecesOf);
+  }
+
+  rowSpan(id) {
+    const group = Number(id >= this.second);
+    const size = this.parts.filter(part => part.group === group).reduce((sum, part) => sum + part.bytes, 0);
+    const start = sectionIn(this.file, `rows.${group}`).start + (id - (group ? this.second : 0)) * size;
+    return [start, start + size];
+  }
+
+  // An encoder of some pieces, whose rows are zeros, and the id of each of its own.
+  composed(pieces) {
+    const all = inOrder([...this.always, ...pieces]);
+    const number = new Map(all.map(({ id }, i) => [id, i]));
+    const rows = all.findIndex(({ id }) => id >= this.settings[ROWS]);
+    const known = rows < 0 ? all.length : rows;
+    const second = all.findIndex(({ id }) => id >= this.second);
+    const first = second < 0 ? known : Math.min(second, known);
+    const sections = this.fixed.map(section => this.adapted(section, number, known, first));
+    sections.push(...vocabularyOf(all, number, known));
+    this.parts.forEach(part => sections.push(part.empty(part.group ? known - first : first)));
+    return { content: fileOf(sections), ids: all.map(({ id }) => id) };
+  }
+
+  // The sections that say how many pieces and rows there are.
+  adapted(section, number, known, first) {
+    if (section.name === "settings") return { ...section, bytes: bytesOf(this.settings.with(ROWS, known)) };
+    if (section.name === "table.6") return { ...section, bytes: bytesOf(Int32Array.of(first)) };
+    if (section.name !== "tokenizer") return section;
+    return { ...section, bytes: bytesOf(this.tokenizer.map((value, i) => (i < 3 ? number.get(value) : value))) };
+  }
+
+  // Put the row of a piece into the parts of the table.
+  fill(content, entries, number, ids, row) {
+    const group = Number(ids[number] >= this.second);
+    const before = group ? ids.findIndex(id => id >= this.second) : 0;
+    let at = 0;
+    for (const part of this.parts.filter(part => part.group === group)) {
+      content.set(row.subarray(at, at + part.bytes), entries[part.name].start + (number - before) * part.bytes);
+      at += part.bytes;
+    }
+  }
+}
+
+function sectionIn(file, name) {
+  const entry = file.entries[name];
+  if (!entry) throw new DistillError(`${file.name}: ${name} is missing. Export the page again.`);
+  return entry;
+}
+
+// The buckets by the bytes that their pieces begin with.
+function keysOf(bytes, starts) {
+  const string = Array.from(bytes, byte => String.fromCharCode(byte)).join("");
+  return new Map(Array.from(starts.subarray(1), (end, i) => [string.substring(starts[i], end), i]));
+}
+
+// The pieces in a block: ids, scores, sizes, numbers of spelled ids, these ids, types, and texts, one behind the other.
+function piecesOf(block) {
+  const bytes = block.slice();
+  const view = new DataView(bytes.buffer);
+  const count = view.getUint32(0, true);
+  const [ids, scores, sizes, spelled] = [4, 4 + 4 * count, 4 + 8 * count, 4 + 12 * count];
+  let target = 4 + 16 * count;
+  let targets = 0;
+  for (let i = 0; i < count; i++) targets += view.getUint32(spelled + 4 * i, true);
+  const types = target + 4 * targets;
+  let text = types + count;
+  return Array.from({ length: count }, (_, i) => {
+    const size = view.getUint32(sizes + 4 * i, true);
+    const length = view.getUint32(spelled + 4 * i, true);
+    const stands = Array.from({ length }, (_, j) => view.getUint32(target + 4 * j, true));
+    target += 4 * length;
+    text += size;
+    const score = view.getFloat32(scores + 4 * i, true);
+    return { id: view.getUint32(ids + 4 * i, true), score, type: bytes[types + i], text: bytes.subarray(text - size, text), stands };
+  });
+}
+
+// The parts of the table that have a row for each id.
+function partsOf(numbers) {
+  return Array.from({ length: numbers.length / 4 }, (_, i) => {
+    const [part, group, type, columns] = numbers.subarray(4 * i, 4 * i + 4);
+    const name = `table.${part}`;
+    const bytes = columns * SIZES[type];
+    return {
+      name, group, bytes,
+      empty: rows => ({ name, type, dimensions: 2, rows, columns: rows ? columns : 0, bytes: new Uint8Array(rows * bytes) }),
+    };
+  });
+}
+
+// Pieces by their ids, each once, with those that spellings stand for.
+function inOrder(pieces) {
+  const all = new Map(pieces.map(piece => [piece.id, piece]));
+  for (const id of pieces.flatMap(piece => piece.stands)) {
+    if (!all.has(id)) all.set(id, { id, score: 0, type: CONTROL, text: new Uint8Array(0), stands: [] });
+  }
+  return [...all.values()].sort((a, b) => a.id - b.id);
+}
+
+function vocabularyOf(all, number, known) {
+  const starts = new Uint32Array(all.length + 1);
+  all.forEach(({ text }, i) => (starts[i + 1] = starts[i] + text.length));
+  const texts = new Uint8Array(starts[all.length]);
+  all.forEach(({ text }, i) => texts.set(text, starts[i]));
+  const stands = all.slice(known).flatMap(piece => [...piece.stands.map(id => number.get(id)), -1]);
+  return [
+    column("pieces", UINT8, texts),
+    column("piece_starts", UINT32, starts),
+    column("piece_scores", FLOAT32, Float32Array.from(all, ({ score }) => score)),
+    column("piece_types", UINT8, Uint8Array.from(all, ({ type }) => type)),
+    ...(stands.length ? [column("spellings", INT32, Int32Array.from(stands))] : []),
+  ];
+}
+
+function column(name, type, array) {
+  return { name, type, dimensions: 1, rows: array.length, columns: 1, bytes: bytesOf(array) };
+}
+
+function bytesOf(array) {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}

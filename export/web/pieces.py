@@ -1,0 +1,173 @@
+"""`pieces.bin`: an encoder laid out for ranges, of which a page loads the parts that a question needs.
+
+What every question needs is the section `core`. A piece of the tokenizer stands in the bucket of the prefix that it begins
+with, or in the core where a prefix longer than itself was divided further; a row of the table stands at its number.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...system.sections import TYPES, read_sections, write_sections
+from ...system.types import File, Integers
+
+# A bucket has at most so many pieces: it is some 800 bytes deflated.
+MOST_PIECES = 64
+NORMAL, USER_DEFINED, UNUSED = 1, 4, 5
+# Of a table in two formats, the number in the list `settings`, and the part that has the rows of the second.
+MIXED, SECOND = 3, 3
+# The parts of a table that have a row for each id, by the number of its format.
+ROW_PARTS = {0: 1, 1: 2, 2: 3, MIXED: 4}
+VOCABULARY = ("pieces", "piece_starts", "piece_scores", "piece_types", "spellings")
+Sections = Mapping[str, NDArray[np.generic]]
+
+
+def write_pieces(encoder: File, output: File) -> None:
+    """Write the `pieces.bin` of an `encoder.bin`.
+
+    Raises:
+        DataError: for a file that is no encoder's.
+        InputError: for a file that cannot be read, or written.
+    """
+    sections = read_sections(encoder)
+    vocabulary = Vocabulary.read(sections)
+    keys, buckets, short = vocabulary.divide()
+    contents = [deflate(vocabulary.content(ids)) for ids in buckets]
+    parts = list(_row_parts(sections))
+    core = {name: array for name, array in sections.items() if name not in {*VOCABULARY, *(part.name for part in parts)}}
+    core |= {
+        "always": vocabulary.content(sorted({*short, *vocabulary.always(), *_first_rows(sections)})),
+        "bucket_keys": np.frombuffer(b"".join(keys), np.uint8),
+        "bucket_key_starts": np.cumsum([0, *map(len, keys)]).astype(np.uint32),
+        "bucket_starts": np.cumsum([0, *map(len, contents)]).astype(np.uint32),
+        "row_parts": np.array([part.numbers for part in parts], np.int32),
+    }
+    rows = {f"rows.{group}": _records(parts, group) for group in (0, 1)}
+    joined = np.frombuffer(b"".join(contents), np.uint8)
+    write_sections(output, {"core": np.frombuffer(deflate(_file_of(core)), np.uint8), "buckets": joined, **rows})
+
+
+def deflate(content: bytes | NDArray[np.uint8]) -> bytes:
+    """Return bytes as raw deflate, which a browser inflates by itself."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(bytes(content)) + packer.flush()
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The pieces of an encoder: their bytes, scores and types by id, and of spellings the ids that they stand for."""
+
+    pieces: Sequence[bytes]
+    scores: NDArray[np.float32]
+    types: NDArray[np.uint8]
+    spelled: Mapping[int, Sequence[int]]
+
+    @classmethod
+    def read(cls, sections: Sections) -> Vocabulary:
+        """Read those of an encoder's sections."""
+        content, starts = sections["pieces"].tobytes(), sections["piece_starts"].tolist()
+        pieces = [content[start:end] for start, end in zip(starts[:-1], starts[1:], strict=True)]
+        spelled, rows = {}, int(sections["settings"][4])
+        stored = sections.get("spellings", np.zeros(0, np.int32))
+        ends = [-1, *np.flatnonzero(stored == -1).tolist()]
+        for place, (before, end) in enumerate(pairwise(ends)):
+            spelled[rows + place] = stored[before + 1 : end].tolist()
+        return cls(pieces, sections["piece_scores"], sections["piece_types"], spelled)
+
+    def always(self) -> list[int]:
+        """Return the ids that every question needs: control and user-defined ones, and the least and greatest score."""
+        normal = np.flatnonzero(self.types == NORMAL)
+        ends = [normal[np.argmin(self.scores[normal])], normal[np.argmax(self.scores[normal])]] if len(normal) else []
+        return [int(id) for id in (*np.flatnonzero((self.types != NORMAL) & (self.types != UNUSED)), *ends)]
+
+    def divide(self) -> tuple[list[bytes], list[list[int]], list[int]]:
+        """Return prefixes, of which none begins another, the ids of the bucket of each, and those that have no bucket."""
+        looked_up = np.isin(self.types, (NORMAL, USER_DEFINED, UNUSED))
+        ids = [id for id in np.flatnonzero(looked_up).tolist() if self.pieces[id]]
+        keys, buckets, short = [], [], []
+        waiting = [(b"", sorted(ids, key=lambda id: (self.pieces[id], id)))]
+        while waiting:
+            key, group = waiting.pop()
+            if key and len(group) <= MOST_PIECES:
+                keys.append(key)
+                buckets.append(group)
+                continue
+            short += [id for id in group if self.pieces[id] == key]
+            waiting += reversed(list(self._children(key, group)))
+        return keys, buckets, short
+
+    def _children(self, key: bytes, group: Sequence[int]) -> Iterator[tuple[bytes, list[int]]]:
+        children: dict[bytes, list[int]] = {}
+        for id in group:
+            if self.pieces[id] != key:
+                children.setdefault(self.pieces[id][: len(key) + 1], []).append(id)
+        yield from children.items()
+
+    def content(self, ids: Sequence[int]) -> NDArray[np.uint8]:
+        """Return some pieces as bytes: uint32 how many, then their ids, scores, sizes, types, spelled ids, and texts."""
+        targets = [self.spelled.get(id, ()) for id in ids]
+        columns = (
+            np.array([len(ids), *ids], "<u4"),
+            np.array([self.scores[id] for id in ids], "<f4"),
+            np.array([len(self.pieces[id]) for id in ids], "<u4"),
+            np.array([len(one) for one in targets], "<u4"),
+            np.array([id for one in targets for id in one], "<u4"),
+            np.array([self.types[id] for id in ids], np.uint8),
+        )
+        texts = b"".join(self.pieces[id] for id in ids)
+        return np.frombuffer(b"".join(column.tobytes() for column in columns) + texts, np.uint8)
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """A part of the table that has a row for each id of a `group`: 0, or 1 for the rows of a second format."""
+
+    number: int
+    group: int
+    array: NDArray[np.generic]
+
+    @property
+    def name(self) -> str:
+        """The name of its section."""
+        return f"table.{self.number}"
+
+    @property
+    def numbers(self) -> list[int]:
+        """The part's number, group, type and columns, as the page reads them."""
+        kind = TYPES.index(self.array.dtype.newbyteorder("<"))
+        return [self.number, self.group, kind, 1 if self.array.ndim == 1 else self.array.shape[1]]
+
+
+def _row_parts(sections: Sections) -> Iterator[RowPart]:
+    table = int(sections["settings"][7])
+    for number in range(ROW_PARTS[table]):
+        yield RowPart(number, int(table == MIXED and number == SECOND), sections[f"table.{number}"])
+
+
+def _first_rows(sections: Sections) -> list[int]:
+    """The first id of each group, so that no part of a question's own table is empty."""
+    mixed = int(sections["settings"][7]) == MIXED
+    return [0, int(sections["table.6"][0])] if mixed else [0]
+
+
+def _records(parts: Sequence[RowPart], group: int) -> NDArray[np.uint8]:
+    """The rows of a group, the bytes of its parts side by side."""
+    arrays = [part.array.reshape(len(part.array), -1) for part in parts if part.group == group]
+    if not arrays:
+        return np.zeros((0, 1), np.uint8)
+    return np.concatenate([np.ascontiguousarray(array).view(np.uint8) for array in arrays], axis=1)
+
+
+def _file_of(arrays: Sections) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "core.bin"
+        write_sections(path, arrays)
+        return path.read_bytes()

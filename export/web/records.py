@@ -1,0 +1,87 @@
+"""The record of each passage: what scores it again, and what is shown of it, in one stretch of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ExportError
+from ...indexing.stored import Index
+from ...system.sections import Rows
+from ...system.types import Integers
+from .coder import Coder, round_rows
+
+# Records begin at multiples of it, so that a place fits into three bytes and a size into one.
+UNIT = 64
+PLACE, SIZE = 2**24, 2**8
+HEAD = np.dtype([(name, "<u4") for name in ("bytes", "row", "sentences", "vectors", "text", "document")])
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of an index's passages, in an `order` that a file has them in."""
+
+    index: Index
+    coder: Coder
+    order: Integers
+
+    def content(self, row: int) -> bytes:
+        """Return the record of a passage: its head of six uint32, scales, bounds, vectors, text and document.
+
+        The head has the bytes of the record, the row, the number of sentences, and the bytes of the vectors, of the text,
+        and of the document.
+        """
+        vectors, scales = round_rows(self.coder.turn(self._vectors(row)))
+        bounds = self.index.bounds(row) if self.index.has_sentences else np.zeros((0, 2))
+        text, document = self.index.text(row), self._document(row).tobytes()
+        content = b"".join((scales.tobytes(), bounds.astype("<u4").tobytes(), vectors.tobytes(), text, document))
+        size = HEAD.itemsize + len(content)
+        head = np.array((size, row, len(bounds), vectors.nbytes, len(text), len(document)), HEAD)
+        return head.tobytes() + content + bytes(-size % UNIT)
+
+    def _vectors(self, row):
+        """That of the passage, and those of its sentences where there are any."""
+        parts = [self.index.vectors("passage", slice(row, row + 1))]
+        if self.index.has_sentences:
+            parts.append(self.index.vectors("sentence", slice(*self.index.array("sentence_starts")[row : row + 2].tolist())))
+        return np.concatenate(parts)
+
+    def _document(self, row):
+        document = int(self.index.array("document_of")[row])
+        return self.index.array("documents")[slice(*self.index.array("document_starts")[document : document + 2].tolist())]
+
+    @cached_property
+    def _sizes(self) -> Integers:
+        """The units of each record, in the file's order."""
+        array, rows = self.index.array, self.order
+        sentences = np.diff(array("sentence_starts").astype(np.int64))[rows] if self.index.has_sentences else 0
+        documents = np.diff(array("document_starts").astype(np.int64))[array("document_of")[rows]]
+        sizes = HEAD.itemsize + (1 + sentences) * (4 + self.coder.width) + 8 * sentences
+        return -(-(sizes + array("text_lengths")[rows].astype(np.int64) + documents) // UNIT)
+
+    @cached_property
+    def units(self) -> NDArray[np.uint32]:
+        """By passage, where its record begins, in units, and in the highest byte how many it has; 0 for more than 255."""
+        starts = np.cumsum(self._sizes) - self._sizes
+        if len(starts) and starts[-1] >= PLACE:
+            raise ExportError(
+                f"{self.index.path}: records of {starts[-1] * UNIT / 1e9:.1f} GB, a page of ranges holds "
+                f"{PLACE * UNIT / 1e9:.1f}; make indexes of parts"
+            )
+        sizes = np.where(self._sizes < SIZE, self._sizes, 0)
+        units = np.zeros(self.index.passages, np.uint32)
+        units[self.order] = starts | sizes * PLACE
+        return units
+
+    def section(self) -> Rows:
+        """Return all records as a section of a file, which are never in memory together."""
+        total = int(self._sizes.sum()) * UNIT
+        return Rows(np.dtype(np.uint8), (total,), self._blocks)
+
+    def _blocks(self) -> Iterator[NDArray[np.uint8]]:
+        for row in self.order.tolist():
+            yield np.frombuffer(self.content(row), np.uint8)
