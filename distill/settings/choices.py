@@ -28,7 +28,7 @@ TASKS = ("retrieval", "lareqa", "bitext", "answerable", "classification", "readi
 # No setting is a greater number.
 MOST = 2**63 - 1
 FORMATS = (
-    *("bundle", "string", "mediapipe", "mediapipe-zip", "onnx", "c", "web", "java"),
+    *("bundle", "string", "mediapipe", "mediapipe-zip", "onnx", "c", "web", "java", "npm"),
     *("sentence-transformers", "model2vec"),
 )
 # The names of `export/weights/codecs.py`, which needs NumPy.

@@ -16,9 +16,10 @@ const POINTS = 12;
 const CALIBRATED = 5 + 2 * POINTS;
 const TYPES = [Uint8Array, Int8Array, Int32Array, Uint32Array, Float32Array, BigUint64Array];
 const decoder = new TextDecoder();
-const encoder = new TextEncoder();
+const coder = new TextEncoder();
 // What a text is, as the program counts it.
 const QUESTION = 0, DOCUMENT = 1;
+const ROLES = { question: QUESTION, document: DOCUMENT };
 // What closes a sentence, as encode.py cuts passages.
 const END = /[.!?…।؟]["'»”’)\]]*\s+|[。！？][」』”’）]*|\n\s*/gu;
 
@@ -27,28 +28,41 @@ export class DistillError extends Error {
   name = "DistillError";
 }
 
+// What distill.wasm does, in one memory: an encoder, and any number of indexes of its.
 export class Program {
-  constructor(calls, bytes) {
+  constructor(calls, bytes, inflate) {
     this.calls = calls;
     this.bytes = bytes;
+    this.inflate = inflate;
     this.room = this.reserve(ROOM);
   }
 
-  // The program in the bytes of distill.wasm.
-  static async start(content) {
+  // The program in the bytes of distill.wasm; `inflate` takes raw deflate, where a browser's own is not there.
+  static async start(content, inflate = inflated) {
+    let instance;
     try {
-      const { instance } = await WebAssembly.instantiate(content, {});
-      return new Program(instance.exports, content.byteLength);
+      ({ instance } = await WebAssembly.instantiate(content, {}));
     } catch (error) {
-      if (error instanceof DistillError) throw error;
       throw new DistillError(`The search cannot run here: WebAssembly with SIMD is needed (${error.message}).`);
     }
+    return new Program(instance.exports, content.byteLength, inflate);
   }
 
   // An address with so many bytes of room, at a multiple of 64.
   reserve(bytes) {
     const place = this.calls.reserve(bytes) >>> 0;
     if (!place) throw new DistillError(`There is not enough memory for ${(bytes / 1e6).toFixed(0)} MB.`);
+    return place;
+  }
+
+  release(...places) {
+    places.forEach(place => this.calls.release(place));
+  }
+
+  // The address of a file's content.
+  place(content) {
+    const place = this.reserve(content.length);
+    this.view(Uint8Array, place, content.length).set(content);
     return place;
   }
 
@@ -65,8 +79,15 @@ export class Program {
     this.answerable = rows?.length === 3 * CALIBRATED ? rows.slice() : null;
   }
 
+  // The number by which the program knows the index that lies at a place.
   openIndex(place, bytes) {
-    this.require(this.calls.open_index(place, bytes), "index.bin");
+    this.require(this.calls.open_index(place, bytes, this.room), "index.bin");
+    return this.handle();
+  }
+
+  // What the last call has opened.
+  handle() {
+    return this.view(Uint32Array, this.room, 1)[0];
   }
 
   // How likely the first of the hits answers, and the least at which something is found; nothing where it is not known.
@@ -81,7 +102,7 @@ export class Program {
   }
 
   require(code, name) {
-    if (code) throw new DistillError(`${name}: ${this.problem(code)}. Export it again.`);
+    if (code) throw new DistillError(`${name}: ${this.problem(code)}.`);
   }
 
   problem(code) {
@@ -92,22 +113,34 @@ export class Program {
 
   // The address and the length of a text in the program's memory.
   put(text) {
-    let bytes = encoder.encode(text.toWellFormed ? text.toWellFormed() : text);
+    let bytes = coder.encode(text.toWellFormed ? text.toWellFormed() : text);
     // More than a person types; whole characters.
-    if (bytes.length > ROOM) bytes = encoder.encode(decoder.decode(bytes.subarray(0, ROOM - 4)).replace(/\uFFFD+$/, ""));
+    if (bytes.length > ROOM) bytes = coder.encode(decoder.decode(bytes.subarray(0, ROOM - 4)).replace(/\uFFFD+$/, ""));
     this.view(Uint8Array, this.room, bytes.length).set(bytes);
     return [this.room, bytes.length];
   }
 
+  // What a call gives of texts of any length, by the address and the length of each.
+  withTexts(texts, call) {
+    const contents = texts.map(text => coder.encode(text));
+    const places = [];
+    try {
+      contents.forEach(content => places.push(this.place(content)));
+      return call(...contents.flatMap((content, i) => [places[i], content.length]));
+    } finally {
+      this.release(...places);
+    }
+  }
+
   // The vector of a question, or of a document: some encoders read a prompt before each.
   vector(text, role = QUESTION) {
-    const code = this.calls.encode(...this.put(text), role);
+    const code = this.withTexts([text], (place, bytes) => this.calls.encode(place, bytes, role));
     if (code) throw new DistillError(`The text cannot be encoded: ${this.problem(code)}.`);
     return this.view(Float32Array, this.calls.vector_of() >>> 0, this.dimension).slice();
   }
 
-  search(text, most) {
-    const count = this.calls.search(...this.put(text), most);
+  search(index, text, most) {
+    const count = this.calls.search(index, ...this.put(text), most);
     if (count < 0) throw new DistillError(`The question cannot be answered: ${this.problem(-count)}.`);
     const hits = new DataView(this.calls.memory.buffer, this.calls.hits() >>> 0, count * HIT);
     return Array.from({ length: count }, (_, i) => ({
@@ -145,20 +178,19 @@ function sectionsOf(program, place) {
 
 // The index at a place: of 8 bits a number the program searches it, of fewer the lines below do.
 export function indexAt(program, place, bytes) {
-  let bits;
-  try {
-    bits = sectionsOf(program, place).numbers[3];
-  } catch {
-    bits = 8; // and the program says what is wrong
-  }
-  if (bits === 8) program.openIndex(place, bytes);
-  return bits === 8 ? new IndexFile(program, place) : new CompactIndexFile(program, place);
+  const handle = program.openIndex(place, bytes);
+  const few = sectionsOf(program, place).numbers[3] < 8;
+  return few ? new CompactIndexFile(program, place, handle) : new IndexFile(program, place, handle);
 }
 
 class IndexFile {
-  constructor(program, place) {
+  constructor(program, place, handle) {
     this.program = program;
     this.place = place;
+    this.handle = handle;
+    // How many are reading it, and whether it goes when they have read.
+    this.readers = 0;
+    this.old = false;
     this.blocks = new Map();
     const { numbers, card } = this.again();
     this.kind = numbers[4];
@@ -178,7 +210,30 @@ class IndexFile {
   }
 
   async search(text, most) {
-    return this.program.search(text, most);
+    return this.program.search(this.handle, text, most);
+  }
+
+  // What is read of it, which stays until then, whatever takes its place meanwhile.
+  async read(reading) {
+    this.readers++;
+    try {
+      return await reading();
+    } finally {
+      this.readers--;
+      if (this.old) this.leave();
+    }
+  }
+
+  // Give its memory back, as soon as nobody reads it.
+  leave() {
+    this.old = true;
+    if (this.readers) return;
+    this.program.calls.close_index(this.handle);
+    this.program.release(...this.places());
+  }
+
+  places() {
+    return [this.place];
   }
 
   about() {
@@ -221,8 +276,7 @@ class IndexFile {
     if (!this.packed) return content;
     if (!this.blocks.has(number)) {
       if (this.blocks.size > 200) this.blocks.clear();
-      const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-      this.blocks.set(number, new Uint8Array(await new Response(stream).arrayBuffer()));
+      this.blocks.set(number, await this.program.inflate(content.slice()));
     }
     return this.blocks.get(number);
   }
@@ -231,17 +285,21 @@ class IndexFile {
 // An index of 1, 2 or 4 bits a number: the best passages by these are scored again by their text, as in Python. In a
 // browser products by a table of bytes take a seventh of the time of distill_search, which spells rows out.
 class CompactIndexFile extends IndexFile {
-  constructor(program, place) {
-    super(program, place);
+  constructor(program, place, handle) {
+    super(program, place, handle);
     const { numbers, passage_vectors: rows, document_of: documents } = this.again();
     [, , this.axes, this.bits, this.score, , , this.candidates] = numbers;
     this.count = documents.length;
     this.width = rows.length / this.count;
-    if (!this.own) throw new DistillError("index.bin: the index was made by another encoder. Export it again.");
+    if (!this.own) throw new DistillError("index.bin: the index was made by another encoder.");
     const room = Math.max(this.count, this.again().sentence_bounds.length / 2) * 4;
     this.table = program.reserve(this.width * 256 * 4);
     this.products = program.reserve(room);
     this.known = new Map();
+  }
+
+  places() {
+    return [this.place, this.table, this.products];
   }
 
   // For each byte of a row and each of its values the product with the question's numbers.
@@ -325,6 +383,12 @@ class CompactIndexFile extends IndexFile {
   }
 }
 
+// The bytes of raw deflate, as a browser inflates them.
+async function inflated(content) {
+  const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
 // Let a message in that has come meanwhile.
 function turn() {
   return new Promise(resolve => setTimeout(resolve));
@@ -393,4 +457,152 @@ function dot(a, b) {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
   return sum;
+}
+
+// An encoder that is open: a text in, a vector out, and indexes of documents.
+export class Encoder {
+  constructor(program) {
+    this.program = program;
+    const { name, fingerprint } = sectionsOf(program, program.encoder);
+    this.name = decoder.decode(name);
+    this.fingerprint = decoder.decode(fingerprint);
+    this.dimension = program.dimension;
+  }
+
+  // By the contents of encoder.bin and distill.wasm.
+  static async open(encoder, program, inflate) {
+    const started = await Program.start(program, inflate);
+    started.openEncoder(started.place(encoder), encoder.length);
+    return new Encoder(started);
+  }
+
+  encode(text, { role = "question" } = {}) {
+    requireText("encode", text);
+    if (!(role in ROLES)) throw new DistillError(`encode: expected the role question or document, got ${role}.`);
+    return this.program.vector(text, ROLES[role]);
+  }
+
+  createIndex() {
+    return new Index(this.program);
+  }
+
+  openIndex(content) {
+    return new Index(this.program, content);
+  }
+}
+
+// An index that can be changed. What has been changed lies in the program's writer, until it is searched or saved.
+export class Index {
+  constructor(program, content = null) {
+    this.program = program;
+    this.file = null;
+    this.writer = 0;
+    this.changed = false;
+    if (content) {
+      this.file = this.open(program.place(content), content.length);
+    } else {
+      this.change();
+      this.changed = true;
+    }
+  }
+
+  // How many documents there are.
+  get size() {
+    return this.writer ? this.program.calls.writer_documents(this.writer) : this.file.card.documents;
+  }
+
+  add({ id, title = "", text, ...more }) {
+    Object.entries({ id, title, text }).forEach(([name, part]) => requireText(`add, ${name}`, part));
+    const [other] = Object.keys(more);
+    if (other) throw new DistillError(`add: a document has id, title and text, and no ${other}.`);
+    const writer = this.change();
+    const code = this.program.withTexts([id, title, text], (...texts) => this.program.calls.writer_add(writer, ...texts));
+    if (code) throw new DistillError(`The document ${id} cannot be added: ${this.program.problem(code)}.`);
+    this.changed = true;
+  }
+
+  remove(id) {
+    requireText("remove", id);
+    const writer = this.change();
+    const code = this.program.withTexts([id], (...texts) => this.program.calls.writer_remove(writer, ...texts));
+    if (code < 0) throw new DistillError(`The document ${id} cannot be removed: ${this.program.problem(-code)}.`);
+    if (code) this.changed = true;
+    return code === 1;
+  }
+
+  async search(text, most = 10) {
+    requireText("search", text);
+    const file = this.current();
+    return file.read(async () => {
+      const nearest = await file.search(text, Math.max(most, COMPARED), () => {}, () => false);
+      const hits = await Promise.all(nearest.slice(0, most).map(hit => file.shown(hit)));
+      return hits.map((hit, i) => ({ ...asHit(hit), ...(i ? {} : likelihood(this.program, file, nearest)) }));
+    });
+  }
+
+  save() {
+    const { place, bytes } = this.current();
+    return this.program.view(Uint8Array, place, bytes).slice();
+  }
+
+  // Give its memory back.
+  close() {
+    this.stopWriting();
+    this.file?.leave();
+    this.file = null;
+  }
+
+  open(place, bytes) {
+    try {
+      return Object.assign(indexAt(this.program, place, bytes), { bytes });
+    } catch (error) {
+      this.program.release(place);
+      throw error;
+    }
+  }
+
+  // The writer of its file, or of a new one.
+  change() {
+    if (!this.writer) {
+      const { place = 0, bytes = 0 } = this.file || {};
+      const code = this.program.calls.writer_open(place, bytes, this.program.room);
+      if (code) throw new DistillError(`The index cannot be changed: ${this.program.problem(code)}.`);
+      this.writer = this.program.handle();
+    }
+    return this.writer;
+  }
+
+  stopWriting() {
+    if (this.writer) this.program.calls.writer_close(this.writer);
+    this.writer = 0;
+    this.changed = false;
+  }
+
+  // Its file, with all changes.
+  current() {
+    if (this.changed) {
+      const code = this.program.calls.writer_save(this.writer);
+      if (code) throw new DistillError(`The index cannot be saved: ${this.program.problem(code)}.`);
+      const file = this.open(this.program.calls.saved() >>> 0, this.program.calls.saved_size() >>> 0);
+      this.stopWriting();
+      this.file?.leave();
+      this.file = file;
+    }
+    return this.file;
+  }
+}
+
+function asHit({ score, document, parts: [before, best, after] }) {
+  const sentence = best ? [before.length, before.length + best.length] : null;
+  return { score, document, text: before + best + after, sentence };
+}
+
+// How likely the first hit answers; nothing where it is not known.
+function likelihood(program, file, nearest) {
+  const { probability, least } = file.own ? program.answered(file.kind, nearest) : {};
+  return probability === undefined ? {} : { probability, answered: probability >= least };
+}
+
+function requireText(call, text) {
+  if (typeof text !== "string") throw new DistillError(`${call}: expected a text, got ${text === null ? "null" : typeof text}.`);
 }

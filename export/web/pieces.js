@@ -23,6 +23,7 @@ export class PieceEncoder {
     this.bucketStarts = array("bucket_starts");
     this.keys = keysOf(array("bucket_keys"), array("bucket_key_starts"));
     this.longest = Math.max(...[...this.keys.keys()].map(key => key.length));
+    this.fingerprint = new TextDecoder().decode(array("fingerprint"));
     this.always = piecesOf(array("always"));
     this.parts = partsOf(array("row_parts"));
     this.second = this.settings[TABLE] === MIXED ? array("table.6")[0] : Infinity;

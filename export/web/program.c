@@ -1,5 +1,5 @@
 /* The program of the page: what engine.js calls of export/c/distill.c and distill_writer.c, and the part of a C library that
-   it needs. It runs in one worker, so that one encoder, one index and one writer are enough. */
+   it needs. One encoder is enough for a page; of indexes and writers there may be several, each known by its address. */
 
 #include "distill_inside.h"
 
@@ -14,7 +14,6 @@
 enum { MOST = 256 };
 
 static distill_encoder *encoder;
-static distill_index *passages;
 static float *vector;
 static distill_hit best[MOST];
 
@@ -43,23 +42,13 @@ SHOWN(open_encoder) int32_t open_encoder(const void *bytes, size_t size)
     return DISTILL_OK;
 }
 
-SHOWN(close_index) void close_index(void)
+/* The status of an index, which is put at `place` where it is well. */
+SHOWN(open_index) int32_t open_index(const void *bytes, size_t size, distill_index **place)
 {
-    distill_index_close(passages);
-    passages = NULL;
+    return (int32_t)distill_index_open(bytes, size, encoder, place);
 }
 
-/* Open an index in the place of the one that is open, which stays where the new one is refused. */
-SHOWN(open_index) int32_t open_index(const void *bytes, size_t size)
-{
-    distill_index *opened;
-    distill_status status = distill_index_open(bytes, size, encoder, &opened);
-    if (status == DISTILL_OK) {
-        close_index();
-        passages = opened;
-    }
-    return (int32_t)status;
-}
+SHOWN(close_index) void close_index(distill_index *index) { distill_index_close(index); }
 
 SHOWN(dimension) size_t dimension(void) { return distill_dimension(encoder); }
 
@@ -90,14 +79,12 @@ SHOWN(normalise) int32_t normalise(const char *text, size_t size, int32_t role, 
 }
 
 /* How many passages were found, which `hits` has; a status below 0 where it failed. */
-SHOWN(search) int32_t search(const char *text, size_t size, size_t most)
+SHOWN(search) int32_t search(const distill_index *index, const char *text, size_t size, size_t most)
 {
     size_t count = 0;
-    distill_status status = DISTILL_NOT_AN_INDEX;
-    if (passages)
-        status = distill_encode(encoder, DISTILL_QUESTION, text, size, vector);
+    distill_status status = distill_encode(encoder, DISTILL_QUESTION, text, size, vector);
     if (status == DISTILL_OK)
-        status = distill_search(passages, vector, most < MOST ? most : MOST, best, &count);
+        status = distill_search(index, vector, most < MOST ? most : MOST, best, &count);
     return status == DISTILL_OK ? (int32_t)count : -(int32_t)status;
 }
 
@@ -122,53 +109,41 @@ SHOWN(products) void products(const uint8_t *codes, const float *scales, size_t 
 
 /* ---- An index that changes ---- */
 
-static distill_writer *writer;
 static void *file;
 static size_t file_size;
 
-SHOWN(writer_close) void writer_close(void)
+/* Begin to change an index, a new one where there are no bytes. The status; where it is well, the writer is put at
+   `place`. */
+SHOWN(writer_open) int32_t writer_open(const void *bytes, size_t size, distill_writer **place)
 {
-    distill_writer_close(writer);
-    writer = NULL;
+    return (int32_t)distill_writer_open(encoder, bytes, size, place);
 }
 
-/* Begin to change an index, a new one where there are no bytes, in the place of the one that is changed; that stays where
-   the new one is refused. */
-SHOWN(writer_open) int32_t writer_open(const void *bytes, size_t size)
+SHOWN(writer_close) void writer_close(distill_writer *writer) { distill_writer_close(writer); }
+
+SHOWN(writer_documents) size_t writer_documents(const distill_writer *writer)
 {
-    distill_writer *opened;
-    distill_status status = distill_writer_open(encoder, bytes, size, &opened);
-    if (status == DISTILL_OK) {
-        writer_close();
-        writer = opened;
-    }
-    return (int32_t)status;
+    return distill_writer_documents(writer);
 }
 
-SHOWN(writer_documents) size_t writer_documents(void) { return writer ? distill_writer_documents(writer) : 0; }
-
-SHOWN(writer_add) int32_t writer_add(const char *id, size_t id_size, const char *title, size_t title_size,
-                                     const char *text, size_t text_size)
+SHOWN(writer_add) int32_t writer_add(distill_writer *writer, const char *id, size_t id_size, const char *title,
+                                     size_t title_size, const char *text, size_t text_size)
 {
-    if (!writer)
-        return DISTILL_NOT_AN_INDEX;
     return (int32_t)distill_writer_add(writer, id, id_size, title, title_size, text, text_size);
 }
 
 /* 1 where a document was removed, 0 where none has the id; a status below 0 where it failed. */
-SHOWN(writer_remove) int32_t writer_remove(const char *id, size_t id_size)
+SHOWN(writer_remove) int32_t writer_remove(distill_writer *writer, const char *id, size_t id_size)
 {
     int removed = 0;
-    distill_status status = DISTILL_NOT_AN_INDEX;
-    if (writer)
-        status = distill_writer_remove(writer, id, id_size, &removed);
+    distill_status status = distill_writer_remove(writer, id, id_size, &removed);
     return status == DISTILL_OK ? removed : -(int32_t)status;
 }
 
 /* The status; `saved` is then the file, to be given to `release`. */
-SHOWN(writer_save) int32_t writer_save(void)
+SHOWN(writer_save) int32_t writer_save(const distill_writer *writer)
 {
-    return writer ? (int32_t)distill_writer_save(writer, &file, &file_size) : DISTILL_NOT_AN_INDEX;
+    return (int32_t)distill_writer_save(writer, &file, &file_size);
 }
 
 SHOWN(saved) const void *saved(void) { return file; }

@@ -318,7 +318,7 @@ def changed_copy(folder):
     return copy
 
 
-READERS = ("bundle", "onnx", "sentence-transformers", "c", "web", "java")
+READERS = ("bundle", "onnx", "sentence-transformers", "c", "web", "java", "npm")
 
 
 @pytest.mark.parametrize("format_", [name for name in FORMATS if name not in READERS])

@@ -36,6 +36,7 @@ HOW_TO = {
     "c": "cc -std=c99",
     "web": "python -m http.server",
     "java": "javac -d classes",
+    "npm": "npm pack",
     "sentence-transformers": "pip install sentence-transformers",
     "model2vec": "pip install model2vec",
 }

@@ -1,17 +1,6 @@
 """Pages of the released encoders, as `distill export --format web` leaves them, but for the gate."""
 
 import pytest
-from fixtures.chromium import CHROMIUM, Chromium
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """A browser; tests that need one are skipped where there is none."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium")
-    browser = Chromium()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="session")
