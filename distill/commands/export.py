@@ -36,6 +36,7 @@ from .shared.setting_options import SettingsCommand
 @click.option(
     "--index", type=click.Path(), help="of --format web: the folder of the distill index that the page searches"
 )
+@click.option("--by-ranges", is_flag=True, help="of --index: a page that loads what a question needs, by ranges")
 @click.option("--title", default="", help="of --format web: the title of the page, and its name as an app")
 @click.option("--about", default="", help="of --format web: a line under the title")
 @click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
@@ -62,6 +63,7 @@ def export(
     removal_rank: int | None,
     force: bool,
     index: str | None,
+    by_ranges: bool,
     title: str,
     about: str,
     document_model: str | None,
@@ -94,6 +96,7 @@ def export(
         removal=removal,
         removal_rank=removal_rank,
         index=index,
+        by_ranges=by_ranges,
         title=title,
         about=about,
         document_model=document_model,

@@ -35,6 +35,7 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
 @click.option("--title", default="", help="of the page, and its name as an app [default: Ask in your own language]")
 @click.option("--about", default="", help="a line under the title")
 @click.option("--compact", is_flag=True, help="a quarter of the index's bytes: a bit a number; asks longer")
+@click.option("--by-ranges", is_flag=True, help="load what a question needs, of a server that gives parts of files")
 @click.option("--language", help="of documents that do not say theirs, for their sentences [default: auto]")
 @click.option("--output", required=True, type=click.Path(file_okay=False), help="the page's folder")
 def page(
@@ -43,6 +44,7 @@ def page(
     title: str,
     about: str,
     compact: bool,
+    by_ranges: bool,
     language: str | None,
     output: str,
 ) -> None:
@@ -54,5 +56,5 @@ def page(
     from ..jobs.make_page import make_page
     from ..system.progress import say
 
-    card = make_page(IndexChange(documents), output, model, title, about, compact, language).card
+    card = make_page(IndexChange(documents), output, model, title, about, compact, language, by_ranges).card
     say(f"{output}: {card.bytes / 1e6:.1f} MB; python -m http.server --directory {output}")

@@ -53,6 +53,7 @@ class ExportOptions:
         removal: the file of `fit_removal` whose directions are put in, and how many a language.
         removal_rank: directions a language of `removal`, 1 where it is None.
         index: of the format web, the folder of the index that the page searches.
+        by_ranges: of the format web with an index, a page that loads what a question needs.
         title, about: of the format web, what the page says of itself; empty for what pages say.
         document_model: the encoder of the documents, of the same space, that the card names.
         corpus: more texts by language that kernels of 4 bits are rounded to, and that `whitening` sees, beside the data
@@ -71,6 +72,7 @@ class ExportOptions:
     removal: File | None = None
     removal_rank: int | None = None
     index: File | None = None
+    by_ranges: bool = False
     title: str = ""
     about: str = ""
     document_model: str | None = None
@@ -153,7 +155,7 @@ def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
     if options.corpus and precision.dense != "int4" and not options.whitening:
         raise InputError(f"--corpus is for --precision int4, or for --whiten, got {precision.dense}; leave it out")
     page = PageText(options.title, options.about) if options.title or options.about else None
-    form = replace(form, index=_index_file(options.index, model), page=page)
+    form = replace(form, index=_index_file(options.index, model), page=page, by_ranges=options.by_ranges)
     form = _kept(form, model, is_stated)
     if options.whitening and (options.document_model or options.removal):
         raise InputError(

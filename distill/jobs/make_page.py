@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from ..catalog.bundle import find_artefact
+from ..errors import InputError
 from ..export.card import JudgedCard
 from ..indexing.building import COMPACT, IndexSettings, build_index
 from ..indexing.intake import IndexChange
@@ -24,6 +25,7 @@ def make_page(
     about: str = "",
     compact: bool = False,
     language: str | None = None,
+    by_ranges: bool = False,
 ) -> JudgedCard:
     """Make a page that searches documents, with its index, of which nothing else is left.
 
@@ -35,12 +37,13 @@ def make_page(
         about: a line under the title; empty for the usual one.
         compact: a quarter of the bytes of the index; a question takes longer.
         language: of documents that do not say theirs.
+        by_ranges: load what a question needs from a server that gives parts of files, not all before the first answer.
 
     Returns:
         The card of the page.
 
     Raises:
-        InputError: for no documents, or a folder that cannot be written.
+        InputError: for no documents, a compact index by ranges, or a folder that cannot be written.
         DataError: with file and line, for documents that cannot be read.
         EncoderError: for an encoder that a page cannot have.
 
@@ -52,10 +55,12 @@ def make_page(
         True
     """
     require_writable(output)
+    if compact and by_ranges:
+        raise InputError("--by-ranges has codes of its own, and takes no --compact; leave one of them out")
     # A page has a bundle bit for bit, and its index is of that: of a run's folder, too.
     bundle = find_artefact(model)
     source = str(bundle if Path(model).exists() else model)
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "index"
         build_index(index, change, source, IndexSettings(language=language, bits=COMPACT if compact else None))
-        return export_model(source, output, ExportOptions("web", index=index, title=title, about=about))
+        return export_model(source, output, ExportOptions("web", index=index, by_ranges=by_ranges, title=title, about=about))

@@ -10,9 +10,11 @@ const PLACES = 2 ** 24;
 // Numbers at the begin of a record: its bytes, row, sentences, and the bytes of vectors, text and document.
 const HEAD = 6;
 const VERSION = 1;
+// How many times as much of a file is read that is here already.
+const WIDER = 20;
 
 export class ClusterIndex {
-  constructor(program, encoder, file, head) {
+  constructor(encoder, file, head) {
     const array = name => file.entries[name] && arrayOf(file.entries[name], head, file.entries.numbers.start);
     Object.assign(this, { encoder, file });
     const [version, axes, width, places, kind, passages, listBytes, recordBytes, unit] = array("numbers");
@@ -27,10 +29,10 @@ export class ClusterIndex {
     this.own = this.card.fingerprint === encoder.fingerprint;
   }
 
-  static async open(program, encoder, file) {
+  static async open(encoder, file) {
     // All that stands before the lists.
     const { numbers, lists } = file.entries;
-    return new ClusterIndex(program, encoder, file, await file.part(numbers.start, lists.start));
+    return new ClusterIndex(encoder, file, await file.part(numbers.start, lists.start));
   }
 
   about() {
@@ -62,7 +64,11 @@ export class ClusterIndex {
     const products = Float32Array.from({ length: this.starts.length - 1 }, (_, i) => this.near(question, i));
     const order = [...products.keys()].sort((a, b) => products[b] - products[a] || a - b);
     let bytes = 0;
-    return order.filter((number, i) => (bytes += this.starts[number + 1] - this.starts[number]) <= this.listBytes || !i);
+    return order.filter((number, i) => (bytes += this.starts[number + 1] - this.starts[number]) <= this.listBytes * this.reach() || !i);
+  }
+
+  reach() {
+    return this.file.whole ? WIDER : 1;
   }
 
   near(question, list) {
@@ -97,7 +103,7 @@ export class ClusterIndex {
   async records(candidates, most) {
     const begin = this.file.entries.records.start;
     let bytes = 0;
-    const taken = candidates.filter((record, i) => (bytes += this.unit * (Math.floor(record / PLACES) || 256)) <= this.recordBytes || i < most);
+    const taken = candidates.filter((record, i) => (bytes += this.unit * (Math.floor(record / PLACES) || 256)) <= this.recordBytes * this.reach() || i < most);
     const spans = taken.map(record => {
       const start = begin + this.unit * (record % PLACES);
       return [start, Math.min(start + this.unit * (Math.floor(record / PLACES) || 256), this.file.bytes)];

@@ -22,7 +22,7 @@ LIST, MOST_LISTS = 200, 1024
 # Vectors of which centroids, axes and codewords are learned.
 SAMPLE = 50_000
 # What a question loads of lists and of records at most, in bytes.
-LIST_BYTES, RECORD_BYTES = 48_000, 32_000
+LIST_BYTES, RECORD_BYTES = 76_000, 38_000
 TITLES = 10
 
 

@@ -17,13 +17,12 @@ export class PieceEncoder {
   constructor(program, file, core) {
     const entries = entriesOf(core);
     const array = name => arrayOf(entries[name], core);
-    Object.assign(this, { program, file, place: 0 });
+    Object.assign(this, { program, file, place: 0, fingerprint: new TextDecoder().decode(array("fingerprint")) });
     this.settings = array("settings");
     this.tokenizer = array("tokenizer");
     this.bucketStarts = array("bucket_starts");
     this.keys = keysOf(array("bucket_keys"), array("bucket_key_starts"));
     this.longest = Math.max(...[...this.keys.keys()].map(key => key.length));
-    this.fingerprint = new TextDecoder().decode(array("fingerprint"));
     this.always = piecesOf(array("always"));
     this.parts = partsOf(array("row_parts"));
     this.second = this.settings[TABLE] === MIXED ? array("table.6")[0] : Infinity;

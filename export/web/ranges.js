@@ -14,9 +14,14 @@ export class RangedFile {
     Object.assign(this, { name, address, bytes, store, whole: null, parts: new Map(), held: 0 });
   }
 
-  async open() {
+  // What is kept of an earlier visit.
+  async restore() {
     this.whole = (await (await this.store?.match(this.address))?.blob()) ?? null;
     if (this.whole) this.require(this.whole.size);
+  }
+
+  async open() {
+    await this.restore();
     const entries = entriesOf(await this.part(0, Math.min(FIRST, this.bytes)));
     if (!entries || !Object.keys(entries).length) throw new DistillError(`${this.name} is not what the page was written with. Put the whole folder there.`);
     if (Math.max(...Object.values(entries).map(entry => entry.end)) !== this.bytes) this.require(-1);

@@ -12,15 +12,19 @@ from string import Template
 from ...errors import DataError, EncoderError
 from ...system.hashes import fingerprint_of, joint
 from ...system.sections import read_sections
+from .clusters import write_clusters
+from .pieces import write_pieces
 
 ENCODER, INDEX = "encoder.bin", "index.bin"
+# The same, laid out for ranges.
+PIECES, CLUSTERS = "pieces.bin", "clusters.bin"
 PROGRAM = "distill.wasm"
 SOURCES = Path(__file__).parent
 TITLE, HEADING = "Search by meaning", "Ask in your own language"
 ABOUT = "A small encoder and its index, in this page alone. Nothing that you type leaves it."
 # Of these, what a page says of its files is filled in.
 FILLED = ("index.html", "offline.js", "manifest.webmanifest")
-COPIED = ("page.css", "page.js", "engine.js", "distill.js", "icon.svg", PROGRAM)
+COPIED = ("page.css", "page.js", "engine.js", "distill.js", "ranges.js", "sections.js", "pieces.js", "clusters.js", "icon.svg", PROGRAM)
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,9 @@ def write_page(folder: Path, text: PageText = PageText()) -> None:
     """Write the page of the encoder, and of the index where there is one, that lie in a folder."""
     for name in COPIED:
         shutil.copyfile(SOURCES / name, folder / name)
-    index = folder / INDEX
-    values = {"encoder": _bytes(folder / ENCODER), "index": _bytes(index) if index.is_file() else ""}
-    files = [*(SOURCES / name for name in (*FILLED, *COPIED)), folder / ENCODER, index]
+    parts = {name: folder / f"{name}.bin" for name in ("encoder", "index", "pieces", "clusters")}
+    values = {name: _bytes(path) for name, path in parts.items()}
+    files = [*(SOURCES / name for name in (*FILLED, *COPIED)), *parts.values()]
     values["version"] = _version(files, text)
     values |= text.values()
     for name in FILLED:
@@ -55,13 +59,20 @@ def write_page(folder: Path, text: PageText = PageText()) -> None:
         (folder / name).write_text(content, encoding="utf-8")
 
 
-def add_index(folder: Path, index: Path, text: PageText = PageText()) -> None:
+def add_index(folder: Path, index: Path, text: PageText = PageText(), by_ranges: bool = False) -> None:
     """Put an `index.bin` into the folder of a page, and write the page anew.
 
-    Raises `EncoderError` where another encoder than the page's made it, `DataError` for a file that is no index.
+    `by_ranges` lays it and the encoder out so that a page loads the parts that a question needs.
+
+    Raises `EncoderError` where another encoder than the page's made it, `DataError` for a file that is no index,
+    `ExportError` for an index that cannot be laid out.
     """
     require_own(folder / ENCODER, index)
-    shutil.copyfile(index, folder / INDEX)
+    if by_ranges:
+        write_pieces(folder / ENCODER, folder / PIECES)
+        write_clusters(index.parent, folder / CLUSTERS)
+    else:
+        shutil.copyfile(index, folder / INDEX)
     write_page(folder, text)
 
 
@@ -81,7 +92,7 @@ def require_own(encoder: Path, index: Path) -> None:
 
 
 def _bytes(path):
-    return str(path.stat().st_size)
+    return str(path.stat().st_size) if path.is_file() else ""
 
 
 def _version(paths, text):

@@ -38,7 +38,7 @@ SECTIONS = {
     **dict.fromkeys(("label_column", "lir_ranks", "lir_rescaled"), "evaluation"),
     **dict.fromkeys(("stage", "space_path", "trials"), "search"),
     **dict.fromkeys(("model", "question_model", "score"), "encoder"),
-    **dict.fromkeys(("folder", "where", "hybrid", "title", "about"), "index"),
+    **dict.fromkeys(("folder", "where", "hybrid", "by_ranges", "title", "about"), "index"),
     **dict.fromkeys(("top", "as_json", "threshold", "marked_by"), "hits"),
     **dict.fromkeys(("documents", "remove", "sync", "strict"), "documents"),
     **dict.fromkeys(("text_field", "title_field", "id_field"), "documents"),

@@ -1,0 +1,41 @@
+// A page by ranges: what it opens with, and all of it, where a visitor keeps it for questions without a network.
+import { ClusterIndex } from "./clusters.js";
+import { PieceEncoder } from "./pieces.js";
+import { RangedFile } from "./ranges.js";
+
+export class RangedPage {
+  // Of each file its name and bytes: the whole encoder, its pieces, and the clusters of the index.
+  constructor(program, files, version, store) {
+    const [whole, pieces, clusters] = files.map(({ name, bytes }) => new RangedFile(name, `${name}?${version}`, bytes, store));
+    Object.assign(this, { program, whole, pieces, clusters });
+  }
+
+  async open() {
+    await Promise.all([this.whole.restore(), this.clusters.open()]);
+    if (!this.whole.whole) await this.pieces.open();
+    const encoder = this.whole.whole ? await this.wholeEncoder() : await PieceEncoder.open(this.program, this.pieces);
+    this.index = await ClusterIndex.open(encoder, this.clusters);
+  }
+
+  get kept() {
+    return Boolean(this.whole.whole && this.clusters.whole);
+  }
+
+  get bytes() {
+    return this.whole.bytes + this.clusters.bytes;
+  }
+
+  async wholeEncoder() {
+    const content = new Uint8Array(await this.whole.whole.arrayBuffer());
+    this.program.openEncoder(this.program.place(content), content.length);
+    const { fingerprint } = this.program;
+    return { fingerprint, vector: text => this.program.vector(text) };
+  }
+
+  // Load all that is not there yet; the encoder that is opened then has all pieces.
+  async keep(progress) {
+    await this.whole.loadAll(progress);
+    await this.clusters.loadAll(progress);
+    this.index.encoder = await this.wholeEncoder();
+  }
+}
