@@ -61,7 +61,7 @@ class Coder:
 
 def _axes(sample: Floats):
     """The axes that vectors are turned to, where fewer hold them, their number, and how one turns."""
-    squares, all_axes = np.linalg.eigh(sample.T.astype(np.float64) @ sample)
+    squares, all_axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     left = 1 - np.cumsum(squares[::-1]) / max(squares.sum(), np.finfo(float).tiny)
     enough = _in_places(int(np.argmax(left <= LEFT_OUT)) + 1)
     if enough > FEWER * sample.shape[1]:

@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from ...errors import ExportError
 from ...indexing.stored import Index
+from ...retrieval.ragged import rows_of
+from ...system.progress import task
 from ...system.sections import Rows
 from ...system.types import Integers
 from .coder import Coder, round_rows
 
 # Records begin at multiples of it, so that a place fits into three bytes and a size into one.
 UNIT = 64
+# Passages that are written at once.
+BLOCK = 1024
 PLACE, SIZE = 2**24, 2**8
 HEAD = np.dtype([(name, "<u4") for name in ("bytes", "row", "sentences", "vectors", "text", "document")])
 
@@ -29,36 +33,54 @@ class Records:
     coder: Coder
     order: Integers
 
-    def content(self, row: int) -> bytes:
-        """Return the record of a passage: its head of six uint32, scales, bounds, vectors, text and document.
+    def contents(self, rows: Integers) -> Iterator[bytes]:
+        """Yield the records of passages: a head of six uint32, scales, bounds, vectors, text and document.
 
         The head has the bytes of the record, the row, the number of sentences, and the bytes of the vectors, of the text,
         and of the document.
         """
-        vectors, scales = round_rows(self.coder.turn(self._vectors(row)))
+        vectors, scales = round_rows(self.coder.turn(self._vectors(rows)))
+        ends = np.cumsum(1 + self._sentences[rows]).tolist()
+        for row, start, end in zip(rows.tolist(), [0, *ends], ends, strict=False):
+            yield self._content(row, vectors[start:end], scales[start:end])
+
+    def _content(self, row, vectors, scales):
         bounds = self.index.bounds(row) if self.index.has_sentences else np.zeros((0, 2))
-        text, document = self.index.text(row), self._document(row).tobytes()
+        text, document = self.index.text(row), self._document(row)
         content = b"".join((scales.tobytes(), bounds.astype("<u4").tobytes(), vectors.tobytes(), text, document))
         size = HEAD.itemsize + len(content)
         head = np.array((size, row, len(bounds), vectors.nbytes, len(text), len(document)), HEAD)
         return head.tobytes() + content + bytes(-size % UNIT)
 
-    def _vectors(self, row):
-        """That of the passage, and those of its sentences where there are any."""
-        parts = [self.index.vectors("passage", slice(row, row + 1))]
-        if self.index.has_sentences:
-            parts.append(self.index.vectors("sentence", slice(*self.index.array("sentence_starts")[row : row + 2].tolist())))
-        return np.concatenate(parts)
+    def _vectors(self, rows):
+        """That of each passage, and behind it those of its sentences, where there are any."""
+        passages, counts = self.index.vectors("passage", rows), self._sentences[rows]
+        if not self.index.has_sentences:
+            return passages
+        ends = np.cumsum(1 + counts)
+        vectors, wholes = np.empty((ends[-1], passages.shape[1]), np.float32), np.zeros(ends[-1], bool)
+        wholes[ends - counts - 1] = True
+        vectors[wholes] = passages
+        vectors[~wholes] = self.index.vectors("sentence", rows_of(self.index.array("sentence_starts"), rows))
+        return vectors
 
     def _document(self, row):
         document = int(self.index.array("document_of")[row])
-        return self.index.array("documents")[slice(*self.index.array("document_starts")[document : document + 2].tolist())]
+        start, end = self.index.array("document_starts")[document : document + 2].tolist()
+        return self.index.array("documents")[start:end].tobytes()
+
+    @cached_property
+    def _sentences(self) -> Integers:
+        """How many sentences each passage has."""
+        if not self.index.has_sentences:
+            return np.zeros(self.index.passages, np.int64)
+        return np.diff(self.index.array("sentence_starts").astype(np.int64))
 
     @cached_property
     def _sizes(self) -> Integers:
         """The units of each record, in the file's order."""
         array, rows = self.index.array, self.order
-        sentences = np.diff(array("sentence_starts").astype(np.int64))[rows] if self.index.has_sentences else 0
+        sentences = self._sentences[rows]
         documents = np.diff(array("document_starts").astype(np.int64))[array("document_of")[rows]]
         sizes = HEAD.itemsize + (1 + sentences) * (4 + self.coder.width) + 8 * sentences
         return -(-(sizes + array("text_lengths")[rows].astype(np.int64) + documents) // UNIT)
@@ -83,5 +105,8 @@ class Records:
         return Rows(np.dtype(np.uint8), (total,), self._blocks)
 
     def _blocks(self) -> Iterator[NDArray[np.uint8]]:
-        for row in self.order.tolist():
-            yield np.frombuffer(self.content(row), np.uint8)
+        with task("write records", len(self.order)) as advance:
+            for start in range(0, len(self.order), BLOCK):
+                rows = self.order[start : start + BLOCK]
+                yield np.frombuffer(b"".join(self.contents(rows)), np.uint8)
+                advance(len(rows))
