@@ -20,7 +20,7 @@ TITLE, HEADING = "Search by meaning", "Ask in your own language"
 ABOUT = "A small encoder and its index, in this page alone. Nothing that you type leaves it."
 # Of these, what a page says of its files is filled in.
 FILLED = ("index.html", "offline.js", "manifest.webmanifest")
-COPIED = ("page.css", "page.js", "engine.js", "distill.js", "icon.svg", PROGRAM)
+COPIED = ("page.css", "page.js", "notebook.js", "engine.js", "distill.js", "notes.js", "icon.svg", PROGRAM)
 
 
 @dataclass(frozen=True)
