@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..encoders.kind import Kind
 from ..errors import EncoderError
 from ..export.encode import ANSWERABLE, Calibration, calibrations
-from ..export.formats.folder import as_encoder_error, read_label
+from ..export.formats.folder import as_encoder_error, bundle_fingerprint, read_label
 from ..export.runtime import load_artefact
 from ..export.student import load_student
 from ..system.files import usable_path
@@ -79,6 +79,12 @@ def is_artefact(folder: File) -> bool:
 def find_shipped(source: File) -> _Released | None:
     """Return the encoder that distill comes with and `source` names, None for any other."""
     return next((kind for kind in SHIPPED if kind.matches(source)), None)
+
+
+def shipped_name(fingerprint: str) -> str | None:
+    """Return the name of the encoder that distill comes with and an index knows by this, None for any other."""
+    there = (kind for kind in SHIPPED if is_artefact(released_folder(kind.alias)))
+    return next((kind.name for kind in there if bundle_fingerprint(released_folder(kind.alias)) == fingerprint), None)
 
 
 def find_artefact(source: File) -> Path:

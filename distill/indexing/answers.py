@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..catalog.bundle import calibrations_of
+from ..catalog.bundle import calibrations_of, shipped_name
 from ..catalog.identity import place, weights_fingerprint
+from ..catalog.kinds import kind_of
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
@@ -105,7 +106,7 @@ class Answers:
         if hybrid and not self.index.has_words:
             command = f"distill index --model {self.index.card['encoder']} --hybrid --output {folder}"
             raise InputError(f"{self.index.path}: made without words, or an earlier version's; run {command}")
-        source = model or self.index.question_encoder
+        source = model or _find_asker(self.index)
         self.fingerprint = fingerprint = weights_fingerprint(source)
         self.is_own = fingerprint == self.index.card["fingerprint"]
         is_known = self.index.is_asked_by(fingerprint)
@@ -238,6 +239,18 @@ def _folded(hits: Sequence[Hit], k: int) -> list[Hit]:
 
 def _text(content):
     return content.decode("utf-8", "replace")
+
+
+def _find_asker(index: Index) -> str:
+    """The encoder of an index's questions; of one that a program wrote by a copy, the encoder that was copied.
+
+    Raises `EncoderError` where neither is here.
+    """
+    named = index.question_encoder
+    found = named if kind_of(named) else shipped_name(index.question_fingerprint)
+    if found is None:
+        raise EncoderError(f"{index.path}: made by {named}, which is not found; give the encoder as --model")
+    return found
 
 
 def _require_space(index: Index, encoder: Encoder, source: File) -> None:

@@ -254,6 +254,11 @@ class Index:
         """The name or the folder of the encoder of its questions."""
         return self.card.get(QUESTIONS[0]) or self.card["encoder"]
 
+    @property
+    def question_fingerprint(self) -> str:
+        """The fingerprint of the encoder of its questions."""
+        return self.card.get(QUESTIONS[1]) or self.card["fingerprint"]
+
     def is_named(self, encoder: str) -> bool:
         """Return True for what names the encoder of its questions, or that of its documents."""
         return encoder in (self.card["encoder"], self.card.get(QUESTIONS[0]))

@@ -101,7 +101,12 @@ public final class Index {
      * @throws IOException if it cannot be read
      */
     public static Index open(File path, Encoder encoder) throws IOException {
-        return new Index(Sections.open(path.isDirectory() ? new File(path, FILE) : path), encoder);
+        return new Index(Sections.open(file(path)), encoder);
+    }
+
+    /** The file of an index, which may be named by its folder. */
+    static File file(File path) {
+        return path.isDirectory() ? new File(path, FILE) : path;
     }
 
     /**

@@ -10,14 +10,16 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 
 /** A file of named arrays, each mapped into memory or a part of one buffer. Nothing of it changes: threads may share it. */
 final class Sections {
     static final int UINT8 = 0, INT8 = 1, INT32 = 2, UINT32 = 3, FLOAT32 = 4, UINT64 = 5;
 
     private static final int[] SIZES = {1, 1, 4, 4, 4, 8};
-    private static final byte[] MAGIC = {'d', 'i', 's', 't', 'i', 'l', 'l', 0};
-    private static final int VERSION = 1, HEAD = 16, ENTRY = 64, NAME = 24, ALIGNMENT = 64, MOST = 4096;
+    static final byte[] MAGIC = {'d', 'i', 's', 't', 'i', 'l', 'l', 0};
+    static final int VERSION = 1, NAME = 24;
+    private static final int HEAD = 16, ENTRY = 64, ALIGNMENT = 64, MOST = 4096;
 
     final String place;
     private final Map<String, Section> sections = new HashMap<>();
@@ -68,7 +70,7 @@ final class Sections {
         if (!Arrays.equals(magic, MAGIC) || version != VERSION || count < 0 || count > MOST) {
             throw new FormatException(place, "no file of distill of version " + VERSION);
         }
-        long end = HEAD + (long) count * ENTRY;
+        long end = head(count);
         whole.require(length >= end, "not whole: " + length + " bytes, its head alone has " + end);
         ByteBuffer entries = source.range(HEAD, end - HEAD).order(ByteOrder.LITTLE_ENDIAN);
         for (int number = 0; number < count; number++) {
@@ -90,9 +92,8 @@ final class Sections {
         section.columns = entries.getLong();
         section.start = entries.getLong();
         section.size = entries.getLong();
-        long aligned = (least + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         boolean known = section.type >= 0 && section.type < SIZES.length && (dimensions == 1 || dimensions == 2)
-            && (section.columns == 1 || dimensions == 2) && section.start == aligned
+            && (section.columns == 1 || dimensions == 2) && section.start == aligned(least)
             && isProduct(section.size, section.rows, section.columns, known(section.type));
         require(known, "the entry of section '" + name + "' says what cannot be");
         long end = section.start + section.size;
@@ -107,12 +108,31 @@ final class Sections {
         return type >= 0 && type < SIZES.length ? SIZES[type] : 1;
     }
 
+    /** The bytes of a number of a type. */
+    static int size(int type) {
+        return SIZES[type];
+    }
+
+    /** The bytes before the first section of so many. */
+    static int head(int count) {
+        return HEAD + count * ENTRY;
+    }
+
+    /** Where the section behind so many bytes begins. */
+    static long aligned(long end) {
+        return (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+
     private static boolean isProduct(long size, long rows, long columns, int bytes) {
         if (size < 0 || rows < 0 || columns < 0) {
             return false;
         }
         // Rows of no numbers would have no bytes, whatever their number.
         return columns == 0 ? size == 0 && rows == 0 : rows <= Long.MAX_VALUE / 8 / columns && rows * columns * bytes == size;
+    }
+
+    Set<String> names() {
+        return sections.keySet();
     }
 
     boolean has(String name) {

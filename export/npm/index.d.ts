@@ -60,6 +60,8 @@ export class Index {
   remove(id: string): boolean;
   /** The nearest passages, best first, at most 256. */
   search(question: string, most?: number): Promise<Hit[]>;
+  /** All documents with their texts; of blanks between two passages only that there are some. */
+  documents(): Promise<(Document & { text: string })[]>;
   /** The content of an `index.bin`, which `openIndex` and Python's `distill search` read. */
   save(): Uint8Array;
   /** Give its memory back; it cannot be used from then on. */

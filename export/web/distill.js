@@ -1,6 +1,7 @@
 // Encoder and index in WebAssembly, for a page, a worker and Node: what encodes, reads and searches. It loads nothing by itself.
 
-const ROOM = 65536;
+// Bytes of an address in the program's memory.
+const ADDRESS = 4;
 // Bytes of a passage that was found: its row, that of its best sentence, its score.
 const HIT = 12;
 // The kind of the score of an index that is a passage's and its best sentence's together.
@@ -34,7 +35,9 @@ export class Program {
     this.calls = calls;
     this.bytes = bytes;
     this.inflate = inflate;
-    this.room = this.reserve(ROOM);
+    this.room = this.reserve(ADDRESS);
+    // The question whose vector the program has.
+    this.asked = null;
   }
 
   // The program in the bytes of distill.wasm; `inflate` takes raw deflate, where a browser's own is not there.
@@ -111,15 +114,6 @@ export class Program {
     return decoder.decode(rest.subarray(0, rest.indexOf(0)));
   }
 
-  // The address and the length of a text in the program's memory.
-  put(text) {
-    let bytes = coder.encode(text.toWellFormed ? text.toWellFormed() : text);
-    // More than a person types; whole characters.
-    if (bytes.length > ROOM) bytes = coder.encode(decoder.decode(bytes.subarray(0, ROOM - 4)).replace(/\uFFFD+$/, ""));
-    this.view(Uint8Array, this.room, bytes.length).set(bytes);
-    return [this.room, bytes.length];
-  }
-
   // What a call gives of texts of any length, by the address and the length of each.
   withTexts(texts, call) {
     const contents = texts.map(text => coder.encode(text));
@@ -134,13 +128,21 @@ export class Program {
 
   // The vector of a question, or of a document: some encoders read a prompt before each.
   vector(text, role = QUESTION) {
+    this.asked = null;
     const code = this.withTexts([text], (place, bytes) => this.calls.encode(place, bytes, role));
     if (code) throw new DistillError(`The text cannot be encoded: ${this.problem(code)}.`);
+    if (role === QUESTION) this.asked = text;
     return this.view(Float32Array, this.calls.vector_of() >>> 0, this.dimension).slice();
   }
 
+  // That of a question which several indexes are asked.
+  question(text) {
+    return this.asked === text ? this.view(Float32Array, this.calls.vector_of() >>> 0, this.dimension).slice() : this.vector(text);
+  }
+
   search(index, text, most) {
-    const count = this.calls.search(index, ...this.put(text), most);
+    this.question(text);
+    const count = this.calls.search(index, most);
     if (count < 0) throw new DistillError(`The question cannot be answered: ${this.problem(-count)}.`);
     const hits = new DataView(this.calls.memory.buffer, this.calls.hits() >>> 0, count * HIT);
     return Array.from({ length: count }, (_, i) => ({
@@ -250,6 +252,23 @@ class IndexFile {
     return JSON.parse(decoder.decode(documents.subarray(Number(starts[row]), Number(starts[row + 1]))));
   }
 
+  // Each document with its text, of which an index has no blanks that lie between two passages.
+  async wholes() {
+    const { document_of: documents, passage_offsets: offsets, document_starts: starts } = this.again();
+    const rows = Array.from(documents, (document, row) => ({ document, row, offset: offsets[row] }));
+    const wholes = Array.from({ length: starts.length - 1 }, () => ({ text: "", end: 0 }));
+    for (const { document, row, offset } of rows) {
+      const passage = await this.passage(row);
+      const whole = wholes[document];
+      const gap = Math.min(Math.max(offset - whole.end, 0), 2);
+      // One that begins with sentences of the passage before it has these once.
+      const more = passage.subarray(Math.max(whole.end - offset, 0));
+      whole.text += (gap > 1 ? "\n" : " ").repeat(gap) + decoder.decode(more);
+      whole.end = offset + passage.length;
+    }
+    return wholes.map(({ text }, row) => ({ ...this.document(row), text: text.trim() }));
+  }
+
   // What a page shows of a hit: the passage in three parts, the second its best sentence.
   async shown({ row, score, sentence }) {
     const passage = await this.passage(row);
@@ -263,20 +282,22 @@ class IndexFile {
 
   async passage(row) {
     const number = Math.floor(row / this.size);
-    const block = await this.block(number);
-    const { text_lengths: lengths } = this.again();
+    const block = this.packed ? await this.block(number) : null;
+    const { text, text_blocks: bounds, text_lengths: lengths } = this.again();
     let start = 0;
     for (let before = number * this.size; before < row; before++) start += lengths[before];
-    return block.subarray(start, start + lengths[row]);
+    if (block) return block.subarray(start, start + lengths[row]);
+    start += Number(bounds[number]);
+    // A copy: memory may grow before it is read.
+    return text.slice(start, start + lengths[row]);
   }
 
   async block(number) {
-    const { text, text_blocks: bounds } = this.again();
-    const content = text.subarray(Number(bounds[number]), Number(bounds[number + 1]));
-    if (!this.packed) return content;
     if (!this.blocks.has(number)) {
       if (this.blocks.size > 200) this.blocks.clear();
-      this.blocks.set(number, await this.program.inflate(content.slice()));
+      const { text, text_blocks: bounds } = this.again();
+      const content = text.slice(Number(bounds[number]), Number(bounds[number + 1]));
+      this.blocks.set(number, await this.program.inflate(content));
     }
     return this.blocks.get(number);
   }
@@ -342,7 +363,7 @@ class CompactIndexFile extends IndexFile {
 
   // The first hits, by few bits, are sent `early`; the true ones take longer, and are null where that is `late`.
   async search(text, most, early, late) {
-    const question = this.program.vector(text);
+    const question = this.program.question(text);
     this.fill(question);
     const { scores, sentences } = this.quick();
     const rows = greatest(scores, Math.max(most, this.candidates));
@@ -423,7 +444,7 @@ export class Pasted {
   }
 
   search(text, most) {
-    const question = this.program.vector(text);
+    const question = this.program.question(text);
     const hits = this.passages.map((passage, row) => {
       const scores = passage.sentences.map(({ vector }) => dot(question, vector));
       const best = scores.indexOf(Math.max(...scores));
@@ -532,12 +553,26 @@ export class Index {
 
   async search(text, most = 10) {
     requireText("search", text);
+    const nearest = await this.nearest(text, Math.max(most, COMPARED));
+    const { own, kind } = this.file;
+    const { probability, least } = own ? this.program.answered(kind, nearest) : {};
+    const likely = probability === undefined ? {} : { probability, answered: probability >= least };
+    return nearest.slice(0, most).map((hit, i) => ({ ...asHit(hit), ...(i ? {} : likely) }));
+  }
+
+  // The nearest passages as a page shows them.
+  async nearest(text, most) {
     const file = this.current();
     return file.read(async () => {
-      const nearest = await file.search(text, Math.max(most, COMPARED), () => {}, () => false);
-      const hits = await Promise.all(nearest.slice(0, most).map(hit => file.shown(hit)));
-      return hits.map((hit, i) => ({ ...asHit(hit), ...(i ? {} : likelihood(this.program, file, nearest)) }));
+      const hits = await file.search(text, most, () => {}, () => false);
+      return Promise.all(hits.map(hit => file.shown(hit)));
     });
+  }
+
+  // What is kept of each document, with its text.
+  async documents() {
+    const file = this.current();
+    return file.read(() => file.wholes());
   }
 
   save() {
@@ -595,12 +630,6 @@ export class Index {
 function asHit({ score, document, parts: [before, best, after] }) {
   const sentence = best ? [before.length, before.length + best.length] : null;
   return { score, document, text: before + best + after, sentence };
-}
-
-// How likely the first hit answers; nothing where it is not known.
-function likelihood(program, file, nearest) {
-  const { probability, least } = file.own ? program.answered(file.kind, nearest) : {};
-  return probability === undefined ? {} : { probability, answered: probability >= least };
 }
 
 function requireText(call, text) {

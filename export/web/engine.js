@@ -1,9 +1,15 @@
 // The worker of the page: it fetches the files, keeps them, and answers messages, so that the page stays quick meanwhile.
-import { COMPARED, DistillError, Pasted, Program, SUM, indexAt } from "./distill.js";
+import { COMPARED, DistillError, Encoder, Pasted, Program, SUM, indexAt } from "./distill.js";
+import { Notes } from "./notes.js";
+
+// Notes that a page lists, and characters of a question: more than a person types.
+const LISTED = 100;
+const LONGEST = 65536;
 
 let program = null;
 let index = null;
 let pasted = null;
+let notes = null;
 // The number of the newest question: an older one is given up.
 let newest = 0;
 
@@ -25,17 +31,21 @@ const ANSWERS = {
     const places = await load(files, version, store);
     program.openEncoder(places[0], files[0].bytes);
     if (files[1]) index = indexAt(program, places[1], files[1].bytes);
+    notes = await Notes.open(new Encoder(program), scope);
     // The first text takes longer than all others, so it is none of a visitor's.
     program.vector("?");
     const loading = performance.now() - start;
-    return { kind: "open", loading, bytes: program.bytes, ...(index ? index.about() : {}) };
+    const { warning, count } = notes;
+    return { kind: "open", loading, bytes: program.bytes, notes: { warning, count }, ...(index ? index.about() : {}) };
   },
 
   async search({ number, text, most }) {
     const start = performance.now();
-    const early = async hits => postMessage({ number, early: true, ...(await answerOf(hits, most, start)) });
-    const hits = await (index || pasted).search(text, Math.max(most, COMPARED), early, () => number !== newest);
-    return hits ? answerOf(hits, most, start) : { kind: "late" };
+    const asked = text.slice(0, LONGEST);
+    const noted = await notes.search(asked, Math.max(most, COMPARED));
+    const early = async hits => postMessage({ number, early: true, ...(await answerOf(hits, noted, most, start)) });
+    const hits = await (index || pasted).search(asked, Math.max(most, COMPARED), early, () => number !== newest);
+    return hits ? answerOf(hits, noted, most, start) : { kind: "late" };
   },
 
   async passages({ texts }) {
@@ -43,14 +53,32 @@ const ANSWERS = {
     pasted = new Pasted(program, texts, pasted);
     return { kind: "passages", count: texts.length, sentences: pasted.sentences, ms: performance.now() - start };
   },
+
+  // The notes, after a change or none: `add`, `remove` or `load`.
+  async notes({ change, value }) {
+    await (change ? notes[change](value) : notes.renew());
+    return { kind: "notes", count: notes.count, list: await notes.list(LISTED) };
+  },
+
+  async note({ id }) {
+    return { kind: "note", note: await notes.find(id) };
+  },
+
+  async file() {
+    return { kind: "file", content: notes.index.save() };
+  },
 };
 
-// What the page shows of the nearest passages, and how likely the first answers.
-async function answerOf(nearest, most, start) {
-  const hits = nearest.slice(0, most);
+// What the page shows of the nearest passages and notes, and how likely the first answers.
+async function answerOf(passages, noted, most, start) {
+  const { kind, own } = index || { kind: SUM, own: true };
+  // The cosine of a passage, or of its best sentence, counts as much as both of a note.
+  const share = kind === SUM ? 1 : 0.5;
+  const nearest = [...passages, ...noted.map(hit => ({ ...hit, score: hit.score * share }))].sort((a, b) => b.score - a.score);
   const ms = performance.now() - start;
-  const answered = index && !index.own ? {} : program.answered(index ? index.kind : SUM, nearest);
-  return { kind: "hits", ms, ...answered, hits: index ? await Promise.all(hits.map(hit => index.shown(hit))) : hits };
+  const answered = own && (kind === SUM || !noted.length) ? program.answered(kind, nearest) : {};
+  const hits = nearest.slice(0, most).map(hit => (hit.parts ? hit : index.shown(hit)));
+  return { kind: "hits", ms, ...answered, hits: await Promise.all(hits) };
 }
 
 async function storeOf(version, scope) {

@@ -25,6 +25,7 @@ let worker = null;
 let asked = 0;
 let pause = 0;
 let silence = 0;
+let notebook = null;
 
 if (location.protocol === "file:") {
   fail("This page has to come from a server: run python -m http.server in its folder, and open http://localhost:8000.");
@@ -53,6 +54,7 @@ async function begin() {
   const files = [{ name: "encoder.bin", bytes: Number(encoder) }];
   if (index) files.push({ name: "index.bin", bytes: Number(index) });
   const scope = new URL("./", location.href).href;
+  const notes = import("./notebook.js");
   const about = await ask("open", { files, version, scope });
   if (!about) return;
   element("progress").hidden = true;
@@ -61,6 +63,7 @@ async function begin() {
   else pasting();
   question.disabled = false;
   if (!state.classList.contains("failed")) state.textContent = "";
+  notebook = (await notes).openNotebook({ ask, warn, changed: again, ...about.notes });
   document.documentElement.dataset.ready = about.loading.toFixed(0);
   question.value = new URLSearchParams(location.hash.slice(1)).get("q") || question.value;
   if (matchMedia("(hover: hover)").matches) question.focus();
@@ -68,25 +71,32 @@ async function begin() {
   keep();
 }
 
+// What went wrong, and leaves the rest as it is.
+function warn(text) {
+  clearTimeout(silence);
+  state.textContent = text;
+  state.classList.add("failed");
+}
+
 // What is loaded now is there without a network the next time.
 function keep() {
   navigator.serviceWorker?.register("offline.js").catch(() => {});
 }
 
-// The worker's answer, null where it failed; `early` gets what comes before it.
-function ask(kind, values, early) {
+// The worker's answer, null where it failed; `early` gets what comes before it, `failed` why.
+function ask(kind, values, early, failed = fail) {
   const number = ++asked;
   return new Promise(resolve => {
-    waiting.set(number, { resolve, early });
+    waiting.set(number, { resolve, early, failed });
     worker.postMessage({ ...values, kind, number });
   });
 }
 
 function arrived(data) {
-  const { resolve, early } = waiting.get(data.number) || {};
+  const { resolve, early, failed } = waiting.get(data.number) || {};
   if (data.early) return early?.(data);
   waiting.delete(data.number);
-  if (data.kind === "failed") fail(data.text);
+  if (data.kind === "failed") (failed || fail)(data.text);
   resolve?.(data.kind === "failed" || data.kind === "late" ? null : data);
 }
 
@@ -175,6 +185,13 @@ async function search() {
   if (answer && show(text, answer)) hits.dataset.question = text;
 }
 
+// Search once more, what is shown already too: a note has changed.
+function again() {
+  delete hits.dataset.rows;
+  state.classList.remove("failed");
+  return search();
+}
+
 // Show what a question found; false where another one has been typed meanwhile.
 function show(text, answer) {
   if (text !== question.value.trim()) return false;
@@ -187,12 +204,13 @@ function show(text, answer) {
   Object.assign(hits.dataset, { shown: text, ms: answer.ms });
   clearTimeout(silence);
   if (text) silence = setTimeout(said, hits.dataset.said ? SILENCE : 0, answer);
-  else state.textContent = "";
+  else if (!state.classList.contains("failed")) state.textContent = "";
   return true;
 }
 
 function said({ hits: shownHits, ms, probability, least }) {
   hits.dataset.said = "once";
+  state.classList.remove("failed");
   const time = `${counted(shownHits.length, "passage", "passages")} in ${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`;
   const likely = probability === undefined ? "" : `${(100 * probability).toFixed(0)} % likely that the first answers`;
   const nothing = shownHits.length && isNothing({ probability, least });
@@ -205,13 +223,13 @@ function isNothing({ probability, least }) {
   return probability < Math.min(least, 0.5);
 }
 
-function shown({ score, document: { title, url, language, lang }, parts: [before, best, after] }) {
+function shown({ score, note, document: { title, url, language, lang }, parts: [before, best, after] }) {
   const item = document.createElement("li");
   item.tabIndex = -1;
   item.dir = "auto";
   if (language || lang) item.lang = language || lang;
   const head = document.createElement("h2");
-  head.append(titleOf(title, url), scoreOf(score));
+  head.append(titleOf(note ? title || "Your note" : title, url), ...(note ? [notebook.opener(note)] : []), scoreOf(score));
   const text = document.createElement("p");
   text.dir = "auto";
   const mark = document.createElement("mark");

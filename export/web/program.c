@@ -78,13 +78,11 @@ SHOWN(normalise) int32_t normalise(const char *text, size_t size, int32_t role, 
     return status == DISTILL_OK ? (int32_t)count : -(int32_t)status;
 }
 
-/* How many passages were found, which `hits` has; a status below 0 where it failed. */
-SHOWN(search) int32_t search(const distill_index *index, const char *text, size_t size, size_t most)
+/* How many passages were found for the question that was encoded last, which `hits` has; a status below 0 where it failed. */
+SHOWN(search) int32_t search(const distill_index *index, size_t most)
 {
     size_t count = 0;
-    distill_status status = distill_encode(encoder, DISTILL_QUESTION, text, size, vector);
-    if (status == DISTILL_OK)
-        status = distill_search(index, vector, most < MOST ? most : MOST, best, &count);
+    distill_status status = distill_search(index, vector, most < MOST ? most : MOST, best, &count);
     return status == DISTILL_OK ? (int32_t)count : -(int32_t)status;
 }
 

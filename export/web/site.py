@@ -24,7 +24,8 @@ TITLE, HEADING = "Search by meaning", "Ask in your own language"
 ABOUT = "A small encoder and its index, in this page alone. Nothing that you type leaves it."
 # Of these, what a page says of its files is filled in.
 FILLED = ("index.html", "offline.js", "manifest.webmanifest")
-COPIED = ("page.css", "page.js", "engine.js", "distill.js", "ranges.js", "sections.js", "pieces.js", "clusters.js", "icon.svg", PROGRAM)
+SCRIPTS = ("engine", "distill", "sections", "notes", "notebook", "ranged", "ranges", "pieces", "clusters")
+COPIED = ("page.css", "page.js", *(f"{name}.js" for name in SCRIPTS), "icon.svg", PROGRAM)
 
 
 @dataclass(frozen=True)

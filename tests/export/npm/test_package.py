@@ -42,7 +42,8 @@ async function used({ load, DistillError }, { texts, notes, questions }) {
   for (const question of questions) hits.push(await index.search(question, 2));
   const vectors = role => texts.map(text => [...encoder.encode(text, { role })]);
   const both = { question: vectors(), document: vectors("document") };
-  return { gone, size: index.size, hits, vectors: both, bytes: index.save() };
+  const documents = await index.documents();
+  return { gone, documents, size: index.size, hits, vectors: both, bytes: index.save() };
 }
 """
 IN_NODE = """
@@ -140,6 +141,8 @@ def answer(app):
 def require_found(answer):
     """The notes that answer, their best sentences, and Python's vectors."""
     assert answer["gone"] == [True, False] and answer["size"] == 3
+    documents = {fields["id"]: fields["text"] for fields in answer["documents"]}
+    assert documents == {note["id"]: note["text"] for note in NOTES}
     assert [hits[0]["document"]["id"] for hits in answer["hits"]] == ["1", "2", "3"]
     best = [hits[0]["text"][slice(*hits[0]["sentence"])] for hits in answer["hits"]]
     assert best[1:] == [NOTES[1]["text"], "Coffee comes from Ethiopia."]
