@@ -1,6 +1,7 @@
 // The worker of the page: it fetches the files, keeps them, and answers messages, so that the page stays quick meanwhile.
 import { COMPARED, DistillError, Encoder, Pasted, Program, SUM, indexAt } from "./distill.js";
 import { Notes } from "./notes.js";
+import { RangedPage } from "./ranged.js";
 
 // Notes that a page lists, and characters of a question: more than a person types.
 const LISTED = 100;
@@ -10,6 +11,8 @@ let program = null;
 let index = null;
 let pasted = null;
 let notes = null;
+// Of a page by ranges, what loads its parts.
+let ranged = null;
 // The number of the newest question: an older one is given up.
 let newest = 0;
 
@@ -24,25 +27,20 @@ self.onmessage = async ({ data }) => {
 };
 
 const ANSWERS = {
-  async open({ files, version, scope }) {
+  async open({ files, version, scope, byRanges }) {
     const start = performance.now();
     const store = await storeOf(version, scope);
     program = await Program.start(await (await response("distill.wasm", version, null)).arrayBuffer());
-    const places = await load(files, version, store);
-    program.openEncoder(places[0], files[0].bytes);
-    if (files[1]) index = indexAt(program, places[1], files[1].bytes);
-    notes = await Notes.open(new Encoder(program), scope);
-    // The first text takes longer than all others, so it is none of a visitor's.
-    program.vector("?");
+    await (byRanges ? openRanged(files, version, store) : openWhole(files, version, store));
+    await openNotes(scope);
     const loading = performance.now() - start;
-    const { warning, count } = notes;
-    return { kind: "open", loading, bytes: program.bytes, notes: { warning, count }, ...(index ? index.about() : {}) };
+    return { kind: "open", loading, bytes: program.bytes, notes: noted(), all: missing(), ...(index ? index.about() : {}) };
   },
 
   async search({ number, text, most }) {
     const start = performance.now();
     const asked = text.slice(0, LONGEST);
-    const noted = await notes.search(asked, Math.max(most, COMPARED));
+    const noted = notes ? await notes.search(asked, Math.max(most, COMPARED)) : [];
     const early = async hits => postMessage({ number, early: true, ...(await answerOf(hits, noted, most, start)) });
     const hits = await (index || pasted).search(asked, Math.max(most, COMPARED), early, () => number !== newest);
     return hits ? answerOf(hits, noted, most, start) : { kind: "late" };
@@ -52,6 +50,14 @@ const ANSWERS = {
     const start = performance.now();
     pasted = new Pasted(program, texts, pasted);
     return { kind: "passages", count: texts.length, sentences: pasted.sentences, ms: performance.now() - start };
+  },
+
+  // All of a page by ranges, for questions without a network.
+  async keep({ scope }) {
+    let done = 0;
+    await ranged.keep(bytes => postMessage({ kind: "progress", done: (done += bytes), total: ranged.bytes }));
+    await openNotes(scope);
+    return { kind: "kept", notes: noted() };
   },
 
   // The notes, after a change or none: `add`, `remove` or `load`.
@@ -68,6 +74,34 @@ const ANSWERS = {
     return { kind: "file", content: notes.index.save() };
   },
 };
+
+async function openWhole(files, version, store) {
+  const places = await load(files, version, store);
+  program.openEncoder(places[0], files[0].bytes);
+  if (files[1]) index = indexAt(program, places[1], files[1].bytes);
+  // The first text takes longer than all others, so it is none of a visitor's.
+  program.vector("?");
+}
+
+async function openRanged(files, version, store) {
+  ranged = new RangedPage(program, files, version, store);
+  await ranged.open();
+  index = ranged.index;
+}
+
+// Notes are encoded by an encoder that has all pieces.
+async function openNotes(scope) {
+  if (!ranged || ranged.hasEncoder) notes ??= await Notes.open(new Encoder(program), scope);
+}
+
+function noted() {
+  return notes && { warning: notes.warning, count: notes.count };
+}
+
+// The bytes of a page by ranges that are not all here.
+function missing() {
+  return ranged && !ranged.kept ? ranged.bytes : 0;
+}
 
 // What the page shows of the nearest passages and notes, and how likely the first answers.
 async function answerOf(passages, noted, most, start) {

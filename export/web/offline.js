@@ -3,7 +3,7 @@
 
 const VERSION = "$version";
 const STORE = `distill $${VERSION} $${self.registration.scope}`;
-const FILES = ["./", "index.html", "page.css", "page.js", "notebook.js", "engine.js", "distill.js", "notes.js", "distill.wasm", "icon.svg", "manifest.webmanifest"];
+const FILES = ["./", "index.html", "manifest.webmanifest", $files];
 
 self.addEventListener("install", event => {
   const files = FILES.map(file => new Request(file, { cache: "reload" }));

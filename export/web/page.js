@@ -18,7 +18,9 @@ const EXAMPLE = [
 
 const element = id => document.getElementById(id);
 const [question, state, hits, start, passages] = ["question", "status", "hits", "start", "passages"].map(element);
-const { version, encoder, index } = document.documentElement.dataset;
+const { version, encoder, index, pieces, clusters } = document.documentElement.dataset;
+const searched = Boolean(index || clusters);
+const scope = new URL("./", location.href).href;
 const numbers = new Intl.NumberFormat("en");
 const waiting = new Map();
 let worker = null;
@@ -51,24 +53,42 @@ async function begin() {
   worker = new Worker("engine.js", { type: "module" });
   worker.onmessage = ({ data }) => (data.kind === "progress" ? loading(data) : arrived(data));
   worker.onerror = event => fail(`The search cannot start: ${event.message || "engine.js or distill.js is missing, or the server does not call it JavaScript"}.`);
-  const files = [{ name: "encoder.bin", bytes: Number(encoder) }];
-  if (index) files.push({ name: "index.bin", bytes: Number(index) });
-  const scope = new URL("./", location.href).href;
+  const sizesOf = { encoder, index, pieces, clusters };
+  const files = Object.entries(sizesOf).filter(([, bytes]) => bytes).map(([name, bytes]) => ({ name: `${name}.bin`, bytes: Number(bytes) }));
   const notes = import("./notebook.js");
-  const about = await ask("open", { files, version, scope });
+  const about = await ask("open", { files, version, scope, byRanges: Boolean(clusters) });
   if (!about) return;
   element("progress").hidden = true;
   sizes(about.bytes);
-  if (index) titled(about);
+  if (searched) titled(about);
   else pasting();
   question.disabled = false;
   if (!state.classList.contains("failed")) state.textContent = "";
-  notebook = (await notes).openNotebook({ ask, warn, changed: again, ...about.notes });
+  if (about.notes) notebook = (await notes).openNotebook({ ask, warn, changed: again, ...about.notes });
+  if (about.all) offerAll(about.all);
   document.documentElement.dataset.ready = about.loading.toFixed(0);
   question.value = new URLSearchParams(location.hash.slice(1)).get("q") || question.value;
   if (matchMedia("(hover: hover)").matches) question.focus();
   if (question.value) search();
   keep();
+}
+
+// All of a page by ranges, for a visitor who wants to ask without a network.
+function offerAll(bytes) {
+  const [all, button] = ["all", "load-all"].map(element);
+  all.hidden = false;
+  all.querySelector("span").textContent = `${megabytes(bytes)}, for questions without a network`;
+  button.onclick = async () => {
+    button.disabled = true;
+    element("progress").hidden = false;
+    const kept = await ask("keep", { scope }, undefined, warn);
+    element("progress").hidden = true;
+    button.disabled = false;
+    if (!kept) return;
+    all.hidden = true;
+    state.textContent = "All of this page is kept in this browser.";
+    notebook ??= (await import("./notebook.js")).openNotebook({ ask, warn, changed: again, ...kept.notes });
+  };
 }
 
 // What went wrong, and leaves the rest as it is.

@@ -12,13 +12,17 @@ export class RangedPage {
 
   async open() {
     await Promise.all([this.whole.restore(), this.clusters.open()]);
-    if (!this.whole.whole) await this.pieces.open();
-    const encoder = this.whole.whole ? await this.wholeEncoder() : await PieceEncoder.open(this.program, this.pieces);
+    if (!this.hasEncoder) await this.pieces.open();
+    const encoder = this.hasEncoder ? await this.wholeEncoder() : await PieceEncoder.open(this.program, this.pieces);
     this.index = await ClusterIndex.open(encoder, this.clusters);
   }
 
+  get hasEncoder() {
+    return this.whole.whole !== null;
+  }
+
   get kept() {
-    return Boolean(this.whole.whole && this.clusters.whole);
+    return this.hasEncoder && this.clusters.whole !== null;
   }
 
   get bytes() {

@@ -53,6 +53,7 @@ def write_page(folder: Path, text: PageText = PageText()) -> None:
     parts = {name: folder / f"{name}.bin" for name in ("encoder", "index", "pieces", "clusters")}
     values = {name: _bytes(path) for name, path in parts.items()}
     files = [*(SOURCES / name for name in (*FILLED, *COPIED)), *parts.values()]
+    values["files"] = ", ".join(json.dumps(name) for name in COPIED)
     values["version"] = _version(files, text)
     values |= text.values()
     for name in FILLED:
