@@ -48,7 +48,8 @@ export class ClusterIndex {
     const begin = this.file.entries.lists.start;
     const lists = await this.file.read(numbers.map(number => [begin + this.starts[number], begin + this.starts[number + 1]]));
     if (late()) return null;
-    const records = await this.records(this.candidates(question, numbers, lists), most);
+    const loaded = lists.reduce((sum, list) => sum + list.length, 0);
+    const records = await this.records(this.candidates(question, numbers, lists), most, this.listBytes * this.reach() - loaded);
     const hits = records.map(record => this.scored(question, record));
     return hits.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, most);
   }
@@ -99,10 +100,10 @@ export class ClusterIndex {
       product(this.books, i * size, question.subarray(Math.floor(i / 256) * size), size));
   }
 
-  // As many of the records as are loaded for a question, and at least `most`.
-  async records(candidates, most) {
+  // As many of the records as are loaded for a question, of bytes that the lists left too, and at least `most`.
+  async records(candidates, most, left) {
     const begin = this.file.entries.records.start;
-    let bytes = 0;
+    let bytes = -Math.max(left, 0);
     const taken = candidates.filter((record, i) => (bytes += this.unit * (Math.floor(record / PLACES) || 256)) <= this.recordBytes * this.reach() || i < most);
     const spans = taken.map(record => {
       const start = begin + this.unit * (record % PLACES);

@@ -33,7 +33,7 @@ class Coder:
     @classmethod
     def learn(cls, sample: Floats, lists: int, random: np.random.Generator) -> Coder:
         """Learn axes, so many centroids and the codewords from a sample of vectors, float32 `(n, axes)`."""
-        axes, width, turn = _axes(sample)
+        axes, width, turn = _axes(sample, random)
         turned = turn(sample)
         centroids = round_rows(cluster(turned, lists, random))
         decoded = decode_rows(centroids)
@@ -59,7 +59,7 @@ class Coder:
         return lists, np.stack([nearest(parts[:, place], words[place]) for place in range(PLACES)], 1).astype(np.uint8)
 
 
-def _axes(sample: Floats):
+def _axes(sample: Floats, random: np.random.Generator):
     """The axes that vectors are turned to, where fewer hold them, their number, and how one turns."""
     squares, all_axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     left = 1 - np.cumsum(squares[::-1]) / max(squares.sum(), np.finfo(float).tiny)
@@ -67,9 +67,9 @@ def _axes(sample: Floats):
     if enough > FEWER * sample.shape[1]:
         width = _in_places(sample.shape[1])
         return None, width, lambda rows: np.pad(rows, [(0, 0), (0, width - rows.shape[1])])
-    # Each place has its share of the axes with the greatest squares.
-    order = np.arange(enough).reshape(-1, PLACES).T.reshape(-1)
-    rounded = round_rows(all_axes[:, ::-1].T[order].astype(np.float32))
+    # Mixed, all axes have squares alike: a few great ones would take the range of 8 bits from all others.
+    mixed = np.linalg.qr(random.normal(size=(enough, enough)))[0] @ all_axes[:, ::-1].T[:enough]
+    rounded = round_rows(mixed.astype(np.float32))
     # A question is turned by the rounded axes, so vectors are by what undoes these.
     undo = np.linalg.pinv(decode_rows(rounded)).astype(np.float32)
     return rounded, enough, lambda rows: rows @ undo

@@ -69,7 +69,8 @@ async function begin() {
   document.documentElement.dataset.ready = about.loading.toFixed(0);
   question.value = new URLSearchParams(location.hash.slice(1)).get("q") || question.value;
   if (matchMedia("(hover: hover)").matches) question.focus();
-  if (question.value) search();
+  // What is kept for the next visit waits for the first answer.
+  if (question.value) await search();
   keep();
 }
 
@@ -131,7 +132,7 @@ function megabytes(bytes) {
 }
 
 function sizes(program) {
-  const parts = [`Encoder ${megabytes(encoder)}`, ...(index ? [`index ${megabytes(index)}`] : [])];
+  const parts = [`Encoder ${megabytes(encoder)}`, ...(searched ? [`index ${megabytes(index || clusters)}`] : [])];
   element("sizes").textContent = `${parts.join(", ")}, program ${(program / 1e3).toFixed(0)} kB. No server computes anything.`;
 }
 
@@ -201,7 +202,7 @@ element("ask").addEventListener("submit", event => {
 async function search() {
   const text = question.value.trim();
   history.replaceState(null, "", text ? `#${new URLSearchParams({ q: text })}` : location.pathname + location.search);
-  const answer = text ? await ask("search", { text, most: MOST }, early => show(text, early)) : { hits: [], ms: 0 };
+  const answer = text ? await ask("search", { text, most: MOST }, early => show(text, early), clusters ? warn : fail) : { hits: [], ms: 0 };
   if (answer && show(text, answer)) hits.dataset.question = text;
 }
 
@@ -215,7 +216,7 @@ function again() {
 // Show what a question found; false where another one has been typed meanwhile.
 function show(text, answer) {
   if (text !== question.value.trim()) return false;
-  start.hidden = !index || Boolean(text) || !start.childElementCount;
+  start.hidden = !searched || Boolean(text) || !start.childElementCount;
   const rows = answer.hits.map(hit => `${hit.row} ${hit.score}`).join();
   if (rows !== hits.dataset.rows) hits.replaceChildren(...answer.hits.map(shown));
   hits.dataset.rows = rows;

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def page_of():
-    """A maker of pages: `page_of(folder, name of a released encoder, index.bin or None)`."""
+    """A maker of pages: `page_of(folder, name of a released encoder, index.bin or None, by ranges)`."""
     from distill.catalog.bundle import answerable_of
     from distill.catalog.kinds import folder_of
     from distill.encoders.tokenizer import Tokenizer
@@ -21,13 +21,13 @@ def page_of():
         def __init__(self, name):
             self.name, self.tokenizer = name, Tokenizer.load(folder_of(name) / "tokenizer.model")
 
-    def make(folder, name, index=None):
+    def make(folder, name, index=None, by_ranges=False):
         folder.mkdir()
         form = bundle_form(folder_of(name), Form("web"))
         format_of("web").write(Bundle(name), folder, form.precision, Lengths())
         format_of("web").add_answerable(folder, answerable_of(name))
         if index:
-            add_index(folder, index)
+            add_index(folder, index, by_ranges=by_ranges)
         return folder
 
     return make
