@@ -4,7 +4,10 @@
 
    In each of `runs` documents out of texts.txt, changed, come and go; what is saved is opened, by the searcher and by another
    writer, which saves the same bytes. Of what came out, `files` copies are changed or cut, each in memory of just its size;
-   those that are opened are changed and saved, and what is saved is opened. Prints how many were saved and opened. */
+   those that are opened are changed and saved, and what is saved is opened. Prints how many were saved and opened.
+
+   With -DFAILING and the linker's --wrap=malloc, --wrap=calloc and --wrap=realloc memory is refused now and then, and what
+   was not done for that has changed nothing. */
 
 #include "distill.h"
 
@@ -29,6 +32,23 @@ static size_t below(size_t end)
     state ^= state << 17;
     return end ? (size_t)(state % end) : 0;
 }
+
+/* Pieces of memory until one is refused, 0: none is. */
+static size_t left;
+
+#if defined(FAILING)
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *place, size_t size);
+
+static int refuses(void) { return left && !--left; }
+
+void *__wrap_malloc(size_t size) { return refuses() ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) { return refuses() ? NULL : __real_calloc(count, size); }
+void *__wrap_realloc(void *place, size_t size) { return refuses() ? NULL : __real_realloc(place, size); }
+
+#endif
 
 static void require(int right, const char *what)
 {
@@ -68,20 +88,57 @@ static content some_id(void)
     return copy;
 }
 
-static void change(distill_writer *writer, const content *texts)
+/* The file of what there is, while memory is refused and while it is not. */
+static content saved(const distill_writer *writer)
 {
-    content id = some_id(), title = some_text(texts, 30), text = some_text(texts, below(4) ? 200 : LONGEST);
+    content file = {NULL, 0};
+    distill_status status;
+    left = below(8);
+    status = distill_writer_save(writer, &file.bytes, &file.size);
+    left = 0;
+    require(!status || (status == DISTILL_NO_MEMORY && !file.bytes), "save");
+    require(!status || !distill_writer_save(writer, &file.bytes, &file.size), "the index is not saved");
+    return file;
+}
+
+static void require_same(const distill_writer *writer, const content *before)
+{
+    content after = saved(writer);
+    require(after.size == before->size && !memcmp(after.bytes, before->bytes, after.size), "it has changed");
+    distill_free(after.bytes);
+}
+
+static distill_status add_or_remove(distill_writer *writer, const content *id, const content *title, const content *text)
+{
     size_t before = distill_writer_documents(writer), after;
     int removed = 0;
     distill_status status;
     if (below(3)) {
-        status = distill_writer_add(writer, id.bytes, id.size, title.bytes, title.size, text.bytes, text.size);
+        status = distill_writer_add(writer, id->bytes, id->size, title->bytes, title->size, text->bytes, text->size);
         after = distill_writer_documents(writer);
-        require(status ? status == DISTILL_NO_TEXT && after == before : after - before <= 1, "add");
-    } else {
-        status = distill_writer_remove(writer, id.bytes, id.size, &removed);
-        require(!status && distill_writer_documents(writer) == before - (size_t)removed, "remove");
+        require(status ? after == before : after - before <= 1, "add");
+        return status;
     }
+    status = distill_writer_remove(writer, id->bytes, id->size, &removed);
+    require(distill_writer_documents(writer) == before - (size_t)removed, "remove");
+    return status;
+}
+
+static void change(distill_writer *writer, const content *texts)
+{
+    content id = some_id(), title = some_text(texts, 30), text = some_text(texts, below(4) ? 200 : LONGEST);
+    content before = {NULL, 0};
+    distill_status status;
+    const size_t failing = below(2) ? below(60) : 0;
+    if (failing)
+        before = saved(writer);
+    left = failing;
+    status = add_or_remove(writer, &id, &title, &text);
+    left = 0;
+    require(!status || status == DISTILL_NO_TEXT || (failing && status == DISTILL_NO_MEMORY), "add or remove");
+    if (failing && status)
+        require_same(writer, &before);
+    distill_free(before.bytes);
     free(id.bytes);
     free(title.bytes);
     free(text.bytes);
@@ -117,12 +174,17 @@ static void check(const distill_encoder *encoder, const content *file, size_t do
 /* Changes, and the file of what is there then. */
 static content run(const distill_encoder *encoder, const content *texts, const content *from)
 {
-    content file = {NULL, 0};
+    content file;
     distill_writer *writer;
-    require(!distill_writer_open(encoder, from ? from->bytes : NULL, from ? from->size : 0, &writer), "open");
+    distill_status status;
+    left = below(8);
+    status = distill_writer_open(encoder, from ? from->bytes : NULL, from ? from->size : 0, &writer);
+    left = 0;
+    require(!status || (status == DISTILL_NO_MEMORY && !writer), "open");
+    require(!status || !distill_writer_open(encoder, from ? from->bytes : NULL, from ? from->size : 0, &writer), "open");
     for (size_t some = below(12); some; some--)
         change(writer, texts);
-    require(!distill_writer_save(writer, &file.bytes, &file.size), "save");
+    file = saved(writer);
     check(encoder, &file, distill_writer_documents(writer), 1);
     distill_writer_close(writer);
     return file;
@@ -147,37 +209,37 @@ static content changed_file(const content *file)
 
 static int try_file(const distill_encoder *encoder, const content *texts, const content *file)
 {
-    content saved = {NULL, 0};
+    content made;
     distill_writer *writer;
     if (distill_writer_open(encoder, file->bytes, file->size, &writer))
         return 0;
     for (size_t some = below(4); some; some--)
         change(writer, texts);
-    require(!distill_writer_save(writer, &saved.bytes, &saved.size), "a broken file is not saved");
-    check(encoder, &saved, distill_writer_documents(writer), 0);
-    distill_free(saved.bytes);
+    made = saved(writer);
+    check(encoder, &made, distill_writer_documents(writer), 0);
+    distill_free(made.bytes);
     distill_writer_close(writer);
     return 1;
 }
 
 int main(int count, char **arguments)
 {
-    content file, texts, kept[KEPT] = {{NULL, 0}};
+    content own, texts, kept[KEPT] = {{NULL, 0}};
     distill_encoder *encoder;
-    size_t runs, files, saved = 0, opened = 0;
+    size_t runs, files, made = 0, opened = 0;
     if (count != 6)
         return 2;
-    file = read_or_leave(arguments[1]);
+    own = read_or_leave(arguments[1]);
     texts = read_or_leave(arguments[2]);
     state = strtoull(arguments[3], NULL, 10) * 2 + 1;
     runs = (size_t)strtoull(arguments[4], NULL, 10);
     files = (size_t)strtoull(arguments[5], NULL, 10);
-    require(!distill_open(file.bytes, file.size, &encoder), "the encoder is not opened");
+    require(!distill_open(own.bytes, own.size, &encoder), "the encoder is not opened");
     for (size_t i = 0; i < runs; i++) {
-        content *from = kept + below(KEPT), made = run(encoder, &texts, from->bytes && below(2) ? from : NULL);
+        content *from = kept + below(KEPT), file = run(encoder, &texts, from->bytes && below(2) ? from : NULL);
         distill_free(from->bytes);
-        *from = made;
-        saved++;
+        *from = file;
+        made++;
     }
     for (size_t i = 0; i < files; i++) {
         const content *from = kept + below(KEPT);
@@ -188,12 +250,12 @@ int main(int count, char **arguments)
         opened += (size_t)try_file(encoder, &texts, &copy);
         free(copy.bytes);
     }
-    printf("saved: %lu of %lu; opened: %lu of %lu broken files\n", (unsigned long)saved, (unsigned long)runs,
+    printf("indexes saved: %lu of %lu; opened: %lu of %lu broken files\n", (unsigned long)made, (unsigned long)runs,
            (unsigned long)opened, (unsigned long)files);
     for (size_t i = 0; i < KEPT; i++)
         distill_free(kept[i].bytes);
     distill_close(encoder);
-    distill_free(file.bytes);
+    distill_free(own.bytes);
     distill_free(texts.bytes);
     return 0;
 }

@@ -212,9 +212,7 @@ class PlainWriter:
     def save(self, path=None):
         """The index as bytes, written to a file too where there is a path."""
         place, size = c_void_p(), c_size_t()
-        self.program.require(
-            self.program.functions.distill_writer_save(self.pointer, byref(place), byref(size))
-        )
+        self.program.require(self.program.functions.distill_writer_save(self.pointer, byref(place), byref(size)))
         content = ctypes.string_at(place, size.value)
         if path is not None:
             self.program.require(self.program.functions.distill_write(str(path).encode(), place, size))

@@ -1,6 +1,7 @@
 import distill.Encoder;
 import distill.Hit;
 import distill.Index;
+import distill.IndexWriter;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
@@ -15,8 +16,9 @@ import java.util.List;
 
 /**
  * Jobs for the encoder and the searcher, lines of a file, words parted by tabs: {@code encode ENCODER TEXTS OUTPUT},
- * {@code search ENCODER INDEX TEXTS K OUTPUT}, {@code answer ENCODER INDEX TEXTS K} or {@code open ENCODER INDEX}. Each
- * prints a line: the milliseconds a text, the probability that the first text is answered, or what is thrown.
+ * {@code search ENCODER INDEX TEXTS K OUTPUT}, {@code answer ENCODER INDEX TEXTS K}, {@code open ENCODER INDEX} or
+ * {@code write ENCODER INDEX TEXTS OUTPUT}, of a new index where it is {@code -}. Each prints a line: the milliseconds a
+ * text, the probability that the first text is answered, the number of documents, or what is thrown.
  */
 final class Run {
     private Run() {
@@ -43,10 +45,28 @@ final class Run {
             Index index = Index.open(new File(words[2]), encoder);
             return index.probability(index.search(texts(words[3])[0], Integer.parseInt(words[4])));
         }
+        if (words[0].equals("write")) {
+            File index = new File(words[2]);
+            return write(words[2].equals("-") ? IndexWriter.create(encoder) : IndexWriter.open(index, encoder), words);
+        }
         if (words[0].equals("encode")) {
             return encode(encoder, texts(words[2]), words[3]);
         }
         return search(Index.open(new File(words[2]), encoder), texts(words[3]), Integer.parseInt(words[4]), words[5]);
+    }
+
+    /** Texts are ids, titles and texts by turns; where the text is empty the document is taken out. */
+    private static double write(IndexWriter writer, String[] words) throws IOException {
+        String[] texts = texts(words[3]);
+        for (int place = 0; place < texts.length; place += 3) {
+            if (texts[place + 2].isEmpty()) {
+                writer.remove(texts[place]);
+            } else {
+                writer.add(texts[place], texts[place + 1], texts[place + 2]);
+            }
+        }
+        writer.save(new File(words[4]));
+        return writer.size();
     }
 
     /** Of each text the number of its ids, these, and its vector; all numbers big-endian. */

@@ -247,10 +247,10 @@ def _find_asker(index: Index) -> str:
     Raises `EncoderError` where neither is here.
     """
     named = index.question_encoder
-    found = named if kind_of(named) else shipped_name(index.question_fingerprint)
-    if found is None:
+    encoder = named if kind_of(named) else shipped_name(index.question_fingerprint)
+    if encoder is None:
         raise EncoderError(f"{index.path}: made by {named}, which is not found; give the encoder as --model")
-    return found
+    return encoder
 
 
 def _require_space(index: Index, encoder: Encoder, source: File) -> None:

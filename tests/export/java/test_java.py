@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from fixtures.encoders import made_student
 from fixtures.pieces import spelled_tokenizer
-from fixtures.plain_c import consistent
-from fixtures.text import TEXTS
+from fixtures.plain_c import consistent, program
+from fixtures.text import NOTES_TWICE, TEXTS
 
 import distill
 from distill.catalog.bundle import find_artefact
@@ -24,6 +24,7 @@ from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
+from distill.indexing.stored import FILE, Index
 from distill.system.sections import read_sections, write_sections
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -108,7 +109,9 @@ def indexes(tmp_path_factory):
     build_index(folder / "8", change, "released", question_model=asker)
     build_index(folder / "own", change, asker)
     build_index(folder / str(COMPACT), change, asker, IndexSettings(bits=COMPACT))
-    return {bits: folder / str(bits) for bits in (8, COMPACT, "own")}
+    shutil.copytree(folder / "own", folder / "hybrid")
+    build_index(folder / "hybrid", IndexChange(), asker, IndexSettings(hybrid=True), word_model="none")
+    return {bits: folder / str(bits) for bits in (8, COMPACT, "own", "hybrid")}
 
 
 def changed(source, target, **sections):
@@ -205,15 +208,33 @@ class Ran:
         self.lines = {name: line for (name, _), line in zip(self.jobs, printed, strict=True)}
 
 
+def add_written(ran, model, indexes):
+    """Add the jobs that write indexes."""
+    notes = {"new": NOTES_TWICE, "kept": [], "blank": [("1", "", " \n")]}
+    notes["changed"] = [(ran.first, "", ""), ("1", "\ud83d", "A lone \udc00 half."), ("none", "", "")]
+    texts = {
+        name: JAVA["write_texts"](ran.folder / f"{name}.notes", [text for note in some for text in note])
+        for name, some in notes.items()
+    }
+    index = indexes["own"]
+    ran.written = {name: ran.folder / f"{name}.index" for name in notes}
+    for name, path in ran.written.items():
+        ran.add(f"write {name}", "write", model, "-" if name == "new" else index, texts[name], path)
+    ran.kept_out = {"compact": indexes[COMPACT], "of a pair": indexes[8], "with words": indexes["hybrid"]}
+    for name, path in {**ran.kept_out, **ran.broken_indexes}.items():
+        ran.add(f"write {name}", "write", model, path, texts["changed"], ran.folder / "unwritten")
+
+
 @pytest.fixture(scope="module")
 def ran(small, shipped, indexes, tmp_path_factory):
     folder = tmp_path_factory.mktemp("java")
     ran, model = Ran(folder), shipped["released-small"]
+    ran.first = Index(indexes["own"]).fields(0)["id"]
     for name, path in {**small, **shipped}.items():
         texts = JAVA["write_texts"](folder / f"{name}.texts", some(8) if name in small else as_typed(name))
         ran.add(name, "encode", path, texts, folder / f"{name}.out")
     questions = JAVA["write_texts"](folder / "questions", some(2))
-    for bits, index in indexes.items():
+    for bits, index in list(indexes.items())[:3]:
         ran.add(bits, "search", model, index, questions, K, folder / f"{bits}.hits")
     calibrated = changed(model, folder / "calibrated.bin", **answerable_sections({"scores": {"sum": LINE}}))
     for name, path, k in (("answer", calibrated, K), ("few", calibrated, 2), ("not calibrated", model, K)):
@@ -241,6 +262,7 @@ def ran(small, shipped, indexes, tmp_path_factory):
     for name, path in ran.broken_texts.items():
         ran.add(f"index {name}", "search", model, path, questions, K, folder / "nothing")
     ran.add("nowhere", "open", folder / "nowhere.bin")
+    add_written(ran, model, indexes)
     ran.run(JAVA["compiled"](folder / "classes"))
     return ran
 
@@ -302,3 +324,41 @@ def test_a_file_with_other_bytes_is_refused_or_gives_other_numbers(ran):
     refused = [line for line in lines.values() if line.startswith(REFUSED)]
     assert 4 < len(refused) < len(lines)
     assert {name: line for name, line in lines.items() if line not in refused and not line[0].isdigit()} == {}
+
+
+def test_an_index_is_written_as_c_writes_it(ran, shipped, plain_program):
+    encoder = program.PlainEncoder(plain_program, shipped["released-small"].read_bytes())
+    writer = program.PlainWriter(plain_program, encoder)
+    for note in NOTES_TWICE:
+        writer.add(*note)
+    (ran.folder / "c.index").write_bytes(writer.save())
+    ours, c = read_sections(ran.written["new"]), read_sections(ran.folder / "c.index")
+    assert list(ours) == list(c) and float(ran.lines["write new"]) == len(writer)
+    for name in c:
+        apart = np.abs(ours[name].astype(np.float64) - c[name])
+        # A number between two codes is rounded to either.
+        assert apart.max() <= (1 if name.endswith("_vectors") else 1e-5 if name.endswith("_scales") else 0), name
+
+
+def test_an_index_that_python_wrote_goes_on(ran, indexes):
+    assert ran.written["kept"].read_bytes() == (indexes["own"] / FILE).read_bytes()
+    folder = ran.folder / "changed"
+    folder.mkdir()
+    shutil.copy(ran.written["changed"], folder / FILE)
+    before, after = Index(indexes["own"]), Index(folder)
+    assert list(before.all_fields())[1:] == list(after.all_fields())[:-1]
+    first = before.array("sentence_starts")[before.document_edges[1]]
+    kept = before.array("sentence_vectors")[first:]
+    assert (kept == after.array("sentence_vectors")[: len(kept)]).all() and len(kept)
+    assert after.fields(after.documents - 1) == {"id": "1", "title": "\ufffd"}
+    [answer] = distill.search(folder, "a lone half", k=1)
+    assert answer.hits[0].text == "A lone \ufffd half."
+    assert ran.first not in {hit.fields["id"] for hit in next(distill.search(folder, "Nile", k=99)).hits}
+
+
+def test_an_index_that_is_not_to_be_changed_is_refused_and_nothing_is_written(ran):
+    for name, path in {**ran.kept_out, **ran.broken_indexes}.items():
+        assert ran.lines[f"write {name}"].startswith(f"{REFUSED}{path}"), name
+    assert ran.lines["write blank"].startswith("java.lang.IllegalArgumentException: there is no text")
+    assert not ran.written["blank"].exists() and not (ran.folder / "unwritten").exists()
+    assert not list(ran.folder.glob("*.part"))
