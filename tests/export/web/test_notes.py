@@ -244,7 +244,13 @@ def test_where_the_browser_keeps_nothing_a_note_says_so(site, tabs, tmp_path):
     path.write_text("const indexedDB = undefined;\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     with served(folder) as address:
         tab = tabs(address)
-        assert tab.value(STATE) == ""
+        failed(tab, "keeps no notes")
+        asked(tab, "tower")
+        tab.until(f"{STATE} && !document.querySelector('#status.failed')")
         typed(tab, KEY)
         failed(tab, "keeps no notes")
         assert tab.value("document.getElementById('text').value") == KEY and tab.value(LISTED) == []
+        # Who does not open them is not told.
+        tab.open(address)
+        tab.until(READY)
+        assert tab.value(STATE) == ""
