@@ -59,15 +59,15 @@ def site(chromium, page_of, python, tmp_path_factory):
 @pytest.fixture
 def tabs(chromium):
     """A maker of tabs that show an address."""
-    made = []
+    opened = []
 
     def make(address):
-        made.append(chromium.page())
-        shown(made[-1], address)
-        return made[-1]
+        opened.append(chromium.page())
+        shown(opened[-1], address)
+        return opened[-1]
 
     yield make
-    for tab in made:
+    for tab in opened:
         tab.close()
 
 
@@ -224,8 +224,8 @@ def test_notes_of_another_encoder_a_broken_file_and_a_newer_version_stay_as_they
         kept(tab, KEY)
         content = records(tab)
         assert content["another"] == b"\1\2\3" and len(content) == 2
-        [own] = content.keys() - {"another"}
-        tab.value(f"{PUT}([1, {own!r}, [1, 2, 3]])")
+        [ours] = content.keys() - {"another"}
+        tab.value(f"{PUT}([1, {ours!r}, [1, 2, 3]])")
         shown(tab, address)
         failed(tab, "cannot be read")
         tab.value(f"{PUT}([2])")
@@ -235,7 +235,7 @@ def test_notes_of_another_encoder_a_broken_file_and_a_newer_version_stay_as_they
         tab.until(f"document.getElementById('text').value === {CAKE!r}")
         failed(tab, "newer version")
         assert asked(tab, "tower").startswith("The tower")
-        assert records(tab) == {own: b"\1\2\3", "another": b"\1\2\3"} and tab.value(KEPT)["version"] == 2
+        assert records(tab) == {ours: b"\1\2\3", "another": b"\1\2\3"} and tab.value(KEPT)["version"] == 2
 
 
 def test_where_the_browser_keeps_nothing_a_note_says_so(site, tabs, tmp_path):
@@ -244,7 +244,13 @@ def test_where_the_browser_keeps_nothing_a_note_says_so(site, tabs, tmp_path):
     path.write_text("const indexedDB = undefined;\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     with served(folder) as address:
         tab = tabs(address)
-        assert tab.value(STATE) == ""
+        failed(tab, "keeps no notes")
+        asked(tab, "tower")
+        tab.until(f"{STATE} && !document.querySelector('#status.failed')")
         typed(tab, KEY)
         failed(tab, "keeps no notes")
         assert tab.value("document.getElementById('text').value") == KEY and tab.value(LISTED) == []
+        # Who does not open them is not told.
+        tab.open(address)
+        tab.until(READY)
+        assert tab.value(STATE) == ""
