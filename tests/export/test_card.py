@@ -38,6 +38,7 @@ HOW_TO = {
     "java": "javac -d classes",
     "sentence-transformers": "pip install sentence-transformers",
     "model2vec": "pip install model2vec",
+    "fastembed": "pip install fastembed",
 }
 
 
