@@ -1,4 +1,4 @@
-"""Ids as other libraries give them, with a mask and the ids of spellings, made the `ids` that an encoder's nodes read."""
+"""Ids with a mask, as other libraries give them, spellings among them, as the `ids` that an encoder's nodes read."""
 
 from __future__ import annotations
 

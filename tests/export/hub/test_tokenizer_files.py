@@ -20,5 +20,5 @@ def test_the_files_say_how_long_a_text_may_be_and_what_fills_a_batch(tokenizer, 
 def test_spellings_of_an_encoder_that_cuts_long_texts_have_no_place(tokenizer, tmp_path):
     spelled = spelled_tokenizer(tokenizer, _teh_nyl="the Nile")
     both = Tokenizer(spelled.proto, "both", spelled.spellings, Reading(longest=30))
-    with pytest.raises(ExportError, match="both: .*--without-spellings"):
+    with pytest.raises(ExportError, match="--without-spellings"):
         write_tokenizer_files(both, tmp_path)
