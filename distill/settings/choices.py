@@ -29,7 +29,7 @@ TASKS = ("retrieval", "lareqa", "bitext", "answerable", "classification", "readi
 MOST = 2**63 - 1
 FORMATS = (
     *("bundle", "string", "mediapipe", "mediapipe-zip", "onnx", "c", "web", "java", "npm"),
-    *("sentence-transformers", "model2vec"),
+    *("sentence-transformers", "model2vec", "fastembed"),
 )
 # The names of `export/weights/codecs.py`, which needs NumPy.
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5", "int4-pq3", "float32")

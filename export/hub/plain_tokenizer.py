@@ -14,12 +14,12 @@ from ...errors import ExportError
 from ...system.types import Json
 from ..encode import LONGEST_WORD, WITHIN, Rules
 from .plain_merges import merges_of
-from .tokenizer_json import CONTROL, NORMAL, UNKNOWN, USER_DEFINED, require_unigram
+from .tokenizer_json import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, ends_of, require_unigram, template_of
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-UNUSED, BPE = 5, 2
+BPE = 2
 # What a piece that no text has scores below the least, further than an unknown character.
 NEVER = 1000
 
@@ -43,7 +43,7 @@ def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
         "padding": None,
         "added_tokens": list(_added(proto)),
         **parts,
-        "post_processor": _template(*(_placed(proto, name) for name in ends_of(proto))),
+        "post_processor": template_of(proto),
     }
 
 
@@ -65,15 +65,6 @@ def tokenizer_config(tokenizer: Tokenizer, longest: int) -> dict[str, Json]:
     }
 
 
-def ends_of(proto: Message) -> tuple[str, str]:
-    """Return the names of the pieces before and behind a text."""
-    return proto.trainer_spec.bos_piece, proto.trainer_spec.eos_piece
-
-
-def _placed(proto, name):
-    return name, next(id for id, piece in enumerate(proto.pieces) if piece.piece == name)
-
-
 def _added(proto: Message) -> Iterator[dict[str, Json]]:
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     # Of unigram models the pieces that users named are cut like others, of scores that no others reach.
@@ -81,17 +72,6 @@ def _added(proto: Message) -> Iterator[dict[str, Json]]:
     for id, piece in enumerate(proto.pieces):
         if piece.type in (CONTROL, UNKNOWN, *named):
             yield {"id": id, "content": piece.piece, **plain, "special": piece.type != USER_DEFINED}
-
-
-def _template(bos: tuple[str, int], eos: tuple[str, int]) -> dict[str, Json]:
-    ends = [{"SpecialToken": {"id": name, "type_id": 0}} for name, _ in (bos, eos)]
-    first, second = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
-    return {
-        "type": "TemplateProcessing",
-        "single": [ends[0], first, ends[1]],
-        "pair": [ends[0], first, ends[1], ends[1], second, ends[1]],
-        "special_tokens": {name: {"id": name, "ids": [id], "tokens": [name]} for name, id in (bos, eos)},
-    }
 
 
 def _words(proto: Message, rules: Rules, unknown: int) -> dict[str, Json]:
@@ -116,7 +96,7 @@ def _words(proto: Message, rules: Rules, unknown: int) -> dict[str, Json]:
 
 
 def _unigram(proto: Message, source: str) -> dict[str, Json]:
-    require_unigram(proto, source, (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED))
+    require_unigram(proto, source)
     least = min((piece.score for piece in proto.pieces if piece.type == NORMAL), default=0.0)
     scores = [least - NEVER if piece.type == UNUSED else piece.score for piece in proto.pieces]
     scheme = "always" if proto.normalizer_spec.add_dummy_prefix else "never"

@@ -1,14 +1,15 @@
 """A SentencePiece model as a `tokenizer.json`, which the package tokenizers reads.
 
 StaticEmbedding and model2vec leave out what a tokenizer puts around a text. So bos and eos come from the normaliser, as
-characters that stand for them; a text that has such a character itself gets an unknown one in its place.
+characters that stand for them; a text that has such a character itself gets an unknown one in its place. What takes a
+tokenizer as it is gets them by a template, which an empty text has too.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ...encoders.tokenizer import SPACE, Tokenizer, whole_proto
@@ -20,50 +21,53 @@ if TYPE_CHECKING:
 
 FILE = "tokenizer.json"
 UNIGRAM = 1
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
 # Unicode's private use area: no text has them but by accident.
 PRIVATE = range(0xE000, 0xF900)
 # What an unknown character scores below the least piece.
 PENALTY = 10
+# The last normalisers, of bos and of eos.
+ENDS = 2
 
 
-def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False) -> dict[str, Json]:
+def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: bool = False) -> dict[str, Json]:
     """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, bos and eos among them.
 
     Spellings are pieces behind the others, as they are to SentencePiece: its ids are those of `Tokenizer.unexpanded`.
     With `none_unknown` further pieces, behind the others, stand for what is unknown: a library that leaves unknown
-    pieces out sees none. Raises `ExportError` for a SentencePiece model that it cannot stand for.
+    pieces out sees none. With a `template` bos and eos stand around a text that was cut, too. Raises `ExportError` for
+    a SentencePiece model that it cannot stand for.
     """
     proto = whole_proto(tokenizer)
     require_unigram(proto, tokenizer.source)
-    if tokenizer.reading.longest:
+    if tokenizer.reading.longest and not template:
         raise ExportError(
             f"{tokenizer.source}: it cuts texts of more than {tokenizer.reading.longest} ids, which a "
             "tokenizer.json of a student without attention does not; export a bundle"
         )
     bos, eos, spare, other = _unused(proto, 4)
-    marks = {proto.trainer_spec.bos_piece: bos, proto.trainer_spec.eos_piece: eos}
+    marks = {} if template else dict(zip(ends_of(proto), (bos, eos), strict=True))
     pieces = [[_piece(piece, marks, spare), piece.score] for piece in proto.pieces]
     normalizers = list(_normalizers(proto.normalizer_spec, (bos, eos, spare), other))
     if none_unknown:
         alphabet, apart = _characters(proto)
         least = min(score for _, score in pieces) - PENALTY
         pieces += [[character, least] for character in [other, *apart]]
-        normalizers.insert(-2, _replaced(f"[^{_class(alphabet)}]+", other))
+        normalizers.insert(-ENDS, _replaced(f"[^{_class(alphabet)}]+", other))
     normal = {piece.piece for piece in proto.pieces if piece.type == NORMAL}
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [],
-        "normalizer": {"type": "Sequence", "normalizers": normalizers},
+        "normalizer": {"type": "Sequence", "normalizers": normalizers[:-ENDS] if template else normalizers},
         "pre_tokenizer": {
             "type": "Metaspace",
             "replacement": SPACE,
             "prepend_scheme": "never",
             "split": SPACE in normal and not any(SPACE in piece[1:] for piece in normal),
         },
-        "post_processor": None,
+        "post_processor": template_of(proto) if template else None,
         "decoder": {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": True},
         "model": {
             "type": "Unigram",
@@ -98,10 +102,27 @@ def _class(characters: list[str]) -> str:
     return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
 
 
-def require_unigram(
-    proto: Message, source: str, types: Sequence[int] = (NORMAL, UNKNOWN, CONTROL, USER_DEFINED)
-) -> None:
-    """Raise `ExportError` for a SentencePiece model that is no plain unigram one, or has pieces of other `types`."""
+def ends_of(proto: Message) -> tuple[str, str]:
+    """Return the names of the pieces before and behind a text."""
+    return proto.trainer_spec.bos_piece, proto.trainer_spec.eos_piece
+
+
+def template_of(proto: Message) -> dict[str, Json]:
+    """Return the part of a `tokenizer.json` that puts bos and eos around a text."""
+    names = [piece.piece for piece in proto.pieces]
+    bos, eos = ends_of(proto)
+    ends = [{"SpecialToken": {"id": name, "type_id": 0}} for name in (bos, eos)]
+    first, second = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    return {
+        "type": "TemplateProcessing",
+        "single": [ends[0], first, ends[1]],
+        "pair": [ends[0], first, ends[1], ends[1], second, ends[1]],
+        "special_tokens": {name: {"id": name, "ids": [names.index(name)], "tokens": [name]} for name in (bos, eos)},
+    }
+
+
+def require_unigram(proto: Message, source: str) -> None:
+    """Raise `ExportError` for a SentencePiece model that is no plain unigram one."""
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     kinds = {piece.type for piece in proto.pieces}
     reasons = {
@@ -109,7 +130,7 @@ def require_unigram(
         "byte_fallback": trainer.byte_fallback,
         "treat_whitespace_as_suffix": trainer.treat_whitespace_as_suffix,
         "spaces that are not escaped": not normalizer.escape_whitespaces,
-        "pieces of other types": not kinds <= {*types},
+        "pieces of other types": not kinds <= {NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED},
     }
     for reason, there in reasons.items():
         if there:
@@ -124,7 +145,7 @@ def _unused(proto: Message, count: int) -> list[str]:
 
 def _piece(piece, marks: dict[str, str], spare: str) -> str:
     # It is in no text, though a text may have its name.
-    if piece.type in (CONTROL, UNKNOWN):
+    if piece.type in (CONTROL, UNKNOWN, UNUSED):
         return marks.get(piece.piece) or spare + piece.piece
     return piece.piece
 

@@ -44,6 +44,7 @@ FORMS = {
     "c": Form("c"),
     "java": Form("java"),
     "sentence-transformers": Form("sentence-transformers", Precision("float32", "float32")),
+    "fastembed": Form("fastembed"),
 }
 FILES = {
     "string": ["encoder.tflite"],
@@ -55,6 +56,9 @@ FILES = {
         *("config.json", "config_sentence_transformers.json", "distill_ngram.py", "model.safetensors"),
         *("modules.json", "tokenizer.json"),
     ],
+    "fastembed": [
+        *("config.json", "model.onnx", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json"),
+    ],
 }
 HUB = ("safetensors", "tokenizers")
 RUN_BY = {
@@ -62,6 +66,7 @@ RUN_BY = {
     "mediapipe": ("mediapipe",),
     "mediapipe-zip": ("mediapipe",),
     "onnx": ("onnx", "onnxruntime"),
+    "fastembed": ("onnx", "onnxruntime", "tokenizers"),
 }
 
 
@@ -318,7 +323,7 @@ def changed_copy(folder):
     return copy
 
 
-READERS = ("bundle", "onnx", "sentence-transformers", "c", "web", "java", "npm")
+READERS = ("bundle", "onnx", "sentence-transformers", "fastembed", "c", "web", "java", "npm")
 
 
 @pytest.mark.parametrize("format_", [name for name in FORMATS if name not in READERS])

@@ -39,6 +39,7 @@ HOW_TO = {
     "npm": "npm pack",
     "sentence-transformers": "pip install sentence-transformers",
     "model2vec": "pip install model2vec",
+    "fastembed": "pip install fastembed",
 }
 
 

@@ -21,13 +21,14 @@ FORMATS = {
     "c": Form("c"),
     "java": Form("java"),
     "sentence-transformers": Form("sentence-transformers", Precision("float32", "float32")),
+    "fastembed": Form("fastembed"),
 }
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_an_encoder_with_the_students_ids_and_vectors(artefacts, student, name):
-    if name in ("mediapipe", "onnx"):
-        pytest.importorskip({"onnx": "onnxruntime"}.get(name, name))
+    if name in ("mediapipe", "onnx", "fastembed"):
+        pytest.importorskip({"mediapipe": "mediapipe"}.get(name, "onnxruntime"))
     loaded = load_artefact(artefacts(FORMATS[name]), threads=2)
     assert (loaded.name, loaded.dimension, loaded.max_length) == ("small", 16, FORMATS[name].longest)
     texts = [text for text, ids in zip(TEXTS, student.tokenizer.encode(TEXTS), strict=True) if len(ids) <= 64]

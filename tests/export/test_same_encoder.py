@@ -141,12 +141,14 @@ FORMS = {
     "bundle": Form(),
     "onnx": Form("onnx"),
     "sentence-transformers": Form("sentence-transformers", FLOAT),
+    "fastembed": Form("fastembed"),
     "string": Form("string"),
     "mediapipe-zip": Form("mediapipe-zip"),
 }
 RUN_BY = {
     "onnx": ("onnx", "onnxruntime"),
     "sentence-transformers": ("safetensors", "tokenizers"),
+    "fastembed": ("onnx", "onnxruntime", "tokenizers"),
     "mediapipe-zip": ("mediapipe",),
 }
 

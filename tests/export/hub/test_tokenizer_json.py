@@ -83,6 +83,14 @@ def test_control_pieces_have_names_that_no_text_has():
     assert ids(fast(tokenizer), texts) == tokenizer.encode(texts)
 
 
+def test_a_template_puts_bos_and_eos_around_every_text(tokenizer):
+    package = tokenizers.Tokenizer.from_str(json.dumps(tokenizer_json(tokenizer, template=True)))
+    texts = [text for text in TEXTS if "\ud800" not in text] + ["<s> </s> <unk>", MARKS]
+    assert [encoding.ids for encoding in package.encode_batch(texts)] == tokenizer.encode(texts)
+    package.enable_truncation(5)
+    assert package.encode(TEXTS[4]).ids == [*tokenizer.encode(TEXTS[4:5])[0][:4], 2]
+
+
 def test_pieces_of_several_words_are_kept(sample):
     options = {"vocab_size": 400, "split_by_whitespace": False, "hard_vocab_limit": False}
     tokenizer = trained_tokenizer(sample.passage_texts[:60], **options)

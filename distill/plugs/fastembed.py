@@ -1,0 +1,120 @@
+"""FastEmbed's model of a folder that `distill export --format fastembed` wrote.
+
+model = TextEmbedding(add_fastembed_model("encoder"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import EncoderError, InputError
+from ..export.encode import CARD
+from ..export.formats.folder import read_label, require_whole
+from ..export.formats.registry import format_of
+from ..export.hub.onnx_reference import prompted_reading
+from ..system.extras import require_extra
+from ..system.reading import read_json
+from ..system.text import well_formed
+from ..system.types import File, Json, Role
+
+try:
+    from fastembed import TextEmbedding
+    from fastembed.common.model_description import DenseModelDescription, ModelSource, PoolingType
+    from fastembed.text.custom_text_embedding import CustomTextEmbedding
+except ImportError as error:
+    require_extra("distill.plugs.fastembed", ["fastembed"], "fastembed")
+    raise InputError("distill.plugs.fastembed needs fastembed 0.6 or newer; run: pip install -U fastembed") from error
+
+FORMAT = "fastembed"
+
+
+class DistillTextEmbedding(CustomTextEmbedding):
+    """A custom model of FastEmbed with the prompts of its folder: `query_embed` puts that of questions before a text.
+
+    `embed` and `passage_embed` put that of documents there. The folder is the one that was registered, or
+    `specific_model_path` where it lies elsewhere now.
+    """
+
+    # Of its own, and not those of the class above.
+    SUPPORTED_MODELS: list[DenseModelDescription] = []
+    POSTPROCESSING_MAPPING = {}
+    FOLDERS: dict[str, Path] = {}
+
+    def __init__(self, model_name: str, specific_model_path: File | None = None, **options: Json) -> None:
+        folder = _whole(specific_model_path or self.FOLDERS[model_name.lower()])
+        self._prompts = prompted_reading(folder).prompts
+        super().__init__(model_name, specific_model_path=str(folder), **options)
+
+    def embed(
+        self, documents: str | Iterable[str], batch_size: int = 256, parallel: int | None = None, **options: Json
+    ) -> Iterable[np.ndarray]:
+        """Return the vectors of documents, one after the other. Raises `InputError` for what is no text."""
+        return super().embed(self._prompted(documents, "document"), batch_size, parallel, **options)
+
+    def query_embed(self, query: str | Iterable[str], **options: Json) -> Iterable[np.ndarray]:
+        """Return the vectors of questions, one after the other. Raises `InputError` for what is no text."""
+        return super().embed(self._prompted(query, "question"), **options)
+
+    def _prompted(self, texts, role: Role):
+        prompt = self._prompts.get(role, "")
+        if isinstance(texts, str):
+            return [prompt + well_formed(texts)]
+        rows = (prompt + well_formed(text) for text in texts)
+        # It starts no processes for a short list.
+        return list(rows) if isinstance(texts, list) else rows
+
+
+TextEmbedding.EMBEDDINGS_REGISTRY.append(DistillTextEmbedding)
+
+
+def add_fastembed_model(folder: File, name: str | None = None) -> str:
+    """Register a folder of the format fastembed as a model of `TextEmbedding`, and return the model's name.
+
+    Args:
+        folder: what `distill export --format fastembed` wrote.
+        name: what FastEmbed is to call it; None for `distill/` and the name in the folder's card.
+
+    Raises:
+        EncoderError: where the folder is none of that format, or a file of it is missing or changed.
+        InputError: where FastEmbed has another model of that name.
+    """
+    folder = _whole(folder)
+    card = read_json(folder / CARD)
+    name = name or f"distill/{card['name']}"
+    _free(name, folder)
+    description = DenseModelDescription(
+        model=name,
+        # It is opened where it lies, whatever the source.
+        sources=ModelSource(url=folder.as_uri()),
+        model_file=format_of(FORMAT).file,
+        description=f"Text embeddings of {card['dimension']} numbers, exported by distill",
+        license=card.get("licence", ""),
+        size_in_GB=card["bytes"] / 1e9,
+        dim=card["dimension"],
+    )
+    DistillTextEmbedding.add_model(description, PoolingType.DISABLED, normalization=False)
+    DistillTextEmbedding.FOLDERS[name.lower()] = folder
+    return name
+
+
+def _whole(folder: File) -> Path:
+    """The folder, if it is one of the format and all of its files are there."""
+    folder = Path(folder).resolve()
+    format_ = read_label(folder).format if (folder / CARD).is_file() else ""
+    if format_ != FORMAT:
+        what = f"one of the format {format_!r}" if format_ else "none of an exported encoder"
+        raise EncoderError(f"{folder}: {what}; run: distill export MODEL --format {FORMAT} --output FOLDER")
+    return require_whole(folder)
+
+
+def _free(name: str, folder: Path) -> None:
+    """Forget a model of that name and folder, which may have been written anew; refuse any other of that name."""
+    same = name.lower()
+    models = DistillTextEmbedding.SUPPORTED_MODELS
+    if DistillTextEmbedding.FOLDERS.get(same) == folder:
+        models[:] = [model for model in models if model.model.lower() != same]
+    if any(model["model"].lower() == same for model in TextEmbedding.list_supported_models()):
+        raise InputError(f"FastEmbed has another model {name}; give this one another name")

@@ -1,0 +1,80 @@
+"""A folder that FastEmbed opens: an ONNX file of masked ids, the tokenizer as the package tokenizers reads it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..weights.precision import Precision
+from .folder import require_whole
+from .format import Artefact, Format, Label, Lengths
+
+if TYPE_CHECKING:
+    from ...encoders.encoder import KerasEncoder
+    from ...encoders.spellings import Expansions
+
+MODEL = "model.onnx"
+# Of the dev questions, that may be cut into other pieces.
+OTHERS = 0.005
+HOW_TO = """```
+pip install fastembed
+```
+
+```python
+from fastembed import TextEmbedding
+from fastembed.common.model_description import ModelSource, PoolingType
+
+TextEmbedding.add_custom_model(
+    model="distill/{folder}",
+    pooling=PoolingType.DISABLED,
+    normalization=False,
+    sources=ModelSource(url="file:{folder}"),
+    dim={dimension},
+    model_file="model.onnx",
+)
+model = TextEmbedding("distill/{folder}", specific_model_path="{folder}")
+(vector,) = model.embed("Where does the Danube end?")
+```
+
+Where there is a `reading.json`, put its prompts before the texts; `distill.plugs.fastembed` does, and needs less."""
+
+
+def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
+    from ..hub.tokenizer_files import write_tokenizer_files
+    from ..onnx.masked import masked_ids
+    from ..onnx.model import onnx_model
+
+    write_tokenizer_files(student.tokenizer, folder)
+    inputs = partial(masked_ids, spellings=_spellings(student))
+    (folder / MODEL).write_bytes(onnx_model(student.model, precision.dense, precision.table, inputs))
+
+
+def _spellings(student: KerasEncoder) -> Expansions | None:
+    from ...encoders.spellings import Expansions, stored
+    from ...encoders.tokenizer import spellings_of
+
+    spellings = spellings_of(student.tokenizer)
+    return Expansions.in_array(len(student.tokenizer), stored(spellings)) if spellings else None
+
+
+def _load(folder: Path, label: Label, threads: int) -> Artefact:
+    from ..hub.onnx_reference import OnnxFolderEncoder
+
+    return OnnxFolderEncoder(require_whole(folder), MODEL, label.name, label.dimension, threads)
+
+
+FORMATS = (
+    Format(
+        "fastembed",
+        MODEL,
+        _write,
+        _load,
+        HOW_TO,
+        needs=("onnx", "onnxruntime", "tokenizers"),
+        extra="onnx,hub",
+        others=OTHERS,
+        expanded=False,
+        reads=True,
+    ),
+)

@@ -1,0 +1,76 @@
+"""A folder of an ONNX model and `tokenizer_files` as an encoder, by the two packages that FastEmbed runs it with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...encoders.reading import reading_of
+from ...errors import EncoderError, first_line
+from ...system.reading import read_json
+from ...system.text import well_formed
+from ...system.types import Floats, Progress, Role
+from ..encode import READING, Reading
+from .tokenizer_files import LONGEST, SETTINGS
+from .tokenizer_json import FILE
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+
+class OnnxFolderEncoder:
+    """The folder as an `Encoder`; `model` is the file's name. Raises `EncoderError` for a folder that is none."""
+
+    max_length: int | None = None
+
+    def __init__(self, folder: Path, model: str, name: str, dimension: int, threads: int = 1) -> None:
+        self.name, self.dimension, self._reading = name, dimension, prompted_reading(folder)
+        try:
+            self._tokenizer = _tokenizer(folder)
+            self._session = _session(folder / model, threads)
+        except Exception as error:  # those of the packages have no common type
+            raise EncoderError(f"{folder}: cannot be opened: {first_line(error)}; export it again") from error
+
+    def tokenize(self, text: str) -> list[int]:
+        """The ids of a question: bos, pieces, eos; a spelling has its own."""
+        return self._ids(text, "question")
+
+    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            ids = np.array([self._ids(text, role)], dtype=np.int64)
+            inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+            vectors[row] = self._session.run(["vectors"], inputs)[0][0]
+            if progress:
+                progress(1)
+        return vectors
+
+    def _ids(self, text, role):
+        return self._tokenizer.encode(self._reading.prompts.get(role, "") + well_formed(text)).ids
+
+
+def prompted_reading(folder: Path) -> Reading:
+    """Return the reading of the folder's texts, a plain one where there is no file. Raises `EncoderError`."""
+    path = folder / READING
+    return reading_of(path.read_bytes(), str(path)) if path.is_file() else Reading()
+
+
+def _tokenizer(folder: Path) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / FILE))
+    tokenizer.enable_truncation(read_json(folder / SETTINGS)[LONGEST])
+    return tokenizer
+
+
+def _session(path: Path, threads: int) -> InferenceSession:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,62 @@
+"""Ids with a mask, as other libraries give them, spellings among them, as the `ids` that an encoder's nodes read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...encoders.spellings import Expansions
+from ...system.types import Integers
+from .nodes import Graph, Value
+
+PADDING = -1
+
+
+def masked_ids(graph: Graph, spellings: Expansions | None = None) -> list[Value]:
+    """Add the nodes from the inputs `input_ids` and `attention_mask` to `ids`, and return the two inputs.
+
+    Both are int64 `(b, t)`. Ids of spellings are those that they stand for, side by side.
+    """
+    g = graph
+    there = g.add("Greater", "attention_mask", g.number(0, "int64"))
+    ids = g.add("Where", there, "input_ids", g.number(PADDING, "int64"))
+    if spellings is not None:
+        ids = _closed(g, _expanded(g, ids, spellings))
+    g.add("Cast", ids, name="ids", to=g.kind("int32"))
+    return [("input_ids", "int64", ("b", "t")), ("attention_mask", "int64", ("b", "t"))]
+
+
+def _expanded(g: Graph, ids: str, spellings: Expansions) -> str:
+    """`(b, t)` -> `(b, t * most)`: of each id those that it stands for, at most so many, and then padding."""
+    lengths = np.diff(spellings.starts)
+    place = g.add("Sub", ids, g.number(spellings.first, "int64"))
+    spelled = g.add("GreaterOrEqual", place, g.number(0, "int64"))
+    # Behind the spellings stands one of a single id, for all that is none.
+    place = g.add("Where", spelled, place, g.number(len(lengths), "int64"))
+    start = _of_each(g, place, "starts", np.append(spellings.starts[:-1], 0).astype(np.int32))
+    length = _of_each(g, place, "lengths", np.append(lengths, 1).astype(np.uint8))
+    reach = g.constant("spellings/reach", np.arange(lengths.max(), dtype=np.int64))
+    last = g.number(len(spellings.ids) - 1, "int64")
+    meant = g.add("Gather", g.constant("spellings/ids", spellings.ids), g.add("Min", g.add("Add", start, reach), last))
+    spelled, ids = (g.add("Unsqueeze", value, g.numbers(-1)) for value in (spelled, ids))
+    each = g.add("Where", spelled, g.cast(meant, "int64"), ids)  # (b, t, most)
+    each = g.add("Where", g.add("Less", reach, length), each, g.number(PADDING, "int64"))
+    return g.add("Reshape", each, g.numbers(0, -1))
+
+
+def _of_each(g: Graph, place: str, name: str, array: Integers) -> str:
+    """Numbers `(b, t, 1)` of the spellings at the places `(b, t)`."""
+    numbers = g.add("Gather", g.constant(f"spellings/{name}", array), place)
+    return g.add("Unsqueeze", g.cast(numbers, "int64"), g.numbers(-1))
+
+
+def _closed(g: Graph, ids: str) -> str:
+    """`(b, n)` -> `(b, m)`, m ids of the longest row: padding behind them all, as neighbours are read together."""
+    there = g.add("GreaterOrEqual", ids, g.number(0, "int64"))
+    place = g.add("Sub", g.add("CumSum", g.cast(there, "int64"), g.number(1, "int64")), g.number(1, "int64"))
+    rows, width = (g.add("Slice", g.add("Shape", ids), g.numbers(side), g.numbers(side + 1)) for side in (0, 1))
+    # All padding goes to one place behind the others.
+    place = g.add("Where", there, place, width)
+    blank = g.add("Expand", g.numbers(PADDING), g.add("Concat", rows, g.add("Add", width, g.numbers(1)), axis=0))
+    closed = g.add("ScatterElements", blank, place, ids, axis=1)
+    longest = g.add("ReduceMax", g.add("ReduceSum", g.cast(there, "int64"), g.numbers(1), keepdims=1), keepdims=1)
+    return g.add("Slice", closed, g.numbers(0), g.add("Reshape", longest, g.numbers(-1)), g.numbers(1))
