@@ -20,10 +20,11 @@ SHORTEST = 4
 class Form:
     """`max_length` None and no `signatures`: texts of any length; lengths count tokens, bos and eos among them.
 
-    `index` is the `index.bin` that a page searches, `by_ranges` where it loads the parts that a question needs, `page` what
-    it says of itself; `about` what is known of the
-    encoder besides, for the artefact's README. One that is not `spelled` reads text without the spellings that its
-    encoder has. Raises `InputError` for what a format has not.
+    `index` is the `index.bin` that a page searches, `by_ranges` where it loads the parts that a question needs,
+    `page` what it says of itself; `about` what is known of the encoder besides, for the artefact's README. One that
+    is not `spelled` reads text without the spellings that its encoder has.
+
+    Raises `InputError` for what a format has not.
     """
 
     format: str = "bundle"

@@ -4,10 +4,10 @@
     distill export released-small --format web --index kb --by-ranges --output site
     python benchmarks/browser/ranges.py site kb --data path/to/mlqa-dev-a
 
-Types questions of a data set in each of its languages. The server waits `--latency` before each answer and gives `--rate`
-bytes a second to all together. Prints the bytes that it sent, heads too, until the first answer and for each next one, the
-seconds, and how often the first results are those of the whole index in Python: of parts, and of all, kept and without the
-server.
+Types questions of a data set in each of its languages. The server waits `--latency` before each answer and gives
+`--rate` bytes a second to all together. Prints the bytes that it sent, heads too, until the first answer and for each
+next one, the seconds, and how often the first results are those of the whole index in Python: of parts, and of all,
+kept and without the server.
 """
 
 import argparse

@@ -63,4 +63,6 @@ def make_page(
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "index"
         build_index(index, change, source, IndexSettings(language=language, bits=COMPACT if compact else None))
-        return export_model(source, output, ExportOptions("web", index=index, by_ranges=by_ranges, title=title, about=about))
+        return export_model(
+            source, output, ExportOptions("web", index=index, by_ranges=by_ranges, title=title, about=about)
+        )

@@ -1,4 +1,4 @@
-"""`clusters.bin`: an index laid out for ranges, of which a page loads the lists and the records that a question needs."""
+"""`clusters.bin`: an index laid out for ranges, of which a page loads the lists and records that a question needs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIST, MOST_LISTS = 200, 1024
 # Vectors of which centroids, axes and codewords are learned.
 SAMPLE = 50_000
 # What a question loads of lists and of records at most, in bytes.
-LIST_BYTES, RECORD_BYTES = 76_000, 38_000
+LIST_BYTES, RECORD_BYTES = 68_000, 34_000
 TITLES = 10
 
 
@@ -35,7 +35,7 @@ def write_clusters(index: File, output: File, seed: int = 0) -> None:
         seed: of the samples, the centroids and the codewords.
 
     Raises:
-        ExportError: for an index of fewer bits than 8, one that finds words, one of no passage, or more than a page holds.
+        ExportError: for an index of fewer bits than 8, of words, of no passage, or of more than a page holds.
         DataError: for a folder that has no whole index.
         InputError: for what cannot be read, or written.
     """

@@ -1,4 +1,4 @@
-"""Vectors as codes of a few bytes: fewer axes where these hold them, a centroid, and the residual by product quantisation.
+"""Vectors as codes of a few bytes: fewer axes where these hold them, a centroid, and the residual as codewords.
 
 Jégou, Douze and Schmid (2011), "Product quantization for nearest neighbor search": IVFADC.
 """
@@ -38,8 +38,8 @@ class Coder:
         centroids = round_rows(cluster(turned, lists, random))
         decoded = decode_rows(centroids)
         residual = turned - decoded[nearest(turned, decoded)]
-        size = width // PLACES
-        books = [codebook(np.ascontiguousarray(residual[:, place : place + size]), random) for place in range(0, width, size)]
+        parts = residual.reshape(len(residual), PLACES, -1)
+        books = [codebook(np.ascontiguousarray(parts[:, place]), random) for place in range(PLACES)]
         return cls(axes, width, centroids, round_rows(np.stack(books).reshape(PLACES, -1)), turn)
 
     def sections(self) -> dict[str, NDArray[np.generic]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...indexing.stored import Index
+from ...retrieval.ragged import counts_of
 from ...system.progress import task
 from ...system.types import Floats, Integers
 from .coder import PLACES, Coder
@@ -29,13 +30,16 @@ class Vectors:
         """The passage of each vector, int64 `(n,)`."""
         if self.index.score == "vector":
             return np.arange(self.index.passages)
-        return np.repeat(np.arange(self.index.passages), np.diff(self.index.array("sentence_starts").astype(np.int64)))
+        passages = np.arange(self.index.passages)
+        return np.repeat(passages, counts_of(self.index.array("sentence_starts"), passages))
 
     def rows(self, rows: Integers | slice) -> Floats:
         """Return some of them, float32 `(rows, axes)`."""
         score, passages = self.index.score, self.passage_of[rows]
-        wholes = self.index.vectors("passage", passages) if score != "sentence" else 0
-        return wholes + (self.index.vectors("sentence", rows) if score != "vector" else 0)
+        if score == "vector":
+            return self.index.vectors("passage", passages)
+        sentences = self.index.vectors("sentence", rows)
+        return sentences if score == "sentence" else sentences + self.index.vectors("passage", passages)
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """All of them, some at a time."""

@@ -1,7 +1,7 @@
 """`pieces.bin`: an encoder laid out for ranges, of which a page loads the parts that a question needs.
 
-What every question needs is the section `core`. A piece of the tokenizer stands in the bucket of the prefix that it begins
-with, or in the core where a prefix longer than itself was divided further; a row of the table stands at its number.
+What every question needs is the section `core`. A piece of the tokenizer stands in the bucket of the prefix that it
+begins with, or in the core where that prefix was divided further; a row of the table stands at its number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...system.sections import TYPES, read_sections, write_sections
-from ...system.types import File, Integers
+from ...system.types import File
 
 # A bucket has at most so many pieces: it is some 800 bytes deflated.
 MOST_PIECES = 64
@@ -42,7 +42,9 @@ def write_pieces(encoder: File, output: File) -> None:
     keys, buckets, short = vocabulary.divide()
     contents = [deflate(vocabulary.content(ids)) for ids in buckets]
     parts = list(_row_parts(sections))
-    core = {name: array for name, array in sections.items() if name not in {*VOCABULARY, *(part.name for part in parts)}}
+    core = {
+        name: array for name, array in sections.items() if name not in {*VOCABULARY, *(part.name for part in parts)}
+    }
     core |= {
         "always": vocabulary.content(sorted({*short, *vocabulary.always(), *_first_rows(sections)})),
         "bucket_keys": np.frombuffer(b"".join(keys), np.uint8),
@@ -80,7 +82,8 @@ class Vocabulary:
         ends = [-1, *np.flatnonzero(stored == -1).tolist()]
         for place, (before, end) in enumerate(pairwise(ends)):
             spelled[rows + place] = stored[before + 1 : end].tolist()
-        return cls(pieces, sections["piece_scores"], sections["piece_types"], spelled)
+        scores, types = sections["piece_scores"].astype(np.float32), sections["piece_types"].astype(np.uint8)
+        return cls(pieces, scores, types, spelled)
 
     def always(self) -> list[int]:
         """Return the ids that every question needs: control and user-defined ones, and the least and greatest score."""
@@ -89,7 +92,7 @@ class Vocabulary:
         return [int(id) for id in (*np.flatnonzero((self.types != NORMAL) & (self.types != UNUSED)), *ends)]
 
     def divide(self) -> tuple[list[bytes], list[list[int]], list[int]]:
-        """Return prefixes, of which none begins another, the ids of the bucket of each, and those that have no bucket."""
+        """Return prefixes, of which none begins another, the ids of each one's bucket, and those without a bucket."""
         looked_up = np.isin(self.types, (NORMAL, USER_DEFINED, UNUSED))
         ids = [id for id in np.flatnonzero(looked_up).tolist() if self.pieces[id]]
         keys, buckets, short = [], [], []
@@ -112,7 +115,7 @@ class Vocabulary:
         yield from children.items()
 
     def content(self, ids: Sequence[int]) -> NDArray[np.uint8]:
-        """Return some pieces as bytes: uint32 how many, then their ids, scores, sizes, types, spelled ids, and texts."""
+        """Return pieces as bytes: uint32 how many, ids, scores, sizes, numbers of spelled ids, these, types, texts."""
         targets = [self.spelled.get(id, ()) for id in ids]
         columns = (
             np.array([len(ids), *ids], "<u4"),

@@ -104,7 +104,8 @@ export class RangedFile {
   async ask(headers) {
     let answer;
     try {
-      answer = await fetch(this.address, { headers });
+      // A browser's own store lets one part of a file be asked for at a time.
+      answer = await fetch(this.address, { headers, cache: "no-store" });
     } catch {
       throw new DistillError(`${this.name} cannot be loaded: there is no network, or the server is gone. Load the page again.`);
     }

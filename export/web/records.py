@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import ExportError
 from ...indexing.stored import Index
-from ...retrieval.ragged import rows_of
+from ...retrieval.ragged import counts_of, rows_of
 from ...system.progress import task
 from ...system.sections import Rows
 from ...system.types import Integers
@@ -36,8 +36,8 @@ class Records:
     def contents(self, rows: Integers) -> Iterator[bytes]:
         """Yield the records of passages: a head of six uint32, scales, bounds, vectors, text and document.
 
-        The head has the bytes of the record, the row, the number of sentences, and the bytes of the vectors, of the text,
-        and of the document.
+        The head has the bytes of the record, the row, the number of sentences, and the bytes of the vectors, of the
+        text, and of the document. Vectors are the passage's, then its sentences', turned and in 8 bits.
         """
         vectors, scales = round_rows(self.coder.turn(self._vectors(rows)))
         ends = np.cumsum(1 + self._sentences[rows]).tolist()
@@ -54,9 +54,10 @@ class Records:
 
     def _vectors(self, rows):
         """That of each passage, and behind it those of its sentences, where there are any."""
-        passages, counts = self.index.vectors("passage", rows), self._sentences[rows]
+        passages = self.index.vectors("passage", rows)
         if not self.index.has_sentences:
             return passages
+        counts = self._sentences[rows]
         ends = np.cumsum(1 + counts)
         vectors, wholes = np.empty((ends[-1], passages.shape[1]), np.float32), np.zeros(ends[-1], bool)
         wholes[ends - counts - 1] = True
@@ -74,7 +75,7 @@ class Records:
         """How many sentences each passage has."""
         if not self.index.has_sentences:
             return np.zeros(self.index.passages, np.int64)
-        return np.diff(self.index.array("sentence_starts").astype(np.int64))
+        return counts_of(self.index.array("sentence_starts"), np.arange(self.index.passages))
 
     @cached_property
     def _sizes(self) -> Integers:
@@ -87,7 +88,7 @@ class Records:
 
     @cached_property
     def units(self) -> NDArray[np.uint32]:
-        """By passage, where its record begins, in units, and in the highest byte how many it has; 0 for more than 255."""
+        """By passage, where its record begins, in units, and in the highest byte how many it has, 0 for over 255."""
         starts = np.cumsum(self._sizes) - self._sizes
         if len(starts) and starts[-1] >= PLACE:
             raise ExportError(

@@ -68,11 +68,12 @@ def test_parts_of_the_files_give_the_rows_of_the_whole_index_and_all_of_them_go_
     site, small, questions, tab
 ):
     index, answers = Index(small), Answers(small)
-    expected = [[hit.row for hit in answer.hits] for answer in answers.answers(questions, 5)]
+    expected = [[hit.row for hit in answer.hits] for answer in answers.answers(questions, 10)]
     sent = []
     with served(site, sent) as address:
         opened(tab, address)
-        assert [rows_of(tab, question)[:5] for question in questions] == expected
+        # Of the ten that are shown the last may be others: so few bytes do not tell all of them.
+        assert [rows_of(tab, question)[:5] for question in questions] == [rows[:5] for rows in expected]
         loaded = {name: sum(bytes for one, bytes in sent if one == name) for name in ("encoder.bin", "pieces.bin")}
         assert loaded["encoder.bin"] == 0
         assert 0 < loaded["pieces.bin"] < (site / "pieces.bin").stat().st_size / 8
@@ -81,16 +82,16 @@ def test_parts_of_the_files_give_the_rows_of_the_whole_index_and_all_of_them_go_
         tab.until("document.getElementById('all').hidden")
         tab.until("navigator.serviceWorker.ready.then(() => true)")
     opened(tab, address)
-    assert [rows_of(tab, question)[:5] for question in questions] == expected
+    assert [rows_of(tab, question)[:5] for question in questions] == [rows[:5] for rows in expected]
     assert not tab.value("document.getElementById('notes').hidden")
     assert tab.complaints == []
 
 
 def test_a_server_without_ranges_gives_the_whole_files(site, small, questions, tab):
-    expected = [hit.row for hit in next(iter(Answers(small).answers(questions[:1], 5))).hits]
+    expected = [hit.row for hit in next(iter(Answers(small).answers(questions[:1], 10))).hits]
     with served(site) as address:
         opened(tab, address)
-        assert rows_of(tab, questions[0])[:5] == expected
+        assert rows_of(tab, questions[0])[:5] == expected[:5]
 
 
 @pytest.mark.parametrize("name", ["pieces.bin", "clusters.bin"])
