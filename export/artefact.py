@@ -89,7 +89,7 @@ def write_artefact(
     if removal:
         write_removal(folder, removal)
     if form.index:
-        add_index(folder, form.index, form.page or PageText(), form.by_ranges)
+        add_index(folder, form.index, form.page or PageText(), form.clusters)
     elif form.page:
         write_page(folder, form.page)
     # A format of one file has the tokenizer in it.

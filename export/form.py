@@ -20,9 +20,9 @@ SHORTEST = 4
 class Form:
     """`max_length` None and no `signatures`: texts of any length; lengths count tokens, bos and eos among them.
 
-    `index` is the `index.bin` that a page searches, `by_ranges` where it loads the parts that a question needs,
-    `page` what it says of itself; `about` what is known of the encoder besides, for the artefact's README. One that
-    is not `spelled` reads text without the spellings that its encoder has.
+    `index` is the `index.bin` that a page searches, `clusters` the same where the page loads parts of it, `page`
+    what it says of itself; `about` what is known of the encoder besides, for the artefact's README. One that is not
+    `spelled` reads text without the spellings that its encoder has.
 
     Raises `InputError` for what a format has not.
     """
@@ -35,7 +35,7 @@ class Form:
     about: str = ""
     spelled: bool = True
     page: PageText | None = None
-    by_ranges: bool = False
+    clusters: Path | None = None
 
     def __post_init__(self) -> None:
         format_ = format_of(self.format)
@@ -43,8 +43,6 @@ class Form:
             raise InputError(f"--index: only for the format web, not for {self.format}")
         if self.page and self.format != "web":
             raise InputError(f"--title, --about: only for the format web, not for {self.format}")
-        if self.by_ranges and not self.index:
-            raise InputError("--by-ranges: only for a page with an index; give its folder as --index")
         if format_.library and (self.precision.dense, self.precision.table) != ("float32", "float32"):
             raise InputError(f"--precision, --table: the format {self.format} has float32 weights; leave them out")
         if self.precision.dense == "int4" and not (self.format == "bundle" or format_.keeps):

@@ -31,7 +31,7 @@ FLOORS = (
     ("catalog",),
     ("bench", "stages", "encoding", "indexing.words"),
     ("indexing",),
-    ("pipeline", "serving", "plugs"),
+    ("pipeline", "serving", "plugs", "indexing.clusters"),
     ("compression", "tuning", "languages", "adapting", "spelling"),
     ("jobs",),
     ("commands.shared",),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,8 +28,9 @@ from ..export.gate import Gate, size
 from ..export.hub_page import said_of
 from ..export.removal import read_removal
 from ..export.student import StoredEncoder, bundle_form
-from ..export.web.site import PageText
+from ..export.web.site import CLUSTERS, PageText
 from ..export.weights.precision import Precision
+from ..indexing.clusters.writing import write_clusters
 from ..indexing.stored import Index
 from ..settings.choices import MOST_WHITENING
 from ..settings.sections import ExportSettings, Settings
@@ -141,7 +144,20 @@ def export_model(
         notes["documents"] = origin(options.document_model)["source"]
         whole = encoder = _with_route(encoder, options.document_model, form)
     gate = gate and replace(gate, model=used or whole)
-    return _exported(encoder, output, gate, form, notes, components, texts)
+    with _laid_out(options, form) as form:
+        return _exported(encoder, output, gate, form, notes, components, texts)
+
+
+@contextmanager
+def _laid_out(options: ExportOptions, form: Form) -> Iterator[Form]:
+    """The form with the index laid out for ranges, where that is asked for."""
+    if options.index is None or not options.by_ranges:
+        yield form
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        clusters = Path(folder) / CLUSTERS
+        write_clusters(options.index, clusters)
+        yield replace(form, clusters=clusters)
 
 
 def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
@@ -154,8 +170,10 @@ def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
     form = Form(options.format, precision, options.max_length, options.signatures, spelled=options.spelled)
     if options.corpus and precision.dense != "int4" and not options.whitening:
         raise InputError(f"--corpus is for --precision int4, or for --whiten, got {precision.dense}; leave it out")
+    if options.by_ranges and options.index is None:
+        raise InputError("--by-ranges: only for a page with an index; give its folder as --index")
     page = PageText(options.title, options.about) if options.title or options.about else None
-    form = replace(form, index=_index_file(options.index, model), page=page, by_ranges=options.by_ranges)
+    form = replace(form, index=_index_file(options.index, model), page=page)
     form = _kept(form, model, is_stated)
     if options.whitening and (options.document_model or options.removal):
         raise InputError(

@@ -12,7 +12,6 @@ from string import Template
 from ...errors import DataError, EncoderError
 from ...system.hashes import fingerprint_of, joint
 from ...system.sections import read_sections
-from .clusters import write_clusters
 from .pieces import write_pieces
 
 ENCODER, INDEX = "encoder.bin", "index.bin"
@@ -61,18 +60,17 @@ def write_page(folder: Path, text: PageText = PageText()) -> None:
         (folder / name).write_text(content, encoding="utf-8")
 
 
-def add_index(folder: Path, index: Path, text: PageText = PageText(), by_ranges: bool = False) -> None:
+def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: Path | None = None) -> None:
     """Put an `index.bin` into the folder of a page, and write the page anew.
 
-    `by_ranges` lays it and the encoder out so that a page loads the parts that a question needs.
+    `clusters` is its `clusters.bin`, which is put there in its place: the page loads the parts that a question needs.
 
-    Raises `EncoderError` where another encoder than the page's made it, `DataError` for a file that is no index,
-    `ExportError` for an index that cannot be laid out.
+    Raises `EncoderError` where another encoder than the page's made it, `DataError` for a file that is no index.
     """
     require_own(folder / ENCODER, index)
-    if by_ranges:
+    if clusters:
         write_pieces(folder / ENCODER, folder / PIECES)
-        write_clusters(index.parent, folder / CLUSTERS)
+        shutil.copyfile(clusters, folder / CLUSTERS)
     else:
         shutil.copyfile(index, folder / INDEX)
     write_page(folder, text)

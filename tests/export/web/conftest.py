@@ -14,6 +14,7 @@ def page_of():
     from distill.export.formats.registry import format_of
     from distill.export.student import bundle_form
     from distill.export.web.site import add_index
+    from distill.indexing.clusters.writing import write_clusters
 
     class Bundle:
         """What the format asks a student for."""
@@ -27,7 +28,10 @@ def page_of():
         format_of("web").write(Bundle(name), folder, form.precision, Lengths())
         format_of("web").add_answerable(folder, answerable_of(name))
         if index:
-            add_index(folder, index, by_ranges=by_ranges)
+            clusters = folder.parent / "clusters.bin" if by_ranges else None
+            if clusters:
+                write_clusters(index.parent, clusters)
+            add_index(folder, index, clusters=clusters)
         return folder
 
     return make

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...export.weights.products import cluster, codebook, nearest
 from ...system.types import Floats, Integers
-from ..weights.products import cluster, codebook, nearest
 
 # Bytes of a code, one a place.
 PLACES = 32

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...indexing.stored import Index
 from ...retrieval.ragged import counts_of
 from ...system.progress import task
 from ...system.types import Floats, Integers
+from ..stored import Index
 from .coder import PLACES, Coder
 
 # Vectors that are coded at once.

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ExportError
-from ...indexing.stored import Index
 from ...settings.choices import PASSAGE_SCORES
 from ...system.sections import write_sections
 from ...system.types import File
+from ..stored import Index
 from .coder import PLACES, Coder
 from .lists import Vectors, sort_into_lists
 from .records import UNIT, Records
