@@ -6,13 +6,17 @@
 
 Types questions of a data set in each of its languages. The server waits `--latency` before each answer and gives
 `--rate` bytes a second to all together. Prints the bytes that it sent, heads too, until the first answer and for each
-next one, the seconds, and how often the first results are those of the whole index in Python: of parts, and of all,
-kept and without the server.
+next one, the seconds, and how often the first results are those of the whole index in Python: of the parts that a
+question needs alone, when the lists were loaded ahead, and when all is kept, without the server.
 """
 
 import argparse
+import contextlib
+import os
+import shutil
 import statistics
 import sys
+import tempfile
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -34,23 +38,61 @@ def main():
     options = parse()
     texts = questions(options)
     expected = [[hit.row for hit in answer.hits] for answer in Answers(options.index).answers(texts, MOST)]
-    browser, sent = Chromium(), []
-    try:
-        page = browser.page()
-        with served(options.site, sent, options.latency, options.rate) as address:
-            start = time.monotonic()
-            page.send("Page.navigate", url=f"{address}#q={quote(texts[0])}")
-            page.until(f"location.href !== 'about:blank' && {READY}", 300)
-            ready = time.monotonic() - start
-            page.until("document.querySelectorAll('#hits li').length", 300)
-            first = time.monotonic() - start
-            bytes_first, answers = total(sent), [page.value(ROWS)]
-            # What is kept for the next visit is none of an answer's.
-            page.until("navigator.serviceWorker.ready.then(() => true)", 300)
-            time.sleep(2)
-            each = [asked(page, sent, text) for text in texts[1:]]
-            answers += [row[0] for row in each]
-        with served(options.site, sent) as address:
+    with tempfile.TemporaryDirectory() as folder:
+        alone = parts_alone(Path(options.site), Path(folder) / "site")
+        figures = {
+            "questions": len(texts),
+            "latency_s": options.latency,
+            "bytes_a_second": options.rate,
+            "parts_alone": by_ranges(alone, texts, expected, options),
+            "lists_ahead": by_ranges(Path(options.site), texts, expected, options),
+            "kept": kept(Path(options.site), texts, expected),
+            "machine": machine(),
+        }
+    for name, figure in figures.items():
+        for part, value in (figure if isinstance(figure, dict) else {"": figure}).items():
+            print(f"{name:>14} {part:<26} {value}")
+    write_json(options.json, figures)
+    return int(any(figures[name]["other_hosts"] for name in ("parts_alone", "lists_ahead", "kept")))
+
+
+def parts_alone(site, copy):
+    """The same page, which loads nothing while nobody asks."""
+    shutil.copytree(site, copy, copy_function=os.symlink)
+    engine = (site / "engine.js").read_text(encoding="utf-8")
+    quiet = engine.replace("if (hits) loadAhead(number);", "")
+    if quiet == engine:
+        raise SystemExit("engine.js has no loadAhead(number) behind an answer: change this script with it")
+    (copy / "engine.js").unlink()
+    (copy / "engine.js").write_text(quiet, encoding="utf-8")
+    return copy
+
+
+def by_ranges(site, texts, expected, options):
+    """What an empty browser loads until its first answer and for each next one, and what it finds."""
+    sent = []
+    with opened(Chromium()) as page, served(site, sent, options.latency, options.rate) as address:
+        start = time.monotonic()
+        page.send("Page.navigate", url=f"{address}#q={quote(texts[0])}")
+        page.until(f"location.href !== 'about:blank' && {READY}", 300)
+        ready = time.monotonic() - start
+        page.until("document.querySelectorAll('#hits li').length", 300)
+        first = {"bytes_before_first_answer": total(sent), "ready_s": ready, "first_answer_s": time.monotonic() - start}
+        answers = [page.value(ROWS)]
+        # What is kept for the next visit, and what is loaded ahead, is none of an answer's.
+        page.until("navigator.serviceWorker.ready.then(() => true)", 300)
+        before = total(sent)
+        still(sent, 4)
+        each = [asked(page, sent, text) for text in texts[1:]]
+        found = equal([*answers, *(row[0] for row in each)], expected)
+        ahead = {"bytes_ahead": each[0][4] - before}
+        return first | ahead | spreads(each) | found | around(page)
+
+
+def kept(site, texts, expected):
+    """What a browser finds that keeps all of the page, without the server."""
+    with opened(Chromium()) as page:
+        with served(site, []) as address:
             page.send("Page.navigate", url=address)
             page.until(f"location.href.startsWith('{address}') && {READY}", 300)
             page.value("document.getElementById('load-all').click()")
@@ -60,33 +102,37 @@ def main():
         page.until("location.href === 'about:blank'")
         page.send("Page.navigate", url=address)
         page.until(f"location.href.startsWith('{address}') && {READY}", 300)
-        kept = [asked(page, sent, text) for text in texts]
-        hosts = [one for one in page.requests if not one.startswith(("http://127.0.0.1", "blob:", "about:"))]
-        version = browser.send("Browser.getVersion")["product"]
+        each = [asked(page, [], text) for text in texts]
+        return spreads(each) | equal([row[0] for row in each], expected) | around(page)
+
+
+@contextlib.contextmanager
+def opened(browser):
+    """A tab of a browser, which is closed afterwards."""
+    try:
+        yield browser.page()
     finally:
         browser.close()
-    figures = {
-        "browser": version,
-        "questions": len(texts),
-        "latency_s": options.latency,
-        "bytes_a_second": options.rate,
-        "bytes_before_first_answer": bytes_first,
-        "bytes_each_next": spread([row[1] for row in each]),
-        "requests_each_next": spread([row[2] for row in each]),
-        "ready_s": round(ready, 1),
-        "first_answer_s": round(first, 1),
-        "next_s": spread([row[3] for row in each]),
-        "by_ranges": equal(answers, expected),
-        "kept": equal([row[0] for row in kept], expected),
-        "kept_s": spread([row[3] for row in kept]),
-        "other_hosts": hosts,
-        "complaints": page.complaints,
-        "machine": machine(),
-    }
-    for name, figure in figures.items():
-        print(f"{name:>26}  {figure}")
-    write_json(options.json, figures)
-    return int(bool(hosts))
+
+
+def still(sent, seconds):
+    """Wait until so many seconds have brought nothing."""
+    before = -1
+    while total(sent) != before:
+        before = total(sent)
+        time.sleep(seconds)
+
+
+def spreads(each):
+    """The bytes, requests and seconds of questions."""
+    names = ("bytes_each_next", "requests_each_next", "next_s")
+    return {name: spread([row[place] for row in each]) for place, name in enumerate(names, 1)}
+
+
+def around(page):
+    """Hosts besides the server, and what the browser complained of."""
+    hosts = [one for one in page.requests if not one.startswith(("http://127.0.0.1", "blob:", "about:"))]
+    return {"other_hosts": hosts, "complaints": page.complaints}
 
 
 def parse():
@@ -112,7 +158,8 @@ def asked(page, sent, question):
     page.value("document.getElementById('question').select()")
     page.type(question)
     page.until(f"document.getElementById('hits').dataset.question === {question.strip()!r}", 120)
-    return page.value(ROWS), total(sent) - bytes_before, len(sent) - requests, round(time.monotonic() - start, 2)
+    seconds = round(time.monotonic() - start, 2)
+    return page.value(ROWS), total(sent) - bytes_before, len(sent) - requests, seconds, bytes_before
 
 
 def spread(values):
@@ -121,7 +168,7 @@ def spread(values):
 
 def equal(found, expected):
     """How many questions have the same first result, first three, and first ten."""
-    return {str(n): sum(a[:n] == b[:n] for a, b in zip(found, expected, strict=True)) for n in (1, 3, MOST)}
+    return {f"same_first_{n}": sum(a[:n] == b[:n] for a, b in zip(found, expected, strict=True)) for n in (1, 3, MOST)}
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ export interface Hit {
   score: number;
   document: Document;
   text: string;
-  /** Begin and end of the best sentence in `text`; null where sentences have no vectors. */
+  /** Start and end of the best sentence in `text`; null where sentences have no vectors. */
   sentence: [number, number] | null;
   /** Of the first hit, where the encoder tells: how likely it answers the question, from 0 to 1. */
   probability?: number;

@@ -7,11 +7,13 @@ const decoder = new TextDecoder();
 // Of a list's entry the bytes before the code, and what they say: a record's place in units, and above it its size.
 const ENTRY = 4;
 const PLACES = 2 ** 24;
-// Numbers at the begin of a record: its bytes, row, sentences, and the bytes of vectors, text and document.
+// Numbers at the start of a record: its bytes, row, sentences, and the bytes of vectors, text and document.
 const HEAD = 6;
 const VERSION = 1;
-// How many times as much of a file is read that is here already.
+// How many times as many records are read of a file that is here already.
 const WIDER = 20;
+// The most bytes of lists that are loaded while nobody asks, and how many at once.
+const AHEAD = 2 ** 24, STEP = 2 ** 19;
 
 export class ClusterIndex {
   constructor(encoder, file, head) {
@@ -42,16 +44,37 @@ export class ClusterIndex {
 
   // The best passages of those that the nearest lists lead to; null where a newer question is there.
   async search(text, most, early, late) {
-    const question = this.turned(await this.encoder.vector(text));
+    const vector = await this.encoder.vector(text, late);
+    if (!vector || late()) return null;
+    const question = this.turned(vector);
+    const numbers = this.all ? [...this.starts.keys()].slice(0, -1) : this.nearest(question);
+    const lists = await this.lists(numbers);
     if (late()) return null;
-    const numbers = this.nearest(question);
-    const begin = this.file.entries.lists.start;
-    const lists = await this.file.read(numbers.map(number => [begin + this.starts[number], begin + this.starts[number + 1]]));
-    if (late()) return null;
-    const loaded = lists.reduce((sum, list) => sum + list.length, 0);
-    const records = await this.records(this.candidates(question, numbers, lists), most, this.listBytes * this.reach() - loaded);
+    const loaded = this.all ? 0 : lists.reduce((sum, list) => sum + list.length, 0);
+    const records = await this.records(this.candidates(question, numbers, lists), most, this.listBytes - loaded);
     const hits = records.map(record => this.scored(question, record));
     return hits.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, most);
+  }
+
+  async lists(numbers) {
+    if (this.all) return numbers.map(number => this.all.subarray(this.starts[number], this.starts[number + 1]));
+    const begin = this.file.entries.lists.start;
+    return this.file.read(numbers.map(number => [begin + this.starts[number], begin + this.starts[number + 1]]));
+  }
+
+  // Load all lists, which is little beside the records: every question then finds its best candidates. It goes on where it
+  // was stopped, and stops for `busy`.
+  async loadAhead(busy = () => false) {
+    const { start, end } = this.file.entries.lists;
+    if (this.all || end - start > AHEAD) return;
+    this.ahead ??= { content: new Uint8Array(end - start), done: 0 };
+    const { content } = this.ahead;
+    while (this.ahead.done < content.length && !busy()) {
+      const { done } = this.ahead;
+      content.set(await this.file.bytesOf(start + done, Math.min(start + done + STEP, end)), done);
+      this.ahead.done = Math.min(done + STEP, content.length);
+    }
+    if (this.ahead.done === content.length) this.all = content;
   }
 
   turned(question) {
@@ -65,11 +88,7 @@ export class ClusterIndex {
     const products = Float32Array.from({ length: this.starts.length - 1 }, (_, i) => this.near(question, i));
     const order = [...products.keys()].sort((a, b) => products[b] - products[a] || a - b);
     let bytes = 0;
-    return order.filter((number, i) => (bytes += this.starts[number + 1] - this.starts[number]) <= this.listBytes * this.reach() || !i);
-  }
-
-  reach() {
-    return this.file.whole ? WIDER : 1;
+    return order.filter((number, i) => (bytes += this.starts[number + 1] - this.starts[number]) <= this.listBytes || !i);
   }
 
   near(question, list) {
@@ -104,17 +123,17 @@ export class ClusterIndex {
   async records(candidates, most, left) {
     const begin = this.file.entries.records.start;
     let bytes = -Math.max(left, 0);
-    const taken = candidates.filter((record, i) => (bytes += this.unit * (Math.floor(record / PLACES) || 256)) <= this.recordBytes * this.reach() || i < most);
+    const taken = candidates.filter((record, i) => (bytes += this.unit * (Math.floor(record / PLACES) || 256)) <= this.recordBytes * (this.file.whole ? WIDER : 1) || i < most);
     const spans = taken.map(record => {
       const start = begin + this.unit * (record % PLACES);
       return [start, Math.min(start + this.unit * (Math.floor(record / PLACES) || 256), this.file.bytes)];
     });
     const contents = await this.file.read(spans);
-    return Promise.all(contents.map((content, i) => this.whole(content, spans[i][0])));
+    return Promise.all(contents.map((content, i) => this.completed(content, spans[i][0])));
   }
 
   // A record that is longer than its size can say is loaded to its end.
-  async whole(content, start) {
+  async completed(content, start) {
     const bytes = new DataView(content.buffer, content.byteOffset).getUint32(0, true);
     return bytes <= content.length ? content : this.file.part(start, start + bytes);
   }

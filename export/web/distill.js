@@ -75,6 +75,7 @@ export class Program {
 
   openEncoder(place, bytes) {
     this.require(this.calls.open_encoder(place, bytes), "encoder.bin");
+    this.asked = null;
     this.dimension = this.calls.dimension();
     this.encoder = place;
     const rows = sectionsOf(this, place).answerable;
@@ -165,7 +166,7 @@ function heightOf(line, x) {
 }
 
 // The arrays of a file of sections, in the program's memory.
-function sectionsOf(program, place) {
+export function sectionsOf(program, place) {
   const head = new DataView(program.calls.memory.buffer, place);
   const sections = {};
   for (let i = 0, at = 16; i < head.getUint32(12, true); i++, at += 64) {
@@ -508,6 +509,7 @@ export class Encoder {
   }
 
   openIndex(content) {
+    if (!(content instanceof Uint8Array)) throw new DistillError("openIndex: expected the bytes of an index.bin, a Uint8Array.");
     return new Index(this.program, content);
   }
 }
@@ -519,6 +521,7 @@ export class Index {
     this.file = null;
     this.writer = 0;
     this.changed = false;
+    this.closed = false;
     if (content) {
       this.file = this.open(program.place(content), content.length);
     } else {
@@ -529,6 +532,7 @@ export class Index {
 
   // How many documents there are.
   get size() {
+    this.requireOpen();
     return this.writer ? this.program.calls.writer_documents(this.writer) : this.file.card.documents;
   }
 
@@ -553,8 +557,9 @@ export class Index {
 
   async search(text, most = 10) {
     requireText("search", text);
+    if (!Number.isInteger(most) || most < 1) throw new DistillError(`search: expected a whole number of at least 1 of hits, got ${most}.`);
+    const { own, kind } = this.current();
     const nearest = await this.nearest(text, Math.max(most, COMPARED));
-    const { own, kind } = this.file;
     const { probability, least } = own ? this.program.answered(kind, nearest) : {};
     const likely = probability === undefined ? {} : { probability, answered: probability >= least };
     return nearest.slice(0, most).map((hit, i) => ({ ...asHit(hit), ...(i ? {} : likely) }));
@@ -582,6 +587,7 @@ export class Index {
 
   // Give its memory back.
   close() {
+    this.closed = true;
     this.stopWriting();
     this.file?.leave();
     this.file = null;
@@ -598,6 +604,7 @@ export class Index {
 
   // The writer of its file, or of a new one.
   change() {
+    this.requireOpen();
     if (!this.writer) {
       const { place = 0, bytes = 0 } = this.file || {};
       const code = this.program.calls.writer_open(place, bytes, this.program.room);
@@ -605,6 +612,10 @@ export class Index {
       this.writer = this.program.handle();
     }
     return this.writer;
+  }
+
+  requireOpen() {
+    if (this.closed) throw new DistillError("The index is closed: open it again, or make another one.");
   }
 
   stopWriting() {
@@ -615,6 +626,7 @@ export class Index {
 
   // Its file, with all changes.
   current() {
+    this.requireOpen();
     if (this.changed) {
       const code = this.program.calls.writer_save(this.writer);
       if (code) throw new DistillError(`The index cannot be saved: ${this.program.problem(code)}.`);

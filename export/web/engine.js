@@ -6,6 +6,8 @@ import { RangedPage } from "./ranged.js";
 // Notes that a page lists, and characters of a question: more than a person types.
 const LISTED = 100;
 const LONGEST = 65536;
+// Milliseconds after an answer until more is loaded.
+const PAUSE = 1000;
 
 let program = null;
 let index = null;
@@ -43,6 +45,7 @@ const ANSWERS = {
     const noted = notes ? await notes.search(asked, Math.max(most, COMPARED)) : [];
     const early = async hits => postMessage({ number, early: true, ...(await answerOf(hits, noted, most, start)) });
     const hits = await (index || pasted).search(asked, Math.max(most, COMPARED), early, () => number !== newest);
+    if (hits) loadAhead(number);
     return hits ? answerOf(hits, noted, most, start) : { kind: "late" };
   },
 
@@ -55,9 +58,9 @@ const ANSWERS = {
   // All of a page by ranges, for questions without a network.
   async keep({ scope }) {
     let done = 0;
-    await ranged.keep(bytes => postMessage({ kind: "progress", done: (done += bytes), total: ranged.bytes }));
+    const stored = await ranged.keep(bytes => postMessage({ kind: "progress", done: (done += bytes), total: ranged.bytes }));
     await openNotes(scope);
-    return { kind: "kept", notes: noted() };
+    return { kind: "kept", stored, notes: noted() };
   },
 
   // The notes, after a change or none: `add`, `remove` or `load`.
@@ -87,6 +90,13 @@ async function openRanged(files, version, store) {
   ranged = new RangedPage(program, files, version, store);
   await ranged.open();
   index = ranged.index;
+}
+
+// What makes the next questions better, while nobody asks; without a network it is tried again after the next one.
+async function loadAhead(number) {
+  if (!ranged || navigator.connection?.saveData) return;
+  await new Promise(resolve => setTimeout(resolve, PAUSE));
+  await ranged.index.loadAhead(() => number !== newest).catch(() => {});
 }
 
 // Notes are encoded by an encoder that has all pieces.

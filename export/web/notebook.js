@@ -96,6 +96,8 @@ class Notebook {
   async keep() {
     const note = { id: this.id ?? newId(), title: title.value.trim(), text: text.value.trim() };
     if (!note.text) return text.focus();
+    // Else a browser may give their room to others.
+    navigator.storage?.persist?.().catch(() => {});
     // What was typed stays where it cannot be kept.
     if (await this.show("add", note)) this.clear();
   }

@@ -43,6 +43,8 @@ export class Notes {
   // Take what is kept, where another tab has changed it.
   async renew() {
     const kept = await within(this.base, "readonly", place => answered(place.get(this.key)));
+    // What is gone from the browser is kept again with the next change.
+    if (!kept) this.times = 0;
     if (!kept || kept.times === this.times) return;
     try {
       this.replace(this.encoder.openIndex(kept.content));
@@ -84,7 +86,7 @@ export class Notes {
     return this.change(() => this.index.remove(id));
   }
 
-  // The documents of a file come in; a note of the same id goes.
+  // The documents of a file come in, but for those whose ids notes here have.
   load({ name, content }) {
     return this.change(async () => {
       try {
@@ -100,8 +102,7 @@ export class Notes {
     const index = this.encoder.openIndex(content);
     try {
       index.change();
-      const ids = new Set((await index.documents()).map(({ id }) => id));
-      const notes = (await this.index.documents()).filter(({ id }) => !ids.has(id));
+      const notes = await this.index.documents();
       notes.forEach(({ id, title, text }) => index.add({ id, title: String(title ?? ""), text }));
       return index;
     } catch (error) {

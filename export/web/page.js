@@ -87,7 +87,7 @@ function offerAll(bytes) {
     button.disabled = false;
     if (!kept) return;
     all.hidden = true;
-    state.textContent = "All of this page is kept in this browser.";
+    state.textContent = kept.stored ? "All of this page is kept in this browser." : "All is loaded, and this browser does not keep it for the next visit.";
     notebook ??= (await import("./notebook.js")).openNotebook({ ask, warn, changed: again, ...kept.notes });
   };
 }
@@ -140,9 +140,15 @@ function counted(count, one, many) {
   return `${numbers.format(count)} ${count === 1 ? one : many}`;
 }
 
+// What a page says of itself where whoever made it says nothing.
+function describe(text) {
+  if (element("about").dataset.usual) element("about").textContent = text;
+}
+
 function titled({ documents, passages: count, titles }) {
   const all = `${counted(count, "passage", "passages")} of ${counted(documents, "document", "documents")}`;
-  element("about").textContent = `${all}, searched in this page alone. Nothing that you type leaves it.`;
+  const seen = clusters ? "The server sees which parts of its files a question needs." : "Nothing that you type leaves it.";
+  describe(`${all}, searched in this page${clusters ? "" : " alone"}. ${seen}`);
   start.replaceChildren(...[...new Set(titles)].slice(0, 8).map(suggestion));
   start.hidden = !titles.length;
 }
@@ -161,7 +167,7 @@ function suggestion(title) {
 }
 
 function pasting() {
-  element("about").textContent = "Paste passages, and ask about them in another language. Nothing of it leaves this page.";
+  describe("Paste passages, and ask about them in another language. Nothing of it leaves this page.");
   element("paste").hidden = false;
   passages.oninput = () => {
     clearTimeout(pause);

@@ -17,12 +17,12 @@ export class PieceEncoder {
   constructor(program, file, core) {
     const entries = entriesOf(core);
     const array = name => arrayOf(entries[name], core);
-    Object.assign(this, { program, file, place: 0, fingerprint: new TextDecoder().decode(array("fingerprint")) });
+    Object.assign(this, { program, file, place: 0, successor: null, fingerprint: new TextDecoder().decode(array("fingerprint")) });
     this.settings = array("settings");
     this.tokenizer = array("tokenizer");
     this.bucketStarts = array("bucket_starts");
     this.keys = keysOf(array("bucket_keys"), array("bucket_key_starts"));
-    this.longest = Math.max(...[...this.keys.keys()].map(key => key.length));
+    this.longest = [...this.keys.keys()].reduce((most, key) => Math.max(most, key.length), 0);
     this.always = piecesOf(array("always"));
     this.parts = partsOf(array("row_parts"));
     this.second = this.settings[TABLE] === MIXED ? array("table.6")[0] : Infinity;
@@ -38,12 +38,16 @@ export class PieceEncoder {
     return encoder;
   }
 
-  // The vector of a question. Between two waits an encoder is opened and used, so that questions may overlap.
-  async vector(text) {
-    const { content, ids } = this.composed(await this.piecesIn(text));
+  // The vector of a question, null where it is `late`. Between two waits an encoder is opened and used, so that questions
+  // may overlap.
+  async vector(text, late = () => false) {
+    const pieces = this.successor ? [] : await this.piecesIn(text);
+    if (this.successor || late()) return this.successor?.vector(text) ?? null;
+    const { content, ids } = this.composed(pieces);
     this.use(content);
     const numbers = [...new Set(this.tokens(text))];
     const rows = await this.file.read(numbers.map(number => this.rowSpan(ids[number])));
+    if (this.successor || late()) return this.successor?.vector(text) ?? null;
     const entries = entriesOf(content);
     numbers.forEach((number, i) => this.fill(content, entries, number, ids, rows[i]));
     this.use(content);
@@ -52,9 +56,20 @@ export class PieceEncoder {
 
   use(content) {
     const place = this.program.place(content);
-    this.program.openEncoder(place, content.length);
+    try {
+      this.program.openEncoder(place, content.length);
+    } catch (error) {
+      this.program.release(place);
+      throw error;
+    }
     if (this.place) this.program.release(this.place);
     this.place = place;
+  }
+
+  // From now on another encoder answers, which the program has opened: questions under way go to it.
+  retire(successor) {
+    this.successor = successor;
+    this.program.release(this.place);
   }
 
   tokens(text) {
@@ -66,11 +81,12 @@ export class PieceEncoder {
     return this.program.withTexts([text], (place, bytes) => {
       const count = this.counted(call(place, bytes, QUESTION, 0, 0));
       const room = this.program.reserve(count * SIZES[type] || 1);
-      this.counted(call(place, bytes, QUESTION, room, count));
-      const Type = type === INT32 ? Int32Array : Uint8Array;
-      const written = this.program.view(Type, room, count).slice();
-      this.program.release(room);
-      return written;
+      try {
+        this.counted(call(place, bytes, QUESTION, room, count));
+        return this.program.view(type === INT32 ? Int32Array : Uint8Array, room, count).slice();
+      } finally {
+        this.program.release(room);
+      }
     });
   }
 

@@ -2,6 +2,7 @@
 import { ClusterIndex } from "./clusters.js";
 import { PieceEncoder } from "./pieces.js";
 import { RangedFile } from "./ranges.js";
+import { sectionsOf } from "./distill.js";
 
 export class RangedPage {
   // Of each file its name and bytes: the whole encoder, its pieces, and the clusters of the index.
@@ -13,8 +14,9 @@ export class RangedPage {
   async open() {
     await Promise.all([this.whole.restore(), this.clusters.open()]);
     if (!this.hasEncoder) await this.pieces.open();
-    const encoder = this.hasEncoder ? await this.wholeEncoder() : await PieceEncoder.open(this.program, this.pieces);
-    this.index = await ClusterIndex.open(encoder, this.clusters);
+    this.encoder = this.hasEncoder ? await this.wholeEncoder() : await PieceEncoder.open(this.program, this.pieces);
+    this.index = await ClusterIndex.open(this.encoder, this.clusters);
+    if (this.clusters.whole) await this.index.loadAhead();
   }
 
   get hasEncoder() {
@@ -32,14 +34,18 @@ export class RangedPage {
   async wholeEncoder() {
     const content = new Uint8Array(await this.whole.whole.arrayBuffer());
     this.program.openEncoder(this.program.place(content), content.length);
-    const { fingerprint } = this.program;
-    return { fingerprint, vector: text => this.program.vector(text) };
+    const fingerprint = new TextDecoder().decode(sectionsOf(this.program, this.program.encoder).fingerprint);
+    const encoder = { fingerprint, vector: async text => this.program.vector(text) };
+    this.encoder?.retire(encoder);
+    return encoder;
   }
 
-  // Load all that is not there yet; the encoder that is opened then has all pieces.
+  // Load all that is not there yet; the encoder that is opened then has all pieces. False where the browser keeps nothing.
   async keep(progress) {
     await this.whole.loadAll(progress);
     await this.clusters.loadAll(progress);
-    this.index.encoder = await this.wholeEncoder();
+    if (this.encoder instanceof PieceEncoder) this.encoder = this.index.encoder = await this.wholeEncoder();
+    await this.index.loadAhead();
+    return this.whole.stored && this.clusters.stored;
   }
 }

@@ -11,13 +11,14 @@ const HELD = 2 ** 26;
 
 export class RangedFile {
   constructor(name, address, bytes, store) {
-    Object.assign(this, { name, address, bytes, store, whole: null, parts: new Map(), held: 0 });
+    Object.assign(this, { name, address, bytes, store, whole: null, stored: false, tag: null, parts: new Map(), held: 0 });
   }
 
   // What is kept of an earlier visit.
   async restore() {
     this.whole = (await (await this.store?.match(this.address))?.blob()) ?? null;
     if (this.whole) this.require(this.whole.size);
+    this.stored = this.whole !== null;
   }
 
   async open() {
@@ -35,16 +36,18 @@ export class RangedFile {
 
   // Several parts; what is near one another is loaded together.
   async read(spans) {
-    const missing = spans.filter(([start, end]) => end > start && !this.knows(start, end));
-    await Promise.all(joined(missing).map(group => this.load(group)));
-    const found = spans.map(([start, end]) => (end > start ? this.parts.get(start).bytes.subarray(0, end - start) : new Uint8Array(0)));
+    // Of this call alone, as another one may have what is held forgotten meanwhile.
+    const here = new Map(spans.map(([start, end]) => [start, this.known(start, end)]));
+    const missing = spans.filter(([start]) => !here.get(start));
+    await Promise.all(joined(missing).map(group => this.load(group, here)));
     if (this.held > HELD) this.forget();
-    return found;
+    return spans.map(([start, end]) => here.get(start).subarray(0, end - start));
   }
 
-  knows(start, end) {
+  known(start, end) {
+    if (end === start) return new Uint8Array(0);
     const part = this.parts.get(start);
-    return part !== undefined && part.bytes.length >= end - start;
+    return part?.length >= end - start ? part : null;
   }
 
   forget() {
@@ -52,11 +55,13 @@ export class RangedFile {
     this.held = 0;
   }
 
-  async load({ start, end, spans }) {
+  async load({ start, end, spans }, here) {
     const bytes = await this.bytesOf(start, end);
     for (const [from, to] of spans) {
-      this.parts.set(from, { bytes: bytes.slice(from - start, to - start) });
-      this.held += to - from;
+      const part = bytes.slice(from - start, to - start);
+      here.set(from, part);
+      this.held += part.length - (this.parts.get(from)?.length ?? 0);
+      this.parts.set(from, part);
     }
   }
 
@@ -72,7 +77,8 @@ export class RangedFile {
   async ranged(answer, start, end) {
     const [, total] = /\/(\d+)$/.exec(answer.headers.get("Content-Range") ?? "") ?? [];
     if (total !== undefined) this.require(Number(total));
-    const bytes = new Uint8Array(await answer.arrayBuffer());
+    this.requireSame(answer.headers.get("ETag") ?? answer.headers.get("Last-Modified"));
+    const bytes = new Uint8Array(await this.body(answer.arrayBuffer()));
     if (bytes.length !== end - start) this.require(start + bytes.length);
     return bytes;
   }
@@ -83,7 +89,7 @@ export class RangedFile {
     const answer = await this.ask({});
     const reader = answer.body.getReader();
     const chunks = [];
-    for (let chunk; !(chunk = await reader.read()).done; ) {
+    for (let chunk; !(chunk = await this.body(reader.read())).done; ) {
       chunks.push(chunk.value);
       progress(chunk.value.length);
     }
@@ -91,26 +97,38 @@ export class RangedFile {
   }
 
   async take(answer) {
-    await this.keep(await answer.blob());
+    await this.keep(await this.body(answer.blob()));
   }
 
   async keep(blob) {
     this.require(blob.size);
     this.whole = blob;
     this.forget();
-    await this.store?.put(this.address, new Response(blob)).catch(() => {});
+    // A page that is not served over HTTPS has no store, and a disk may be full.
+    this.stored = Boolean(this.store) && (await this.store.put(this.address, new Response(blob)).then(() => true, () => false));
   }
 
   async ask(headers) {
-    let answer;
+    // A browser's own store lets one part of a file be asked for at a time.
+    const answer = await this.body(fetch(this.address, { headers, cache: "no-store" }));
+    if (answer.status === 416) this.require(-1);
+    if (!answer.ok) throw new DistillError(`${this.name} cannot be loaded: the server says ${answer.status}. Put the whole folder there.`);
+    return answer;
+  }
+
+  // What arrives over the network, or why it does not.
+  async body(arriving) {
     try {
-      // A browser's own store lets one part of a file be asked for at a time.
-      answer = await fetch(this.address, { headers, cache: "no-store" });
+      return await arriving;
     } catch {
       throw new DistillError(`${this.name} cannot be loaded: there is no network, or the server is gone. Load the page again.`);
     }
-    if (!answer.ok) throw new DistillError(`${this.name} cannot be loaded: the server says ${answer.status}. Put the whole folder there.`);
-    return answer;
+  }
+
+  // Parts of two versions of a file do not go together.
+  requireSame(tag) {
+    this.tag ??= tag;
+    if (tag !== this.tag) throw new DistillError(`${this.name} has changed on the server. Load the page again.`);
   }
 
   require(bytes) {

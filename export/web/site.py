@@ -42,7 +42,13 @@ class PageText:
         title, about = html.escape(self.title), html.escape(self.about)
         # Within a string of JSON.
         name = json.dumps(self.title or TITLE, ensure_ascii=False)[1:-1]
-        return {"title": title or TITLE, "heading": title or HEADING, "about": about or ABOUT, "name": name}
+        return {
+            "title": title or TITLE,
+            "heading": title or HEADING,
+            "about": about or ABOUT,
+            "usual": "" if about else "usual",
+            "name": name,
+        }
 
 
 def write_page(folder: Path, text: PageText = PageText()) -> None:
