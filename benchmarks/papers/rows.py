@@ -60,7 +60,8 @@ Against = Callable[[Mapping], Mapping[str, tuple[int, int]]]
 class Line:
     """A line of a table: the paper's figures by column, and how ours are read out of the `row`, if there is one.
 
-    `trained` is the row whose log has the evaluations on dev that the encoder was the best of.
+    `trained` is the row whose log has the evaluations on dev that the encoder was the best of. `fixed` is what no seed
+    bears on, read out of the first that ran.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Line:
     why: str = ""
     trained: str = ""
     against: Against | None = None
+    fixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -210,15 +212,16 @@ def of_line(line, by_name, places):
         return {"paper": dict(line.paper), "here": {}, "command": "", "why": line.why}
     row, trained = by_name[line.row], by_name.get(line.trained)
     read = {str(place.seed): place.read(row) for place in places[: None if row.seeded else 1]}
-    read = {seed: found for seed, found in read.items() if found is not None}
+    there = [(seed, found) for seed, found in read.items() if found is not None]
+    read = dict(there[:1] if line.fixed else there)
     here = {seed: dict(line.read(found)) for seed, found in read.items()}
     figures = {"paper": dict(line.paper), "here": here, "command": f"distill {(trained or row).command}"}
-    if line.against:
+    if line.against and read:
         figures["against_base"] = {seed: tested(line.against(found)) for seed, found in read.items()}
     if trained:
         logs = {str(place.seed): place.evaluations(trained) for place in places}
         figures |= chosen_among({seed: log for seed, log in logs.items() if log and seed in here})
-    return figures
+    return {name: part for name, part in figures.items() if part or name in ("paper", "here")}
 
 
 def tested(counts: Mapping[str, tuple[int, int]]) -> dict[str, dict]:
