@@ -207,8 +207,8 @@ TABLES = (
             line("the same from the student of the seven", "four-warm", FOUR),
         ),
         mean=tuple(FOUR.split()),
-        note="By the authors' settings but where `paper-linear` is named. Their code has a student of its own for these "
-        "four, with other weights in the loss. Below stand their settings with one of them as another each.",
+        note="By the authors' settings but where `paper-linear` is named. Their code has a student of its own for "
+        "these four, with other weights in the loss. Below stand their settings with one of them as another each.",
     ),
     Table(
         "5",
