@@ -119,13 +119,13 @@ def trained(module, tmp_path):
         logged(tmp_path, f"a-{seed}", {"de": 0.5, "ru": 0.5, "th": 0.25, "tr": 0.25 * seed}, many)
     line = rows.Line("A", "a-figures", rows.of_comparison(), trained="a", against=rows.against(list(counts)))
     table = rows.Table("1", "Table 1", tuple(counts), (line,), mean=tuple(counts))
-    made = rows.Row("a", "transfer"), rows.Row("a-figures", "compare {runs}/a-{seed} muse", ("a",))
-    return rows, table, made, [rows.Place(tmp_path, "data", seed) for seed in (0, 1)]
+    both = rows.Row("a", "transfer"), rows.Row("a-figures", "compare {runs}/a-{seed} muse", ("a",))
+    return rows, table, both, [rows.Place(tmp_path, "data", seed) for seed in (0, 1)]
 
 
 def test_a_row_has_marks_of_each_seed_how_many_dev_chose_among_and_what_the_last_had(trained):
-    rows, table, made, places = trained
-    found = rows.figures(table, made, places)
+    rows, table, both, places = trained
+    found = rows.figures(table, both, places)
     assert found["A"]["against_base"]["0"]["de"] == {"p": pytest.approx(4 * 2 / 1024), "better": True}
     spread = statistics.stdev([31.25, 37.5])
     assert rows.markdown(table, found).splitlines()[2:] == [
@@ -134,16 +134,16 @@ def test_a_row_has_marks_of_each_seed_how_many_dev_chose_among_and_what_the_last
         f"| **A, seeds 0, 1** | 50.0* | 50.0† | 50.0 | 50.0 | 50.0 ± 0.0 | 34.4 ± {spread:.1f} | 3 to 5 |",
     ]
     # In one seed alone Turkish is better too.
-    assert "| 50.0* | 50.0† | 50.0 | 50.0* |" in rows.markdown(table, rows.figures(table, made, places[:1]))
+    assert "| 50.0* | 50.0† | 50.0 | 50.0* |" in rows.markdown(table, rows.figures(table, both, places[:1]))
 
 
 def test_what_a_file_has_of_other_seeds_stays_unless_the_command_is_another(trained):
-    rows, table, made, places = trained
-    kept = rows.figures(table, made, places)
-    joined = rows.joined_figures(rows.figures(table, made, places[1:]), kept)
+    rows, table, both, places = trained
+    kept = rows.figures(table, both, places)
+    joined = rows.joined_figures(rows.figures(table, both, places[1:]), kept)
     assert joined == kept
     other = {"A": {**kept["A"], "command": "distill transfer --epochs 1"}}
-    assert [*rows.joined_figures(rows.figures(table, made, places[1:]), other)["A"]["here"]] == ["1"]
+    assert [*rows.joined_figures(rows.figures(table, both, places[1:]), other)["A"]["here"]] == ["1"]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
