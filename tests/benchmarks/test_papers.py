@@ -125,10 +125,10 @@ def trained(module, tmp_path):
 
 def test_a_row_has_marks_of_each_seed_how_many_dev_chose_among_and_what_the_last_had(trained):
     rows, table, both, places = trained
-    found = rows.figures(table, both, places)
-    assert found["A"]["against_base"]["0"]["de"] == {"p": pytest.approx(4 * 2 / 1024), "better": True}
+    kept = rows.figures(table, both, places)
+    assert kept["A"]["against_base"]["0"]["de"] == {"p": pytest.approx(4 * 2 / 1024), "better": True}
     spread = statistics.stdev([31.25, 37.5])
-    assert rows.markdown(table, found).splitlines()[2:] == [
+    assert rows.markdown(table, kept).splitlines()[2:] == [
         "|  | de | ru | th | tr | mean of 4 | at the end | best of |",
         "|---|---|---|---|---|---|---|---|",
         f"| **A, seeds 0, 1** | 50.0* | 50.0† | 50.0 | 50.0 | 50.0 ± 0.0 | 34.4 ± {spread:.1f} | 3 to 5 |",
@@ -149,13 +149,13 @@ def test_what_a_file_has_of_other_seeds_stays_unless_the_command_is_another(trai
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_published_figures_are_the_means_of_the_seeds(module, script):
     page = (ROOT / "docs" / "paper-tables.md").read_text(encoding="utf-8")
-    found = json.loads((ROOT / "benchmarks" / "papers" / f"{script}.json").read_text(encoding="utf-8"))
+    kept = json.loads((ROOT / "benchmarks" / "papers" / f"{script}.json").read_text(encoding="utf-8"))
     for table in module(script).TABLES:
         head, _, *body = page.split(f"### {table.title}\n")[1].split("\n|", 1)[1].split("\n\n")[0].splitlines()
         columns = [cell.strip() for cell in head.strip("|").split("|")]
         ours = [row.strip("|").split("|") for row in body if row.startswith("| **")]
-        assert len(ours) == len(found[table.name])
-        for row, (name, figures) in zip(ours, found[table.name].items(), strict=True):
+        assert len(ours) == len(kept[table.name])
+        for row, (name, figures) in zip(ours, kept[table.name].items(), strict=True):
             assert row[0].strip().startswith(f"**{name}")
             for seed in figures["here"].values():
                 assert {*seed} & {*columns}
