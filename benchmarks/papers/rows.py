@@ -15,10 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from distill.evaluation.mcnemar import holm, mcnemar_p
 from distill.system.files import write_json
 from distill.system.progress import say
 
 NOT_RUN = "not run"
+# McNemar's test against the base, after Holm's correction over the languages of a row.
+LEVEL, BETTER, WORSE = 0.05, "*", "†"
+# Heads of what stands behind the languages, where a training's log has it.
+LAST, BEST_OF = "at the end", "best of"
 # Commands whose seed is an option, and which leave a folder.
 TRAINING = ("run", "transfer", "teach", "reduce")
 
@@ -47,11 +52,17 @@ class Row:
 
 # What a line reads out of a row's JSON: figures by column, those that the paper has too and others.
 Read = Callable[[Mapping], Mapping[str, float]]
+# On how many questions it alone is right, and the base alone, by column.
+Against = Callable[[Mapping], Mapping[str, tuple[int, int]]]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table: the paper's figures by column, and how ours are read out of the `row`, if there is one."""
+    """A line of a table: the paper's figures by column, and how ours are read out of the `row`, if there is one.
+
+    `trained` is the row whose log has the evaluations on dev that the encoder was the best of. `fixed` is what no seed
+    bears on, read out of the first that ran.
+    """
 
     name: str
     row: str = ""
@@ -59,6 +70,9 @@ class Line:
     paper: Mapping[str, float] = field(default_factory=dict)
     # Why there is no row.
     why: str = ""
+    trained: str = ""
+    against: Against | None = None
+    fixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,6 +124,12 @@ class Place:
         path = self.output(row)
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
+    def evaluations(self, row: Row) -> list[Mapping]:
+        """The evaluations on dev of a training, the start's first; none where it left no log."""
+        path = self.runs / self.name(row) / "log.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        return [one for one in map(json.loads, lines) if one["event"] in ("teacher", "student")]
+
 
 def program(tables: Sequence[Table], rows: Sequence[Row], about: str, runs: str) -> None:
     """The command line of a paper's script: run what is wanted, print its tables, and write them."""
@@ -122,7 +142,9 @@ def program(tables: Sequence[Table], rows: Sequence[Row], about: str, runs: str)
             settle(place, row, options)
     if options.list:
         return
-    found = {table.name: figures(table, rows, places) for table in chosen}
+    kept = kept_figures(options.json)
+    found = {table.name: joined_figures(figures(table, rows, places), kept.get(table.name, {})) for table in chosen}
+    found = {name: found.get(name) or kept[name] for name in [*kept, *found]}
     text = "\n\n".join(markdown(table, found[table.name]) for table in chosen)
     print(text)
     if options.json:
@@ -182,29 +204,74 @@ def settle(place: Place, row: Row, options: argparse.Namespace) -> None:
 def figures(table: Table, rows: Sequence[Row], places: Sequence[Place]) -> dict:
     """By line: the paper's figures, ours by seed, and the command."""
     by_name = {row.name: row for row in rows}
-    return {line.name: of_line(line, by_name.get(line.row), places) for line in table.lines}
+    return {line.name: of_line(line, by_name, places) for line in table.lines}
 
 
-def of_line(line, row, places):
-    if row is None:
+def of_line(line, by_name, places):
+    if not line.row:
         return {"paper": dict(line.paper), "here": {}, "command": "", "why": line.why}
+    row, trained = by_name[line.row], by_name.get(line.trained)
     read = {str(place.seed): place.read(row) for place in places[: None if row.seeded else 1]}
-    here = {seed: dict(line.read(found)) for seed, found in read.items() if found is not None}
-    return {"paper": dict(line.paper), "here": here, "command": f"distill {row.command}"}
+    there = [(seed, found) for seed, found in read.items() if found is not None]
+    read = dict(there[:1] if line.fixed else there)
+    here = {seed: dict(line.read(found)) for seed, found in read.items()}
+    figures = {"paper": dict(line.paper), "here": here, "command": f"distill {(trained or row).command}"}
+    if line.against and read:
+        figures["against_base"] = {seed: tested(line.against(found)) for seed, found in read.items()}
+    if trained:
+        logs = {str(place.seed): place.evaluations(trained) for place in places}
+        figures |= chosen_among({seed: log for seed, log in logs.items() if log and seed in here})
+    return {name: part for name, part in figures.items() if part or name in ("paper", "here")}
+
+
+def tested(counts: Mapping[str, tuple[int, int]]) -> dict[str, dict]:
+    """McNemar's test of each column, corrected over all: p, and whether it is better than the base."""
+    sides = [np.repeat([True, False], pair) for pair in counts.values()]
+    corrected = holm([mcnemar_p(side, ~side) for side in sides])
+    return {name: {"p": p, "better": a > b} for (name, (a, b)), p in zip(counts.items(), corrected, strict=True)}
+
+
+def chosen_among(logs: Mapping[str, Sequence[Mapping]]) -> dict[str, dict]:
+    """By seed, among how many evaluations dev chose, and what the last of them had, by language."""
+    last = {seed: {name: 100 * one for name, one in log[-1].get("languages", {}).items()} for seed, log in logs.items()}
+    return {"best_of": {seed: len(log) for seed, log in logs.items()}, "last": last}
+
+
+def kept_figures(path: str | None) -> dict[str, dict]:
+    """The figures that the file has already."""
+    return json.loads(Path(path).read_text(encoding="utf-8")) if path and Path(path).is_file() else {}
+
+
+def joined_figures(found: Mapping[str, dict], kept: Mapping[str, dict]) -> dict[str, dict]:
+    """The figures by line, with those of seeds that the file has of the same command and that are not there now."""
+    lines = {}
+    for name, new in found.items():
+        old = kept.get(name, {})
+        same = old.get("command") == new["command"]
+        by_seed = ("here", "against_base", "best_of", "last")
+        parts = {
+            key: {**old.get(key, {}), **new.get(key, {})} for key in by_seed if same and (key in old or key in new)
+        }
+        lines[name] = {**new, **{key: dict(sorted(part.items())) for key, part in parts.items()}}
+    return lines
 
 
 def markdown(table: Table, found: Mapping) -> str:
     """The table with a line for each of the paper's and one below it for ours."""
-    heads = ["", *table.columns, *([f"mean of {len(table.mean)}"] if table.mean else [])]
+    behind = [
+        head for head, key in ((LAST, "last"), (BEST_OF, "best_of")) if any(row.get(key) for row in found.values())
+    ]
+    heads = ["", *table.columns, *([f"mean of {len(table.mean)}"] if table.mean else []), *behind]
     lines = [f"### {table.title}", "", table.note, ""] if table.note else [f"### {table.title}", ""]
     lines += [joined(heads), "|" + "---|" * len(heads)]
     for name, row in found.items():
         if row["paper"]:
-            lines.append(joined([f"{name}, the paper", *cells(table, [row["paper"]])]))
+            lines.append(joined([f"{name}, the paper", *cells(table, [row["paper"]]), *[""] * len(behind)]))
         if row["here"]:
             seeds = ", ".join(row["here"])
             label = name if len(row["here"]) == 1 else f"{name}, seeds {seeds}"
-            lines.append(joined([f"**{label}**", *cells(table, list(row["here"].values()))]))
+            parts = {LAST: at_the_end(table, row), BEST_OF: most(row)}
+            lines.append(joined([f"**{label}**", *marked(table, row), *[parts[head] for head in behind]]))
         else:
             why = f": {row['why']}" if row.get("why") else ""
             lines.append(joined([f"**{name}**", NOT_RUN + why, *[""] * (len(heads) - 2)]))
@@ -222,6 +289,34 @@ def cells(table, several):
         return values
     means = [float(np.mean([one[column] for column in table.mean])) for one in several if {*table.mean} <= {*one}]
     return [*values, shown(means, spread=True)]
+
+
+def marked(table, row):
+    """The cells of our figures, with the mark of each that differs from the base in every seed."""
+    by_seed = row.get("against_base", {})
+    values = cells(table, list(row["here"].values()))
+    marks = [mark([by_seed.get(seed, {}).get(column) for seed in row["here"]]) for column in table.columns]
+    return [value + mark for value, mark in zip(values, [*marks, ""][: len(values)], strict=True)]
+
+
+def mark(tests):
+    """What stands behind a figure whose tests these are, of each seed; None of one without."""
+    for sign, better in ((BETTER, True), (WORSE, False)):
+        if all(one and one["p"] < LEVEL and one["better"] == better for one in tests):
+            return sign
+    return ""
+
+
+def at_the_end(table, row):
+    """The mean of the last evaluation, where that has its languages."""
+    last = list(row.get("last", {}).values())
+    return cells(table, last)[-1] if table.mean else ""
+
+
+def most(row):
+    """Among how many evaluations dev chose, the fewest and the most of the seeds."""
+    counts = sorted({*row.get("best_of", {}).values()})
+    return " to ".join(str(count) for count in dict.fromkeys([*counts[:1], *counts[-1:]]))
 
 
 def shown(values, spread=False):
@@ -246,6 +341,25 @@ def of_evaluation(place: int, unit: str = "document", metric: str = "p@1") -> Re
 
     def read(found):
         return percent(list(found["retrieval"]["encoders"].values())[place]["units"][unit], metric)
+
+    return read
+
+
+def of_comparison(side: str = "a", unit: str = "document", metric: str = "p@1") -> Read:
+    """What `distill compare --json` wrote of its encoder `a` or of `b`, by language."""
+
+    def read(found):
+        return {name: 100 * row[side] for name, row in found["metrics"][metric][unit].items() if name != "all"}
+
+    return read
+
+
+def against(columns: Sequence[str], unit: str = "document", metric: str = "p@1") -> Against:
+    """On how many questions `a` alone, and `b` alone, of `distill compare --json` is right, in these languages."""
+
+    def read(found):
+        rows = found["metrics"][metric][unit]
+        return {name: (rows[name]["only_a"], rows[name]["only_b"]) for name in columns}
 
     return read
 

@@ -166,7 +166,10 @@ def _free_folder(runs, data, teacher):
 @config_option
 @folder_option("folder for the teacher")
 def teach(config: str | None, output: str, **values: Value | None) -> None:
-    """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it."""
+    """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it.
+
+    Its folder has log.jsonl too, the dev score of each evaluation.
+    """
     from ..catalog.loading import load_keras_encoder
     from ..pipeline.preparing import read_inputs
     from ..settings.assignments import refuse_unused
@@ -178,10 +181,12 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     base = load_keras_encoder(inputs.teacher.base)
     from ..pipeline.first_stage import teacher_job
     from ..pipeline.gain import say_if_weak
+    from ..training.log import LOG
     from ..training.session import Session
 
     session = Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer_of("teacher"))
     teacher_job(inputs).train(base, session).save(output)
+    session.log.save(Path(output) / LOG)
     say_if_weak(session.log.of("teacher"))
     say(f"teacher: {output}")
 
@@ -208,11 +213,13 @@ def transfer(
     """Stage 2 alone: train a student towards a fixed teacher and save it.
 
     Where the start is of another space it gets a map into the teacher's. The student is saved in float32; --precision
-    and --table say what its quantised epochs round weights to.
+    and --table say what its quantised epochs round weights to. Its folder has log.jsonl too, the dev score of each
+    evaluation.
     """
     from ..data.corpus import read_corpus
     from ..pipeline.second_stage import Teaching, transfer_alone
     from ..system.progress import say
+    from ..training.log import LOG, RunLog
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
     settings, texts = settings_from(values), read_corpus(corpus)
@@ -222,7 +229,9 @@ def transfer(
             "--labels and --parallel, --labelled-text or --own-text are two sources of labels; give one of them"
         )
     teaching = Teaching(teacher_path, teacher_language, start_path or "", centre, texts, labels or "")
-    transfer_alone(settings, teaching).save(output)
+    log = RunLog()
+    transfer_alone(settings, teaching, log).save(output)
+    log.save(Path(output) / LOG)
     say(f"student: {output}")
 
 

@@ -15,6 +15,7 @@ from ..settings.assignments import refuse_unused
 from ..settings.sections import Settings, ShapeSettings, TeacherSettings
 from ..system.progress import say
 from ..training.checkpoints import CHECKPOINT
+from ..training.log import RunLog
 from ..training.session import Session
 from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign, require_no_dimension
 from .inputs import Inputs
@@ -142,8 +143,8 @@ class Teaching:
     labels: str = ""
 
 
-def transfer_alone(settings: Settings, teaching: Teaching) -> KerasEncoder:
-    """The student that learns what `teaching` says, as the settings of stage 2 ask for it.
+def transfer_alone(settings: Settings, teaching: Teaching, log: RunLog | None = None) -> KerasEncoder:
+    """The student that learns what `teaching` says, as the settings of stage 2 ask for it; `log` gets its evaluations.
 
     One that starts in another space than the teacher's gets a map into that. Raises `InputError` for what cannot be
     read, `EncoderError` for what cannot be trained.
@@ -171,7 +172,8 @@ def transfer_alone(settings: Settings, teaching: Teaching) -> KerasEncoder:
         first = into_space(first, teacher, dataset, language, inputs.lines, seed)
     require_trainable(teacher, first, training)
     targets = job.targets(teacher, _labelled(teaching, teacher))
-    return job.train(targets, first, first, Session(options=training, dev=dev))
+    session = Session(log=log or RunLog(), options=training, dev=dev)
+    return job.train(targets, first, first, session)
 
 
 def _labelled(teaching: Teaching, teacher: Encoder) -> Lines | None:

@@ -41,7 +41,7 @@ def _check_of_triplets(teacher):
         if teacher.loss == "softmax" or teacher.model:
             other = "--teacher-model" if teacher.model else "--loss softmax"
             raise ConfigError(f"teacher.{name}: it is of triplets, and {other} learns from none; leave one of both out")
-    if teacher.train_unit == "document" and (teacher.positives == "maxp" or teacher.answer_sentences):
+    if teacher.train_unit != "passage" and (teacher.positives == "maxp" or teacher.answer_sentences):
         raise ConfigError(
             "teacher.train_unit: a whole document has no best passage or sentence; leave teacher.positives and "
             "teacher.answer_sentences out"

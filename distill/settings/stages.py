@@ -73,7 +73,10 @@ class TeacherSettings:
         "own", "--teacher-questions", "questions of its triplets: those in its language, or in all", ("own", "all")
     )
     train_unit: str = common(
-        "passage", "--teacher-train-unit", "positives and negatives of its triplets", ("passage", "document")
+        "passage",
+        "--teacher-train-unit",
+        "positives and negatives of its triplets; passage-then-document: documents in online epochs alone",
+        ("passage", "document", "passage-then-document"),
     )
     positives: str = learned(
         "gold", "--positives", "in online epochs: the gold passage, or the document's nearest passage", ("gold", "maxp")

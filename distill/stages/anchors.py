@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -34,7 +35,7 @@ class Anchors:
     """The questions `(q,)` of a `Collection` and its pool of passages `(p,)`, which holds positives and negatives.
 
     `queries` are what BM25 asks, in the passages' languages. `rows_of(epoch)` gives the rows of an epoch's questions,
-    by default all.
+    by default all; they ask in `epochs` alone, from 1, by default in each.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Anchors:
         seed: int,
         queries: Sequence[str],
         rows_of: Callable[[int], Integers] | None = None,
+        epochs: range | None = None,
     ):
         questions = collection.questions
         self.passages, self.document_of = list(collection.passages), collection.document_of
@@ -54,6 +56,11 @@ class Anchors:
         self.gold = np.array([question.passage for question in questions])
         self.forbidden = false_negatives(questions, self.document_of)
         self.rows_of = rows_of or (lambda epoch: np.arange(len(questions)))
+        self.epochs = epochs
+
+    def ask_in(self, epoch: int) -> bool:
+        """True of an epoch that makes triplets of these questions."""
+        return self.epochs is None or epoch in self.epochs
 
     @property
     def texts(self) -> list[str]:
@@ -111,7 +118,9 @@ class Anchors:
         return gold, online_negatives(questions, passages, gold, forbidden, n, margin, seed)
 
 
-def own_anchors(dataset: Dataset, language: str, settings: TeacherSettings, seed: int) -> Anchors:
+def own_anchors(
+    dataset: Dataset, language: str, settings: TeacherSettings, seed: int, epochs: range | None = None
+) -> Anchors:
     """The data set's train questions in `language`, or by the settings in all, with its passages or documents.
 
     BM25 compares words, so it asks in the language of the passage where the parallel question is there.
@@ -125,7 +134,20 @@ def own_anchors(dataset: Dataset, language: str, settings: TeacherSettings, seed
         collection = document_collection(dataset, questions)
     else:
         collection = own_collection(dataset, questions, settings.answer_sentences)
-    return Anchors(collection, settings, seed, queries)
+    return Anchors(collection, settings, seed, queries, epochs=epochs)
+
+
+def anchors_by_epoch(dataset: Dataset, language: str, settings: TeacherSettings, seed: int) -> list[Anchors]:
+    """`own_anchors`; with `passage-then-document` those of passages for BM25's epochs and of documents for the others.
+
+    So does CL-ReLKT's code, whose first stage takes paragraphs and whose second whole documents.
+    """
+    if settings.train_unit != "passage-then-document":
+        return [own_anchors(dataset, language, settings, seed)]
+    first = 1 + settings.bm25_epochs
+    epochs = {"passage": range(1, first), "document": range(first, first + settings.online_epochs)}
+    units = {unit: replace(settings, train_unit=unit) for unit in epochs}
+    return [own_anchors(dataset, language, units[unit], seed, epochs[unit]) for unit in epochs]
 
 
 def more_anchors(

@@ -23,7 +23,7 @@ from ..training.loop import fit
 from ..training.losses import contrastive_loss, scorer_loss, triplet_loss
 from ..training.session import Schedule, Scorer, Session, session_of
 from ..training.trainer import Trainer
-from .anchors import more_anchors, own_anchors
+from .anchors import anchors_by_epoch, more_anchors
 from .scores import Scored
 
 
@@ -69,7 +69,7 @@ class TripletStage:
         triplets: Sequence[Triplets] = (),
     ):
         self.settings, self.seed, self.session = settings, seed, session or Session()
-        self.anchors = [own_anchors(dataset, language, settings, seed)]
+        self.anchors = anchors_by_epoch(dataset, language, settings, seed)
         if triplets:
             count = len(self.anchors[0].questions)
             self.anchors.append(more_anchors(triplets, language, settings, seed, count))
@@ -116,9 +116,10 @@ class TripletStage:
         """Anchors `(m,)`, positives `(m,)` and negatives `(m, n)` of an epoch, as rows of `tokens`; -1 for none."""
         first, columns = 0, []
         for anchors in self.anchors:
-            rows, positive, negatives = anchors.triplets(epoch, partial(self.vectors, first, epoch))
-            pool = first + len(anchors.questions)
-            columns.append((first + rows, pool + positive, np.where(negatives >= 0, pool + negatives, -1)))
+            if anchors.ask_in(epoch):
+                rows, positive, negatives = anchors.triplets(epoch, partial(self.vectors, first, epoch))
+                pool = first + len(anchors.questions)
+                columns.append((first + rows, pool + positive, np.where(negatives >= 0, pool + negatives, -1)))
             first += len(anchors.texts)
         anchor, positive, negatives = (np.concatenate(column) for column in zip(*columns, strict=True))
         if self.scored:

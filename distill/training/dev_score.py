@@ -44,13 +44,16 @@ class DevScore:
     def score(self, used: UsedRows, of_documents: UsedRows | None = None) -> Scores:
         """`{"p@1", "mrr@10"}` of `used.small`, with documents by that of `of_documents` where it is given.
 
-        And "collapsed", a `health.mean_cosine`, where the questions' vectors are nearly equal, which is said once.
+        And "languages", P@1 by language; and "collapsed", a `health.mean_cosine`, where the questions' vectors are
+        nearly equal, which is said once.
         Raises `TrainingError` for vectors that are not finite numbers.
         """
         ranks, questions = self._rank(used, of_documents or used)
         figures = [(precision_at(of_language, 1), mrr_at(of_language, DEPTH)) for of_language in ranks]
         precision, reciprocal = map(float, np.mean(figures, axis=0))
-        return {"p@1": precision, "mrr@10": reciprocal, **self._collapse(np.concatenate(questions))}
+        languages = {name: float(first) for name, (first, _) in zip(self.questions, figures, strict=True)}
+        collapse = self._collapse(np.concatenate(questions))
+        return {"p@1": precision, "mrr@10": reciprocal, "languages": languages, **collapse}
 
     def reciprocal_ranks(self, used: UsedRows) -> Doubles:
         """Return 1 / rank of each question of `ids`, float64 `(n,)`, 0 where it is beyond the first ten."""

@@ -6,7 +6,11 @@ import json
 import time
 from typing import Literal
 
+from ..system.files import write_text
 from ..system.types import File, Json
+
+# The name of the file in the folder of what was trained.
+LOG = "log.jsonl"
 
 
 class RunLog:
@@ -25,14 +29,22 @@ class RunLog:
         row = {"event": event, "seconds": round(time.perf_counter() - self.start, 2), **fields}
         self.rows.append(row)
         if self._file:
-            self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            self._file.write(_line(row) + "\n")
             self._file.flush()
 
     def of(self, event: str) -> list[dict[str, Json]]:
         """The rows of this event."""
         return [row for row in self.rows if row["event"] == event]
 
+    def save(self, path: File) -> None:
+        """Write all rows so far to `path`, the log of a training that ends with an encoder's folder."""
+        write_text(path, "".join(f"{_line(row)}\n" for row in self.rows))
+
     def close(self) -> None:
         """Close the file, where there is one."""
         if self._file:
             self._file.close()
+
+
+def _line(row):
+    return json.dumps(row, ensure_ascii=False)

@@ -14,13 +14,15 @@ from ..system.types import Floats, Integers, Role
 from .checkpoints import Checkpoint
 from .log import RunLog
 
-# An evaluation on dev: of which epoch, P@1 and MRR@10 or a reader's F1 and exact match, and what else was counted.
+# An evaluation on dev: of which epoch, P@1 and MRR@10, with P@1 by language, or a reader's F1 and exact match, and what
+# else was counted.
 Scores = TypedDict(
     "Scores",
     {
         "epoch": int,
         "p@1": float,
         "mrr@10": float,
+        "languages": dict[str, float],
         "f1": float,
         "em": float,
         "collapsed": float,

@@ -13,13 +13,13 @@ from distill.pipeline.second_stage import beginning_of
 from distill.settings.recipes import recipe_names
 from distill.settings.store import changed, load_settings, recipe_settings
 from distill.students.rows import TABLE
-from distill.system.reading import read_json
+from distill.system.reading import read_json, read_jsonl
 
 TEACHER = "--bm25-epochs 0 --online-epochs 1 --set teacher.batch_size=4"
 # Of a command that is a stage alone.
 ALONE = {
     **{name: f"teach {TEACHER} --set pairs.pairs_an_epoch=8" for name in recipe_names() if name.startswith("lareqa")},
-    **dict.fromkeys(("muse", "paper", "small", "transformer"), "transfer --epochs 1"),
+    **dict.fromkeys(("muse", "paper", "paper-linear", "small", "transformer"), "transfer --epochs 1"),
 }
 # One of each stage; what the batches of the others hold is tested in test_samplers, self-training in its own file.
 TRAINED = ("lareqa-x-y", "paper")
@@ -41,6 +41,10 @@ def test_a_recipe_trains_a_stage_alone(distill, sentence_data, slim_folder, tmp_
     start = ["--base" if command == "teach" else "--teacher", slim_folder, "--dataset", sentence_data]
     assert distill(command, "--recipe", name, *start, *flags, "--output", tmp_path / "encoder") == 0
     assert KerasEncoder.load(tmp_path / "encoder").dimension == 16
+    rows = [row for _, row in read_jsonl(tmp_path / "encoder" / "log.jsonl")]
+    stage = "teacher" if command == "teach" else "student"
+    assert {row["event"] for row in rows} == {stage} and len(rows) > 1
+    assert all(row["p@1"] == pytest.approx(np.mean([*row["languages"].values()])) for row in rows)
 
 
 def test_the_default_makes_a_bundle_by_the_config_that_is_written_for_the_data(

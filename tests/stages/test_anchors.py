@@ -6,7 +6,7 @@ import pytest
 
 from distill.data.more_questions import Triplets
 from distill.settings.sections import TeacherSettings
-from distill.stages.anchors import more_anchors, own_anchors
+from distill.stages.anchors import anchors_by_epoch, more_anchors, own_anchors
 
 SETTINGS = TeacherSettings(bm25_epochs=2, online_epochs=2, negatives=2)
 BM25_EPOCH, ONLINE_EPOCH = 1, 3
@@ -130,6 +130,17 @@ def test_own_anchors_ask_in_all_languages_and_of_whole_documents(sample):
     # No other document is closed to a question, but for those that answer the same words.
     row = next(row for row, question in enumerate(questions) if stage.questions.count(question.text) == 1)
     assert stage.forbidden[1][stage.forbidden[0] == row].tolist() == [documents[row]]
+
+
+def test_passages_are_of_bm25s_epochs_and_then_documents_of_the_others(sample):
+    settings = replace(SETTINGS, train_unit="passage-then-document")
+    passages, documents = anchors_by_epoch(sample, "en", settings, 0)
+    assert (passages.passages, documents.passages) == (sample.passage_texts, sample.document_texts)
+    # Two epochs of BM25 and two online ones.
+    assert [passages.ask_in(epoch) for epoch in range(1, 6)] == [True, True, False, False, False]
+    assert [documents.ask_in(epoch) for epoch in range(1, 6)] == [False, False, True, True, False]
+    [alone] = anchors_by_epoch(sample, "en", SETTINGS, 0)
+    assert all(alone.ask_in(epoch) for epoch in range(1, 6)) and alone.passages == sample.passage_texts
 
 
 def test_a_quota_is_of_online_epochs_and_needs_no_draw(sample):

@@ -100,6 +100,19 @@ def test_what_has_nothing_to_learn_from_is_not_trained(base, learnable, sample):
     assert fixed.used.small.get_layer("embedding").trainable_weights == []
 
 
+def test_passages_are_learned_with_bm25_and_documents_afterwards(base):
+    documents = [["The Danube is long.", "It ends in the Black Sea."], ["The Nile is longer.", "It ends in Egypt."]]
+    data = small_dataset(documents, [("Where does the Danube end?", 1), ("Where does the Nile end?", 3)])
+    settings = replace(SETTINGS, bm25_epochs=1, online_epochs=1, negatives=1, margin=2.0)
+    stage = TripletStage(base, data, "en", replace(settings, train_unit="passage-then-document"), seed=0)
+    texts = [text for anchors in stage.anchors for text in anchors.texts]
+    chosen = [[[texts[row] for row in column.ravel()] for column in stage.triplets(epoch)] for epoch in (1, 2)]
+    questions, positives, negatives = chosen[0]
+    assert positives == ["It ends in the Black Sea.", "It ends in Egypt."]
+    assert set(negatives) <= {*data.passage_texts} and questions == chosen[1][0]
+    assert chosen[1][1:] == [data.document_texts, data.document_texts[::-1]]
+
+
 def test_the_learning_rate_rises_and_falls_by_the_schedule(base):
     questions = [("Where does the Danube end?", 0), ("Where does the Nile end?", 1), ("What has no air?", 2)]
     settings = replace(SETTINGS, bm25_epochs=2, online_epochs=0, batch_size=1, schedule="linear", warmup_share=0.5)

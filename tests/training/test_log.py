@@ -26,6 +26,16 @@ def test_an_event_is_one_line_on_disk_at_once(tmp_path):
     assert "Где Нил?" in (tmp_path / "log.jsonl").read_text(encoding="utf-8")
 
 
+def test_a_log_that_was_only_remembered_is_saved_as_one_that_was_kept(tmp_path):
+    kept, remembered = RunLog(tmp_path / "kept.jsonl"), RunLog()
+    for log in (kept, remembered):
+        log.write("student", step=1, text="Нил")
+        log.write("student", step=2, languages={"de": 0.5})
+        log.close()
+    remembered.save(tmp_path / "saved.jsonl")
+    assert without_time(lines(tmp_path / "saved.jsonl")) == without_time(lines(tmp_path / "kept.jsonl"))
+
+
 def test_an_earlier_log_is_written_anew_unless_it_is_to_stay(tmp_path):
     for mode, events in (("w", ["second"]), ("a", ["second", "third"])):
         log = RunLog(tmp_path / "log.jsonl", mode)
