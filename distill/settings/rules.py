@@ -35,12 +35,12 @@ def _check_quota(teacher):
 
 
 def _check_of_triplets(teacher):
-    """Refuse settings of triplets beside pairs or a fixed teacher."""
+    """Refuse settings of triplets beside pairs."""
     values = {"hard_quota": -1, "questions": "own", "train_unit": "passage"}
     for name in (name for name, default in values.items() if getattr(teacher, name) != default):
-        if teacher.loss == "softmax" or teacher.model:
-            other = "--teacher-model" if teacher.model else "--loss softmax"
-            raise ConfigError(f"teacher.{name}: it is of triplets, and {other} learns from none; leave one of both out")
+        # Of a fixed teacher nothing is trained, whatever a recipe says; an option that asks for it is refused before.
+        if teacher.loss == "softmax" and not teacher.model:
+            raise ConfigError(f"teacher.{name}: it is of triplets, and --loss softmax learns from none; leave one out")
     if teacher.train_unit != "passage" and (teacher.positives == "maxp" or teacher.answer_sentences):
         raise ConfigError(
             "teacher.train_unit: a whole document has no best passage or sentence; leave teacher.positives and "

@@ -215,7 +215,6 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
             ("pairs.unit", "sentence", "teacher.loss", "softmax", "pairs.hard_negatives", 0, "pairs.self_train", 2),
             ("pairs.self_train", 0),
         ),
-        (("teacher.train_unit", "document", "teacher.model", "e5"), ("teacher.model", "")),
         (("training.dropout", 0.1, "pairs.chunk_size", 8, "teacher.loss", "softmax"), ("pairs.chunk_size", 0)),
         *(
             (("student.quantised_epochs", 1, "export.precision", "float32", "export.table", "float32"), rounded)

@@ -101,7 +101,7 @@ def test_a_file_that_is_not_whole_is_said_so(site, tab, tmp_path, name, ranges):
     with served(broken, ranges) as address:
         tab.open(address)
         tab.until(f"{STATE}.includes('not whole')")
-        assert f"{name} is not whole" in tab.value(STATE)
+        assert tab.value(STATE).startswith(name)
 
 
 def test_parts_that_cannot_be_loaded_are_said_and_the_next_question_is_answered(site, questions, tab, tmp_path):
