@@ -12,6 +12,8 @@ const HEAD = 6;
 const VERSION = 1;
 // How many times as many records are read of a file that is here already.
 const WIDER = 20;
+// What is left of the room of the lists for the heads of more requests, where no list is loaded.
+const HEADS = 0.1;
 // The most bytes of lists that are loaded while nobody asks, and how many at once.
 const AHEAD = 2 ** 24, STEP = 2 ** 19;
 
@@ -50,7 +52,7 @@ export class ClusterIndex {
     const numbers = this.all ? [...this.starts.keys()].slice(0, -1) : this.nearest(question);
     const lists = await this.lists(numbers);
     if (late()) return null;
-    const loaded = this.all ? 0 : lists.reduce((sum, list) => sum + list.length, 0);
+    const loaded = this.all ? this.listBytes * HEADS : lists.reduce((sum, list) => sum + list.length, 0);
     const records = await this.records(this.candidates(question, numbers, lists), most, this.listBytes - loaded);
     const hits = records.map(record => this.scored(question, record));
     return hits.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, most);
