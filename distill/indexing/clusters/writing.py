@@ -7,7 +7,7 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ExportError
+from ...errors import InputError
 from ...settings.choices import PASSAGE_SCORES
 from ...system.sections import write_sections
 from ...system.types import File
@@ -35,9 +35,9 @@ def write_clusters(index: File, output: File, seed: int = 0) -> None:
         seed: of the samples, the centroids and the codewords.
 
     Raises:
-        ExportError: for an index of fewer bits than 8, of words, of no passage, or of more than a page holds.
+        ExportError: for an index of more than a page holds.
         DataError: for a folder that has no whole index.
-        InputError: for what cannot be read, or written.
+        InputError: for an index of fewer bits than 8, of words or of no passage, or what cannot be read or written.
     """
     stored = Index(index)
     _require_plain(stored)
@@ -55,7 +55,7 @@ def _require_plain(index: Index) -> None:
     kinds = {"of fewer bits than 8 a number": index.bits != 8, "that finds words": index.has_words}
     kinds["of no passage"] = not index.passages
     for kind in (kind for kind, holds in kinds.items() if holds):
-        raise ExportError(f"{index.path}: a page of ranges takes no index {kind}; make one with distill index alone")
+        raise InputError(f"{index.path}: a page of ranges takes no index {kind}; make one with distill index alone")
 
 
 def _head(index: Index, coder: Coder) -> dict[str, NDArray[np.generic]]:

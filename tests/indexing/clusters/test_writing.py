@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.data.readers import SAMPLE
-from distill.errors import ExportError, InputError
+from distill.errors import InputError
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.indexing.clusters.coder import Coder
 from distill.indexing.clusters.writing import write_clusters
@@ -60,7 +60,7 @@ def test_what_has_no_page_of_ranges_is_refused(small, tmp_path):
     compact = tmp_path / "compact"
     (tmp_path / "a.txt").write_text("Lake Geneva lies in the Alps.", encoding="utf-8")
     build_index(compact, IndexChange([tmp_path / "a.txt"]), MODEL, IndexSettings(bits=COMPACT))
-    with pytest.raises(ExportError, match="fewer bits"):
+    with pytest.raises(InputError, match="fewer bits"):
         write_clusters(compact, tmp_path / "clusters.bin")
     with pytest.raises(InputError, match="compact"):
         make_page(IndexChange([tmp_path / "a.txt"]), tmp_path / "site", MODEL, compact=True, by_ranges=True)
