@@ -16,6 +16,7 @@ Sections begin at multiples of 64, in the order of the entries; the file ends wh
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -65,16 +66,27 @@ def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic] | Rows])
 
     Raises `InputError` for a path that cannot be written, `ValueError` for an array that has no place in such a file.
     """
-    entries = _entries(arrays)
     with write_aside(path) as aside, open(aside, "wb") as file:
-        file.write(np.array((MAGIC, VERSION, len(entries)), dtype=HEAD).tobytes() + entries.tobytes())
-        for entry, array in zip(entries, arrays.values(), strict=True):
-            file.write(bytes(int(entry["offset"]) - file.tell()))
-            for block in array.blocks() if isinstance(array, Rows) else (array,):
-                # Not `tofile`, which does not say why it fails.
-                file.write(np.ascontiguousarray(block, dtype=TYPES[entry["type"]]).data)
-            if file.tell() != entry["offset"] + entry["bytes"]:
-                raise ValueError(f"section {_name(entry)!r}: its blocks have not the {entry['bytes']} bytes it says")
+        _put(file, arrays)
+
+
+def pack_sections(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
+    """Return the bytes of such a file. Raises `ValueError` for an array that has no place in one."""
+    file = io.BytesIO()
+    _put(file, arrays)
+    return file.getvalue()
+
+
+def _put(file, arrays):
+    entries = _entries(arrays)
+    file.write(np.array((MAGIC, VERSION, len(entries)), dtype=HEAD).tobytes() + entries.tobytes())
+    for entry, array in zip(entries, arrays.values(), strict=True):
+        file.write(bytes(int(entry["offset"]) - file.tell()))
+        for block in array.blocks() if isinstance(array, Rows) else (array,):
+            # Not `tofile`, which does not say why it fails.
+            file.write(np.ascontiguousarray(block, dtype=TYPES[entry["type"]]).data)
+        if file.tell() != entry["offset"] + entry["bytes"]:
+            raise ValueError(f"section {_name(entry)!r}: its blocks have not the {entry['bytes']} bytes it says")
 
 
 def read_sections(path: File) -> dict[str, NDArray[np.generic]]:

@@ -15,7 +15,9 @@ export const COMPARED = 5;
 const POINTS = 12;
 // The numbers of a score: five, and the points' places and heights.
 const CALIBRATED = 5 + 2 * POINTS;
-const TYPES = [Uint8Array, Int8Array, Int32Array, Uint32Array, Float32Array, BigUint64Array];
+// A file of sections: the bytes of its head, of an entry, and of a name.
+export const HEAD = 16, ENTRY = 64, NAME = 24, MAGIC = "distill\0";
+export const TYPES = [Uint8Array, Int8Array, Int32Array, Uint32Array, Float32Array, BigUint64Array];
 const decoder = new TextDecoder();
 const coder = new TextEncoder();
 // What a text is, as the program counts it.
@@ -165,18 +167,27 @@ function heightOf(line, x) {
   return heights[place - 1] + share * (heights[place] - heights[place - 1]);
 }
 
+// What the first bytes of a file say of its sections, by name; null where more of it is needed.
+export function entriesOf(bytes) {
+  if (bytes.length < HEAD) return null;
+  const head = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (decoder.decode(bytes.subarray(0, 8)) !== MAGIC || head.getUint32(8, true) !== 1) return {};
+  const count = head.getUint32(12, true);
+  if (bytes.length < HEAD + count * ENTRY) return null;
+  const entries = {};
+  for (let i = 0, at = HEAD; i < count; i++, at += ENTRY) {
+    const name = decoder.decode(bytes.subarray(at, at + NAME)).replace(/\0+$/, "");
+    const [rows, columns, start, size] = [32, 40, 48, 56].map(place => Number(head.getBigUint64(at + place, true)));
+    entries[name] = { type: head.getUint32(at + 24, true), dimensions: head.getUint32(at + 28, true), rows, columns, start, end: start + size };
+  }
+  return entries;
+}
+
 // The arrays of a file of sections, in the program's memory.
 export function sectionsOf(program, place) {
-  const head = new DataView(program.calls.memory.buffer, place);
-  const sections = {};
-  for (let i = 0, at = 16; i < head.getUint32(12, true); i++, at += 64) {
-    const name = decoder.decode(program.view(Uint8Array, place + at, 24)).replace(/\0+$/, "");
-    const rows = Number(head.getBigUint64(at + 32, true));
-    const columns = Number(head.getBigUint64(at + 40, true));
-    const start = Number(head.getBigUint64(at + 48, true));
-    sections[name] = program.view(TYPES[head.getUint32(at + 24, true)], place + start, rows * columns);
-  }
-  return sections;
+  const entries = entriesOf(new Uint8Array(program.calls.memory.buffer, place));
+  const view = ({ type, rows, columns, start }) => program.view(TYPES[type], place + start, rows * columns);
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, view(entry)]));
 }
 
 // The index at a place: of 8 bits a number the program searches it, of fewer the lines below do.

@@ -2,6 +2,7 @@
 import { COMPARED, DistillError, Encoder, Pasted, Program, SUM, indexAt } from "./distill.js";
 import { Notes } from "./notes.js";
 import { RangedPage } from "./ranged.js";
+import { arrive, notWhole, requireWell } from "./ranges.js";
 
 // Notes that a page lists, and characters of a question: more than a person types.
 const LISTED = 100;
@@ -36,7 +37,7 @@ const ANSWERS = {
     await (byRanges ? openRanged(files, version, store) : openWhole(files, version, store));
     await openNotes(scope);
     const loading = performance.now() - start;
-    return { kind: "open", loading, bytes: program.bytes, notes: noted(), all: missing(), ...(index ? index.about() : {}) };
+    return { kind: "open", loading, bytes: program.bytes, notes: describeNotes(), all: countMissing(), ...(index ? index.about() : {}) };
   },
 
   async search({ number, text, most }) {
@@ -60,7 +61,7 @@ const ANSWERS = {
     let done = 0;
     const stored = await ranged.keep(bytes => postMessage({ kind: "progress", done: (done += bytes), total: ranged.bytes }));
     await openNotes(scope);
-    return { kind: "kept", stored, notes: noted() };
+    return { kind: "kept", stored, notes: describeNotes() };
   },
 
   // The notes, after a change or none: `add`, `remove` or `load`.
@@ -104,12 +105,12 @@ async function openNotes(scope) {
   if (!ranged || ranged.hasEncoder) notes ??= await Notes.open(new Encoder(program), scope);
 }
 
-function noted() {
+function describeNotes() {
   return notes && { warning: notes.warning, count: notes.count };
 }
 
 // The bytes of a page by ranges that are not all here.
-function missing() {
+function countMissing() {
   return ranged && !ranged.kept ? ranged.bytes : 0;
 }
 
@@ -138,13 +139,7 @@ async function response(name, version, store) {
   const address = name === "distill.wasm" ? name : `${name}?${version}`;
   const kept = await store?.match(address);
   if (kept) return kept;
-  let answer;
-  try {
-    answer = await fetch(address);
-  } catch {
-    throw new DistillError(`${name} cannot be loaded: there is no network, or the server is gone. Load the page again.`);
-  }
-  if (!answer.ok) throw new DistillError(`${name} cannot be loaded: the server says ${answer.status}. Put the whole folder there.`);
+  const answer = requireWell(name, await arrive(name, fetch(address)));
   store?.put(address, answer.clone()).catch(() => {});
   return answer;
 }
@@ -163,13 +158,9 @@ async function read({ name, bytes }, place, answer, progress) {
   const reader = answer.body.getReader();
   let end = 0;
   for (let part; !(part = await reader.read()).done; end += part.value.length) {
-    if (end + part.value.length > bytes) throw notWhole(name, end + part.value.length, bytes);
+    if (end + part.value.length > bytes) throw notWhole(name, `${end + part.value.length} bytes of ${bytes}`);
     program.view(Uint8Array, place + end, part.value.length).set(part.value);
     progress(part.value.length);
   }
-  if (end !== bytes) throw notWhole(name, end, bytes);
-}
-
-function notWhole(name, bytes, expected) {
-  return new DistillError(`${name} is not whole: ${bytes} bytes of ${expected}. Put the whole folder there, and load the page again.`);
+  if (end !== bytes) throw notWhole(name, `${end} bytes of ${bytes}`);
 }

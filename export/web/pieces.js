@@ -1,7 +1,7 @@
 // The question encoder of pieces.bin: each question gets an encoder of its own, of the core, the pieces that its text may be cut
 // into, and the rows of those that it is cut into. Its vectors are those of the whole encoder, bit for bit.
-import { DistillError } from "./distill.js";
-import { arrayOf, entriesOf, fileOf } from "./sections.js";
+import { DistillError, entriesOf } from "./distill.js";
+import { arrayOf, fileOf } from "./sections.js";
 
 const QUESTION = 0;
 // Numbers in the list `settings`.

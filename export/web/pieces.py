@@ -6,17 +6,15 @@ begins with, or in the core where that prefix was divided further; a row of the 
 
 from __future__ import annotations
 
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...system.sections import TYPES, read_sections, write_sections
+from ...system.sections import TYPES, pack_sections, read_sections, write_sections
 from ...system.types import File
 
 # A bucket has at most so many pieces: it is some 800 bytes deflated.
@@ -54,7 +52,7 @@ def write_pieces(encoder: File, output: File) -> None:
     }
     rows = {f"rows.{group}": _records(parts, group) for group in (0, 1)}
     joined = np.frombuffer(b"".join(contents), np.uint8)
-    write_sections(output, {"core": np.frombuffer(deflate(_file_of(core)), np.uint8), "buckets": joined, **rows})
+    write_sections(output, {"core": np.frombuffer(deflate(pack_sections(core)), np.uint8), "buckets": joined, **rows})
 
 
 def deflate(content: bytes | NDArray[np.uint8]) -> bytes:
@@ -167,10 +165,3 @@ def _records(parts: Sequence[RowPart], group: int) -> NDArray[np.uint8]:
     if not arrays:
         return np.zeros((0, 1), np.uint8)
     return np.concatenate([np.ascontiguousarray(array).view(np.uint8) for array in arrays], axis=1)
-
-
-def _file_of(arrays: Sections) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "core.bin"
-        write_sections(path, arrays)
-        return path.read_bytes()

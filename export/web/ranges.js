@@ -1,6 +1,5 @@
 // A file on a server of which only parts are loaded, or all of it, where it is kept or the server gives no less.
-import { DistillError } from "./distill.js";
-import { entriesOf } from "./sections.js";
+import { DistillError, entriesOf } from "./distill.js";
 
 // Between two parts that are loaded together: a request of its own costs about as much.
 const GAP = 512;
@@ -78,7 +77,7 @@ export class RangedFile {
     const [, total] = /\/(\d+)$/.exec(answer.headers.get("Content-Range") ?? "") ?? [];
     if (total !== undefined) this.require(Number(total));
     this.requireSame(answer.headers.get("ETag") ?? answer.headers.get("Last-Modified"));
-    const bytes = new Uint8Array(await this.body(answer.arrayBuffer()));
+    const bytes = new Uint8Array(await arrive(this.name, answer.arrayBuffer()));
     if (bytes.length !== end - start) this.require(start + bytes.length);
     return bytes;
   }
@@ -89,7 +88,7 @@ export class RangedFile {
     const answer = await this.ask({});
     const reader = answer.body.getReader();
     const chunks = [];
-    for (let chunk; !(chunk = await this.body(reader.read())).done; ) {
+    for (let chunk; !(chunk = await arrive(this.name, reader.read())).done; ) {
       chunks.push(chunk.value);
       progress(chunk.value.length);
     }
@@ -97,7 +96,7 @@ export class RangedFile {
   }
 
   async take(answer) {
-    await this.keep(await this.body(answer.blob()));
+    await this.keep(await arrive(this.name, answer.blob()));
   }
 
   async keep(blob) {
@@ -110,19 +109,9 @@ export class RangedFile {
 
   async ask(headers) {
     // A browser's own store lets one part of a file be asked for at a time.
-    const answer = await this.body(fetch(this.address, { headers, cache: "no-store" }));
+    const answer = await arrive(this.name, fetch(this.address, { headers, cache: "no-store" }));
     if (answer.status === 416) this.require(-1);
-    if (!answer.ok) throw new DistillError(`${this.name} cannot be loaded: the server says ${answer.status}. Put the whole folder there.`);
-    return answer;
-  }
-
-  // What arrives over the network, or why it does not.
-  async body(arriving) {
-    try {
-      return await arriving;
-    } catch {
-      throw new DistillError(`${this.name} cannot be loaded: there is no network, or the server is gone. Load the page again.`);
-    }
+    return requireWell(this.name, answer);
   }
 
   // Parts of two versions of a file do not go together.
@@ -133,9 +122,26 @@ export class RangedFile {
 
   require(bytes) {
     if (bytes === this.bytes) return;
-    const there = bytes < 0 ? "another number of bytes than its head says" : `${bytes} bytes of ${this.bytes}`;
-    throw new DistillError(`${this.name} is not whole: ${there}. Put the whole folder there, and load the page again.`);
+    throw notWhole(this.name, bytes < 0 ? "another number of bytes than its head says" : `${bytes} bytes of ${this.bytes}`);
   }
+}
+
+// What arrives over the network, or why it does not.
+export async function arrive(name, arriving) {
+  try {
+    return await arriving;
+  } catch {
+    throw new DistillError(`${name} cannot be loaded: there is no network, or the server is gone. Load the page again.`);
+  }
+}
+
+export function requireWell(name, answer) {
+  if (!answer.ok) throw new DistillError(`${name} cannot be loaded: the server says ${answer.status}. Put the whole folder there.`);
+  return answer;
+}
+
+export function notWhole(name, there) {
+  return new DistillError(`${name} is not whole: ${there}. Put the whole folder there, and load the page again.`);
 }
 
 // Spans in order, those with little between them in one.

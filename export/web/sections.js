@@ -1,29 +1,9 @@
 // Files of sections in JavaScript: read where they lie, and put together.
 
-const HEAD = 16;
-const ENTRY = 64;
-const NAME = 24;
-const ALIGNMENT = 64;
-const MAGIC = "distill\0";
-const TYPES = [Uint8Array, Int8Array, Int32Array, Uint32Array, Float32Array, BigUint64Array];
-const decoder = new TextDecoder();
-const coder = new TextEncoder();
+import { ENTRY, HEAD, MAGIC, TYPES } from "./distill.js";
 
-// What the first bytes of a file say of its sections, by name; null where more of it is needed.
-export function entriesOf(bytes) {
-  if (bytes.length < HEAD) return null;
-  const head = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (decoder.decode(bytes.subarray(0, 8)) !== MAGIC || head.getUint32(8, true) !== 1) return {};
-  const count = head.getUint32(12, true);
-  if (bytes.length < HEAD + count * ENTRY) return null;
-  const entries = {};
-  for (let i = 0, at = HEAD; i < count; i++, at += ENTRY) {
-    const name = decoder.decode(bytes.subarray(at, at + NAME)).replace(/\0+$/, "");
-    const [rows, columns, start, size] = [32, 40, 48, 56].map(place => Number(head.getBigUint64(at + place, true)));
-    entries[name] = { type: head.getUint32(at + 24, true), dimensions: head.getUint32(at + 28, true), rows, columns, start, end: start + size };
-  }
-  return entries;
-}
+const ALIGNMENT = 64;
+const coder = new TextEncoder();
 
 // The array of an entry in the bytes of a file that begin at a place of it.
 export function arrayOf(entry, bytes, place = 0) {
