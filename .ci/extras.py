@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Megabytes that each extra of setup.cfg adds to an installation: the table of docs/installation.md.
+"""Megabytes that each extra of setup.cfg adds to an installation: the figures of docs/installation.md.
 
     python .ci/extras.py [--only serve,search] [--find-links FOLDER --constraint 'torch==2.13.0+cpu']
 
