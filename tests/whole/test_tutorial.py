@@ -1,4 +1,4 @@
-"""The commands of the tutorial and of README.md as a newcomer types them, top to bottom, and what they print.
+"""The commands of the tutorial, README.md and docs/commands.md as a newcomer types them, and what they print.
 
 Most of them run in this process, which has Keras and TensorFlow; what is between them by a shell.
 """
@@ -77,7 +77,7 @@ def test_the_tutorial_runs_from_top_to_bottom_and_prints_what_it_says(typed, tmp
     pairs = zip(page, page[1:], strict=False)
     answers = [text for (before, _), (language, text) in pairs if (before, language) == ("sh", "")]
     assert len(scripts) >= 8 and len(answers) >= 6
-    # An epoch of each, and the last export is README.md's too.
+    # An epoch of each, and the last export is one of docs/commands.md too.
     *scripts, last = [re.sub("^distill run .*", rf"\g<0> {FEW}", script, flags=re.MULTILINE) for script in scripts]
     assert "--format sentence-transformers" in last
     lines = without_numbers(typed("".join(scripts)))
@@ -116,25 +116,26 @@ def test_a_folder_of_a_transformer_becomes_small_as_its_page_says(typed, transfo
 
 @pytest.fixture(scope="module")
 def commands():
-    """`{commands: what they print}` of README.md's blocks that begin with `$ `."""
-    shown = [text.splitlines(keepends=True) for _, text in blocks("README.md") if text.startswith("$ ")]
+    """`{commands: what they print}` of the blocks of README.md and of docs/commands.md that begin with `$ `."""
+    pages = [text for page in ("README.md", "docs/commands.md") for _, text in blocks(page)]
+    shown = [text.splitlines(keepends=True) for text in pages if text.startswith("$ ")]
     prompts = [[line.removeprefix("$ ") for line in block if line.startswith("$ ")] for block in shown]
     return {"".join(typed): "".join(block[len(typed) :]) for typed, block in zip(prompts, shown, strict=True)}
 
 
-def test_the_commands_of_the_readme_print_what_it_says(typed, commands, small_sample, tmp_path):
+def test_the_commands_shown_print_what_the_pages_say(typed, commands, small_sample, tmp_path):
     (tmp_path / "texts.jsonl").write_text('{"id": "1", "text": "Wo mündet der Nil?"}\n', encoding="utf-8")
     (tmp_path / "notes").mkdir()
     shutil.copy(ROOT / "distill" / "data" / "sample" / "documents.jsonl", tmp_path / "notes")
     names = {command.split()[1]: command for command in commands}
-    assert {"index", "encode", "evaluate", "bench", "run"} == set(names)
-    for name in ("index", "encode", "evaluate", "bench"):
+    assert {"index", "encode", "evaluate"} == set(names)
+    for name, command in names.items():
         # The first in processes of their own.
-        lines = without_numbers(shell(names[name], tmp_path) if name == "index" else typed(names[name]))
-        first, *_ = without_numbers(commands[names[name]])
-        # Behind the threads stands the machine's name.
-        assert any(line.startswith(first.partition(", # thread")[0]) for line in lines), first
-    export, serve, mteb = next(text for _, text in blocks("README.md") if "distill serve" in text).splitlines()
+        lines = without_numbers(shell(command, tmp_path) if name == "index" else typed(command))
+        first, *_ = without_numbers(commands[command])
+        assert any(line.startswith(first) for line in lines), first
+    assert (tmp_path / "site" / "index.html").stat().st_size
+    export, serve, mteb = next(text for _, text in blocks("docs/commands.md") if "distill serve" in text).splitlines()
     typed(f"{export}\n")
     assert (tmp_path / "st" / "modules.json").stat().st_size
     listens = "timeout 60 sh -c 'until grep /v1 log; do sleep .1; done'"
@@ -144,14 +145,22 @@ def test_the_commands_of_the_readme_print_what_it_says(typed, commands, small_sa
 
 
 def test_five_lines_of_python_print_the_passage(tmp_path):
-    [code] = [text for language, text in blocks("README.md") if language == "python"]
+    [code] = [text for language, text in blocks("docs/examples.md") if language == "python"]
     assert len([line for line in code.splitlines() if line]) == 5
     assert "Nile" in shell(f"python - <<'END'\n{code}END\n", tmp_path)
 
 
 def test_the_readme_is_short_and_its_figures_stand_among_the_figures():
     readme, figures = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/figures.md"))
-    assert len(readme.splitlines()) <= 137
+    assert len(readme.splitlines()) <= 80
     section = figures.replace("**", "").partition("### Documents that nobody")[2].partition("###")[0].splitlines()
     _, _, *rows = [line for line in readme.splitlines() if line.startswith("|")]
-    assert len(rows) == 4 and set(rows) <= set(section)
+    assert set(rows[:4]) <= set(section) and all("MTEB |" in row for row in rows[4:])
+
+
+def test_lines_of_the_pages_are_not_long():
+    """Tables and blocks of code may be."""
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        long = [line for line in text.splitlines() if len(line) > 160 and not line.startswith("|")]
+        assert not long, f"{page.name}: {long[0]}"
