@@ -20,6 +20,12 @@ PUBLISHED = ROOT / "benchmarks" / "mteb" / "published.json"
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 # What `distill evaluate` calls an encoder that has another name here.
 NAMES = {"muse": "mUSE-small", "e5": "e5-small, 4 bits"}
+# The peers of README.md.
+KNOWN = (
+    "potion-multilingual-128M",
+    "static-similarity-mrl-multilingual-v1",
+    "bekko-embedding-v1-a8m",
+)
 LANGUAGES = ("en", "ar", "de", "es", "hi", "vi", "zh")
 
 
@@ -84,8 +90,24 @@ def write_scores(figures, name):
 
 
 def write_readme(figures):
-    """Return the table of README.md."""
-    return scores_of(figures, "mlqa", [*LANGUAGES, "mean of 6"])
+    """Return the table of README.md: our own task, then mteb's with the peers that people know."""
+    columns = [*LANGUAGES, "mean of 6"]
+    rows = [
+        [
+            f"{encoder_label(figures, encoder)}{mark}",
+            size_text(figures, encoder),
+            *map(score_text, map(row.get, columns)),
+        ]
+        for name, mark in (("mlqa", ""), ("mteb", ", MTEB"))
+        for encoder, row in figures["scores"][name]["values"].items()
+        if not mark or figures["encoders"][encoder]["shipped"]
+    ]
+    others = [
+        [f"{name}, published by MTEB", megabytes, english, *[""] * 6, mean]
+        for name, megabytes, english, mean, published in peers(figures)
+        if published and name in KNOWN
+    ]
+    return table(["encoder", "MB", *columns], rows + others)
 
 
 def milliseconds_of(figures, encoder):
@@ -130,7 +152,10 @@ def peers(figures):
     ours = figures["scores"]["mteb"]["values"]
     published = json.loads(PUBLISHED.read_text(encoding="utf-8"))["encoders"]
     return [
-        *((name, figures["encoders"][name]["megabytes"], row["en"], row["mean of 6"], False) for name, row in ours.items()),
+        *(
+            (name, figures["encoders"][name]["megabytes"], row["en"], row["mean of 6"], False)
+            for name, row in ours.items()
+        ),
         *(
             (name, row["mb"], row["mlqa_validation_en"], row["mlqa_validation"], True)
             for name, row in published.items()
@@ -139,29 +164,24 @@ def peers(figures):
 
 
 def write_peers(figures):
-    """Return the table of encoders of other projects, with published figures marked as such."""
+    """Return the table of encoders of other projects, with published figures marked and conditions under it."""
     rows = [
         [encoder_label(figures, name), megabytes, english, others, "published" if other else "ours"]
         for name, megabytes, english, others, other in peers(figures)
     ]
-    return table(["encoder", "MB", "P@1 en", "P@1, mean of 6", "measured by"], rows)
-
-
-def write_peers_with_conditions(figures):
-    """Return the table of peers with the conditions under it."""
-    source = json.loads(PUBLISHED.read_text(encoding="utf-8"))["source"]
-    return f"{write_peers(figures)}\n{wrapped(f'Published rows: {source}.')}\n\n{conditions(figures['scores']['mteb'])}"
+    source = wrapped(f"Published rows: {json.loads(PUBLISHED.read_text(encoding='utf-8'))['source']}.")
+    rows = table(["encoder", "MB", "P@1 en", "P@1, mean of 6", "measured by"], rows)
+    return f"{rows}\n{source}\n\n{conditions(figures['scores']['mteb'])}"
 
 
 TABLES = {
     "readme": write_readme,
     "front": write_front,
     "times": write_times,
-    "peers": write_peers,
-    "mteb": write_peers_with_conditions,
+    "mteb": write_peers,
     **{
         name: lambda figures, name=name: write_scores(figures, name)
-        for name in ("mlqa", "sample", "xquad", "flores", "lareqa", "default-run")
+        for name in ("mlqa", "sample", "xquad", "flores", "lareqa", "default-run", "score-kinds", "typed")
     },
 }
 

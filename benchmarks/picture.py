@@ -1,4 +1,4 @@
-"""The picture of README.md: size, time and quality of the encoders that ship and of their peers, from docs/figures.json.
+"""The picture of README.md: size, time and quality of the encoders that ship and of peers, from docs/figures.json.
 
     python benchmarks/picture.py docs/quality.svg
 
@@ -15,6 +15,7 @@ from matplotlib.ticker import FuncFormatter
 
 FIGURES = runpy.run_path(str(Path(__file__).with_name("figures.py")))
 OURS, OTHERS, INK = "#1f6fb5", "#8a6d3b", "#24292f"
+TITLE = "Size: mteb's MLQA, one vector per passage"
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "distill",
@@ -90,7 +91,7 @@ def draw_sizes(axes, figures):
         draw_point(axes, name, megabytes, others, shipped, 40, f"{short_name(name)} {others}")
     axes.set_xlim(6, 4000)
     axes.set_ylim(32, 78)
-    draw_axes(axes, "megabytes, and P@1 beside the name", (10, 30, 100, 300, 1000), "Size: mteb's MLQA, one vector per passage")
+    draw_axes(axes, "megabytes, and P@1 beside the name", (10, 30, 100, 300, 1000), TITLE)
 
 
 def draw(figures, output):
