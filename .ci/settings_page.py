@@ -32,7 +32,7 @@ def table(section, title, rows):
     for name, item in rows:
         meta, value = item.metadata, default_text(item.default).replace("|", "\\|")
         flag = f"`{meta['flag']}`" if meta["offer"] is not SET else ""
-        words = f" ({', '.join(meta['options'])})" if meta["options"] else ""
+        words = f" ({'/'.join(meta['options'])})" if meta["options"] else ""
         shown = f"`{value}`" if value else ""
         yield f"|`{name.partition('.')[2] or name}`|{shown}|{flag}|{meta['help']}{words}|"
 
