@@ -1,5 +1,5 @@
-# `make run` shows the whole job on the sample data; `make test` checks and tests; `make docs` writes docs/errors.md
-# and docs/settings.md anew and builds site/; `make demo` builds a page that searches the sample, and `make wasm` compiles its program anew.
+# `make run` shows the whole job on the sample data; `make test` checks and tests; `make docs` writes docs/settings.md
+# and the tables of figures anew and builds site/; `make demo` builds a page that searches the sample, and `make wasm` compiles its program anew.
 # Each makes its own environment.
 PYTHON ?= python3
 VENV ?= .venv
@@ -36,8 +36,8 @@ packages:
 	$(PYTHON) .ci/packages.py $(addprefix --python ,$(PYTHONS))
 
 docs: $(VENV)/.installed-test
-	$(BIN)/python .ci/errors_page.py
 	$(BIN)/python .ci/settings_page.py
+	$(BIN)/python benchmarks/figures.py
 	$(BIN)/mkdocs build --strict
 
 # Versions and hashes of what an installation brings, anew; commit the file after the tests have passed with them.

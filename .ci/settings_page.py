@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""docs/settings.md from the fields of the settings: names, defaults, flags, what each means and who honours it."""
+"""docs/settings.md from the fields of the settings: names, defaults, flags and what each means."""
 
 from dataclasses import fields
 from pathlib import Path
 
 from distill.commands.shared.setting_options import default_text
-from distill.settings.assignments import commands_of
 from distill.settings.fields import SET
 from distill.settings.sections import Settings
 from distill.settings.store import walk
@@ -16,10 +15,11 @@ HEAD = """\
 
 <!-- Written by .ci/settings_page.py from distill/settings; `make docs` writes it anew. -->
 
-Every setting of a `config.toml`. A section of the page is a section of the file, `losses.list.weight` of `student` the
-key `weight` of its table `[student.losses.list]`. On the command line a setting is given by its name,
-`--set student.gamma=100`, a list with commas between its parts; some have a flag of their own. A setting that a command
-does not use is refused. Values are those of `distill run` without a recipe; [recipes](recipes.md) change some of them.
+All settings of a `config.toml`, section by section. The key `losses.list.weight` of the section `student` is the key
+`weight` of the table `[student.losses.list]`. On the command line a setting is given by its name, such as
+`--set student.gamma=100`, with commas between the parts of a list. Some settings have a flag of their own.
+A command refuses a setting that it does not use. The defaults are those of a run without a recipe.
+[Recipes](recipes.md) change some of them.
 """
 
 
@@ -27,15 +27,14 @@ def table(section, title, rows):
     """The lines of a section: a row a setting."""
     yield f"\n## {title}\n"
     yield f"`[{section}]`\n" if section else "At the top of the file.\n"
-    yield "| setting | default | flag | meaning | commands |"
-    yield "|---|---|---|---|---|"
+    yield "|setting|default|flag|meaning|"
+    yield "|---|---|---|---|"
     for name, item in rows:
         meta, value = item.metadata, default_text(item.default).replace("|", "\\|")
         flag = f"`{meta['flag']}`" if meta["offer"] is not SET else ""
-        used = ", ".join(command.replace("-", " ") for command in commands_of(name, item))
-        words = f" ({', '.join(meta['options'])})" if meta["options"] else ""
+        words = f" ({'/'.join(meta['options'])})" if meta["options"] else ""
         shown = f"`{value}`" if value else ""
-        yield f"| `{name.partition('.')[2] or name}` | {shown} | {flag} | {meta['help']}{words} | {used} |"
+        yield f"|`{name.partition('.')[2] or name}`|{shown}|{flag}|{meta['help']}{words}|"
 
 
 def page():

@@ -1,6 +1,6 @@
 """Stage 2 by backend and device: texts a second by the questions of a step, the host's share, memory, ten epochs.
 
-    python benchmarks/accelerator.py --dataset path/to/xquad --json benchmarks/accelerator.json --docs docs/training.md
+    python benchmarks/accelerator.py --dataset xquad --json benchmarks/accelerator.json --docs benchmarks/README.md
 
 A row is a backend of Keras, a device, the precision of the layers over tokens and the questions of a step; each is a
 process of its own, of mUSE's network by default, as the papers train it. What a step's time and the host's share of it

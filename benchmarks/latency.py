@@ -1,4 +1,4 @@
-"""Encoders side by side, with the shapes of BERT encoders: the tables of speed in docs/figures.md.
+"""Encoders side by side, with the shapes of BERT encoders: the table of speed in README.md.
 
     python benchmarks/latency.py runs/xquad-en/bundle --data path/to/xquad sample --peers all --shapes labse,minilm
 

@@ -1,6 +1,6 @@
 """Time and memory of mining and evaluation against the size of the data: vectors on disk, scores in blocks.
 
-    python benchmarks/scale.py --folder scale --results scale.jsonl --docs docs/scale.md
+    python benchmarks/scale.py --folder scale --results scale.jsonl --docs benchmarks/README.md
 
 For each of `--sizes`, questions x passages, clustered unit vectors of `--dimension` numbers are made up on disk and
 mapped into memory. Each measurement is a process of its own and a line of `--results`; what is there already is not

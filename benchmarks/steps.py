@@ -1,7 +1,7 @@
 """What a training step costs the host: packing, and the loop's wait for it, by commit.
 
     git worktree add ../earlier 41ab613
-    python benchmarks/steps.py --against ../earlier --dataset path/to/xquad --json steps.json --docs docs/training.md
+    python benchmarks/steps.py --against ../earlier --dataset xquad --json steps.json --docs benchmarks/README.md
 
 Each row is a process of its own; the two checkouts take turns, `--rounds` times, and a row is the median of its rounds.
 What is measured says `step_clock.py`. Networks are small, so that the host counts as much as it ever does.

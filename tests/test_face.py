@@ -119,3 +119,10 @@ def test_examples_run(tmp_path, monkeypatch):
         monkeypatch.chdir(folder)
         runner.run(check)
     assert runner.failures == 0
+
+
+def test_the_reference_lists_the_face():
+    text = (Path(__file__).resolve().parents[1] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    assert sorted(line.rpartition(".")[2] for line in text.splitlines() if line.startswith("::: ")) == sorted(
+        distill.FACE
+    )

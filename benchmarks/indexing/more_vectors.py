@@ -1,4 +1,4 @@
-"""What more vectors of a passage bring: the table of docs/scores.md.
+"""What more vectors of a passage bring: a table of P@1 and bytes.
 
     python benchmarks/indexing/more_vectors.py data/mlqa-dev-a --model multi12-transformer --json more_vectors.json
 

@@ -1,6 +1,6 @@
 """Documents of thousands of words: one vector of all, the best sentence, or passages as `distill index` cuts them.
 
-    python benchmarks/long/run.py released released-small --docs docs/scores.md --json benchmarks/long/long.json
+    python benchmarks/long/run.py released released-small --docs benchmarks/long/README.md --json long.json
 
 Passages of `mlqa-dev-a` are hidden in paragraphs of `wikipedia-en`, article after article, until a document has so many
 words; questions ask for the document. P@1 in per cent, English and the mean of the other languages.

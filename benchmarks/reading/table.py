@@ -1,6 +1,7 @@
-"""Tables of docs/reading.md out of what `evaluate` and `compare --task reading --json` wrote.
+r"""Tables of this folder's README.md out of what `evaluate` and `compare --task reading --json` wrote.
 
-python benchmarks/reading/table.py reading.json --compared passage.json document.json --docs docs/reading.md
+python benchmarks/reading/table.py reading.json --compared passage.json document.json \
+    --docs benchmarks/reading/README.md
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""Tables of docs/typed.md out of what `distill evaluate --typed all --json` wrote, one file a data set and encoder.
+"""Tables of this folder's README.md out of what `distill evaluate --typed all --json` wrote, by data set and encoder.
 
-python benchmarks/typed/table.py mlqa-*.json xquad-*.json --docs docs/typed.md --json benchmarks/typed/typed.json
+python benchmarks/typed/table.py mlqa-*.json xquad-*.json --docs benchmarks/typed/README.md --json typed.json
 """
 
 import argparse

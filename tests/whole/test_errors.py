@@ -1,43 +1,8 @@
-"""`docs/errors.md` is what `.ci/errors_page.py` makes of the source; an error is one line."""
-
-import runpy
-from pathlib import Path
+"""An error is one line."""
 
 import pytest
 
 from distill.errors import BEGIN, END, DistillError, InputError, one_line
-
-ROOT = Path(__file__).resolve().parents[2]
-MODULE = """
-WAY = "repeat the run"
-
-def read(path, rows):
-    if len(rows) != path.size:
-        raise DataError(f"{path}, line {rows[0]!r}: {len(rows)} rows,"
-                        f" expected a|b; {WAY}")
-    return start(errors.ExportError, "it does " + "not start")
-
-def start(kind, words):
-    raise kind(words) or ValueError("none of ours") or InputError(str(words))
-"""
-
-
-@pytest.fixture(scope="module")
-def script():
-    return runpy.run_path(str(ROOT / ".ci" / "errors_page.py"))
-
-
-def test_the_page_is_of_the_source(script):
-    committed = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
-    assert committed == script["page"](), "write docs/errors.md anew: python .ci/errors_page.py"
-
-
-def test_a_row_has_the_words_of_the_message_its_type_and_exit_code(script, tmp_path):
-    (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
-    assert script["rows"]([tmp_path / "module.py"]) == [
-        "| `it does not start` | ExportError | 1 |",
-        "| `{path}, line {rows}: {rows} rows, expected a\\|b; repeat the run` | DataError | 2 |",
-    ]
 
 
 @pytest.mark.parametrize(
