@@ -134,7 +134,10 @@ def line_targets(lines: Lines, start: KerasEncoder) -> Floats:
 
 @dataclass(frozen=True)
 class Typist:
-    """Writes a `share` of texts as people type them, in the `kinds` of noise that their language has, drawn by `seed`."""
+    """Writes a `share` of texts as people type them, in those of the `kinds` of noise that their language has.
+
+    The texts are drawn by `seed`.
+    """
 
     share: float
     kinds: tuple[str, ...]

@@ -355,7 +355,7 @@ def _mined_in_more(anchors: Anchors, first_question: int, first_passage: int) ->
 
 
 def _mined_in_own(dataset: Dataset, mining: TeacherSettings, seed: int, pairs: Pairs, many: int) -> Miner:
-    """Return the miner of the first `many` questions of the pairs, the data set's own, whose passages come first too."""
+    """Return the miner of the pairs' first `many` questions, the data set's own, whose passages come first too."""
     language, questions_of_data = mining.language, pairs.questions[:many]
     anchors = own_anchors(dataset, language, mining, seed)
     ids = [question.id for question in dataset.select(language, "train")]

@@ -132,7 +132,7 @@ class StudentJob:
         return replace(self.precision, stored=stored)
 
     def promote(self, student: KerasEncoder) -> tuple[KerasEncoder, Precision]:
-        """Return the student and its precision, after moving to 8 bits the embeddings that codewords would change most."""
+        """Return the student and its precision, with the embeddings in 8 bits that codewords would change most."""
         return promote_rows(student, self.precision_of(student))
 
     def exported(
