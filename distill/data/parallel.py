@@ -169,7 +169,10 @@ def joined(*corpora: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
 
 def groups_of(sources: Sequence[Parallel]) -> tuple[Integers, int]:
-    """Return the group of each pair of all sources, one per source and language, int `(n,)`, and the number of groups."""
+    """Return the group of each pair of all sources, int `(n,)`, and the number of groups.
+
+    There is one group per source and language.
+    """
     names = [(place, language) for place, source in enumerate(sources) for language in source.languages]
     known = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([known[name] for name in names], dtype=np.int64), len(known)

@@ -93,7 +93,10 @@ def _read(source, form):
 
 
 def _require_shape(names: Sequence[str], source: Source, form) -> None:
-    """Raise `DataError` for a row with more cells than the header, because nobody can tell which text they belong to."""
+    """Raise `DataError` for a row with more cells than the header.
+
+    Nobody can tell which text such cells belong to.
+    """
     for line, cells in _read(source, form):
         if any(cell.strip() for cell in cells[len(names) :]):
             raise DataError(

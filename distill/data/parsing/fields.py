@@ -107,7 +107,10 @@ def answers_of(row: Mapping[str, Json]) -> Json:
 
 
 def answer_texts(row: Mapping[str, Json]) -> Json:
-    """Return the texts of a question's answers, in a form of `answers_of` or as a list of texts; else the value itself."""
+    """Return the texts of a question's answers, in a form of `answers_of` or as a list of texts.
+
+    Anything else is returned unchanged.
+    """
     answers = answers_of(row)
     if not isinstance(answers, list):
         return answers
