@@ -1,4 +1,4 @@
-"""Write an index of batches in one pass: small arrays are held, while vectors, texts and documents are copied through."""
+"""Write an index of batches in one pass: small arrays are held, vectors, texts and documents are copied through."""
 
 from __future__ import annotations
 

@@ -46,7 +46,10 @@ class IndexChange:
 
 @dataclass(frozen=True)
 class Intake:
-    """Documents that were read: the keys of their batches, the hashes of their ids, their sources, and skipped files."""
+    """Documents that were read.
+
+    They are the keys of their batches, the hashes of their ids, their sources, and the skipped files.
+    """
 
     keys: list[str]
     hashes: Integers

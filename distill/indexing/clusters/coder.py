@@ -69,7 +69,10 @@ class Coder:
 
 
 def _axes(sample: Floats, random: np.random.Generator):
-    """Return the axes that vectors are turned to, if fewer suffice, their number, and the function that turns vectors."""
+    """Return the axes that vectors are turned to, if fewer suffice, with their number.
+
+    The function that turns vectors comes last.
+    """
     squares, all_axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     left = 1 - np.cumsum(squares[::-1]) / max(squares.sum(), np.finfo(float).tiny)
     enough = _in_places(int(np.argmax(left <= LEFT_OUT)) + 1)
