@@ -1,1 +1,1 @@
-"""An encoder learns a collection of documents that nobody has asked about."""
+"""Let an encoder learn a collection of documents that has no questions."""

@@ -1,4 +1,4 @@
-"""`distill run --documents`: an encoder learns documents that nobody has asked about, and is shipped where it gains."""
+"""`distill run --documents`: an encoder learns documents without questions, and is exported if it gains."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Job:
-    """An adaptation: the documents, the part of them that is held out, parallel text, and the run that it is.
+    """An adaptation: the documents, their held-out part, parallel text and the run.
 
-    `base` names the encoder that is adapted.
+    `base` is the name of the encoder that is adapted.
     """
 
     collection: Collection
@@ -78,7 +78,19 @@ class Job:
 
 
 def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Job:
-    """Read and check everything that can be wrong before anything is written. Raises `InputError`."""
+    """Read and check everything that can be wrong before anything is written.
+
+    Args:
+        settings: The settings.
+        documents: The files or folders of documents.
+        folder: The folder of the run.
+
+    Returns:
+        The job.
+
+    Raises:
+        InputError: If an input cannot be used.
+    """
     folder, language, base = Path(folder), settings.data.document_language, settings.teacher.base
     require_trainable(base)
     require_new(folder)
@@ -137,10 +149,17 @@ def adapt_to_documents(
 
 
 def adapt(job: Job) -> Json:
-    """Adapt, measure and ship; returns the metrics that it leaves in the folder.
+    """Adapt, measure and export an encoder.
 
-    Raises `EncoderError`, writing nothing, for a base whose vectors are made of no sums; `TrainingError`, leaving no
-    folder, where nothing is gained on the held-out part, or only at other text's cost.
+    Args:
+        job: The job.
+
+    Returns:
+        The metrics, as they are written to the folder.
+
+    Raises:
+        EncoderError: If the base's vectors are not made of sums. Nothing is written then.
+        TrainingError: If nothing is gained on the held-out part, or only at other text's cost. No folder is left then.
     """
     start()
     base = load_keras_encoder(job.base)
@@ -155,7 +174,7 @@ def adapt(job: Job) -> Json:
 
 
 def _adapted(job: Job, base: KerasEncoder) -> Json:
-    """The steps of an adaptation, in its folder."""
+    """Run the steps of an adaptation in its folder."""
     run = job.run
     write_queries(job.held.dataset, job.folder / QUERIES)
     run.log = RunLog(job.folder / LOG)
@@ -170,7 +189,16 @@ def _adapted(job: Job, base: KerasEncoder) -> Json:
 
 
 def learned_in(collection: Collection, held: Held, sources: Sequence[Parallel]) -> Learned:
-    """Words on what an adaptation learns from: the part of the documents that is not held out."""
+    """Describe what an adaptation learns from: the part of the documents that is not held out.
+
+    Args:
+        collection: The documents.
+        held: The held-out part.
+        sources: The parallel text.
+
+    Returns:
+        The description.
+    """
     kept, lines = int(np.sum(~held.rows)), [source.name for source in sources]
     name, passages = collection.dataset.name, len(held.rows)
     return Learned(
@@ -181,7 +209,15 @@ def learned_in(collection: Collection, held: Held, sources: Sequence[Parallel]) 
 
 
 def steps_of(job: Job, run: Run) -> list[Step]:
-    """An adaptation from its base to its figures: the student learns, gains on what was held out, and is shipped."""
+    """List the steps of an adaptation: the student learns, is measured on the held-out part, and is exported.
+
+    Args:
+        job: The job.
+        run: The run.
+
+    Returns:
+        The steps.
+    """
     return [
         Step("evaluate base", partial(run.measure, "base"), ["base"]),
         Step("teacher", partial(run.measure_as, "teacher", "base")),
@@ -193,7 +229,16 @@ def steps_of(job: Job, run: Run) -> list[Step]:
 
 
 def make_student(job: Job, run: Run, base: KerasEncoder) -> KerasEncoder:
-    """The encoder that learned the collection, saved; what other text says of it is recorded."""
+    """Train the encoder on the collection, save it, and record its scores on other text.
+
+    Args:
+        job: The job.
+        run: The run.
+        base: The encoder that is adapted.
+
+    Returns:
+        The student.
+    """
     student, figures = taught(job, base, run.log)
     run.record("other_text", figures)
     student.save(run.folder / "student")
@@ -201,7 +246,7 @@ def make_student(job: Job, run: Run, base: KerasEncoder) -> KerasEncoder:
 
 
 def told(job: Job) -> str:
-    """A line that says what is adapted to what."""
+    """Return a line that says what is adapted to what."""
     whole, part = job.collection.dataset, job.held.dataset
     counts = ", ".join(f"{len(ids)} in {split}" for split, ids in part.splits.items())
     return (
@@ -211,10 +256,20 @@ def told(job: Job) -> str:
 
 
 def taught(job: Job, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dict[str, Json]]:
-    """The encoder that learned the collection, and what other text says of it.
+    """Train the encoder on the collection.
 
-    The smallest share of the start's weights is kept with which other text loses little. Raises `TrainingError` where
-    there is none.
+    The smallest share of the start's weights is kept with which other text loses little.
+
+    Args:
+        job: The job.
+        base: The encoder that is adapted.
+        log: The log.
+
+    Returns:
+        The student, and its scores on other text.
+
+    Raises:
+        TrainingError: If no share is small enough.
     """
     summing = Summing(base)
     other, dev = OtherText.of(summing), Asked.of(summing, job.held.dataset, ("dev",))
@@ -236,7 +291,15 @@ def taught(job: Job, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dic
 
 
 def drawing(job: Job, summing: Summing) -> Draw:
-    """The pairs that are learned: of the passages that are not held out, and of the parallel text."""
+    """Return the function that draws the pairs: of passages that are not held out, and of parallel text.
+
+    Args:
+        job: The job.
+        summing: The encoder up to its sums.
+
+    Returns:
+        The function.
+    """
     data, collection = job.collection.dataset, job.collection
     with task(f"encode {data.name}", len(data.sentences.texts)) as advance:
         summed = SummedPassages.of(summing, data, advance)
@@ -249,9 +312,10 @@ def drawing(job: Job, summing: Summing) -> Draw:
 
 
 def require_gain(run: Run) -> None:
-    """Raise `TrainingError` where the student does not answer held-out queries significantly better than its base.
+    """Require that the student answers held-out queries significantly better than its base.
 
-    Of the split test, which nothing was chosen on, all languages together: MRR@10, and sign flips by query.
+    The test compares MRR@10 on the split test, which chose nothing, by flipping signs by query, all languages together.
+    Raises `TrainingError` if there is no gain.
     """
     ids, student, base = [], [], []
     for language in run.languages:
@@ -269,7 +333,13 @@ def require_gain(run: Run) -> None:
 
 
 def export(run: Run, base: Path | None, student: KerasEncoder) -> None:
-    """Write the bundle; its languages, and those of its pieces, are the base's where that is a bundle."""
+    """Write the bundle, with the languages of the base if that is a bundle.
+
+    Args:
+        run: The run.
+        base: The folder of the base, or None.
+        student: The student.
+    """
     origins, card = run.provenance, {}
     if base and is_artefact(base):
         card = read_json(base / CARD_FILE)

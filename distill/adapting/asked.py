@@ -1,4 +1,4 @@
-"""Data sets with questions, as sums: asked again after each change of the layers behind these, without encoding."""
+"""Data sets with questions as pooled features, which are scored without encoding after each change of the head."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ UNIT = "document-sum"
 
 @dataclass(frozen=True)
 class Asked:
-    """A data set's passages, and the questions of some splits by language, as `Sums`; `gold` `(q,)` their passages."""
+    """A data set's passages and its questions of some splits by language.
+
+    `gold` `(q,)` holds the rows of the questions' passages.
+    """
 
     dataset: Dataset
     passages: SummedPassages
@@ -35,7 +38,17 @@ class Asked:
     def of(
         cls, summing: Summing, dataset: Dataset, splits: Sequence[str], known: SummedPassages | None = None
     ) -> Asked:
-        """Those of a data set, whose passages may be `known`."""
+        """Encode a data set's questions and passages.
+
+        Args:
+            summing: The encoder up to its sums.
+            dataset: The data set.
+            splits: The splits of the questions.
+            known: Encoded passages to reuse.
+
+        Returns:
+            The questions and passages.
+        """
         chosen = {
             language: [question for split in splits for question in dataset.select(language, split)]
             for language in dataset.languages
@@ -47,7 +60,7 @@ class Asked:
         return cls(dataset, passages, sums, gold)
 
     def ranks(self, head: Head) -> dict[str, Integers]:
-        """The rank of each question's document, int `(q,)`, by language."""
+        """Return the rank of each question's document, int `(q,)`, by language."""
         vectors = {"passage": head.vectors(self.passages.passages), "sentence": head.vectors(self.passages.sentences)}
         whole_of = {"passage": self.dataset.document_of, "sentence": self.passages.passage_of}
         return {
@@ -56,7 +69,7 @@ class Asked:
         }
 
     def score(self, head: Head) -> tuple[float, float]:
-        """(MRR@10, P@1), means over the languages."""
+        """Return (MRR@10, P@1), means over the languages."""
         ranks = list(self.ranks(head).values())
         return float(np.mean([mrr_at(one, 10) for one in ranks])), float(
             np.mean([precision_at(one, 1) for one in ranks])
@@ -65,7 +78,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class OtherText:
-    """Text that ships and is no user's: the sample's questions, and its lines with their translations, as `Sums`."""
+    """Text that ships with the package: the sample's questions, and its lines with their translations."""
 
     questions: Asked
     lines: Sums
@@ -74,14 +87,16 @@ class OtherText:
 
     @classmethod
     def of(cls, summing: Summing) -> OtherText:
-        """The sample's."""
+        """Encode the sample."""
         sample = read_dataset(SHIPPED)
         [source] = read_parallel([SAMPLE / PARALLEL], sample.document_language)
         questions = Asked.of(summing, sample, tuple(sample.splits))
         return cls(questions, summing.sums(source.texts), summing.sums(sorted(set(source.pivots))), source)
 
     def scores(self, head: Head) -> dict[str, float]:
-        """P@1 of the questions and of lines for their translations: means over languages, in per cent."""
+        """Return P@1 in per cent of the questions, and of lines that look for their translations, as means over
+        languages.
+        """
         nearest = (head.vectors(self.lines) @ head.vectors(self.pivots).T).argmax(axis=1)
         pivots = np.array(sorted(set(self.source.pivots)))
         hits, languages = pivots[nearest] == np.array(self.source.pivots), np.array(self.source.languages)

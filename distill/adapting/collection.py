@@ -1,4 +1,4 @@
-"""A collection: documents without questions, cut into passages, and the heading of each."""
+"""A collection: documents without questions, cut into passages, with a heading each."""
 
 from __future__ import annotations
 
@@ -29,23 +29,31 @@ JOINTS = re.compile(r"[-_\s]+")
 
 @dataclass(frozen=True)
 class Collection:
-    """Documents as a `Dataset` without questions, and of each passage the `heading` `(passages,)`, empty where none."""
+    """Documents as a data set without questions, and the heading of each passage, `(passages,)`, empty without one."""
 
     dataset: Dataset
     headings: tuple[str, ...]
 
     @cached_property
     def groups(self) -> Integers:
-        """int `(passages,)`: a number for all documents with one title, whose passages may answer the same."""
+        """A number for all documents of one title, whose passages may answer the same, int `(passages,)`."""
         titles = [title or f"\n{number}" for number, title in enumerate(self.dataset.titles)]
         numbers = {title: number for number, title in enumerate(dict.fromkeys(titles))}
         return np.array([numbers[title] for title in titles])[self.dataset.document_of]
 
 
 def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
-    """Read the documents of files and folders, as `distill index` does; their language is `language`, or what they say.
+    """Read the documents of files and folders, as `distill index` does.
 
-    Raises `DataError` for what is no document, and for too few documents of two sentences or more.
+    Args:
+        paths: The files and folders.
+        language: The language of documents that do not name theirs.
+
+    Returns:
+        The collection.
+
+    Raises:
+        DataError: If a file is no document, or there are too few documents of two sentences or more.
     """
     skipped = Skipped()
     documents = list(read_documents(paths, skipped=skipped))
@@ -75,12 +83,12 @@ def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
 
 
 def _languages(document, passages):
-    """The language of each passage, empty for that of the collection."""
+    """Return the language of each passage, empty for that of the collection."""
     return [part.language or document.language for part in document.parts] or [document.language] * passages
 
 
 def title_of(document: Document) -> str:
-    """The title of a document; of a file without one the words of its name."""
+    """Return the title of a document; for a file without one, the words of its name."""
     title = str(document.fields["title"])
     path = document.fields.get("path")
     return JOINTS.sub(" ", title).strip() if path and title == Path(path).stem else " ".join(title.split())

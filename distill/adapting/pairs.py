@@ -1,4 +1,4 @@
-"""Pairs that a collection learns from: its headings and sentences with their passages, and lines of parallel text."""
+"""The pairs that a collection teaches: headings and sentences with their passages, and lines of parallel text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SENTENCES, LINES = 0.375, 0.25
 
 @dataclass(frozen=True)
 class Pairs:
-    """Queries and the passages that answer them: `Sums` of each, `groups` `(n,)` of those that may answer the same."""
+    """Queries and the passages that answer them, with the `groups` `(n,)` of passages that may answer the same."""
 
     queries: Sums
     passages: Sums
@@ -31,7 +31,17 @@ Draw = Callable[[np.random.Generator, int], Pairs]
 
 
 def headings(summed: SummedPassages, asking: Sums, rows: Integers, groups: Integers) -> Draw:
-    """Pairs of a heading and its passage, of `rows` `(m,)` of the passages whose headings' sums are `asking` `(m,)`."""
+    """Pair headings with their passages.
+
+    Args:
+        summed: The passages.
+        asking: The features of the headings `(m, f)`.
+        rows: The rows of their passages `(m,)`.
+        groups: The groups of the passages.
+
+    Returns:
+        The function that draws the pairs.
+    """
 
     def draw(random: np.random.Generator, many: int) -> Pairs:
         chosen = random.integers(len(rows), size=many)
@@ -41,7 +51,16 @@ def headings(summed: SummedPassages, asking: Sums, rows: Integers, groups: Integ
 
 
 def cloze(summed: SummedPassages, rows: Integers, groups: Integers) -> Draw:
-    """Pairs of a sentence and its passage without it, now and then with it, of `rows` of the passages."""
+    """Pair sentences with their passages, usually without the sentence itself.
+
+    Args:
+        summed: The passages.
+        rows: The rows of the passages.
+        groups: The groups of the passages.
+
+    Returns:
+        The function that draws the pairs.
+    """
     learned = np.flatnonzero(np.isin(summed.passage_of, rows) & ~summed.alone)
 
     def draw(random: np.random.Generator, many: int) -> Pairs:
@@ -56,7 +75,15 @@ def cloze(summed: SummedPassages, rows: Integers, groups: Integers) -> Draw:
 
 
 def translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]], Sums]) -> Draw:
-    """Pairs of a line and its translation into the documents' language, each source by its weight."""
+    """Pair lines with their translations into the documents' language, each source by its weight.
+
+    Args:
+        sources: The parallel text.
+        sums: Encodes texts up to the sums.
+
+    Returns:
+        The function that draws the pairs.
+    """
     lines = [joined([sums(source.texts), sums(source.pivots)]) for source in sources]
     weights = np.array([source.weight for source in sources]) / sum(source.weight for source in sources)
     first = np.cumsum([0, *(len(source.texts) for source in sources)])
@@ -74,13 +101,22 @@ def translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]], Su
 
 
 def together(parts: Sequence[Pairs]) -> Pairs:
-    """Pairs after pairs."""
+    """Concatenate pairs."""
     queries, passages = joined([part.queries for part in parts]), joined([part.passages for part in parts])
     return Pairs(queries, passages, np.concatenate([part.groups for part in parts]))
 
 
 def mixed(of_headings: Draw | None, of_sentences: Draw, of_lines: Draw | None) -> Draw:
-    """Pairs of all kinds that there are."""
+    """Draw pairs of all kinds that there are.
+
+    Args:
+        of_headings: Draws headings, or None.
+        of_sentences: Draws sentences.
+        of_lines: Draws parallel text, or None.
+
+    Returns:
+        The function that draws from all of them.
+    """
 
     def draw(random: np.random.Generator, many: int) -> Pairs:
         lines = round(LINES * many) if of_lines else 0

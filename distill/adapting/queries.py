@@ -1,4 +1,4 @@
-"""Queries that documents ask about themselves: their headings, and sentences taken out of their passages."""
+"""Queries that documents ask about themselves: headings, and sentences taken out of their passages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ FEWEST_QUERIES = 20
 
 @dataclass(frozen=True)
 class Held:
-    """The part of a collection that is held out: as a `Dataset` with queries, and `rows`, bool `(passages,)`, of it."""
+    """The held-out part of a collection: a data set with queries, and `rows`, bool `(passages,)`, true for its
+    passages.
+    """
 
     dataset: Dataset
     rows: Booleans
@@ -38,11 +40,21 @@ class Held:
 
 
 def hold_out(collection: Collection, seed: int = 0) -> Held:
-    """Hold whole documents out, those of one title together, with a query of a heading and of a sentence a passage.
+    """Hold out whole documents, those of one title together, with a heading and a sentence of each passage as queries.
 
-    A heading asks where no other document has it. A sentence is taken out of its passage: inverse cloze, Lee et al.
-    (2019), Latent retrieval for weakly supervised open domain question answering, section 4. Beside held-out passages
-    stand others, up to `MOST_PASSAGES`. Raises `DataError` where there are too few queries.
+    A heading is a query if no other document has it. A sentence is taken out of its passage: inverse cloze, Lee et al.
+    (2019), Latent retrieval for weakly supervised open domain question answering, section 4. Up to `MOST_PASSAGES`
+    other passages join the pool.
+
+    Args:
+        collection: The collection.
+        seed: The random seed.
+
+    Returns:
+        The held-out part.
+
+    Raises:
+        DataError: If there are too few queries.
     """
     rng = np.random.default_rng(seed)
     split_of = _splits(collection, rng)
@@ -61,7 +73,7 @@ def hold_out(collection: Collection, seed: int = 0) -> Held:
 
 
 def _first_of_heading(collection) -> set[int]:
-    """The first passage of each heading that one document alone has."""
+    """Return the first passage of each heading that only one document has."""
     rows: dict[str, int] = {}
     for row, heading in enumerate(collection.headings):
         rows.setdefault(heading, row)
@@ -71,7 +83,7 @@ def _first_of_heading(collection) -> set[int]:
 
 
 def _splits(collection, rng) -> list[str]:
-    """The split of each passage."""
+    """Return the split of each passage."""
     groups = collection.groups
     order = rng.permutation(groups.max() + 1)
     of_group, first = np.full(len(order), "train", dtype=object), 0
@@ -83,7 +95,16 @@ def _splits(collection, rng) -> list[str]:
 
 
 def without_one(dataset: Dataset, row: int, rng: np.random.Generator) -> tuple[str, Passage]:
-    """A sentence of a passage, and the passage without it."""
+    """Take a sentence out of a passage.
+
+    Args:
+        dataset: The data set.
+        row: The row of the passage.
+        rng: The random generator.
+
+    Returns:
+        The sentence, and the passage without it.
+    """
     passage, places = dataset.passages[row], dataset.sentence_places(row)
     chosen = int(rng.integers(len(places)))
     texts = [passage.text[start:end] for start, end in places]
@@ -92,7 +113,7 @@ def without_one(dataset: Dataset, row: int, rng: np.random.Generator) -> tuple[s
 
 
 def _pool(collection, passages, queries, held, rng) -> Dataset:
-    """The data set of the held-out passages and of others, with the queries of the languages that have enough."""
+    """Return the data set of the held-out passages and others, with the queries of languages that have enough."""
     others = rng.permutation(np.flatnonzero(~held))[: max(0, MOST_PASSAGES - int(held.sum()))]
     rows = np.sort(np.concatenate([np.flatnonzero(held), others]))
     place = {int(row): number for number, row in enumerate(rows)}
@@ -125,7 +146,12 @@ def _enough(queries, splits):
 
 
 def write_queries(dataset: Dataset, folder: Path) -> None:
-    """Write a `Dataset` as the folder that `--dataset` reads, to look at and to measure other encoders on."""
+    """Write a data set in the form that `--dataset` reads.
+
+    Args:
+        dataset: The data set.
+        folder: The folder.
+    """
     folder.mkdir()
     of_document: list[list[Passage]] = [[] for _ in dataset.titles]
     for passage in dataset.passages:

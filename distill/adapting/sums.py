@@ -1,4 +1,4 @@
-"""Texts as the sums of what an encoder makes of their pieces: what lies behind these sums is trained in seconds."""
+"""Texts as sums of the features of their tokens, so that the layers after the sum train in seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PIECES = 8192
 
 @dataclass(frozen=True)
 class Sums:
-    """Of n texts the summed features of their pieces `(n, f)`, and how many pieces they have `(n, 1)`."""
+    """The summed features `(n, f)` of texts, and the numbers of their tokens `(n, 1)`."""
 
     features: Floats
     counts: Floats
@@ -32,21 +32,29 @@ class Sums:
         return len(self.features)
 
     def of(self, rows: Integers) -> Sums:
-        """Those of some rows."""
+        """Return the features of some rows."""
         return Sums(self.features[rows], self.counts[rows])
 
     def plus(self, other: Sums, times: Floats) -> Sums:
-        """The sums, and those of others so many `times`, `(n, 1)`."""
+        """Add other features.
+
+        Args:
+            other: The other features.
+            times: The factor of each, `(n, 1)`.
+
+        Returns:
+            The sums.
+        """
         return Sums(self.features + times * other.features, self.counts + times * other.counts)
 
 
 def joined(several: Sequence[Sums]) -> Sums:
-    """Sums after sums."""
+    """Concatenate features."""
     return Sums(np.concatenate([one.features for one in several]), np.concatenate([one.counts for one in several]))
 
 
 def require_sums(encoder: KerasEncoder) -> None:
-    """Raise `EncoderError` for an encoder whose vectors are not made of sums over pieces, such as a transformer."""
+    """Raise `EncoderError` for an encoder whose vectors are not made of sums over tokens, such as a transformer."""
     if not encoder.model.sums:
         raise EncoderError(
             f"{encoder.name}: --documents trains what lies behind the sum over a text's pieces, and a "
@@ -56,7 +64,7 @@ def require_sums(encoder: KerasEncoder) -> None:
 
 
 class Summing:
-    """An encoder up to the sum over a text's pieces, compiled once."""
+    """An encoder up to the sum over a text's tokens, compiled once."""
 
     def __init__(self, encoder: KerasEncoder) -> None:
         self.tokenizer, self.model = encoder.tokenizer, encoder.model
@@ -69,7 +77,16 @@ class Summing:
         return sum_texts(features, x["segments"], ops.shape(x["counts"])[0])
 
     def sums(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Sums:
-        """The `Sums` of texts."""
+        """Compute the summed features of texts.
+
+        Args:
+            texts: The texts.
+            role: Their role.
+            progress: The progress to advance.
+
+        Returns:
+            The features.
+        """
         ids = self.tokenizer.encode(list(texts), role)
         counts = np.array([[len(row)] for row in ids], dtype=np.float32)
         ends = np.cumsum(counts[:, 0] + self.model.gap) // PIECES
@@ -83,10 +100,11 @@ class Summing:
 
 @dataclass(frozen=True)
 class SummedPassages:
-    """Of a data set the `Sums` of its sentences, `passage_of` `(sentences,)` of each, and those of its passages.
+    """The summed features of a data set's sentences and passages; `passage_of` `(sentences,)` is each sentence's
+    passage.
 
-    A passage's sums are those of its sentences, less what begins and ends a text between two of them, `ends`: but for
-    windows that reach over the end of a sentence they are the same.
+    A passage's sum is that of its sentences, less `ends`, the beginning and end of a text between two of them. But for
+    windows that reach over the end of a sentence, this equals the sum of the whole text.
     """
 
     sentences: Sums
@@ -96,7 +114,16 @@ class SummedPassages:
 
     @classmethod
     def of(cls, summing: Summing, dataset: Dataset, progress: Progress | None = None) -> SummedPassages:
-        """Those of a data set's sentences and passages, each sentence encoded once."""
+        """Encode a data set's sentences, each once, and sum its passages.
+
+        Args:
+            summing: The encoder up to its sums.
+            dataset: The data set.
+            progress: The progress to advance.
+
+        Returns:
+            The features.
+        """
         sentences = summing.sums(dataset.sentences.texts, "document", progress)
         passage_of = dataset.sentences.passage_of
         ends, many = summing.sums([""], "document"), len(dataset.passages)
@@ -108,11 +135,11 @@ class SummedPassages:
 
     @cached_property
     def alone(self) -> Booleans:
-        """bool `(sentences,)`: those whose passage has no other."""
+        """bool `(sentences,)`, true for the only sentence of a passage."""
         return np.bincount(self.passage_of)[self.passage_of] < 2
 
     def without(self, sentences: Integers) -> Sums:
-        """The sums of the passage of each of these sentences, without it where the passage has others."""
+        """Return the sums of the sentences' passages without them; a passage of one sentence stays whole."""
         times = np.where(self.alone[sentences], 0, 1).astype(np.float32)[:, None]
         whole = self.passages.of(self.passage_of[sentences])
         return whole.plus(self.sentences.of(sentences), -times).plus(self.ends, times)

@@ -1,4 +1,4 @@
-"""The layers behind the sums learn a collection: its headings and sentences ask for its passages."""
+"""Train the layers after the sums on a collection: its headings and sentences are queries for its passages."""
 
 from __future__ import annotations
 
@@ -29,13 +29,22 @@ BLOCK = 4096
 
 
 def head_of(model: Student, sums: Tensor, counts: Tensor) -> Tensor:
-    """The vectors `(n, d)` of sums `(n, f)` and counts `(n, 1)`."""
+    """Compute vectors of sums.
+
+    Args:
+        model: The student.
+        sums: The sums `(n, f)`.
+        counts: The numbers of tokens `(n, 1)`.
+
+    Returns:
+        The vectors `(n, d)`.
+    """
     vectors = model.pooled(sums, counts)
     return model.get_layer("projection")(vectors) if model.space else vectors
 
 
 class Head:
-    """The layers of a student behind the sums, `vectors` compiled once."""
+    """The layers of a student after the sums, compiled once."""
 
     def __init__(self, model: Student) -> None:
         self.model = model
@@ -45,17 +54,17 @@ class Head:
         return head_of(self.model, x["features"], x["counts"])
 
     def vectors(self, sums: Sums) -> Floats:
-        """The vectors `(n, d)` of sums, block by block."""
+        """Return the vectors `(n, d)` of sums, block by block."""
         blocks = (sums.of(rows) for rows in np.split(np.arange(len(sums)), range(BLOCK, len(sums), BLOCK)))
         each = [self.step({"features": one.features, "counts": one.counts}) for one in blocks]
         return np.concatenate([ops.convert_to_numpy(part) for part in each])
 
 
 class HeadTrainer(keras.Model):
-    """A student of which the layers behind the sums train: a softmax among a step's passages, and the start's vectors.
+    """Trains the layers of a student after the sums: a softmax among a step's passages, and closeness to the start.
 
-    loss = mean_i -log softmax_j(q_i . p_j / T)_i + KEEP x (|q_i - q'_i|^2 + |p_i - p'_i|^2), with ' the start's vectors
-    and T `TEMPERATURE`; passages of the query's own group do not compete.
+    The loss is mean_i -log softmax_j(q_i . p_j / T)_i + KEEP x (|q_i - q'_i|^2 + |p_i - p'_i|^2), with ' the start's
+    vectors and T `TEMPERATURE`. Passages of the query's own group do not compete.
     """
 
     def __init__(self, student: Student, rate: float = RATE) -> None:
@@ -69,7 +78,7 @@ class HeadTrainer(keras.Model):
         self.optimizer.build(self.trainable_variables)
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
-        """The vectors of queries, then of passages, `(2n, d)`."""
+        """Return the vectors of queries, then of passages, `(2n, d)`."""
         return head_of(self.student, x["features"], x["counts"])
 
     def compute_loss(
@@ -80,7 +89,18 @@ class HeadTrainer(keras.Model):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """The loss of a batch `x` whose vectors are `y_pred`. Keras calls it."""
+        """Return the loss of a batch. Keras calls this without labels and weights.
+
+        Args:
+            x: The batch.
+            y: Unused.
+            y_pred: The vectors.
+            sample_weight: Unused.
+            training: Unused.
+
+        Returns:
+            A scalar.
+        """
         batch = {name: ops.convert_to_tensor(value) for name, value in (x or {}).items()}
         queries, passages = ops.split(y_pred, 2)
         ranked = ops.mean(in_batch_loss(ops.matmul(queries, ops.transpose(passages)), batch["same"], TEMPERATURE))
@@ -88,7 +108,7 @@ class HeadTrainer(keras.Model):
 
 
 def behind(student: Student) -> list[keras.layers.Layer]:
-    """The layers of a student behind the sums that train."""
+    """Return the layers of a student after the sums, which train."""
     return [layer for layer in student.layers if layer.weights and layer.name != TABLE and _is_behind(student, layer)]
 
 
@@ -98,9 +118,9 @@ def _is_behind(student, layer):
 
 @dataclass(frozen=True)
 class Learned:
-    """The student, the weights of its layers behind the sums, the start's `before` and `after`, and dev's `scores`.
+    """The student, the weights `before` and `after` training of its layers after the sums, and the dev `scores`.
 
-    A score is (MRR@10, P@1); the start's comes first, then one a round.
+    A score is (MRR@10, P@1); the start's comes first, then one per round.
     """
 
     encoder: KerasEncoder
@@ -109,9 +129,13 @@ class Learned:
     scores: list[tuple[float, float]]
 
     def between(self, share: float) -> Head:
-        """The layers behind the sums with `share` of the start's weights and the rest of what was learned.
+        """Interpolate the weights of start and student. Wortsman et al. (2022), section 3.
 
-        Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3.
+        Args:
+            share: The share of the start's weights.
+
+        Returns:
+            The layers.
         """
         for layer, first, last in zip(behind(self.encoder.model), self.before, self.after, strict=True):
             layer.set_weights([share * a + (1 - share) * b for a, b in zip(first, last, strict=True)])
@@ -123,9 +147,20 @@ Score = Callable[[Head], tuple[float, float]]
 
 
 def learn(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: RunLog, seed: int = 0) -> Learned:
-    """Train a copy of the start's layers behind the sums, on `pairs` pairs a step.
+    """Train a copy of a student's layers after the sums.
 
-    It is scored after each round of steps; the best one stays, and one that is no better ends it.
+    It is scored after each round of steps. The best round stays, and one that is no better ends the training.
+
+    Args:
+        start: The student.
+        draw: Draws pairs.
+        pairs: The number of pairs per step.
+        score: Scores the layers on dev.
+        log: The log.
+        seed: The random seed.
+
+    Returns:
+        The trained student.
     """
     table = start.model.get_layer(TABLE).get_weights()[0]
     model = with_table(start.model, table)
@@ -150,7 +185,15 @@ def learn(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: RunLog
 
 
 def batch_of(pairs: Pairs, start: Head) -> dict[str, np.ndarray]:
-    """The input of a step: the sums of queries and passages, the start's vectors of them, and which share a group."""
+    """Make the input of a step: the sums of queries and passages, the start's vectors, and the shared groups.
+
+    Args:
+        pairs: The pairs.
+        start: The start's layers.
+
+    Returns:
+        The input.
+    """
     sums = joined([pairs.queries, pairs.passages])
     same = pairs.groups[:, None] == pairs.groups[None]
     return {"features": sums.features, "counts": sums.counts, "start": start.vectors(sums), "same": same}

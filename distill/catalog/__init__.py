@@ -1,1 +1,1 @@
-"""From what a user names to an encoder."""
+"""Load the encoder that a user names."""

@@ -1,4 +1,4 @@
-"""Exported encoders: a bundle, and those that distill comes with."""
+"""Load exported encoders: bundles, and those that distill comes with."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class _Bundle(Kind):
 
 @dataclass(frozen=True)
 class _Released(_Bundle):
-    """A bundle in this copy of distill, by its name, or by its `alias`, the role that it has in the documentation.
+    """A bundle in this copy of distill, found by its name or by its `alias`, its role in the documentation.
 
-    Raises `EncoderError` where the copy has none.
+    Raises `EncoderError` if the copy does not have it.
     """
 
     alias: str = ""
@@ -67,7 +67,7 @@ class _Released(_Bundle):
 
 
 def released_folder(name: str) -> Path:
-    """Return the folder in which a copy of distill that comes with the encoder of that alias, a bundle, has it."""
+    """Return the folder of the shipped bundle with that alias."""
     return Path(__file__).resolve().parent.parent / name.replace("-", "_")
 
 
@@ -77,20 +77,20 @@ def is_artefact(folder: File) -> bool:
 
 
 def find_shipped(source: File) -> _Released | None:
-    """Return the encoder that distill comes with and `source` names, None for any other."""
+    """Return the shipped encoder that `source` names, or None."""
     return next((kind for kind in SHIPPED if kind.matches(source)), None)
 
 
 def shipped_name(fingerprint: str) -> str | None:
-    """Return the name of the encoder that distill comes with and an index knows by this, None for any other."""
+    """Return the name of the shipped encoder with this fingerprint, or None."""
     there = (kind for kind in SHIPPED if is_artefact(released_folder(kind.alias)))
     return next((kind.name for kind in there if bundle_fingerprint(released_folder(kind.alias)) == fingerprint), None)
 
 
 def find_artefact(source: File) -> Path:
-    """Return the folder of the exported encoder that `source` names: itself, a run's `bundle`, or what is released.
+    """Return the folder of the exported encoder that `source` names: itself, a run's `bundle`, or a shipped one.
 
-    Raises `EncoderError` where there is none.
+    Raises `EncoderError` if there is none.
     """
     named = find_shipped(source)
     folder = named.folder(source) if named else usable_path(source)
@@ -101,9 +101,9 @@ def find_artefact(source: File) -> Path:
 
 
 def answerable_of(source: File) -> Json | None:
-    """Return what the card says of answers, of the exported encoder that `source` names; of a run its bundle's.
+    """Return what the card of an exported encoder says about answers; for a run, that of its bundle.
 
-    None where there is no such encoder, or its card says nothing.
+    The result is None if there is no such encoder, or its card says nothing.
     """
     try:
         card = read_json(find_artefact(source) / CARD_FILE)
@@ -113,7 +113,7 @@ def answerable_of(source: File) -> Json | None:
 
 
 def calibrations_of(source: File) -> dict[str, Calibration]:
-    """Return by score the calibration in the card of what `source` names, as `answerable_of`. Raises `EncoderError`."""
+    """Return the calibrations by score in the card that `answerable_of` reads. Raises `EncoderError`."""
     said = answerable_of(source)
     with as_encoder_error():
         return calibrations({"answerable": said} if said else {})

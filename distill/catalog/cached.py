@@ -1,4 +1,4 @@
-"""Vectors that were computed before: kept on disk by encoder, role and text, so that no text is encoded twice."""
+"""Keep vectors on disk by encoder, role and text, so that no text is encoded twice."""
 
 from __future__ import annotations
 
@@ -24,16 +24,21 @@ KEYS, VECTORS = ".keys", ".npy"
 
 
 def cache_folder() -> Path:
-    """Return the folder for vectors: `$DISTILL_CACHE`, else `distill` in the user's cache folder."""
+    """Return the folder for vectors: `$DISTILL_CACHE`, or `distill` in the user's cache folder."""
     chosen = os.environ.get("DISTILL_CACHE")
     return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "distill"
 
 
 class CachedEncoder:
-    """An `Encoder` that computes only what is not in `folder / fingerprint` yet.
+    """An encoder that computes only vectors that are not in `folder / fingerprint` yet.
 
-    `fingerprint` is another for every encoder that gives other vectors (`fingerprint_of`). Each `PART` of texts that is
-    computed adds two files, keys and vectors; they are read once. What is there of another shape is left out.
+    Each `PART` of texts that is computed adds two files, keys and vectors, which are read once. Files of another shape
+    are ignored.
+
+    Args:
+        encoder: The encoder.
+        fingerprint: A text that differs between encoders with different vectors (`identity.fingerprint`).
+        folder: The folder of all vectors, by default `cache_folder()`.
     """
 
     def __init__(self, encoder: Encoder, fingerprint: str, folder: File | None = None) -> None:
@@ -43,7 +48,7 @@ class CachedEncoder:
 
     @property
     def takes_context(self) -> bool:
-        """True where the encoder takes one."""
+        """True if the encoder takes a context."""
         return takes_context(self.encoder)
 
     def encode(
@@ -53,7 +58,17 @@ class CachedEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Return the encoder's vectors; those of texts with a context are not kept."""
+        """Encode texts. Vectors of texts with a context are not kept.
+
+        Args:
+            texts: The texts.
+            role: Their role.
+            progress: The progress to advance.
+            contexts: The contexts of documents.
+
+        Returns:
+            The vectors, float32 `(n, dimension)`.
+        """
         if contexts is not None:
             return encoded(self.encoder, texts, role, progress, contexts)
         keys = [key_of(text, role) for text in texts]
@@ -67,7 +82,7 @@ class CachedEncoder:
 
     @cached_property
     def known(self) -> dict[bytes, Floats]:
-        """Return `{key: float32 (dimension,)}` of what lies in the folder."""
+        """The vectors in the folder, float32 `(dimension,)`, by key."""
         vectors: dict[bytes, Floats] = {}
         for path in sorted(self.folder.glob(f"*{KEYS}")):
             vectors.update(self._read(path))
@@ -97,7 +112,10 @@ class CachedEncoder:
 
 
 def portions(lengths: Sequence[int]) -> list[slice]:
-    """Return slices of texts of these lengths, in order: at most `PART` texts, and of several `CHARACTERS`."""
+    """Cut texts into portions of at most `PART` texts, or of several texts, `CHARACTERS`.
+
+    Returns slices, in order, given the lengths of the texts.
+    """
     slices, start, total = [], 0, 0
     for place, length in enumerate(lengths):
         if place > start and (place - start == PART or total + length > CHARACTERS):
@@ -108,5 +126,13 @@ def portions(lengths: Sequence[int]) -> list[slice]:
 
 
 def key_of(text: str, role: Role) -> bytes:
-    """Return 32 bytes that stand for a text in a role."""
+    """Return 32 bytes that identify a text in a role.
+
+    Args:
+        text: The text.
+        role: The role.
+
+    Returns:
+        The key.
+    """
     return hashlib.sha256(f"{role}\0{text}".encode("utf-8", "surrogatepass")).digest()

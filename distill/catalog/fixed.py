@@ -1,4 +1,4 @@
-"""The fixed teacher of a run: an encoder that stays where it is, and what its folder says of it."""
+"""The saved fixed teacher of a run: an encoder that stays in its own place, and a folder that refers to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,16 @@ class _Fixed(Kind):
         return is_teacher(source)
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
-        """Return the encoder by `load`, with the means taken off. Raises `EncoderError` where that has changed."""
+        """Load the encoder and subtract its means. Raises `EncoderError` if the encoder has changed.
+
+        Args:
+            source: The folder.
+            threads: The number of threads.
+            load: Loads the encoder that the folder refers to.
+
+        Returns:
+            The teacher.
+        """
         card, means = read_teacher(source)
         with _told(source):
             encoder = load(card["source"])
@@ -36,7 +45,7 @@ class _Fixed(Kind):
         return encoder if means is None else CentredEncoder(encoder, means)
 
     def on_disk(self, source: File) -> list[str]:
-        """Return its folder, and what its encoder has on disk."""
+        """Return the folder, and the files of the encoder that it refers to."""
         card, _ = read_teacher(source)
         with _told(source):
             return [*super().on_disk(source), *require_kind(card["source"]).on_disk(card["source"])]

@@ -1,4 +1,4 @@
-"""The identity of an encoder, and where it comes from."""
+"""Identify an encoder, and describe where it comes from."""
 
 from __future__ import annotations
 
@@ -21,14 +21,30 @@ if TYPE_CHECKING:
 
 
 def fingerprint(source: File, encoder: Encoder | None) -> str:
-    """Return what is the same while `source` names the same `encoder`: its own, else of the files of `source`."""
+    """Return a text that stays the same as long as `source` names the same encoder.
+
+    Args:
+        source: The name or path.
+        encoder: The loaded encoder, whose own fingerprint is used if it has one.
+
+    Returns:
+        The fingerprint, of the encoder or of its files.
+    """
     return getattr(encoder, "fingerprint", None) or require_kind(source).fingerprint(source)
 
 
 def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
-    """Return what an index, or one file of an encoder, knows it by: of a bundle its card's hashes, else `fingerprint`.
+    """Return the text by which an index identifies an encoder.
 
-    Raises `EncoderError` where `source` names no encoder.
+    Args:
+        source: The name or path.
+        encoder: The loaded encoder.
+
+    Returns:
+        The hashes of a bundle's card, or else `fingerprint`.
+
+    Raises:
+        EncoderError: If `source` names no encoder.
     """
     from ..export.formats.folder import bundle_fingerprint
     from .bundle import is_artefact
@@ -39,21 +55,21 @@ def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
 
 
 def own_files(folder: Path) -> list[Path]:
-    """Return the files of an encoder's folder that it is made of, sorted; all files of another folder.
+    """Return the files that an encoder's folder is made of, sorted; for another folder, all its files.
 
-    Raises `EncoderError` for a bundle's card that is none.
+    Raises `EncoderError` if a bundle's card is malformed.
     """
     kind = kind_of(folder)
     return kind.files(folder) if kind else files_in(folder)
 
 
 def place(source: File) -> str:
-    """Return what names the encoder from any folder: an absolute path, a handle or a name as it is."""
+    """Return a name for the encoder that is valid in any folder: an absolute path, or a handle or name as it is."""
     return require_kind(source).place(source)
 
 
 def origin(source: File) -> dict[str, Json]:
-    """Return where an encoder comes from, for the card of another: its name, of a run its data and seed too."""
+    """Return where an encoder comes from, for the card of another: its name, and for a run its data and seed."""
     kind, folder = kind_of(source), Path(source)
     if kind and kind.name:
         return {"source": str(source)}
@@ -72,7 +88,7 @@ def _of_run(folder: Path) -> dict[str, Json]:
 
 
 def provenance(settings: Settings) -> dict[str, Json]:
-    """Return what a run's encoder was trained with; no languages stand for all of the data set."""
+    """Return how a run's encoder was trained, for its card. No languages means all languages of the data set."""
     data, teacher, scores, scorer = settings.data, settings.teacher, settings.evaluation.score, settings.scorer.encoder
     more: dict[str, list[Path]] = {}
     for one in learned_among(named_paths(settings)):

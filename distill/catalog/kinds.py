@@ -1,4 +1,4 @@
-"""The kinds of encoders, and the kind of what a user names."""
+"""The kinds of encoders, and how a name is matched to its kind."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ ENCODER_HELP = " or ".join(", ".join(filter(None, KINDS.values())).rsplit(", ", 
 
 
 def kind_of(source: File) -> Kind | None:
-    """Return the kind of the encoder that `source` names, None where it names none.
+    """Return the kind of the encoder that `source` names, or None.
 
-    Raises `InputError` for what no file can be called.
+    Raises `InputError` if no file can have that name.
     """
     usable_path(source)
     return next((kind for kind in reversed(_kinds()) if kind.matches(source)), None)
 
 
 def require_kind(source: File) -> Kind:
-    """Return the kind of the encoder that `source` names. Raises `EncoderError` where it names none."""
+    """Return the kind of the encoder that `source` names. Raises `EncoderError` if it names none."""
     from ..encoders.encoder import MODEL_FILE
 
     if source in BM25:
@@ -64,7 +64,7 @@ def require_kind(source: File) -> Kind:
 
 
 def require_trainable(source: File) -> Kind:
-    """Return the kind of an encoder with weights of ours to train, as to export. Raises `EncoderError` for others."""
+    """Return the kind of an encoder whose weights distill can train and export. Raises `EncoderError` for any other."""
     kind = require_kind(source)
     # First, that it is there.
     kind.folder(source)
@@ -77,9 +77,9 @@ def require_trainable(source: File) -> Kind:
 
 
 def folder_of(source: File) -> Path | None:
-    """Return the folder with the files of the encoder that `source` names; None for a name or a handle.
+    """Return the folder with the files of an encoder, or None for a name or a handle.
 
-    Raises `EncoderError` where it names none.
+    Raises `EncoderError` if `source` names no encoder.
     """
     return require_kind(source).folder(source)
 

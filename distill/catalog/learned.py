@@ -1,4 +1,4 @@
-"""Words on what a run learned from, what chose among what it had learned, and what of test it saw."""
+"""Describe what a run learned from, what chose among its epochs, and what it saw of the test questions."""
 
 from __future__ import annotations
 
@@ -23,27 +23,32 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Learned:
-    """Phrases: what was learned from, what chose among what had been learned, what of test was seen; "" for none."""
+    """Three phrases: what was learned from, what chose the weights, and what was seen of test. Each may be empty."""
 
     learned_from: str
     chosen_by: str
     seen_of_test: str
 
     def as_dict(self) -> dict[str, str]:
-        """Those that say something, as a card and `metrics.json` have them."""
+        """Return the phrases that are not empty, as a card and `metrics.json` have them."""
         return {name: phrase for name, phrase in asdict(self).items() if phrase}
 
 
 def learned_in(facts: Mapping[str, Json]) -> dict[str, Json]:
-    """Those of the phrases that a card has, or the `learned` of `metrics.json`."""
+    """Return the phrases in a card, or in the `learned` of `metrics.json`."""
     return {item.name: facts[item.name] for item in fields(Learned) if item.name in facts}
 
 
 @dataclass(frozen=True)
 class Sources:
-    """All that a run learns from: a data set asked in these languages, and what the settings have `named` beside it.
+    """Everything that a run learns from.
 
-    `lines` is the text beside the questions, `described` the data set with its descriptions, where these are learned.
+    Attributes:
+        dataset: The data set.
+        languages: The languages of the questions.
+        named: The files that the settings name.
+        lines: The text besides the questions.
+        described: The data set with its descriptions, if these are learned.
     """
 
     dataset: Dataset
@@ -54,7 +59,17 @@ class Sources:
 
 
 def learned_from(sources: Sources, teacher: TeacherSettings, student: StudentSettings, dev_dataset: str) -> Learned:
-    """The phrases on a run of two stages, whose epochs are chosen on another data set's dev where that is named."""
+    """Describe what a run of two stages learned from.
+
+    Args:
+        sources: Everything that it learns from.
+        teacher: The settings of stage 1.
+        student: The settings of stage 2.
+        dev_dataset: The name of another data set whose dev questions choose epochs, or empty.
+
+    Returns:
+        The phrases.
+    """
     dataset, languages = sources.dataset, sources.languages
     taught, studied = trains_teacher(teacher), student.epochs > 0
     passages = _described(dataset, sources.described) if sources.described and studied else set()
@@ -69,7 +84,7 @@ def learned_from(sources: Sources, teacher: TeacherSettings, student: StudentSet
 
 
 def trains_teacher(teacher: TeacherSettings) -> bool:
-    """True where stage 1 has epochs."""
+    """Return True if stage 1 has epochs."""
     return not teacher.model and teacher.bm25_epochs + teacher.online_epochs > 0
 
 
@@ -85,14 +100,14 @@ def _names(sources: Sources, described: int) -> Iterator[str]:
 
 
 def _described(dataset, described):
-    """The passages that are described."""
+    """Return the passages that have descriptions."""
     known = set(dataset.splits["train"])
     added = [id for id in described.splits["train"] if id not in known]
     return {lines[id].passage for id in added for lines in described.questions.values() if id in lines}
 
 
 def _of_test(dataset, languages, described, texts):
-    """Words on what was seen of the test questions, in `texts`, and of the passages that answer them."""
+    """Describe what `texts` contain of the test questions and of the passages that answer them."""
     splits = ("test", "train")
     tests, trains = ([q for language in languages for q in dataset.select(language, split)] for split in splits)
     answering, known = ({question.passage for question in questions} for questions in (tests, trains))
@@ -107,9 +122,14 @@ def _of_test(dataset, languages, described, texts):
 
 
 def files_of(dataset: Dataset, named: Sequence[NamedPath]) -> tuple[dict[str, str], dict[str, str]]:
-    """`{name: sha256}` of the data set's files that a run learns from or is chosen by, and `{setting path: sha256}`.
+    """Hash the files that a run learns from or is chosen by.
 
-    The latter are files of other places, also those that new pieces come from, and another dev's.
+    Args:
+        dataset: The data set.
+        named: The files that the settings name, among them those that new tokens come from.
+
+    Returns:
+        The sha256 of the data set's files by name, and of the other files by setting and path.
     """
     others = {
         f"{one.setting} {one.path / file if one.path.is_dir() else one.path}": known

@@ -1,4 +1,4 @@
-"""From what a user names to an `Encoder`."""
+"""Load an encoder by the name that a user gives."""
 
 from __future__ import annotations
 
@@ -18,27 +18,47 @@ if TYPE_CHECKING:
 
 @training_stack()
 def load_encoder(source: File, threads: int = 1) -> Encoder:
-    """Return the encoder that `source` names: a run folder (its student), a bundle, a name or another of `kinds.KINDS`.
+    """Load the encoder that `source` names.
 
-    `threads` are those of a bundle. Raises `EncoderError` where it names none, or one that cannot be loaded, and
-    `InputError` for one that needs the extra `train` where that is not installed.
+    Args:
+        source: The folder of a run (for its student) or of a bundle, a name, or another kind (`kinds.KINDS`).
+        threads: The number of threads of a bundle.
+
+    Returns:
+        The encoder.
+
+    Raises:
+        EncoderError: If `source` names no encoder, or it cannot be loaded.
+        InputError: If it needs the extra `train`, which is not installed.
+
+    Example:
+        >>> import distill
+        >>> encoder = distill.load_encoder("released-small")
+        >>> encoder.encode(["Where does the Danube end?"]).shape
+        (1, 512)
     """
     return require_kind(source).load(source, threads, load_encoder)
 
 
 @training_stack()
 def load_keras_encoder(source: File) -> KerasEncoder:
-    """Return one that can be trained or exported; of a bundle, or of what is `released`, its weights as float32.
+    """Load an encoder that can be trained or exported; the weights of a bundle are converted to float32.
 
-    Raises `EncoderError` for a SavedModel, or an artefact whose weights cannot be read.
+    Raises `EncoderError` for a SavedModel, or for an artefact whose weights cannot be read.
     """
     return require_trainable(source).load_trainable(source, load_encoder)
 
 
 def load_stored_table(source: File, codec: str, encoder: KerasEncoder) -> StoredTable | None:
-    """Return the table of what `source` names, in its own codewords, for an `encoder` with its pieces.
+    """Load the table of an artefact in its own codewords.
 
-    None where a table in `codec` has none, or `source` names no artefact, or one with another kind of table.
+    Args:
+        source: The name or path of the artefact.
+        codec: The codec that the table is needed in.
+        encoder: The encoder, with the artefact's tokens, that will use the table.
+
+    Returns:
+        The table, or None if the codec has no codewords, or `source` is no artefact or has another kind of table.
     """
     from ..export.student import stored_table
     from ..export.weights.codecs import MIXED
@@ -49,23 +69,31 @@ def load_stored_table(source: File, codec: str, encoder: KerasEncoder) -> Stored
 
 
 def load_trained(folder: File) -> KerasEncoder | DualEncoder:
-    """Return the encoder that stage 1 saved to a folder, one or two by role. Raises `EncoderError` for a broken one."""
+    """Load the encoder that stage 1 saved, one or two by role. Raises `EncoderError` if it is broken."""
     return cast("KerasEncoder | DualEncoder", load_encoder(folder))
 
 
 @training_stack()
 def load_teacher(source: File) -> Encoder:
-    """Return an encoder as `load_encoder`; of a slow one, which has a `fingerprint`, vectors are kept on disk."""
+    """Load an encoder as `load_encoder` does. Vectors of a slow one, which has a `fingerprint`, are kept on disk."""
     encoder = require_kind(source).load(source, 1, load_teacher)
     known = getattr(encoder, "fingerprint", None)
     return CachedEncoder(encoder, known) if known and not isinstance(encoder, CachedEncoder) else encoder
 
 
 def load_aligner(name: File | None) -> Encoder | None:
-    """Return what new pieces are aligned with, as `load_teacher`; None for None."""
+    """Load the encoder that new tokens are aligned with, as `load_teacher` does; None gives None."""
     return None if name is None else load_teacher(name)
 
 
 def with_documents(encoder: Encoder, source: File | None) -> Encoder:
-    """Return the encoder itself, or with documents by the one that `source` names."""
+    """Combine an encoder for questions with another one for documents.
+
+    Args:
+        encoder: The encoder.
+        source: The name of the documents' encoder, or None.
+
+    Returns:
+        The combination, or `encoder` without a source.
+    """
     return AsymmetricEncoder(encoder, load_teacher(source)) if source else encoder

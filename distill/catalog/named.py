@@ -1,4 +1,4 @@
-"""The files and folders that settings name: told by the fields of the settings, whatever is read of them."""
+"""Find the files and folders that settings name, by the metadata of the fields."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .kinds import folder_of
 
 @dataclass(frozen=True)
 class NamedPath:
-    """A path that the `setting` of that name names, and what that names.
+    """A path that a setting names, and the kind of file that it is.
 
-    `card` is its key in the card of an encoder whose weights learn from it, an empty text where none do.
+    `card` is its key in the card of an encoder whose weights learn from it, or empty.
     """
 
     setting: str
@@ -32,9 +32,9 @@ class NamedPath:
 
 
 def named_paths(settings: Settings) -> list[NamedPath]:
-    """Return every file and folder that the settings name beside their data set and that is on disk.
+    """Return every file and folder that the settings name, besides their data set, and that is on disk.
 
-    An encoder that is no folder, such as `muse`, has no path. Raises what the readers of a value raise.
+    An encoder without a folder, such as `muse`, has no path. Errors of the readers of values are raised.
     """
     data = settings.data
     return [
@@ -46,22 +46,22 @@ def named_paths(settings: Settings) -> list[NamedPath]:
 
 
 def texts_among(named: Iterable[NamedPath]) -> list[NamedPath]:
-    """Return those of text and of questions that are not the data set's own."""
+    """Return the files of text and questions that are not the data set's own."""
     return [one for one in named if one.kind in TEXTS]
 
 
 def learned_among(named: Iterable[NamedPath]) -> list[NamedPath]:
-    """Return those of text and of questions, not the data set's own, that the weights of an encoder learn from."""
+    """Return the files of text and questions, other than the data set's own, that weights learn from."""
     return [one for one in texts_among(named) if one.card]
 
 
 def own_among(named: Iterable[NamedPath]) -> list[Path]:
-    """Return the data set's own parallel text and descriptions, where they are learned."""
+    """Return the data set's own parallel text and descriptions, if they are learned."""
     return [one.path for one in named if one.kind is Names.OWN_TEXT]
 
 
 def _paths(kind, value, dataset):
-    """The paths that a value names; the data set's own text lies in its folder."""
+    """Return the paths that a value names; the data set's own text is in its folder."""
     if kind is Names.OWN_TEXT:
         return own_text_files(find(dataset)) if value else []
     return READERS[kind](value if isinstance(value, tuple) else (value,)) if value else []

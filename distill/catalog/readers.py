@@ -1,4 +1,4 @@
-"""From what a user names to a `Reader`, and what a reader sees texts with."""
+"""Load a reader by the name that a user gives, and the features that it reads texts with."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PREFIX = "hf:"
 
 @training_stack()
 def load_reader(source: File) -> Reader:
-    """Return the reader that `source` names, with the encoder that it was trained on.
+    """Load the reader that `source` names, with the encoder that it was trained on.
 
-    Raises `EncoderError` where it names none, or the encoder is another one now.
+    Raises `EncoderError` if `source` names no reader, or if the encoder has changed.
     """
     from ..reading.reader import SpanReader
     from ..reading.stored import network_of, read_card, read_standard
@@ -50,16 +50,36 @@ def load_reader(source: File) -> Reader:
 
 
 def load_writer(source: str, template: str) -> FusionWriter:
-    """Return what writes answers, `hf:NAME` or a folder. Raises `EncoderError`, or `InputError` for a template."""
+    """Load a model that writes answers.
+
+    Args:
+        source: `hf:NAME` or a folder.
+        template: The template of its input.
+
+    Returns:
+        The model.
+
+    Raises:
+        EncoderError: If it cannot be loaded.
+        InputError: If the template is wrong.
+    """
     from ..teachers.fusion import FusionWriter
 
     return FusionWriter(source.removeprefix(PREFIX), template)
 
 
 def eyes_of(source: File, standard: Standard | None = None) -> Eyes:
-    """Return what a reader sees texts with by the encoder of that name; rows standardised as told, else by themselves.
+    """Return the token features with which a reader reads texts, by an encoder.
 
-    Raises `EncoderError` for an encoder without weights of ours.
+    Args:
+        source: The name of the encoder.
+        standard: The standardisation of the features; by default that of the encoder's own table.
+
+    Returns:
+        The features.
+
+    Raises:
+        EncoderError: If the encoder's weights cannot be read.
     """
     from ..reading.inputs import Standard
 
@@ -69,7 +89,7 @@ def eyes_of(source: File, standard: Standard | None = None) -> Eyes:
 
 
 def _table(source: File) -> tuple[Floats, Tokenizer]:
-    """The table of an exported encoder is read without Keras, in half the bytes."""
+    """Read the table and the tokenizer of an exported encoder without Keras, in half the memory."""
     from ..export.student import table_of
 
     try:

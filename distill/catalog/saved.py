@@ -1,4 +1,4 @@
-"""Encoders that distill saved: a run's student, a `KerasEncoder`, and two of them by role."""
+"""Load encoders that distill saved: a run's student, and pairs of encoders by role."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Data that is learned from and measured on."""
+"""The data that encoders learn from and are measured on."""

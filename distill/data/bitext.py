@@ -1,4 +1,4 @@
-"""Bitext retrieval: the translation of a sentence is to be its nearest neighbour, in both directions."""
+"""Bitext retrieval: a sentence's translation should be its nearest neighbour, in both directions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .parsing.tsv import columns_of
 
 @dataclass(frozen=True)
 class Bitext:
-    """`sentences[language]` `(n,)`, line-aligned, and the language on one side of every pair."""
+    """Aligned sentences: `sentences[language]` has one per line of the others, and `pivot` is a side of every pair."""
 
     name: str
     pivot: str
@@ -21,20 +21,28 @@ class Bitext:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """All but the pivot."""
+        """All languages but the pivot."""
         return tuple(language for language in self.sentences if language != self.pivot)
 
     @property
     def size(self) -> int:
-        """The number of pairs in each language."""
+        """The number of pairs per language."""
         return len(self.sentences[self.pivot])
 
 
 def load_bitext(source: File, languages: Sequence[str] = (), pivot: str = "en") -> Bitext:
-    """A `Bitext` of a folder of `{lang}.txt`, a sentence a line, or of a `.tsv` with a header of languages.
+    """Read a bitext from a folder of `{lang}.txt`, one sentence per line, or from a `.tsv` with a header of languages.
 
-    Without `languages` all files, or all columns that are headed by a language's code (en, pt-BR, zho_Hans).
-    Raises `DataError` naming file, line and language where the sentences do not align.
+    Args:
+        source: The folder or file.
+        languages: The languages; by default all files, or all columns with a language code (en, pt-BR, zho_Hans).
+        pivot: The language on one side of every pair.
+
+    Returns:
+        The bitext.
+
+    Raises:
+        DataError: If sentences are not aligned, with file, line and language.
     """
     path = usable_path(source)
     if not path.exists():

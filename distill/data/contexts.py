@@ -1,4 +1,4 @@
-"""A data set's passages in other languages, as XQuAD-format files have them."""
+"""Read a data set's passages in other languages, as files in XQuAD's format have them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,41 @@ from .readers import find
 
 
 def read_contexts(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """`{language: texts (p,)}` of the data set's passages, its documents' language first.
+    """Read the passages of a data set in several languages.
 
-    A folder of SQuAD-format `{lang}.json` has them in each of `languages` that it has a file of; other data in the
-    documents' language alone. Raises `DataError` where a file's paragraphs are not those of the documents.
+    Args:
+        dataset: The data set.
+        source: Its folder. Only SQuAD files `{lang}.json` have passages in other languages than the documents'.
+        languages: The languages.
+
+    Returns:
+        The texts `(p,)` by language, the documents' language first.
+
+    Raises:
+        DataError: If the paragraphs of a file are not those of the documents.
     """
     others = {language: _texts(path, dataset) for language, path in _files(dataset, source, languages).items()}
     return {dataset.document_language: tuple(dataset.passage_texts), **others}
 
 
 def read_answers(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """`{language: {question id: answers}}`: spans of the passages in that language, where the data has them."""
+    """Read the answers, spans of the passages in each language, if the data has them.
+
+    Args:
+        dataset: The data set.
+        source: Its folder.
+        languages: The languages.
+
+    Returns:
+        The answers by language and question id.
+    """
     answers = {id: question.answers for id, question in dataset.questions.get(dataset.document_language, {}).items()}
     others = {language: _answers(path) for language, path in _files(dataset, source, languages).items()}
     return {dataset.document_language: answers, **others}
 
 
 def _files(dataset, source, languages):
-    """`{language: path}` of what has the passages in other languages than the documents'."""
+    """Return the files with passages in other languages than the documents', by language."""
     folder = find(source)
     if (folder / "documents.jsonl").is_file():
         return {}

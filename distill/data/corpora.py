@@ -1,4 +1,4 @@
-"""MLQA and the gold paragraphs of XOR-TyDi as they are released, known by the names of their files.
+"""Read MLQA and the gold paragraphs of XOR-TyDi as they are released, recognised by their file names.
 
 Lewis et al. (2020), MLQA; Asai et al. (2021), XOR QA, of which CL-ReLKT takes the gold paragraphs (section 4.1).
 """
@@ -33,24 +33,34 @@ Read: TypeAlias = Callable[[Path, str], Dataset]
 
 
 def corpus_reader(folder: Path) -> Read | None:
-    """The reader of a folder that holds the files of a released corpus, None of another folder."""
+    """Return the reader of a folder with the files of a released corpus, or None."""
     if any(MLQA_NAME.match(path.stem) for path in seen(folder, "*.json")):
         return read_mlqa
     return read_xor if seen(folder, XOR_FILES) else None
 
 
 def files_beside(folder: Path) -> dict[str, str]:
-    """`{file name: sha256}` of what `read_xor` reads beside its JSON; nothing of other folders."""
+    """Return the sha256 of the files that `read_xor` reads besides its JSON, empty for other folders."""
     if corpus_reader(folder) is not read_xor:
         return {}
     return {path.name: sha256(path) for path in seen(folder, XOR_LANGUAGES, XOR_TWINS)}
 
 
 def read_mlqa(folder: Path, document_language: str) -> Dataset:
-    """`…-context-xx-question-yy.json` of the documents' language xx, those of dev and test together.
+    """Read `…-context-xx-question-yy.json` with contexts in the documents' language xx, dev and test together.
 
-    Questions of one id are translations of each other; their passage is where the documents' language has it. Other
-    contexts are not read. Raises `DataError` where there is none in the documents' language.
+    Questions of one id are translations of each other. Their passage is the one in the documents' language; other
+    contexts are not read.
+
+    Args:
+        folder: The folder.
+        document_language: The language of the documents.
+
+    Returns:
+        The data set.
+
+    Raises:
+        DataError: If there is no file with contexts in that language.
     """
     names = {path: MLQA_NAME.match(path.stem) for path in seen(folder, "*.json")}
     spoken = {path: name["question"] for path, name in names.items() if name and name["context"] == document_language}
@@ -64,11 +74,20 @@ def read_mlqa(folder: Path, document_language: str) -> Dataset:
 
 
 def read_xor(folder: Path, document_language: str) -> Dataset:
-    """`gp_squad_{train,dev}_data.json`: questions in many languages, English passages; an article is a document.
+    """Read `gp_squad_{train,dev}_data.json`: questions in many languages about English passages, by article.
 
-    Of a question that has several gold paragraphs the first counts. Where `{language}-en.tsv` has a question in
-    English, found by a column "id" or else by the text, that is a translation of it. Raises `DataError` for other
-    documents than English ones, and for a question whose language neither its file nor `xor_*.jsonl` says.
+    If a question has several gold paragraphs, the first counts. `{language}-en.tsv` beside them gives questions an
+    English translation, found by a column "id" or else by the text.
+
+    Args:
+        folder: The folder.
+        document_language: The language of the documents.
+
+    Returns:
+        The data set.
+
+    Raises:
+        DataError: If the documents' language is not English, or no file names the language of a question.
     """
     if document_language != ENGLISH:
         raise DataError(f"{folder}: XOR-TyDi's gold paragraphs are in English, not in {document_language}")
@@ -82,10 +101,10 @@ def read_xor(folder: Path, document_language: str) -> Dataset:
 
 
 class _Collected:
-    """The documents of several files, each once, and the questions about them.
+    """Collects the documents of several files, each once, and the questions about them.
 
-    With `several` a question may be asked of more than one paragraph; the first counts. `total` is the number of
-    questions, `left` that of those which no paragraph answers.
+    With `several`, a question may be asked about more than one paragraph; the first counts. `total` is the number of
+    questions, `left` the number of those without an answering paragraph.
     """
 
     def __init__(self, several=False):
@@ -93,7 +112,7 @@ class _Collected:
         self.total = self.left = 0
 
     def read(self, path, language_of):
-        """Add the articles of a file, those of one title to one document."""
+        """Add the articles of a file; those of one title form one document."""
         for number, article in enumerate(articles_of(path)):
             title = title_of(article, f"{path.stem} {number}")
             name = XOR_TITLE.match(title)
@@ -114,7 +133,10 @@ class _Collected:
             known.setdefault(id, (text_of(path, qa, "question", f"question {id}"), (title, text), squad_answers(qa)))
 
     def dataset(self, folder, document_language):
-        """Return all of it, the passages of a document beside each other; say how many questions were left out."""
+        """Return the data set, with the passages of a document in sequence.
+
+        Print how many questions were left out.
+        """
         say_impossible(folder, self.left, self.total)
         passages = [
             Passage(f"{document}-{number}", text, document, places)
@@ -134,7 +156,7 @@ class _Collected:
 
 
 def _spoken(folder):
-    """`{question id: language}` of XOR-TyDi's files of questions, where they lie beside."""
+    """Return the language of each question id by XOR-TyDi's files of questions, if they lie beside."""
     rows = [row for path in seen(folder, XOR_LANGUAGES) for _, row in iter_jsonl(path)]
     return {id: str(row.get("lang") or "").strip() for row in rows if (id := as_id(row.get("id")))}
 
@@ -151,7 +173,7 @@ def _language(qa, place, spoken):
 
 
 def _twins(folder, dataset):
-    """`{id: Question}` in English, of the questions that a table beside the data has a version of."""
+    """Return the English translations of questions that a table beside the data has, by id."""
     twins = {}
     for path in seen(folder, XOR_TWINS):
         language = path.stem.removesuffix(f"-{ENGLISH}")
@@ -165,7 +187,7 @@ def _twins(folder, dataset):
 
 
 def _versions(path, language):
-    """`{id, or question as `normalise` has it: its English version}` of a table."""
+    """Return the English versions in a table, by id or by the question as `normalise` returns it."""
     table = read_table(path, ("id", language, ENGLISH))
     if ENGLISH not in table or not {"id", language} & set(table):
         raise DataError(f"{path}: expected columns {language} and {ENGLISH}, or id and {ENGLISH}")

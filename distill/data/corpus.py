@@ -1,4 +1,4 @@
-"""Texts of a corpus by language."""
+"""Read the texts of a corpus by language."""
 
 from __future__ import annotations
 
@@ -15,10 +15,23 @@ from ..system.types import File
 
 
 def read_corpus(paths: Iterable[File]) -> dict[str, list[str]]:
-    """`{language: [text]}` of plain text, one a line, or of `.jsonl` files with `{"text"}` or `{"text", "language"}`.
+    """Read plain text, one text per line, or `.jsonl` files with `{"text"}` or `{"text", "language"}`.
 
-    Where no language is said it is that of `language=path`, or else the file's name without its ending.
-    Raises `DataError` for a file without text.
+    Args:
+        paths: The files. A text's language is its own, or that of `language=path`, or the file's name without its
+            ending.
+
+    Returns:
+        The texts by language.
+
+    Raises:
+        DataError: If a file has no text.
+
+    Example:
+        >>> import distill, pathlib
+        >>> _ = pathlib.Path("de.txt").write_text("Die Donau mündet ins Schwarze Meer.")
+        >>> distill.read_corpus(["de.txt"])
+        {'de': ['Die Donau mündet ins Schwarze Meer.']}
     """
     texts: dict[str, list[str]] = {}
     for default, path in map(named_file, paths):
@@ -31,7 +44,10 @@ def read_corpus(paths: Iterable[File]) -> dict[str, list[str]]:
 
 
 def named_file(source: File) -> tuple[str, Path]:
-    """The language and the path of `language=path`, or of a path alone; a file of just that name is a path."""
+    """Return the language and the path of `language=path`, or of a path alone.
+
+    An existing file of just that name is a path.
+    """
     language, equals, path = str(source).partition("=")
     if not equals or "/" in language or os.sep in language or usable_path(source).is_file():
         return usable_path(source).stem, Path(source)
@@ -56,7 +72,16 @@ def _tagged(path, default):
 
 
 def sampled(texts: list[str], most: int, seed: int) -> list[str]:
-    """At most so many of the texts, drawn by chance, in their order."""
+    """Sample texts, in their order.
+
+    Args:
+        texts: The texts.
+        most: The largest number to return.
+        seed: The random seed.
+
+    Returns:
+        The sample.
+    """
     if len(texts) <= most:
         return texts
     kept = np.random.default_rng(seed).choice(len(texts), most, replace=False)

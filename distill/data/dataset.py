@@ -1,4 +1,4 @@
-"""A data set: documents of passages in one language, questions about them in many."""
+"""A data set: documents of passages in one language, and questions about them in many."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..system.types import Integers
 class Passage:
     """A passage and the index of its document.
 
-    Where the data says so its sentences, `(start, end)` in characters, and its language, if not the documents'.
+    Optionally it has its sentences, `(start, end)` in characters, and a language other than the documents'.
     """
 
     id: str
@@ -30,9 +30,9 @@ class Passage:
 
 @dataclass(frozen=True)
 class Question:
-    """One question in one language. Questions of the same id are translations of each other.
+    """A question in one language. Questions with the same id are translations of each other.
 
-    `answers` are spans of the documents, in their language; none where the data gives none.
+    `answers` are spans of the documents, in their language, empty if the data has none.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences `(s,)` of passages, and the passage of each, int `(s,)`, ascending: each passage has one at least."""
+    """Sentences `(s,)` and the passage of each, int `(s,)`, ascending. Each passage has at least one."""
 
     texts: list[str]
     passage_of: Integers
@@ -52,9 +52,16 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Documents in `document_language`; `questions[language][id]`; `splits[name]`, question ids in order.
+    """Documents in one language with questions in many.
 
-    A question's passage and document are indices into `passages` and `titles`; `files` are the sha256 of what was read.
+    Attributes:
+        name: The name.
+        document_language: The language of the documents.
+        titles: The titles of the documents.
+        passages: The passages.
+        questions: The questions by language and id. Their passages are indices into `passages`.
+        splits: The question ids of each split, in order.
+        files: The sha256 of the files that were read.
     """
 
     name: str
@@ -67,22 +74,22 @@ class Dataset:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages of the questions, by name."""
+        """The languages of the questions, sorted by name."""
         return tuple(sorted(self.questions))
 
     @cached_property
     def passage_texts(self) -> list[str]:
-        """The text of each passage."""
+        """The texts of the passages."""
         return [passage.text for passage in self.passages]
 
     @cached_property
     def passage_languages(self) -> tuple[str, ...]:
-        """The language of each passage, the documents' unless it has one of its own."""
+        """The language of each passage: its own, or the documents'."""
         return tuple(passage.language or self.document_language for passage in self.passages)
 
     @cached_property
     def document_texts(self) -> list[str]:
-        """Each document's passages joined by a space: what the unit `document` encodes."""
+        """Each document's passages joined by a space, which is what the unit `document` encodes."""
         parts: list[list[str]] = [[] for _ in self.titles]
         for passage in self.passages:
             parts[passage.document].append(passage.text)
@@ -90,7 +97,7 @@ class Dataset:
 
     @cached_property
     def sentences(self) -> Sentences:
-        """The sentences of the passages: as the data has them, else cut by the passage's language."""
+        """The sentences of the passages, as the data has them or cut by the passage's language."""
         places = [self.sentence_places(number) for number in range(len(self.passages))]
         texts = [
             passage.text[start:end]
@@ -100,35 +107,46 @@ class Dataset:
         return Sentences(texts, np.repeat(np.arange(len(places)), [len(pairs) for pairs in places]))
 
     def sentence_places(self, passage: int) -> Sequence[tuple[int, int]]:
-        """The sentences of a passage, `(start, end)` in characters: as the data has them, else cut by its language."""
+        """Return the sentences of a passage, `(start, end)` in characters."""
         from ..words.sentences import sentence_places
 
         chosen = self.passages[passage]
         return chosen.sentences or sentence_places(chosen.text, self.passage_languages[passage])
 
     def texts(self, kind: str) -> list[str]:
-        """The texts of a kind: "document", "passage" or "sentence"."""
+        """Return the texts of a kind: "document", "passage" or "sentence"."""
         if kind == "sentence":
             return self.sentences.texts
         return self.document_texts if kind == "document" else self.passage_texts
 
     def whole_of(self, kinds: Sequence[str]) -> dict[str, Integers]:
-        """The document of each passage, and where `kinds` has sentences the passage of each: int `(n,)`, ascending."""
+        """Return the index of the whole that each part belongs to, int `(n,)`, ascending.
+
+        Parts are passages of documents, and, if `kinds` has sentences, sentences of passages.
+        """
         of_sentences = {"sentence": self.sentences.passage_of} if "sentence" in kinds else {}
         return {"passage": self.document_of, **of_sentences}
 
     @cached_property
     def document_of(self) -> Integers:
-        """int `(passages,)`: the document of each passage."""
+        """The document of each passage, int `(passages,)`."""
         return np.array([passage.document for passage in self.passages], dtype=np.int64)
 
     def select(self, language: str, split: str) -> list[Question]:
-        """The questions of one language in one split, in the split's order."""
+        """Return the questions of a language in a split, in the split's order.
+
+        Args:
+            language: The language.
+            split: The split.
+
+        Returns:
+            The questions.
+        """
         known = self.questions[language]
         return [known[id] for id in self.splits[split] if id in known]
 
     def require(self, languages: Sequence[str]) -> None:
-        """Raise `DataError` naming the languages that the data lacks and those it has."""
+        """Raise `DataError` if the data lacks one of the languages, with those that it has."""
         missing = [language for language in languages if language not in self.questions]
         if missing:
             raise DataError(
@@ -137,7 +155,7 @@ class Dataset:
 
 
 def texts_digest(dataset: Dataset) -> str:
-    """The sha256 of a data set's passages, questions and splits, wherever its files lie."""
+    """Return the sha256 of a data set's passages, questions and splits, wherever its files are."""
     texts = {name: {id: q.text for id, q in questions.items()} for name, questions in dataset.questions.items()}
     return digest([dataset.passage_texts, texts, dataset.splits])
 
@@ -147,7 +165,7 @@ LEARNED = ("train", "dev")
 
 
 def trainable(dataset: Dataset) -> Dataset:
-    """Return the data set. Raises `DataError` for one that has no questions to train on or to choose by."""
+    """Return the data set. Raises `DataError` if it has no questions to train on or to choose by."""
     for split in LEARNED:
         if split not in dataset.splits:
             raise DataError(
@@ -158,7 +176,18 @@ def trainable(dataset: Dataset) -> Dataset:
 
 
 def checked(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
-    """Return the data set. Raises `DataError` for a language, or one of the `splits`, that has no questions."""
+    """Check that every language, and every split of `splits`, has questions.
+
+    Args:
+        dataset: The data set.
+        splits: The splits.
+
+    Returns:
+        The data set.
+
+    Raises:
+        DataError: If one has none.
+    """
     for language, questions in dataset.questions.items():
         if not questions:
             raise DataError(f"{dataset.name}: language {language} has no questions; add some or remove its file")
@@ -175,10 +204,19 @@ def checked(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
 
 
 def normalise(text: str) -> str:
-    """The form in which two questions count as identical."""
+    """Return the form in which two questions count as identical."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def line_name(source: str, row: int, text: str) -> str:
-    """The name of a line of texts: its number, from 1, among those that were taken, and its start; `row` is from 0."""
+    """Return the name of a line of text: its number and its beginning.
+
+    Args:
+        source: The name of the source.
+        row: The row, from 0, among the lines that were taken.
+        text: The text.
+
+    Returns:
+        The name.
+    """
     return f"{source} {row + 1} ({text[:30]!r})"

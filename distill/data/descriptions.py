@@ -1,7 +1,7 @@
-"""Descriptions: what a passage is about, in a line of each of some languages, learned as a question about it is.
+"""Descriptions: a line about a passage in each of some languages, learned as a question about it would be.
 
-A description is no question, and names no answer: an abstract, a caption, the text under a link. A passage without a
-train question is known to the student by it, in languages that the documents are not in.
+A description, such as an abstract, a caption or the text of a link, asks nothing and names no answer. It makes a
+passage without train questions known to the student, in languages that the documents are not in.
 """
 
 from __future__ import annotations
@@ -22,15 +22,25 @@ PREFIX = "about "
 
 
 def own_text_files(folder: Path) -> list[Path]:
-    """Those of a data set's own parallel text and descriptions that are in its folder."""
+    """Return the data set's own parallel text and descriptions that are in its folder."""
     return [path for path in (folder / PARALLEL, folder / DESCRIPTIONS) if path.is_file()]
 
 
 def with_descriptions(dataset: Dataset, folder: Path) -> Dataset:
-    """The data set with the descriptions in its folder among its train questions; itself where there are none.
+    """Add the descriptions in a folder to a data set's train questions.
 
-    `descriptions.jsonl` has an object a passage, {passage, LANGUAGE: text, …}; languages without questions are left
-    out. Raises `DataError` with file and line.
+    `descriptions.jsonl` has one object per passage, {passage, LANGUAGE: text, …}. Languages without questions are
+    ignored.
+
+    Args:
+        dataset: The data set.
+        folder: Its folder.
+
+    Returns:
+        The data set, unchanged without descriptions.
+
+    Raises:
+        DataError: If the file is malformed, with its line.
     """
     lines = read_descriptions(dataset, folder)
     if not lines:
@@ -43,9 +53,17 @@ def with_descriptions(dataset: Dataset, folder: Path) -> Dataset:
 
 
 def read_descriptions(dataset: Dataset, folder: Path) -> list[Question]:
-    """The descriptions in a data set's folder, in the languages of its questions; none without a file of them.
+    """Read the descriptions in a folder, in the languages of the questions.
 
-    Raises `DataError` with file and line.
+    Args:
+        dataset: The data set.
+        folder: Its folder.
+
+    Returns:
+        The descriptions, empty without a file.
+
+    Raises:
+        DataError: If the file is malformed, with its line.
     """
     path = folder / DESCRIPTIONS
     if not path.is_file():

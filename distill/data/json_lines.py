@@ -1,4 +1,4 @@
-"""`documents.jsonl`, as `distill index` takes it, and `questions.jsonl`, questions about its passages."""
+"""Read `documents.jsonl`, in the form that `distill index` takes, and `questions.jsonl` about its passages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class _Named:
             self.passages.append(passage)
 
     def find(self, name: str, answers: tuple[str, ...], place: str) -> int:
-        """The row of a passage by its id or, by its document's, of the only one or the first that has an answer."""
+        """Return the row of a passage by its id, or by its document's.
+
+        A document stands for its only passage, or for the first with an answer.
+        """
         if name in self.row_of:
             return self.row_of[name]
         rows = self.rows_of.get(name, [])
@@ -58,13 +61,24 @@ class _Named:
 def read_lines(
     documents: Path, questions: Path, document_language: str
 ) -> tuple[tuple[str, ...], tuple[Passage, ...], ByLanguage]:
-    """Titles, passages and questions by language of the two files.
+    """Read documents and questions.
 
-    A document is {id, title, passages: [text or {id, text}]}, or {id, title, text} and its text is cut into passages as
-    `distill index` cuts it, named ID/0, ID/1 and so on. Without an id it is called after its line. A question is {id,
-    language, text, passage}, and `passage` may name a document: its only passage, or the first with one of its answers.
-    A passage may have "sentence_breaks" and a "language", a question "answers", or one "answer", spans of its passage.
-    Raises `DataError` naming file and line.
+    A document is {id, title, passages: [text or {id, text}]}, or {id, title, text}, whose text is cut into passages as
+    `distill index` cuts it, named ID/0, ID/1 and so on. Without an id it is named after its line. A question is {id,
+    language, text, passage}; `passage` may name a document, for its only passage or the first with one of its answers.
+    A passage may have "sentence_breaks" and a "language"; a question may have "answers", or one "answer", spans of its
+    passage.
+
+    Args:
+        documents: The file of documents.
+        questions: The file of questions.
+        document_language: The language of the documents.
+
+    Returns:
+        The titles, the passages, and the questions by language.
+
+    Raises:
+        DataError: If a line is malformed, with file and number.
     """
     titles, named = [], _Named()
     for number, row in iter_jsonl(documents):
@@ -105,7 +119,7 @@ def _given_passages(place, row, document, number, other):
 
 
 def _language(place, number, part):
-    """The language that a passage names, empty for that of its document."""
+    """Return the language that a passage names, empty for that of its document."""
     language = part.get("language")
     if language is None:
         return ""

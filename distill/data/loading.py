@@ -1,4 +1,4 @@
-"""A data set, split, from what a user names."""
+"""Load a data set by the name that a user gives, with its splits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from .dataset import Dataset, checked, trainable
 
 
 def dataset_of(data: DataSettings, seed: int, to_train: bool = True) -> Dataset:
-    """The data set that the settings name, split as they and the seed say; one not `to_train` may lack a split."""
+    """Load the data set that the settings name.
+
+    Args:
+        data: The settings of the data.
+        seed: The seed of the splits.
+        to_train: Whether train and dev are needed.
+
+    Returns:
+        The data set.
+    """
     load = load_dataset if to_train else read_dataset
     return load(data.dataset, data.document_language, data.split_by, seed)
 
@@ -20,7 +29,20 @@ def dataset_of(data: DataSettings, seed: int, to_train: bool = True) -> Dataset:
 def chosen_data(
     data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True
 ) -> tuple[Dataset, tuple[str, ...]]:
-    """The data set and the question languages of the settings, all there. Raises `DataError` where one is missing."""
+    """Load the data set and choose the languages of the questions.
+
+    Args:
+        data: The settings of the data.
+        seed: The seed of the splits.
+        needed: Languages that are needed in any case.
+        to_train: Whether train and dev are needed.
+
+    Returns:
+        The data set and the languages.
+
+    Raises:
+        DataError: If a language is missing.
+    """
     dataset = dataset_of(data, seed, to_train)
     languages = data.languages or dataset.languages
     dataset.require([*needed, *languages])
@@ -28,15 +50,44 @@ def chosen_data(
 
 
 def load_dataset(source: File, document_language: str = "en", split_by: str = "question", seed: int = 0) -> Dataset:
-    """A `Dataset` to train on: `read_dataset`'s. Raises `DataError` for one that has no train or no dev."""
+    """Load a data set to train on.
+
+    Args:
+        source: `sample`, or a folder in one of the forms that `read_dataset` knows.
+        document_language: The language of the documents.
+        split_by: "question" or "document", if the folder has no `splits.json`.
+        seed: The seed of the splits.
+
+    Returns:
+        The data set.
+
+    Raises:
+        DataError: If it cannot be read, or has no train or no dev.
+
+    Example:
+        >>> import distill
+        >>> distill.load_dataset("sample").document_language
+        'en'
+    """
     return trainable(read_dataset(source, document_language, split_by, seed))
 
 
 def read_dataset(source: File, document_language: str = "en", split_by: str = "question", seed: int = 0) -> Dataset:
-    """A `Dataset` from `sample`, or a folder: `documents.jsonl`, SQuAD-format `{lang}.json`, or a corpus of `corpora`.
+    """Read `sample`, or a folder with `documents.jsonl`, SQuAD files `{lang}.json`, or a corpus of `corpora`.
 
-    Where the folder has a `splits.json` it decides, and a split of it may be empty; else the split is seeded,
-    0.7/0.1/0.2, by question or document. Raises `DataError` naming file and place.
+    A `splits.json` in the folder decides the splits, of which one may be empty; otherwise they are drawn, 0.7/0.1/0.2.
+
+    Args:
+        source: The name or folder.
+        document_language: The language of the documents.
+        split_by: "question" or "document".
+        seed: The seed of the splits.
+
+    Returns:
+        The data set.
+
+    Raises:
+        DataError: If a file is malformed, with its place.
     """
     from ..system.hashes import hashes
     from .corpora import files_beside
@@ -51,10 +102,21 @@ def read_dataset(source: File, document_language: str = "en", split_by: str = "q
 def load_dev(
     source: str, document_language: str, languages: Sequence[str], needed: Sequence[str] = ()
 ) -> Dataset | None:
-    """The data set of `--dev-dataset`, with its dev questions as the split dev; None where there is no such `source`.
+    """Load the data set of `--dev-dataset`, with its dev questions as the split dev.
 
-    Those are the dev of its `splits.json`, all of its questions where it names none. Raises `DataError` where there are
-    none in a language that is `needed`, or in any of `languages`.
+    These are the dev of its `splits.json`, or all its questions if that names none.
+
+    Args:
+        source: The name or folder, or empty.
+        document_language: The language of the documents.
+        languages: The languages, of which at least one must have questions.
+        needed: Languages that must all have questions.
+
+    Returns:
+        The data set, or None without a source.
+
+    Raises:
+        DataError: If questions are missing.
     """
     from .splits import read_splits
 
@@ -72,7 +134,7 @@ def load_dev(
 
 
 def _read(source, document_language):
-    """The folder of a data set and what is in it, without splits."""
+    """Read the folder of a data set, without splits."""
     from . import readers
     from .corpora import corpus_reader
 

@@ -1,4 +1,4 @@
-"""More questions for stage 1, each with the passage that answers it, from files and data sets beside its own."""
+"""More questions for stage 1, each with the passage that answers it, from files and other data sets."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ ALL = ":all"
 
 @dataclass(frozen=True)
 class Triplets:
-    """Pairs `(n,)` of one source: `questions`, and `passages`, the text that answers each.
+    """Pairs `(n,)` of one source: questions, and the text that answers each.
 
-    `answers` `(n,)` are spans of the passages, none where the source gives none.
+    `answers` `(n,)` are spans of the passages, empty if the source gives none.
     """
 
     name: str
@@ -46,10 +46,14 @@ class Triplets:
 
 @dataclass(frozen=True)
 class Collection:
-    """`questions` `(q,)` and a pool of `passages` `(p,)`, texts in `languages` `(p,)`, that holds what answers them.
+    """Questions `(q,)` and a pool of passages `(p,)` that holds their answers.
 
-    A question's `passage` is its gold one, a row of the pool; `positives` `(q,)` are rows, that and the sentence that
-    holds its answer. `document_of`, int `(p,)`, is ascending; a sentence is of its passage's document.
+    Attributes:
+        questions: The questions. The `passage` of each is its gold one, a row of the pool.
+        passages: The texts of the pool.
+        document_of: The document of each passage, int `(p,)`, ascending. A sentence belongs to its passage's document.
+        positives: The rows that answer each question: its passage, and the sentence that holds its answer.
+        languages: The languages of the passages.
     """
 
     questions: tuple[Question, ...]
@@ -67,11 +71,24 @@ def load_triplets(
     split_by: str = "question",
     dev: Dataset | None = None,
 ) -> list[Triplets]:
-    """`read_triplets` in the teacher's `language`, without the questions of dev and test.
+    """Read more questions in the teacher's language, without those of dev and test.
 
-    A question of dev or test, of the data set or of `dev` where that is another, may not be learned from: pairs that
-    ask one, whatever its case and punctuation, are left out. Says how many passages share text with dev's. Raises
-    `DataError` where nothing is left.
+    A pair whose question is one of dev or test, of the data set or of `dev`, whatever its case and punctuation, is left
+    out. The number of passages that share text with dev's documents is printed.
+
+    Args:
+        files: The sources, as in `read_triplets`.
+        dataset: The data set.
+        language: The teacher's language.
+        seed: The seed of the splits of data sets.
+        split_by: "question" or "document".
+        dev: Another data set whose dev questions choose epochs.
+
+    Returns:
+        The pairs by source.
+
+    Raises:
+        DataError: If nothing is left.
     """
     sources = read_triplets(files, language, seed, split_by)
     held = {letters(q.text) for data in (dataset, dev) if data for q in _held_out(data, language)}
@@ -86,7 +103,13 @@ def _held_out(dataset, language):
 
 
 def warn_of_shared(name: str, passages: Sequence[str], dev: Dataset) -> None:
-    """Say how many of the `passages` of a collection share text with documents that dev's questions ask for."""
+    """Print how many passages of a collection share text with the documents of dev's questions.
+
+    Args:
+        name: The name of the collection.
+        passages: Its passages.
+        dev: The data set with dev questions.
+    """
     rows = {question.passage for language in dev.languages for question in dev.select(language, "dev")}
     texts = list(dict.fromkeys(passages))
     many = int(sharing(texts, [dev.passages[row].text for row in sorted(rows)]).sum())
@@ -108,17 +131,32 @@ def _without(source, held):
 def read_triplets(
     files: Sequence[File], language: str = "en", seed: int = 0, split_by: str = "question"
 ) -> list[Triplets]:
-    """`[Triplets]` of `FILE` or `FILE=WEIGHT`: a .tsv headed by question and passage, .jsonl of such, or a data set.
+    """Read questions with the passages that answer them.
 
-    The passage may be called sentence, and .jsonl have "answers". Of a data set, a folder, the train questions in
-    `language` are taken, split as `read_dataset` does, or all of `DIR:all`. A pair that is there twice counts once.
-    Raises `DataError` with the line that is wrong.
+    A pair that occurs twice counts once.
+
+    Args:
+        files: `FILE` or `FILE=WEIGHT`: a .tsv with the columns question and passage (or sentence), .jsonl with these
+            keys
+            and optionally "answers", or the folder of a data set, whose train questions are taken; all with `DIR:all`.
+        language: The language of a data set's questions.
+        seed: The seed of the splits of data sets.
+        split_by: "question" or "document".
+
+    Returns:
+        The pairs by source.
+
+    Raises:
+        DataError: If a line is malformed, with its number.
     """
     return [_source(*named_source(one), language, seed, split_by) for one in files]
 
 
 def named_source(source: File) -> tuple[Path, bool, float]:
-    """The path of a source, whether all questions of a data set are meant, and its weight. Raises `InputError`."""
+    """Return the path of a source, whether all questions of a data set are meant, and its weight.
+
+    Raises `InputError`.
+    """
     path, weight = weighted(source)
     name = str(path)
     everything = name.endswith(ALL) and not path.exists()
@@ -180,18 +218,35 @@ def _pair(path, number, row, passage):
 
 
 def _answers(value):
-    """Those of a row that are texts; no source needs any."""
+    """Return the answers of a row that are texts; none are needed."""
     return tuple(answer for answer in value if isinstance(answer, str)) if isinstance(value, list) else ()
 
 
 def own_collection(dataset: Dataset, questions: Sequence[Question], with_sentences: bool = False) -> Collection:
-    """The `Collection` of questions of a data set, and all its passages; `with_sentences` that hold answers."""
+    """Make a collection of a data set's questions and all its passages.
+
+    Args:
+        dataset: The data set.
+        questions: The questions.
+        with_sentences: Whether the sentences that hold answers are in the pool too.
+
+    Returns:
+        The collection.
+    """
     sentences = own_sentences(dataset, questions) if with_sentences else [None] * len(questions)
     return _pooled(questions, dataset.passage_texts, dataset.document_of, sentences, dataset.passage_languages)
 
 
 def document_collection(dataset: Dataset, questions: Sequence[Question]) -> Collection:
-    """The `Collection` of questions of a data set, and its documents whole, each in its first passage's language."""
+    """Make a collection of a data set's questions and its whole documents, each in the language of its first passage.
+
+    Args:
+        dataset: The data set.
+        questions: The questions.
+
+    Returns:
+        The collection.
+    """
     document_of, many = dataset.document_of, len(dataset.titles)
     spoken = [dataset.passage_languages[row] for row in np.searchsorted(document_of, np.arange(many))]
     whole = [replace(question, passage=int(document_of[question.passage])) for question in questions]
@@ -199,7 +254,16 @@ def document_collection(dataset: Dataset, questions: Sequence[Question]) -> Coll
 
 
 def collection_of(sources: Sequence[Triplets], language: str, with_sentences: bool = False) -> Collection:
-    """The `Collection` of the pairs of all sources; each passage once, and a document of its own."""
+    """Make a collection of the pairs of all sources, with each passage once, as a document of its own.
+
+    Args:
+        sources: The sources.
+        language: Their language.
+        with_sentences: Whether the sentences that hold answers are in the pool too.
+
+    Returns:
+        The collection.
+    """
     pool: dict[str, tuple[int, str]] = {}
     questions, sentences = [], []
     for source in sources:
@@ -213,7 +277,15 @@ def collection_of(sources: Sequence[Triplets], language: str, with_sentences: bo
 
 
 def own_sentences(dataset: Dataset, questions: Sequence[Question]) -> list[str | None]:
-    """The sentence of each question's passage that holds its answer, None where none does."""
+    """Return the sentence of each question's passage that holds its answer, or None.
+
+    Args:
+        dataset: The data set.
+        questions: The questions.
+
+    Returns:
+        The sentences.
+    """
     passages = [dataset.passages[question.passage] for question in questions]
     return [
         answer_sentence(passage.text, of.answers, passage.language or dataset.document_language, passage.sentences)
@@ -222,7 +294,7 @@ def own_sentences(dataset: Dataset, questions: Sequence[Question]) -> list[str |
 
 
 def _pooled(questions, passages, document_of, sentences, languages):
-    """A `Collection`, each passage followed by those of its questions' `sentences`, texts or None."""
+    """Make a collection in which each passage is followed by the `sentences` of its questions, texts or None."""
     of_passage = [{} for _ in passages]
     for question, text in zip(questions, sentences, strict=True):
         if text is not None:
@@ -243,9 +315,17 @@ def _pooled(questions, passages, document_of, sentences, languages):
 
 
 def epoch_rows(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int, epoch: int) -> Integers:
-    """Rows of the pairs of all sources that an epoch asks: a source by its weight, all of it before one comes again.
+    """Draw the pairs of all sources that an epoch uses: each source by its weight, all of it before one is repeated.
 
-    `an_epoch` of them, all for 0, `count` for -1.
+    Args:
+        sources: The sources.
+        an_epoch: The number of pairs, 0 for all, -1 for `count`.
+        count: The number for -1.
+        seed: The random seed.
+        epoch: The epoch.
+
+    Returns:
+        The rows.
     """
     sizes = [len(source.questions) for source in sources]
     many = min(count if an_epoch < 0 else an_epoch or sum(sizes), sum(sizes))

@@ -1,4 +1,4 @@
-"""Questions with the passages that answer them, in many languages: what a retriever learns from."""
+"""Questions with the passages that answer them, in many languages, from which a retriever learns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NONE = -1
 
 @dataclass(frozen=True)
 class More:
-    """Questions of other collections: those from `first` on, of which `rows_of(epoch)`, counted from it, are asked."""
+    """Questions of other collections, from row `first` on; `rows_of(epoch)`, counted from there, are an epoch's."""
 
     first: int
     rows_of: Callable[[int], Integers]
@@ -28,12 +28,17 @@ class More:
 
 @dataclass(frozen=True)
 class Pairs:
-    """`questions` `(n,)`, each with rows of `passages` that answer it and rows that do not.
+    """Questions with passages that answer them and passages that do not.
 
-    `passages` `(p,)` are texts in `languages` `(p,)`; those of one `content`, int `(p,)`, are translations of each
-    other. `positives` `(n,)` and `negatives` `(n,)` are int arrays: at least one positive each, negatives perhaps none.
-    A sentence of a passage has a content of its own, and that passage's in `whole`, int `(p,)`, None where all passages
-    are whole. Questions from `first` of `more` on are of other collections.
+    Attributes:
+        questions: The questions `(n,)`.
+        passages: The texts of the passages `(p,)`.
+        languages: Their languages `(p,)`.
+        content: A number for each passage, int `(p,)`, equal for translations of each other.
+        positives: The rows of passages that answer each question, at least one.
+        negatives: The rows of passages that do not.
+        whole: For a sentence, the content of its passage, int `(p,)`; None if all passages are whole.
+        more: The questions of other collections, or None.
     """
 
     questions: tuple[Question, ...]
@@ -47,34 +52,47 @@ class Pairs:
 
     @property
     def wholes(self) -> Integers:
-        """int `(p,)`: the content of each passage, of a sentence that of its passage."""
+        """The content of each passage, or for a sentence that of its passage, int `(p,)`."""
         return self.content if self.whole is None else self.whole
 
     @cached_property
     def asked_in(self) -> NDArray[np.str_]:
-        """`(n,)`: the language of each question."""
+        """The language of each question, `(n,)`."""
         return np.array([question.language for question in self.questions])
 
     @cached_property
     def place(self) -> dict[tuple[int, str], int]:
-        """`{(content, language): row}` of the passages."""
+        """The row of each passage by content and language."""
         keys = zip(self.content.tolist(), self.languages.tolist(), strict=True)
         return {key: row for row, key in enumerate(keys)}
 
     def in_language(self, row: int, language: str) -> int:
-        """The row of a passage's translation, or itself where there is none."""
+        """Return the row of a passage's translation, or the passage itself without one.
+
+        Args:
+            row: The passage.
+            language: The language.
+
+        Returns:
+            The row.
+        """
         return self.place.get((int(self.content[row]), language), int(row))
 
     def with_negatives(self, negatives: Sequence[Integers]) -> Pairs:
-        """The same pairs with other hard negatives, `(n,)` arrays of rows."""
+        """Return the pairs with other negatives, an array of rows per question."""
         return replace(self, negatives=tuple(negatives))
 
 
 def gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], languages: Sequence[str]) -> Pairs:
-    """`Pairs` of the train questions in `languages` with their own passages, in every language of `contexts`.
+    """Pair the train questions with their own passages in every language of `contexts`.
 
-    `contexts`: `{language: texts (p,)}` of the data set's passages, as `contexts.read_contexts` gives them: first as
-    they are, each in its language, then in translation.
+    Args:
+        dataset: The data set.
+        contexts: The texts `(p,)` of its passages by language, as `contexts.read_contexts` returns them.
+        languages: The languages of the questions.
+
+    Returns:
+        The pairs. Passages come first as they are, then in translation.
     """
     size, spoken = len(dataset.passages), tuple(contexts)
     questions = [question for language in languages for question in dataset.select(language, "train")]
@@ -92,10 +110,18 @@ def gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], language
 
 
 def sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) -> Pairs:
-    """`Pairs` of the train questions in `languages` with the sentences of a `Pool` that answer them, in its languages.
+    """Pair the train questions with the sentences that answer them. LAReQA (Roy et al., 2020), section 4.
 
-    LAReQA (Roy et al., 2020, section 4). A question that the pool has no answer of is left out. Sentences that answer
-    one question are translations of each other.
+    A question without an answer in the pool is left out. Sentences that answer one question are translations of each
+    other.
+
+    Args:
+        dataset: The data set.
+        pool: The pool of sentences.
+        languages: The languages of the questions.
+
+    Returns:
+        The pairs.
     """
     targets = {id: rows[rows != NONE] for id, rows in zip(pool.ids, pool.targets, strict=True)}
     train = [question for language in languages for question in dataset.select(language, "train")]
@@ -115,7 +141,15 @@ def sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) -> Pa
 
 
 def with_sentences(pairs: Pairs, sentences: Sequence[str | None]) -> Pairs:
-    """The pairs, and among the positives of each question its sentence, a text out of the first of them, or None."""
+    """Add to each question's positives a sentence.
+
+    Args:
+        pairs: The pairs.
+        sentences: The sentence of each question, a part of its first positive, or None.
+
+    Returns:
+        The pairs.
+    """
     first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
     keys = [
         None if text is None else (int(pairs.wholes[known[0]]), text)
@@ -137,7 +171,17 @@ def with_sentences(pairs: Pairs, sentences: Sequence[str | None]) -> Pairs:
 
 
 def with_collection(pairs: Pairs, collection: Collection, language: str, rows_of: Callable[[int], Integers]) -> Pairs:
-    """The pairs, and after them those of a `Collection` in `language`, of which an epoch asks `rows_of` it."""
+    """Append the pairs of a collection.
+
+    Args:
+        pairs: The pairs.
+        collection: The collection.
+        language: Its language.
+        rows_of: Returns the rows that an epoch uses.
+
+    Returns:
+        All pairs.
+    """
     first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
     return replace(
         pairs,
@@ -153,10 +197,17 @@ def with_collection(pairs: Pairs, collection: Collection, language: str, rows_of
 
 
 def with_lines(pairs: Pairs, sources: Sequence[Parallel], pivot: str) -> Pairs:
-    """The pairs, and after them those of parallel text, `[parallel.Parallel]`: a line asks for its translation.
+    """Append the pairs of parallel text, in which a line is the question and its translation the positive.
 
-    Each line is a question whose positive is its pivot, the same in `pivot`, the teacher's language. Lines of one pivot
-    have its number as their id, so that they are parallel.
+    Lines with the same pivot have its number as their id, so that they count as translations of each other.
+
+    Args:
+        pairs: The pairs.
+        sources: The parallel text.
+        pivot: The teacher's language.
+
+    Returns:
+        All pairs.
     """
     lines = [line for source in sources for line in zip(source.texts, source.languages, source.pivots, strict=True)]
     row_of = {text: row for row, text in enumerate(dict.fromkeys(text for _, _, text in lines))}

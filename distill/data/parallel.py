@@ -1,4 +1,4 @@
-"""Parallel text: sentences in many languages with their translation in the teacher's, which it labels."""
+"""Parallel text: sentences in many languages with their translation in the teacher's language, which it labels."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .parsing.tsv import columns_of
 
 @dataclass(frozen=True)
 class Parallel:
-    """Pairs `(n,)` of one source: `texts` in `languages`, and `pivots`, the same in the teacher's language.
+    """Pairs `(n,)` of one source: `texts` in `languages`, and `pivots`, their translations in the teacher's language.
 
-    Of `others` the source has lines too, which were not asked for.
+    `others` are languages of the source that were not asked for.
     """
 
     name: str
@@ -32,16 +32,30 @@ class Parallel:
 
 
 def read_parallel(files: Sequence[File], pivot: str, languages: Sequence[str] = ()) -> list[Parallel]:
-    """`[Parallel]` of `FILE` or `FILE=WEIGHT`: a .tsv headed by languages, .jsonl objects, or a folder of {lang}.txt.
+    """Read parallel text.
 
-    A cell may be empty; a pair needs the `pivot`, the teacher's language, whose own text is a pair with itself.
-    `languages`, where given, are those that are taken. Raises `DataError` for a source without a pair.
+    A cell may be empty. A pair needs text in the teacher's language, which also forms a pair with itself.
+
+    Args:
+        files: `FILE` or `FILE=WEIGHT`: a .tsv with a header of languages, .jsonl objects, or a folder of {lang}.txt.
+        pivot: The teacher's language.
+        languages: The languages to take; empty for all.
+
+    Returns:
+        The pairs by source.
+
+    Raises:
+        DataError: If a source has no pair.
     """
     return [_source(path, weight, pivot, languages) for path, weight in map(weighted, files)]
 
 
 def weighted(source: File) -> tuple[Path, float]:
-    """The path and the weight of `FILE=WEIGHT`, 1 without; a file of just that name is a path. Raises `InputError`."""
+    """Return the path and the weight of `FILE=WEIGHT`, which is 1 by default; an existing file of just that name is a
+    path.
+
+    Raises `InputError` for a weight that is not a positive number.
+    """
     path, equals, weight = str(source).rpartition("=")
     if not path or usable_path(source).exists():
         return usable_path(source), 1.0
@@ -77,7 +91,7 @@ def _source(path, weight, pivot, languages):
 
 
 def _rows(path, named):
-    """`[{language: text}]`."""
+    """Return the text of each row by language."""
     if path.suffix == ".jsonl":
         return [{name: text for name, text in row.items() if isinstance(text, str)} for _, row in read_jsonl(path)]
     columns = columns_of(path, named)
@@ -90,7 +104,7 @@ def _rows(path, named):
 
 
 def labelled_text(corpus: Mapping[str, Sequence[str]]) -> list[Parallel]:
-    """A corpus `{language: [text]}` as one source of which each text is its own pivot; none without texts."""
+    """Turn a corpus into a source in which each text is its own pivot; an empty corpus gives none."""
     pairs = [(text, language) for language, texts in corpus.items() for text in dict.fromkeys(texts)]
     if not pairs:
         return []
@@ -99,29 +113,45 @@ def labelled_text(corpus: Mapping[str, Sequence[str]]) -> list[Parallel]:
 
 
 def without_pivots(source: Parallel, pivot: str) -> Parallel:
-    """A `Parallel` without the lines that are in the language `pivot` themselves."""
+    """Leave out the lines that are in the teacher's language themselves.
+
+    Args:
+        source: The source.
+        pivot: The teacher's language.
+
+    Returns:
+        The source.
+    """
     return in_languages(source, set(source.languages) - {pivot})
 
 
 def in_languages(source: Parallel, languages: Collection[str]) -> Parallel:
-    """A `Parallel` with the lines in these languages alone, of which there may be none."""
+    """Keep only the lines in some languages, of which there may be none.
+
+    Args:
+        source: The source.
+        languages: The languages.
+
+    Returns:
+        The source.
+    """
     kept = [row for row, language in enumerate(source.languages) if language in languages]
     columns = (tuple(column[row] for row in kept) for column in (source.texts, source.languages, source.pivots))
     return Parallel(source.name, source.weight, *columns)
 
 
 def pivots(sources: Sequence[Parallel]) -> int:
-    """How many distinct texts the teacher labels."""
+    """Count the distinct texts that the teacher labels."""
     return len(pivots_of(sources))
 
 
 def pivots_of(sources: Sequence[Parallel]) -> list[str]:
-    """The distinct texts that the teacher labels."""
+    """Return the distinct texts that the teacher labels."""
     return list(dict.fromkeys(pivot for source in sources for pivot in source.pivots))
 
 
 def texts_by_language(sources: Sequence[Parallel]) -> dict[str, list[str]]:
-    """`{language: [text]}` of all sources, each text once."""
+    """Return the distinct texts of all sources by language."""
     texts: dict[str, dict[str, None]] = {}
     for source in sources:
         for text, language in zip(source.texts, source.languages, strict=True):
@@ -130,7 +160,7 @@ def texts_by_language(sources: Sequence[Parallel]) -> dict[str, list[str]]:
 
 
 def joined(*corpora: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """`{language: [text]}` of several, each text once."""
+    """Join corpora, with each text once per language."""
     languages = dict.fromkeys(language for corpus in corpora for language in corpus)
     return {
         language: list(dict.fromkeys(text for corpus in corpora for text in corpus.get(language, ())))
@@ -139,17 +169,27 @@ def joined(*corpora: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
 
 def groups_of(sources: Sequence[Parallel]) -> tuple[Integers, int]:
-    """int `(n,)`: which group a pair of all the sources together is in, one a source and language; and their number."""
+    """Return the group of each pair of all sources, int `(n,)`, and the number of groups.
+
+    There is one group per source and language.
+    """
     names = [(place, language) for place, source in enumerate(sources) for language in source.languages]
     known = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([known[name] for name in names], dtype=np.int64), len(known)
 
 
 def shares(sources: Sequence[Parallel], temperature: float = 2.0) -> NDArray[np.float64]:
-    """float `(groups,)`: how often each group of `groups_of` is drawn.
+    """Compute how often each group is drawn.
 
-    A source has the share of its weight, and within it a language that of its number of pairs to the power
-    1 / temperature: as they are at 1, nearer to all alike above (Devlin et al., 2019; Conneau et al., 2020).
+    A source gets the share of its weight. Within it a language gets that of its number of pairs to the power
+    1 / temperature: proportional at 1, more even above (Devlin et al., 2019; Conneau et al., 2020).
+
+    Args:
+        sources: The sources.
+        temperature: The temperature.
+
+    Returns:
+        The share of each group of `groups_of`, float `(groups,)`.
     """
     total, parts = sum(source.weight for source in sources), []
     for source in sources:

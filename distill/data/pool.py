@@ -20,10 +20,17 @@ NONE = -1
 class Pool:
     """LAReQA's retrieval task (Roy et al., 2020, section 3.1).
 
-    `sentences` `(c,)` with their paragraphs `contexts` `(c,)` in `language_of`, int `(c,)`, ascending indices into
-    `languages`; `questions` `(q,)` with their `ids` `(q,)` in `asked_in`, int `(q,)`. Questions of one id are
-    translations of each other and share `targets`, int `(q, r)`: the sentences that answer them, padded with -1.
-    `known` are the ids of all questions, those that were not selected too.
+    Attributes:
+        name: The name.
+        languages: The languages.
+        sentences: The candidates `(c,)`.
+        contexts: Their paragraphs `(c,)`.
+        language_of: The language of each candidate, int `(c,)`, ascending indices into `languages`.
+        questions: The questions `(q,)`.
+        ids: Their ids `(q,)`. Questions with the same id are translations of each other and share targets.
+        asked_in: The language of each question, int `(q,)`.
+        targets: The sentences that answer each question, int `(q, r)`, padded with -1.
+        known: The ids of all questions, also those that were not selected.
     """
 
     name: str
@@ -39,16 +46,16 @@ class Pool:
 
     @cached_property
     def starts(self) -> Integers:
-        """int `(languages + 1,)`: where each language's sentences begin, and the end."""
+        """The first sentence of each language, and the end, int `(languages + 1,)`."""
         return np.searchsorted(self.language_of, np.arange(len(self.languages) + 1))
 
     @cached_property
     def target_language(self) -> Integers:
-        """int `(q, r)`: the language of each target, -1 where there is none."""
+        """The language of each target, int `(q, r)`, -1 for padding."""
         return np.where(self.targets == NONE, NONE, self.language_of[self.targets])
 
     def select(self, ids: Iterable[str]) -> Pool:
-        """The same sentences with the questions of `ids` alone. Raises `DataError` when a language has none."""
+        """Keep the questions of some ids. Raises `DataError` if a language has none left."""
         wanted = set(ids)
         rows = np.array([row for row, id in enumerate(self.ids) if id in wanted], dtype=np.int64)
         chosen = replace(
@@ -61,7 +68,7 @@ class Pool:
         return chosen.check()
 
     def check(self) -> Pool:
-        """The pool, if each language has sentences and questions; else `DataError`."""
+        """Return the pool. Raises `DataError` if a language has no sentences or no questions."""
         for number, language in enumerate(self.languages):
             for what, of in (("candidate sentences", self.language_of), ("questions", self.asked_in)):
                 if not np.any(of == number):
@@ -69,16 +76,13 @@ class Pool:
         return self
 
     def count(self, of: Integers) -> dict[str, int]:
-        """`{language: number}` of `asked_in` or `language_of`."""
+        """Count the values of `asked_in` or `language_of` by language."""
         counts = np.bincount(of, minlength=len(self.languages))
         return {language: int(count) for language, count in zip(self.languages, counts, strict=True)}
 
 
 class LanguageFile(NamedTuple):
-    """One language's `sentences` with their paragraphs `contexts`, and its `questions`.
-
-    A question is its id, its text and the numbers of the sentences that answer it.
-    """
+    """A language's sentences with their paragraphs, and its questions: id, text, and the sentences that answer it."""
 
     sentences: list[str]
     contexts: list[str]
@@ -86,9 +90,16 @@ class LanguageFile(NamedTuple):
 
 
 def pool_of(name: str, files: Mapping[str, LanguageFile]) -> Pool:
-    """A `Pool` of the files by language.
+    """Make a pool of files by language.
 
     A question's targets are its own sentences and those of its translations in the other languages.
+
+    Args:
+        name: The name of the pool.
+        files: The files.
+
+    Returns:
+        The pool.
     """
     languages = tuple(sorted(files))
     sentences, contexts, questions = zip(*(files[language] for language in languages), strict=True)

@@ -1,4 +1,4 @@
-"""From SQuAD-format files with sentence boundaries (XQuAD-R, MLQA-R) to a `Pool`."""
+"""Read SQuAD files with sentence boundaries (XQuAD-R, MLQA-R) into a pool."""
 
 from __future__ import annotations
 
@@ -28,11 +28,23 @@ def load_pool(
     split_by: str = "question",
     seed: int = 0,
 ) -> Pool:
-    """A `Pool` of a folder of `{lang}.json`, or MLQA's `…-context-xx-question-xx.json`, with `sentence_breaks`.
+    """Read a pool from a folder of `{lang}.json`, or of MLQA's `…-context-xx-question-xx.json`, with `sentence_breaks`.
 
-    Every sentence is a candidate, whatever the split; the questions are those of `split`, by the folder's
-    `splits.json` or, without one, by the same seeded split as `load_dataset`'s; `all` takes every question.
-    Raises `DataError` naming file and place.
+    Every sentence is a candidate, whatever the split.
+
+    Args:
+        source: The folder.
+        languages: The languages; by default all.
+        split: The split of the questions, by the folder's `splits.json` or drawn as in `load_dataset`; "all" for all.
+        document_language: The language of the documents.
+        split_by: "question" or "document".
+        seed: The seed of the splits.
+
+    Returns:
+        The pool.
+
+    Raises:
+        DataError: If a file is malformed, with its place.
     """
     folder = find(source)
     files = language_files(folder)
@@ -55,7 +67,7 @@ def load_pool(
 
 
 def _documents(files, document_language):
-    """`{question id: its article}`, in the documents' language where that has it."""
+    """Return the article of each question id, in the documents' language if that has it."""
     documents = {}
     for place, language in enumerate(sorted(files, key=lambda language: language != document_language)):
         for article, paragraph, where in _paragraphs(files[language]):
@@ -65,7 +77,7 @@ def _documents(files, document_language):
 
 
 def language_files(folder: Path) -> dict[str, Path]:
-    """`{language: path}`; of MLQA's files those whose question is in the language of its context."""
+    """Return the file of each language; of MLQA's files those whose question and context share the language."""
     files: dict[str, Path] = {}
     for path in seen(folder, "*.json"):
         match = MLQA_NAME.match(path.stem)
@@ -79,7 +91,15 @@ def language_files(folder: Path) -> dict[str, Path]:
 
 
 def has_sentences(folder: Path, languages: Sequence[str]) -> bool:
-    """Return whether a folder's files of these languages give sentence boundaries, in the first paragraph of each."""
+    """Tell whether the first paragraph of each language's file has sentence boundaries.
+
+    Args:
+        folder: The folder.
+        languages: The languages.
+
+    Returns:
+        True if all have.
+    """
     files = language_files(folder)
     return all(language in files and BREAKS in _first(files[language]) for language in languages)
 
@@ -89,7 +109,7 @@ def _first(path):
 
 
 def read_language(path: Path) -> LanguageFile:
-    """The sentences and questions of one file. Raises `DataError` with file and place."""
+    """Read the sentences and questions of a file. Raises `DataError` with file and place."""
     sentences, contexts, questions, left, known = [], [], [], 0, set()
     for _, paragraph, place in _paragraphs(path):
         context, breaks = text_of(path, paragraph, "context", place), _breaks(path, paragraph, place)
@@ -125,7 +145,7 @@ def _breaks(path, paragraph, place):
 
 
 def _answering(place, qa, context, breaks):
-    """The numbers of the sentences in which the answers begin: where a span crosses a boundary its first counts."""
+    """Return the sentences in which the answers begin. For a span across a boundary the first sentence counts."""
     answers = answers_of(qa)
     if not isinstance(answers, list) or not answers:
         raise DataError(f"{place}: expected a non-empty list under 'answers'")
@@ -150,7 +170,7 @@ def _sentence(place, answer, context, breaks):
 
 
 def _mended(place, text, start, context):
-    """The start of the answer: as it is said or, where its text is not there, the text's nearest occurrence."""
+    """Return the start of an answer: as given, or, if its text is elsewhere, the nearest occurrence."""
     if context.startswith(text, start):
         return start
     begins = [match.start() for match in re.finditer(re.escape(text), context)]

@@ -17,15 +17,30 @@ SHARES = (0.7, 0.1, 0.2)
 
 
 def read_splits(folder: Path, dataset: Dataset) -> dict[str, tuple[str, ...]] | None:
-    """`{split: (question id, …)}` from `splits.json`, or None where there is none.
+    """Read the question ids of each split from `splits.json`.
 
-    A split may be absent, sealed elsewhere, or hold none of this data set's questions.
+    A split may be missing, because it is kept elsewhere, or have none of this data set's questions.
+
+    Args:
+        folder: The folder.
+        dataset: The data set.
+
+    Returns:
+        The ids by split, or None without the file.
     """
     return stored_splits(folder, set().union(*dataset.questions.values()))
 
 
 def stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] | None:
-    """`read_splits` of the question ids `known`."""
+    """Read the splits of given question ids.
+
+    Args:
+        folder: The folder.
+        known: The ids.
+
+    Returns:
+        The ids by split, or None without the file.
+    """
     path = folder / "splits.json"
     if not path.is_file():
         return None
@@ -34,7 +49,7 @@ def stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] |
 
 
 def _checked(path, stored):
-    """The ids of each split. Raises `DataError` for what is none, and for one that is there twice."""
+    """Return the ids of each split. Raises `DataError` for something else than ids, and for an id that occurs twice."""
     if not isinstance(stored, dict) or not all(isinstance(ids, list) for ids in stored.values()):
         raise DataError(f'{path}: expected an object of id lists, such as {{"train": [], "dev": [], "test": []}}')
     seen = {}
@@ -53,7 +68,16 @@ def _checked(path, stored):
 
 
 def seeded_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict[str, tuple[str, ...]]:
-    """0.7/0.1/0.2 of the question ids, shuffled with `seed`; `by="document"` keeps a document's questions together."""
+    """Draw splits of 0.7, 0.1 and 0.2 of the question ids.
+
+    Args:
+        dataset: The data set.
+        by: "question", or "document" to keep a document's questions together.
+        seed: The random seed.
+
+    Returns:
+        The ids by split.
+    """
     questions = (question for known in dataset.questions.values() for question in known.values())
     return divided({question.id: dataset.passages[question.passage].document for question in questions}, by, seed)
 
@@ -61,7 +85,16 @@ def seeded_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict
 def divided(
     documents: Mapping[str, int | tuple[int, int]], by: str = "question", seed: int = 0
 ) -> dict[str, tuple[str, ...]]:
-    """`seeded_splits` of `{question id: document}`."""
+    """Draw splits as `seeded_splits` does, given each question id's document.
+
+    Args:
+        documents: The document of each question id.
+        by: "question" or "document".
+        seed: The random seed.
+
+    Returns:
+        The ids by split.
+    """
     groups = _groups(documents, by)
     order = np.random.default_rng(seed).permutation(len(groups))
     ends = np.round(np.cumsum(SHARES) * len(groups)).astype(int)

@@ -1,1 +1,1 @@
-"""Documents that a user has, one by one: files of every format, and folders of them."""
+"""Read a user's documents: files of every format, and folders of them."""

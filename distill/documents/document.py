@@ -1,4 +1,4 @@
-"""A document: a text with an id, and what is kept of it beside the text."""
+"""A document: a text with an id, and the fields that are kept beside it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .source import Source
 
 @dataclass(frozen=True)
 class Part:
-    """A passage that the data gives: its place in the document's text, and its sentences' in it, both in characters."""
+    """A passage that the data gives: its place in the document's text, and its sentences' places, in characters."""
 
     start: int
     end: int
@@ -21,10 +21,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Document:
-    """A text with an id that no other has; `place` is where it comes from, for an error.
+    """A text with a unique id.
 
-    `fields` are what an index keeps of it beside the text, id and title among them. `parts` are its passages where the
-    data gives them, which are not cut again. `source` is the file that it was read from.
+    Attributes:
+        id: The id.
+        text: The text.
+        place: Its origin, for errors.
+        fields: The fields that an index keeps beside the text, id and title among them.
+        parts: Its passages, if the data gives them. They are not cut again.
+        language: Its language, or empty.
+        source: The file that it was read from.
     """
 
     id: str
@@ -38,9 +44,9 @@ class Document:
 
 @dataclass(frozen=True)
 class Content:
-    """The text of a file that is one document, its title, empty where it has none, its language and its other fields.
+    """The text of a file that is one document, with its title, language and other fields, which may be empty.
 
-    `problem` is what is wrong with the fields, where they cannot be read and the text can.
+    `problem` says why the fields could not be read although the text could.
     """
 
     text: str

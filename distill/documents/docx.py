@@ -1,4 +1,4 @@
-"""The text of a DOCX, by mammoth, of the extra `files`, which makes a page of it."""
+"""Read a DOCX with mammoth, of the extra `files`, which converts it to HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .pages import read_page
 
 
 def read_docx(path: Path) -> Content:
-    """Return the text; its title is the first heading. Raises `DataError` for a file that is none."""
+    """Return the text, with the first heading as its title. Raises `DataError` if the file is no DOCX."""
     require_extra(f"{path}: DOCX", ["mammoth"], "files")
     import mammoth
 

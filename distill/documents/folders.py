@@ -1,4 +1,4 @@
-"""The files of a folder that are documents: not hidden, not in node_modules, and not what .gitignore names."""
+"""Find the documents of a folder, without hidden files, node_modules, and what .gitignore names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNREAD = {"node_modules"}
 
 @dataclass(frozen=True)
 class _Rules:
-    """The rules of `.gitignore` files by their folders, from the outermost in: the last that names a path decides."""
+    """The rules of `.gitignore` files by folder, from the outermost in; the last rule that names a path decides."""
 
     specs: tuple[tuple[Path, GitIgnoreSpec], ...] = ()
 
@@ -45,7 +45,7 @@ class _Rules:
 
 @dataclass
 class _Walk:
-    """A walk through a folder: files that are documents, and counts of what is not read."""
+    """A walk through a folder, which collects documents and counts other files."""
 
     skipped: Skipped
     files: list[Path] = field(default_factory=list)
@@ -91,7 +91,15 @@ class _Walk:
 
 
 def files_of(folder: Path, skipped: Skipped) -> Iterator[Path]:
-    """Yield the documents of a folder by their paths; others are counted in `skipped`."""
+    """Yield the documents of a folder in the order of their paths, and count other files in `skipped`.
+
+    Args:
+        folder: The folder.
+        skipped: Counts other files.
+
+    Yields:
+        The paths.
+    """
     walk = _Walk(skipped)
     walk.go(folder)
     lacking = " and ".join(sorted(walk.endings.keys() & PACKAGES.keys()))
@@ -103,12 +111,12 @@ def files_of(folder: Path, skipped: Skipped) -> Iterator[Path]:
 
 
 def _reason(path: Path, is_named: bool) -> str:
-    """Why a file or a folder is not read, empty where it is."""
+    """Return why a file or a folder is not read, or an empty text."""
     return "hidden" if path.name.startswith(".") else f"named by {IGNORED}" if is_named else ""
 
 
 def _outer(root: Path) -> _Rules:
-    """The rules of the checkout that a folder lies in, unless they leave out the folder itself."""
+    """Return the rules of the checkout that a folder is in, unless they exclude the folder itself."""
     place = root.resolve()
     above = list(place.parents)
     top = next((number for number, folder in enumerate(above) if (folder / ".git").exists()), None)

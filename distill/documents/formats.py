@@ -1,4 +1,4 @@
-"""Formats of documents by the ends of files' names."""
+"""Choose the reader of a file by the ending of its name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Reader: TypeAlias = Callable[[Source, Columns, Skipped], Iterator[Document]]
 
 
 def _one(read: Callable[[Path], Content]) -> Reader:
-    """A reader of files that are one document each, which is called after its path."""
+    """Make a reader of files that are one document each, named after its path."""
 
     def reader(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
         content, name = read(source.path), source.name
@@ -50,12 +50,12 @@ PACKAGES = {".pdf": "pypdf", ".docx": "mammoth"}
 
 
 def is_readable(ending: str) -> bool:
-    """Return whether files with this ending are read by what is installed."""
+    """Return whether files with this ending can be read by the installed packages."""
     return ending in READERS and (ending not in PACKAGES or find_spec(PACKAGES[ending]) is not None)
 
 
 def reader_of(path: Path) -> Reader:
-    """Return the reader of a file. Raises `DataError` for a name that tells no format."""
+    """Return the reader of a file. Raises `DataError` if its name tells no format."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise DataError(f"{path}: cannot tell its format by its name; expected one that ends with {named()}")
@@ -63,5 +63,5 @@ def reader_of(path: Path) -> Reader:
 
 
 def named() -> str:
-    """Return the endings that are read, for a message."""
+    """List the endings that are read, for a message."""
     return ", ".join(READERS)

@@ -1,4 +1,4 @@
-"""Front matter, fields before a document's text: YAML between lines of ---, TOML between lines of +++."""
+"""Parse front matter, fields before a document's text: YAML between lines of ---, or TOML between lines of +++."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MOST = 10_000
 
 
 def split(text: str) -> tuple[dict[str, Json], str, str]:
-    """Return a text's fields, the text behind them, and what is wrong with them, empty where nothing is.
+    """Return a text's fields, the rest of the text, and the problem with the fields, if any.
 
-    Fields are JSON: dates are texts in ISO form, numbers that are not finite null. What stands between two rules and
-    names no fields is text.
+    Fields are JSON: dates become texts in ISO form, and numbers that are not finite become null. Text between two rules
+    that names no fields is kept as text.
     """
     block = BLOCK.match(text)
     if not block:
@@ -41,7 +41,7 @@ def split(text: str) -> tuple[dict[str, Json], str, str]:
 
 
 class _Loader(SafeLoader):
-    """YAML 1.2, where `no` is Norway's language and 10:30 a time, and not false and 630."""
+    """A YAML 1.2 loader, in which `no` is Norwegian and 10:30 a time, instead of false and 630."""
 
     yaml_implicit_resolvers = {
         first: [pair for pair in pairs if not pair[0].endswith((":bool", ":int", ":float"))]

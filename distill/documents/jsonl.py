@@ -1,4 +1,4 @@
-"""Documents of JSON Lines: an object a line."""
+"""Read documents from JSON Lines, one object per line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,19 @@ from .source import Source
 
 
 def read_jsonl(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
-    """Yield the documents of a file, whose bad lines are left out. Raises `DataError` where it cannot be read."""
+    """Yield the documents of a file, without malformed lines.
+
+    Args:
+        source: The file.
+        columns: The names of fields.
+        skipped: Counts malformed lines.
+
+    Yields:
+        The documents.
+
+    Raises:
+        DataError: If the file cannot be read.
+    """
     for number, line in enumerate(iter_lines(source.path, errors="surrogateescape"), start=1):
         if not line.strip():
             continue

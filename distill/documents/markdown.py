@@ -1,4 +1,4 @@
-"""Markdown: its text without marks, its title, and the fields of its front matter."""
+"""Read Markdown: its text without markup, its title, and the fields of its front matter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KNOWN = IN_LINE | BLOCKS | HEADINGS | HIDDEN
 
 
 def read_markdown(path: Path) -> Content:
-    """Return a file's text; its title is that of the front matter, else the first heading."""
+    """Return a file's text, with the title of the front matter or the first heading."""
     fields, text, problem = split(read_text(path))
     page = read_page(_html(text))
     said = fields.get(TITLE)
@@ -41,7 +41,7 @@ def read_markdown(path: Path) -> Content:
 
 
 def _html(text: str) -> str:
-    """Markdown as HTML, in which the HTML that stood in it cannot hide what follows."""
+    """Convert Markdown to HTML; HTML within it cannot hide the text that follows."""
     parser = _parser()
     tokens = parser.parse(text)
     for token in tokens:
@@ -71,6 +71,6 @@ def _change(child: Token) -> None:
 
 
 def _closed(content: str) -> str:
-    """Return HTML of what a block of HTML shows."""
+    """Return the HTML that a block of HTML shows."""
     kinds = [("h1" if block.is_heading else "pre", escape(block.text)) for block in read_page(content).blocks]
     return "".join(f"<{kind}>\n{shown}</{kind}>" for kind, shown in kinds)

@@ -1,4 +1,4 @@
-"""The text that an HTML page shows, a block each for paragraphs, headings, list items and cells of tables."""
+"""Read the text that an HTML page shows, in blocks: paragraphs, headings, list items, table cells."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNSHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, a heading, an item of a list, a cell of a table: its text, of one line but for breaks in it."""
+    """A paragraph, heading, list item or table cell, as one line apart from explicit breaks."""
 
     text: str
     is_heading: bool = False
@@ -41,7 +41,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Page:
-    """The blocks of a page, the title in its head, and the language that it names; both may be empty."""
+    """The blocks of a page, its title, and its language, which may be empty."""
 
     blocks: tuple[Block, ...]
     title: str = ""
@@ -49,23 +49,23 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The blocks, a blank line between them, at which sentences end."""
+        """The blocks separated by blank lines, at which sentences end."""
         return "\n\n".join(block.text for block in self.blocks)
 
     @property
     def heading(self) -> str:
-        """The first heading, empty where there is none."""
+        """The first heading, or an empty text."""
         return next((" ".join(block.text.split()) for block in self.blocks if block.is_heading), "")
 
 
 def read_html(path: Path) -> Content:
-    """Return what the page in a file shows; its title is that of its head, else the first heading."""
+    """Return what a page shows, with the title of its head or the first heading."""
     page = read_page(read_text(path))
     return Content(page.text, page.title or page.heading, page.language)
 
 
 def read_page(source: str) -> Page:
-    """Return the page that a browser makes of HTML, however much of it is left out or wrong."""
+    """Parse HTML as a browser does, however malformed it is."""
     blocks, title, language = _Blocks(), "", ""
     for node, is_end in _shown(justhtml.JustHTML(source, sanitize=False).root):
         if node.name == "#text":
@@ -84,7 +84,10 @@ def read_page(source: str) -> Page:
 
 
 def _shown(root) -> Iterator[tuple[justhtml.dom.Node, bool]]:
-    """Elements at their begin and at their end, and texts, in order; not by recursion, as pages nest without bounds."""
+    """Yield elements at their beginning and end, and texts, in order.
+
+    There is no recursion, because pages may nest deeply.
+    """
     ahead = [(root, False)]
     while ahead:
         node, is_end = ahead.pop()
@@ -112,7 +115,7 @@ def _is_hidden(node):
 
 
 class _Blocks:
-    """Collects text until a block ends; blanks in it are one, line breaks those of `br`, but for text as written."""
+    """Collects text until a block ends. Blanks are joined and only `br` breaks lines, except in preformatted text."""
 
     def __init__(self):
         self.ended, self.as_written, self._parts = [], 0, [""]

@@ -1,4 +1,4 @@
-"""The text of a PDF, by pypdf, of the extra `files`."""
+"""Read a PDF with pypdf, of the extra `files`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .document import Content
 
 
 def read_pdf(path: Path) -> Content:
-    """Return the text of all pages and the title. Raises `DataError` for a file that is none or needs a password."""
+    """Return the text of all pages and the title. Raises `DataError` if the file is no PDF or needs a password."""
     require_extra(f"{path}: PDF", ["pypdf"], "files")
     import pypdf
 

@@ -1,4 +1,4 @@
-"""The text of a file that is nothing but text."""
+"""Read plain text files."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from .document import Content
 
 
 def read_plain(path: Path) -> Content:
-    """Return the text of a file. Raises `DataError` where it is not UTF-8."""
+    """Return the text of a file. Raises `DataError` if it is not UTF-8."""
     return Content(read_text(path))

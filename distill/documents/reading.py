@@ -1,4 +1,4 @@
-"""Documents of files and folders in the order given."""
+"""Read documents from files and folders, in the given order."""
 
 from __future__ import annotations
 
@@ -25,10 +25,21 @@ def read_documents(
     skipped: Skipped | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Iterator[Document]:
-    """Yield the documents of files and folders in the order given, those of a folder by their paths, a file once.
+    """Yield the documents of files and folders, those of a folder in the order of their paths, and each file once.
 
-    What is no document or has no text goes to `skipped`; without one `DataError` is raised with file and line, as it
-    is come to. `names` are those of files in ids, by `place_of`, where not their paths. Ids may come twice.
+    Ids may occur twice.
+
+    Args:
+        paths: The files and folders.
+        columns: The names of fields of records.
+        skipped: Collects files without text or of no format. Without it they raise an error.
+        names: The names of files in ids, by `place_of`, if these are not their paths.
+
+    Yields:
+        The documents.
+
+    Raises:
+        DataError: If something is no document, with file and line, unless `skipped` is given.
     """
     skipped, seen = skipped or Skipped(strict=True), set()
     for path in paths:

@@ -1,4 +1,4 @@
-"""A record, an object of JSON Lines or a row of a table, as a document."""
+"""Turn a record, an object of JSON Lines or a row of a table, into a document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LANGUAGES = ("language", "lang")
 
 @dataclass(frozen=True)
 class Columns:
-    """The names that a user gives for the fields of records; a record that lacks one has it by the usual name."""
+    """The names that a user gives for the fields of records. A record without such a field may have the usual name."""
 
     text: str | None = None
     title: str | None = None
@@ -27,24 +27,33 @@ class Columns:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The names of a text, the one that counts first."""
+        """The names of a text, the first of which counts."""
         return (*([self.text] if self.text else []), *TEXTS)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """The names of a title, the one that counts first."""
+        """The names of a title, the first of which counts."""
         return (*([self.title] if self.title else []), TITLE)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The names of an id, the one that counts first."""
+        """The names of an id, the first of which counts."""
         return (*([self.id] if self.id else []), *IDS)
 
 
 def record(place: str, row: Mapping[str, Json], columns: Columns) -> Document:
-    """Return the document of an object; without an id, or with one that is null, it is called after its place.
+    """Make a document of a record. Without an id it is named after its place.
 
-    Raises `DataError` with the place for an id or a text that is none.
+    Args:
+        place: The place.
+        row: The record.
+        columns: The names of fields.
+
+    Returns:
+        The document.
+
+    Raises:
+        DataError: If the id or the text is malformed, with the place.
     """
     named = _first(row, columns.ids)
     id = place if named is None else row[named]
@@ -63,12 +72,12 @@ def record(place: str, row: Mapping[str, Json], columns: Columns) -> Document:
 
 
 def language_of(fields: Mapping[str, Json]) -> str:
-    """Return the language that fields name, empty where they name none."""
+    """Return the language that fields name, or an empty text."""
     return next((fields[name] for name in LANGUAGES if isinstance(fields.get(name), str)), "")
 
 
 def _first(row, names):
-    """The first of these names under which the record has something."""
+    """Return the first of some names under which a record has a value."""
     return next((name for name in names if row.get(name) is not None), None)
 
 
@@ -82,7 +91,7 @@ def _text(place, row, columns):
 
 
 def _given_parts(place, row, columns):
-    """The text of a data set's document, its passages joined by a space, and their places in it."""
+    """Return the text of a data set's document, its passages joined by a space, and their places in it."""
     rows = row[PASSAGES]
     if not isinstance(rows, list) or not rows:
         raise DataError(f"{place}: expected a non-empty list under {PASSAGES!r}")

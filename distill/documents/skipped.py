@@ -1,4 +1,4 @@
-"""A report of what reading documents leaves out."""
+"""Report what was left out while reading documents."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST = 20
 
 
 class Skipped:
-    """Collects what is left out of documents: files and records that are bad, with their places, and other files.
+    """Collects malformed files and records, with their places, and files of other formats.
 
-    A `strict` one raises the first that is bad in its place.
+    If `strict` is true, the first malformed one raises an error instead.
     """
 
     def __init__(self, strict: bool = False) -> None:
@@ -28,7 +28,7 @@ class Skipped:
         self._others: list[str] = []
 
     def leave_out(self, error: InputError) -> None:
-        """Count a file or a record as bad. Raises the error where strict, as for one that is wrong use."""
+        """Count a file or a record as malformed. Raises the error if strict, or if it is one of wrong usage."""
         if self.strict:
             raise error
         self.count += 1
@@ -37,7 +37,7 @@ class Skipped:
             self._lines.append(one_line(error))
 
     def note(self, problem: str) -> None:
-        """Count something that is wrong with a document that is kept. Raises `DataError` where strict."""
+        """Count a problem with a document that is kept. Raises `DataError` if strict."""
         if self.strict:
             raise DataError(problem)
         self.notes += 1
@@ -45,9 +45,13 @@ class Skipped:
             self._note_lines.append(one_line(problem))
 
     def other_files(self, folder: Path, endings: Counter[str], unread: Counter[str], extra: str) -> None:
-        """Count the files of a folder that have another format, by their endings, and what is not looked into.
+        """Count the files of a folder that have another format, and the folders that are not searched.
 
-        `extra` is what brings the readers of some, empty where it is none.
+        Args:
+            folder: The folder.
+            endings: The number of files by ending.
+            unread: The number of files by reason.
+            extra: The extra that can read some of them, or empty.
         """
         parts = [f"{_listed(endings)}{f'; {extra}' if extra else ''}"] if endings else []
         parts += [f"{count} {what}" for what, count in sorted(unread.items())]
@@ -55,7 +59,7 @@ class Skipped:
             self._others.append(one_line(f"{folder}: left out {', and '.join(parts)}"))
 
     def say(self) -> None:
-        """Write what was left out to standard error, in a few lines."""
+        """Print in a few lines what was left out, on standard error."""
         for line in self._others:
             say(line)
         for what, count, lines in (
@@ -67,7 +71,7 @@ class Skipped:
                 say("\n".join([f"{count} {what}:", *(f"  {line}" for line in lines), *more]))
 
     def nothing_left(self, paths: str) -> DistillError:
-        """Return the error for documents of which none was read: the only one there was, or the first of several."""
+        """Return the error for documents of which none could be read: the only error, or the first of several."""
         if self._first is None:
             return DataError(f"{paths}: no documents in it; name files that have some, or a folder")
         if self.count == 1:

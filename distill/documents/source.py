@@ -1,4 +1,4 @@
-"""A file that documents are read from: where it lies, and by which spelling of its path they are called."""
+"""A file that documents are read from: its path, and its name in ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..system.types import File
 
 @dataclass(frozen=True)
 class Source:
-    """A file: `path` to read it by, `name` in ids and messages, `place`, one of all paths that lead there."""
+    """A file: the `path` to read, the `name` in ids and messages, and the `place`, one of all paths that lead to it."""
 
     path: Path
     name: str
@@ -19,7 +19,7 @@ class Source:
 
 
 def place_of(path: File) -> str:
-    """Return the one absolute path of a file or folder, however it is spelled; a link is not what it leads to."""
+    """Return the one absolute path of a file or folder, however it is written. Links are not resolved."""
     absolute = os.path.abspath(path)
     if os.path.isdir(absolute):
         return os.path.realpath(absolute)

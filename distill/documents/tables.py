@@ -1,4 +1,4 @@
-"""Documents of tables: CSV, of whatever separator its head has, and tab-separated values; a row each."""
+"""Read documents from tables, one per row: CSV with the separator of its header, or tab-separated values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,19 @@ SEPARATORS = (",", ";", "\t", "|")
 
 
 def read_csv(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
-    """Yield the documents of a CSV, whose bad rows are left out. Raises `DataError` where the table has no shape."""
+    """Yield the documents of a CSV file, without malformed rows.
+
+    Args:
+        source: The file.
+        columns: The names of fields.
+        skipped: Counts malformed rows.
+
+    Yields:
+        The documents.
+
+    Raises:
+        DataError: If the table has no consistent shape.
+    """
     head = _line(source)
     separator = max(SEPARATORS, key=lambda one: (_is_head(_cells(head, one), columns), len(_cells(head, one))))
     # Where a blank follows each separator it belongs to none of the cells.
@@ -29,7 +41,16 @@ def read_csv(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Doc
 
 
 def read_tsv(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
-    """Yield the documents of tab-separated values, quoted where all of the file is, as spreadsheets write it."""
+    """Yield the documents of tab-separated values, quoted if the whole file is, as spreadsheets write it.
+
+    Args:
+        source: The file.
+        columns: The names of fields.
+        skipped: Counts malformed rows.
+
+    Yields:
+        The documents.
+    """
     form = {"delimiter": "\t", "strict": True}
     if not _is_quoted(source.path, form):
         form |= {"quoting": csv.QUOTE_NONE}
@@ -37,7 +58,7 @@ def read_tsv(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Doc
 
 
 def _is_quoted(path: Path, form) -> bool:
-    """Return whether quotes are the form's and not the text's: then each row has the cells of the head."""
+    """Return whether quotes belong to the format and not to the text: each row then has as many cells as the header."""
     try:
         counts = {len(row) for row in csv.reader(_lines(path), **form) if row}
     except csv.Error:
@@ -58,7 +79,7 @@ def _rows(source, columns, skipped, form):
 
 
 def _read(source, form):
-    """Rows that are not blank with the lines that they end on. A quote that is not closed takes all lines behind it."""
+    """Yield rows that are not blank, with the line on which each ends. An unclosed quote takes all lines after it."""
     rows = csv.reader(_lines(source.path), **form)
     first = 1
     try:
@@ -72,7 +93,10 @@ def _read(source, form):
 
 
 def _require_shape(names: Sequence[str], source: Source, form) -> None:
-    """Raise `DataError` for a row with more cells than the head: of which text it is a part nobody can tell."""
+    """Raise `DataError` for a row with more cells than the header.
+
+    Nobody can tell which text such cells belong to.
+    """
     for line, cells in _read(source, form):
         if any(cell.strip() for cell in cells[len(names) :]):
             raise DataError(
@@ -110,7 +134,7 @@ def _cells(line, separator):
 
 
 def _line(source):
-    """The head, which is one line but for line breaks in quotes."""
+    """Return the header, one line apart from line breaks in quotes."""
     return next(_lines(source.path), "")
 
 

@@ -1,1 +1,1 @@
-"""Text in, unit vectors out."""
+"""Encoders: text in, unit vectors out."""

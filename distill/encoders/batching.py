@@ -1,4 +1,4 @@
-"""Texts of like length together, so that little is spent on padding."""
+"""Group texts of similar length, so that few paddings are computed."""
 
 from __future__ import annotations
 
@@ -24,17 +24,30 @@ _WORTH = 0.8
 
 
 def rounded(length: int, few: bool = False) -> int:
-    """Return a length rounded up to a multiple of 8; with `few` to 8, 16, 24, 32, 48, 64 and so on, two an octave."""
+    """Round a length up.
+
+    Args:
+        length: The length.
+        few: Whether to round to 8, 16, 24, 32, 48, 64 and so on, two sizes per octave.
+
+    Returns:
+        The length, a multiple of 8.
+    """
     fine = int(-(-length // _ROUND) * _ROUND)
     step = max(_ROUND, (1 << (fine - 1).bit_length()) // 4)
     return -(-fine // step) * step if few else fine
 
 
 def pad(rows: IdLists, few: bool = False) -> NDArray[np.int32]:
-    """Return lists of token ids as int32 `(n, t)` padded with -1; t is the longest row's length, `rounded`.
+    """Pad lists of token ids with -1 to the rounded length of the longest.
 
-    With `few`, for a compiler that makes a program of each shape, there are more rows, copies of the last: as many as
-    `by_length` puts together of that length, or the next power of two.
+    Args:
+        rows: The lists.
+        few: Whether few shapes may occur, for a compiler that makes a program of each. Copies of the last row are then
+            added, up to as many rows as `by_length` groups at that length, or up to the next power of two.
+
+    Returns:
+        The ids, int32 `(n, t)`.
     """
     t = rounded(max((len(row) for row in rows), default=1), few)
     n = max(len(rows), min(1 << (len(rows) - 1).bit_length(), MOST, BUDGET // t)) if few and rows else len(rows)
@@ -46,9 +59,16 @@ def pad(rows: IdLists, few: bool = False) -> NDArray[np.int32]:
 
 
 def by_length(lengths: Sequence[int], budget: int = BUDGET, most: int = MOST, few: bool = False) -> list[list[int]]:
-    """Return groups of indices of like length, each at most `most` rows and `budget` padded tokens (or one row).
+    """Group texts of similar length.
 
-    With `few` lengths are `rounded` so.
+    Args:
+        lengths: The lengths of the texts.
+        budget: The largest number of padded tokens of a group with more than one row.
+        most: The largest number of rows of a group.
+        few: Whether to round lengths to few sizes.
+
+    Returns:
+        The indices of each group.
     """
     groups: list[list[int]] = []
     group: list[int] = []
@@ -62,11 +82,17 @@ def by_length(lengths: Sequence[int], budget: int = BUDGET, most: int = MOST, fe
 
 
 def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
-    """Return lists of token ids as one row, for `Student.encode_packed`.
+    """Pack lists of token ids into one row, for `Student.encode_packed`.
 
-    That is `ids` `(t,)`, `segments` `(t,)` and `pieces` `(u,)`, int32, and `counts` `(n, 1)`, float32. Texts follow
-    each other with `gap` paddings between; t is rounded up to `multiple`, so that few shapes occur. `pieces` are the
-    distinct ids, ascending: each row of the table is looked up once.
+    Args:
+        rows: The lists.
+        gap: The number of paddings between two texts.
+        multiple: A number of which the length becomes a multiple, so that few shapes occur.
+
+    Returns:
+        `ids` `(t,)`, `segments` `(t,)` and `pieces` `(u,)`, the distinct ids in ascending order, so that each embedding
+            is
+        looked up once, all int32; and `counts` `(n, 1)`, float32.
     """
     lengths, number = np.array([len(row) for row in rows]), np.arange(len(rows), dtype=np.int32)
     end = int(lengths.sum()) + gap * len(rows)
@@ -79,13 +105,21 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
 
 
 def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
-    """Return lists of token ids as rows of one or two widths, each of whole texts, for networks with attention.
+    """Pack lists of token ids into rows of one or two widths, each of whole texts, for networks with attention.
 
-    As `pack`, with `ids` and `segments` `(r, w)`, and `long_ids` and `long_segments` `(m, v)` of the texts that are
-    longer than w, and of others where these leave room: a token has to look along its own row alone, and a long text
-    makes no row wide but its own. v is at least `least`, and the longest text's length rounded up to one of four sizes
-    an octave; w is `least` times a power of two where that costs a fifth less than v for all, and else v, without long
-    ones. Longer texts come first, each into the first row that has room.
+    A token attends to its own row only, so long texts get wide rows of their own and the others narrow ones. The wide
+    rows are as wide as the longest text, rounded up to one of four sizes per octave, and at least `least`. The narrow
+    ones are `least` times a power of two wide, if that costs a fifth less than wide rows for all. Longer texts are
+    placed first, each in the first row with room.
+
+    Args:
+        rows: The lists.
+        least: The smallest width.
+
+    Returns:
+        The arrays of `pack`, with `ids` and `segments` `(r, w)`, and `long_ids` and `long_segments` `(m, v)` of the
+            wide
+        rows.
     """
     lengths = np.array([len(row) for row in rows])
     step = max(least, 1 << int(lengths.max() - 1).bit_length()) // 8
@@ -102,7 +136,7 @@ def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
 
 
 def _cheapest(lengths, widest, least):
-    """The width of the narrow rows, or `widest` without such, and `_lay`'s of it."""
+    """Return the width of the narrow rows, or `widest` if they do not pay, and the layout of `_lay`."""
     narrow = [least << octave for octave in range(widest.bit_length()) if least << octave < widest]
     layouts = [(width, *_lay(lengths, width, widest)) for width in (widest, *narrow)]
     costs = [float((widths * (widths + _REST)).sum()) for _, _, widths in layouts]
@@ -110,7 +144,10 @@ def _cheapest(lengths, widest, least):
 
 
 def _lay(lengths, narrow, widest):
-    """(row, column) of each text, and the widths of the rows: those that a text above `narrow` opens are first."""
+    """Return the place of each text and the widths of the rows.
+
+    Rows that a text longer than `narrow` opens come first.
+    """
     # A row for each is the most that is needed.
     free, widths, places = np.full(len(lengths), widest), np.zeros(len(lengths), dtype=np.int64), {}
     for text in np.argsort(-lengths, kind="stable"):
@@ -123,7 +160,7 @@ def _lay(lengths, narrow, widest):
 
 
 def _padding(shape, texts, prefix=""):
-    """Rows of padding, which count to the last text."""
+    """Return rows of padding, which belong to the last text."""
     return {f"{prefix}ids": np.full(shape, PAD, np.int32), f"{prefix}segments": np.full(shape, texts - 1, np.int32)}
 
 

@@ -1,4 +1,4 @@
-"""Documents by one encoder, on a server, and questions by another, on the phone: objectives 1 and 3 align these."""
+"""Encode documents by one encoder, for example on a server, and questions by another, for example on a phone."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .encoder import CARD_FILE, Encoder, KerasEncoder, encoded, name_of, takes_c
 
 
 class AsymmetricEncoder:
-    """An `Encoder` of two: `question` for questions and `document` for documents, both of one space.
+    """An encoder made of two, `question` for questions and `document` for documents, in one space.
 
-    Raises `EncoderError` where they differ in dimension.
+    Raises `EncoderError` if their dimensions differ.
     """
 
     def __init__(self, question: Encoder, document: Encoder) -> None:
@@ -28,7 +28,7 @@ class AsymmetricEncoder:
 
     @property
     def takes_context(self) -> bool:
-        """True where the documents' encoder takes one."""
+        """True if the documents' encoder takes a context."""
         return takes_context(self.document)
 
     def encode(
@@ -38,7 +38,17 @@ class AsymmetricEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Return the vectors by the encoder of the role."""
+        """Encode texts by the encoder of their role.
+
+        Args:
+            texts: The texts.
+            role: Their role.
+            progress: The progress to advance.
+            contexts: The contexts of documents.
+
+        Returns:
+            The vectors `(n, dimension)`.
+        """
         return encoded(self.document if role == "document" else self.question, texts, role, progress, contexts)
 
 
@@ -46,7 +56,7 @@ PARTS = ("question", "document")
 
 
 class DualEncoder(AsymmetricEncoder):
-    """Two `KerasEncoder`s by role, under one name. Karpukhin et al. (2020), section 3.1."""
+    """Two Keras encoders by role, under one name. Karpukhin et al. (2020), section 3.1."""
 
     question: KerasEncoder
     document: KerasEncoder
@@ -56,7 +66,7 @@ class DualEncoder(AsymmetricEncoder):
         self.name = name
 
     def save(self, folder: File) -> None:
-        """Write the folder that `load_dual` reads; whole or not at all."""
+        """Write the folder that `load_dual` reads, whole or not at all."""
         with write_aside(folder) as aside:
             aside.mkdir()
             for part in PARTS:
@@ -71,14 +81,25 @@ def is_dual(folder: File) -> bool:
 
 
 def load_dual(folder: File, load: Callable[[Path], KerasEncoder] = KerasEncoder.load) -> DualEncoder:
-    """Return what `DualEncoder.save` wrote, its parts by `load`. Raises `EncoderError` where one is broken."""
+    """Load what `DualEncoder.save` wrote.
+
+    Args:
+        folder: The folder.
+        load: Loads each part.
+
+    Returns:
+        The encoder.
+
+    Raises:
+        EncoderError: If a part is broken.
+    """
     require_inside(folder, CARD_FILE, *PARTS)
     question, document = (load(Path(folder) / part) for part in PARTS)
     return DualEncoder(question, document, name_of(folder))
 
 
 def parameters(encoder: KerasEncoder | DualEncoder) -> dict[str, int]:
-    """Return `{"parameters", "bytes"}` of a Keras encoder, or of both parts of a dual one; bytes in float32."""
+    """Count the parameters of an encoder, and their bytes in float32; those of both parts for a dual one."""
     parts = [getattr(encoder, part) for part in PARTS] if isinstance(encoder, DualEncoder) else [encoder]
     count = sum(part.model.count_params() for part in parts)
     return {"parameters": int(count), "bytes": 4 * int(count)}

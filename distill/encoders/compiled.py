@@ -1,4 +1,4 @@
-"""Compiling for TensorFlow, which Keras leaves no other way to, what takes any length."""
+"""Compile functions for TensorFlow that take arrays of any length, which Keras offers no way to do."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Arrays: TypeAlias = Union[np.ndarray, "Sequence[Arrays]", "Mapping[str, Arrays]"
 
 
 class AnyLength:
-    """`step`, of one argument of nested arrays, compiled by TensorFlow once for all lengths of these arrays' axes.
+    """A function of one argument of nested arrays that TensorFlow compiles once for all lengths.
 
-    Left to itself TensorFlow compiles for each of the first shapes that come, until it has seen which axes differ.
-    Behind the first axis floats are features, whose number is fixed. Arrays of other names are compiled for once more.
+    Left to itself, TensorFlow compiles for each of the first shapes, until it has seen which axes differ. Floats are
+    features after the first axis, whose number is fixed. Arrays with other names are compiled once more.
     """
 
     def __init__(self, step: Callable[[Arrays], Tensor]) -> None:

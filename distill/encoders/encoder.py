@@ -1,4 +1,4 @@
-"""The one thing that everything here is: text in, unit vectors out."""
+"""The interface of all encoders - text in, unit vectors out - and the Keras encoder."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MODEL_FILE, TOKENIZER_FILE, CARD_FILE = "encoder.keras", "tokenizer.model", "enc
 
 
 class Encoder(Protocol):
-    """`encode` maps n texts to float32 `(n, dimension)`, rows of unit length.
+    """An encoder: `encode` maps n texts to float32 `(n, dimension)`, rows of unit length.
 
-    `role` is "question" or "document": the same to an encoder that has one tower.
+    `role` is "question" or "document", which makes no difference to an encoder with one tower and no prompts.
     """
 
     @property
@@ -37,7 +37,7 @@ class Encoder(Protocol):
 
 
 class ContextEncoder(Encoder, Protocol):
-    """One that `takes_context`: a document is its text and the text that it stands in."""
+    """An encoder that takes a context: a document is its text and the text around it."""
 
     @property
     def takes_context(self) -> bool: ...
@@ -59,28 +59,37 @@ class KerasEncoder:
 
     @property
     def dimension(self) -> int:
-        """The vectors' number of components."""
+        """The number of components of a vector."""
         return int(self.model.output_shape[-1])
 
     @property
     def origin(self) -> dict[str, Json] | None:
-        """Whose weights it began with, `students.origin.Origin` as plain values; None for mUSE's."""
+        """The encoder whose weights it began with, `students.origin.Origin` as plain values; None for mUSE."""
         return getattr(self.model, "origin", None)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Return float32 `(n, dimension)`; the roles differ by the tokenizer's prompts alone.
+        """Encode texts; only the tokenizer's prompts differ by role.
 
-        Raises `InputError` for one text alone.
+        Args:
+            texts: The texts.
+            role: Their role.
+            progress: The progress to advance.
+
+        Returns:
+            The vectors, float32 `(n, dimension)`.
+
+        Raises:
+            InputError: If `texts` is a single text.
         """
         texts = texts if isinstance(texts, str) else list(texts)
         return encode_ids(self.model, self.tokenizer.encode(texts, role), progress)
 
     def without_spellings(self) -> KerasEncoder:
-        """Return the encoder as one reads text that has no spellings."""
+        """Return the encoder without the spellings of noisy text."""
         return KerasEncoder(self.model, plain(self.tokenizer), self.name)
 
     def save(self, folder: File) -> None:
-        """Write the folder that `load` reads; whole or not at all."""
+        """Write the folder that `load` reads, whole or not at all."""
         with write_aside(folder) as aside:
             aside.mkdir()
             self.model.save(aside / MODEL_FILE)
@@ -89,9 +98,9 @@ class KerasEncoder:
 
     @classmethod
     def load(cls, folder: File) -> KerasEncoder:
-        """Return the encoder that `save` wrote; its model's classes have to be imported before.
+        """Load the encoder that `save` wrote. The classes of its model have to be imported before.
 
-        Raises `EncoderError` where the folder is no saved encoder.
+        Raises `EncoderError` if the folder is no saved encoder.
         """
         import keras
 
@@ -106,7 +115,7 @@ class KerasEncoder:
 
 
 def name_of(folder: File) -> str:
-    """Return the name in a saved encoder's card. Raises `EncoderError`."""
+    """Return the name in a saved encoder's card. Raises `EncoderError` if the card is malformed."""
     card = read_json(Path(folder) / CARD_FILE)
     if not isinstance(card, dict) or not isinstance(card.get("name"), str):
         raise EncoderError(f"{Path(folder) / CARD_FILE}: expected an object with the encoder's 'name'; save it again")
@@ -125,19 +134,39 @@ def encoded(
     progress: Progress | None = None,
     contexts: Sequence[str] | None = None,
 ) -> Floats:
-    """Return an encoder's vectors of texts, with their contexts where there are any."""
+    """Encode texts by any encoder, with contexts if there are any.
+
+    Args:
+        encoder: The encoder.
+        texts: The texts.
+        role: Their role.
+        progress: The progress to advance.
+        contexts: The contexts of documents.
+
+    Returns:
+        The vectors `(n, d)`.
+    """
     if contexts is None:
         return encoder.encode(texts, role, progress)
     return cast(ContextEncoder, encoder).encode(texts, role, progress, contexts=contexts)
 
 
 def unit_rows(vectors: Floats) -> Floats:
-    """Return `(n, d)` at unit length; a row of zeros stays. NumPy alone."""
+    """Scale vectors `(n, d)` to unit length with NumPy. A row of zeros stays."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
 def encode_ids(model: Model, rows: IdLists, progress: Progress | None = None) -> Floats:
-    """Return the vectors of lists of token ids, float32 `(n, d)` in their order, computed in groups of like length."""
+    """Encode lists of token ids, in groups of similar length.
+
+    Args:
+        model: The model.
+        rows: The lists.
+        progress: The progress to advance.
+
+    Returns:
+        The vectors in the order of the lists, float32 `(n, d)`.
+    """
     vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
     # Which compiles a program for each shape.
     few = chosen_backend() == "jax"

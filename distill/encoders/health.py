@@ -1,4 +1,4 @@
-"""A collapsed encoder, whose vectors are nearly equal whatever the text: seen on questions, and told."""
+"""Detect a collapsed encoder, whose vectors are nearly equal whatever the text."""
 
 from __future__ import annotations
 
@@ -24,10 +24,17 @@ KEY = "collapsed"
 
 
 def mean_cosine(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
-    """Return the mean cosine of two unit vectors `(n, d)` whose `ids` `(n,)` differ; None of fewer than `LEAST` ids.
+    """Compute the mean cosine of two vectors with different ids.
 
-    Vectors of one id, a question in several languages, ought to be alike. Equal vectors count as 1, of zeros too. By
-    sums of vectors, so in O(n d): the sum over all pairs of a · b is |sum|².
+    Vectors of one id, such as a question in several languages, should be similar and are not compared. Equal vectors
+    count as 1, even zeros. The sum over all pairs of a · b is |sum|², so this takes O(n d).
+
+    Args:
+        vectors: Unit vectors `(n, d)`.
+        ids: Their ids `(n,)`.
+
+    Returns:
+        The mean, or None for fewer than `LEAST` ids.
     """
     _, group, counts = np.unique(ids, return_inverse=True, return_counts=True)
     if len(counts) < LEAST:
@@ -44,9 +51,17 @@ def mean_cosine(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
 
 
 def collapsed(vectors: Floats, ids: Sequence[str], texts: Sequence[str]) -> float | None:
-    """Return the `mean_cosine` where it is beyond `LIMIT`, else None; of each of the `texts` `(n,)` once.
+    """Return the mean cosine of an encoder that has collapsed.
 
-    Equal texts have equal vectors, whatever the encoder: they say nothing of it.
+    Equal texts have equal vectors in any encoder, so each text counts once.
+
+    Args:
+        vectors: Unit vectors `(n, d)`.
+        ids: Their ids `(n,)`.
+        texts: Their texts `(n,)`.
+
+    Returns:
+        The mean cosine if it is above `LIMIT`, else None.
     """
     first = {" ".join(text.casefold().split()): row for row, text in reversed([*enumerate(texts)])}
     rows = sorted(first.values())
@@ -55,7 +70,15 @@ def collapsed(vectors: Floats, ids: Sequence[str], texts: Sequence[str]) -> floa
 
 
 def told(name: str, cosine: float) -> str:
-    """Return the warning of a collapsed encoder."""
+    """Write the warning about a collapsed encoder.
+
+    Args:
+        name: Its name.
+        cosine: The mean cosine.
+
+    Returns:
+        The warning.
+    """
     return (
         f"WARNING: {name} has collapsed: its vectors of two questions have a mean cosine of {cosine:.4f}, "
         f"so it hardly tells texts apart"
@@ -63,7 +86,18 @@ def told(name: str, cosine: float) -> str:
 
 
 def require_finite(vectors: Floats, encoder: Encoder) -> Floats:
-    """Return the vectors `(n, d)`; `EncoderError` where one of them is no number."""
+    """Require that vectors are finite numbers.
+
+    Args:
+        vectors: The vectors `(n, d)`.
+        encoder: The encoder, for the error.
+
+    Returns:
+        The vectors.
+
+    Raises:
+        EncoderError: If one is not.
+    """
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):
         raise EncoderError(

@@ -1,7 +1,7 @@
-"""The contents that an `encoder.keras` may have: a model of distill, plain settings and weights. No code.
+"""Check the contents of an `encoder.keras` before Keras loads it: a model of distill, plain settings and weights.
 
 A `.keras` file names the classes and functions that it is made of, and Keras looks them up; some versions import
-whatever module the file names. So what it names is read first.
+whatever module the file names. So the names are checked first.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ HARMLESS = {("keras", "DTypePolicy")}
 
 
 def require_own(path: Path) -> None:
-    """Raise `EncoderError` for a file that is none, or names or holds anything but a model that distill has registered.
+    """Refuse a `.keras` file that names or holds anything but a model that distill has registered.
 
-    So too for one that is a small file and a large one when it is unpacked. The modules of its classes have to be
-    imported before.
+    A small file that unpacks to a large one is refused too. The modules of the model's classes have to be imported
+    before. Raises `EncoderError`.
     """
     try:
         with ZipFile(path) as archive:
@@ -47,7 +47,7 @@ def require_own(path: Path) -> None:
 
 
 def _require_small(path, members):
-    """Before anything is unpacked: a member's size is in the file's directory, and no more of it is read."""
+    """Check sizes before anything is unpacked: the file's directory has them, and no more than that is read."""
     for one in members:
         most = SETTINGS if one.filename.endswith(".json") else max(SETTINGS, PACKED * one.compress_size)
         if one.file_size > most:
@@ -59,7 +59,7 @@ def _refuse(path, reason):
 
 
 def _named(value):
-    """Every part of a configuration that names a class or a function, outermost first."""
+    """Yield every part of a configuration that names a class or a function, outermost first."""
     if not isinstance(value, dict | list):
         return []
     parts = value if isinstance(value, list) else value.values()

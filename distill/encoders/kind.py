@@ -1,4 +1,4 @@
-"""A kind of encoder: told by what a user names, located, identified, loaded."""
+"""The interface of a kind of encoder: how a name is recognised, located, identified and loaded."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ Load: TypeAlias = "Callable[[File], Encoder]"
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of encoder, one of those that `distill.catalog.kinds` lists: a subclass says how it is told and loaded.
+    """A kind of encoder, listed in `distill.catalog.kinds`.
 
-    `what` an error calls it, such as "a SavedModel". One with a `name` is given by that alone, whatever folder has the
-    name too. One that is `trainable` has weights of ours, which `load_trainable` gives; the others are measured,
-    searched with and teach.
+    Attributes:
+        what: Its name in an error, such as "a SavedModel".
+        name: The only name that it is given by, whatever folder has that name too; empty for a kind with many encoders.
+        trainable: Whether `load_trainable` returns weights to train. Other kinds are measured, search and teach.
     """
 
     what: str
@@ -29,44 +30,61 @@ class Kind:
     trainable: bool = False
 
     def matches(self, source: File) -> bool:
-        """Return True where `source`, a name, a handle or a path, is one of this kind."""
+        """Return True if `source`, a name, a handle or a path, is of this kind."""
         return bool(self.name) and source == self.name
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
-        """Return the encoder, on so many threads where it has a say in that; `load` loads another that it is made of.
+        """Load the encoder.
 
-        Raises `EncoderError` where it is broken, or a package that it needs is not installed.
+        Args:
+            source: The name or path.
+            threads: The number of threads, if the encoder has a choice.
+            load: Loads another encoder that this one is made of.
+
+        Returns:
+            The encoder.
+
+        Raises:
+            EncoderError: If it is broken, or a package that it needs is not installed.
         """
         raise NotImplementedError
 
     def load_trainable(self, source: File, load: Load) -> KerasEncoder:
-        """Return the encoder with weights to train or to export, of a kind that is `trainable`.
+        """Load the encoder with weights to train or export, for a kind that is `trainable`.
 
-        Raises `EncoderError` where it is broken, or its weights cannot be read.
+        Args:
+            source: The name or path.
+            load: Loads another encoder that this one is made of.
+
+        Returns:
+            The encoder.
+
+        Raises:
+            EncoderError: If it is broken, or its weights cannot be read.
         """
         return cast("KerasEncoder", self.load(source, 1, load))
 
     def folder(self, source: File) -> Path | None:
-        """Return the folder with its files; None for a name or a handle."""
+        """Return the folder with its files, or None for a name or a handle."""
         return None if self.name else Path(source)
 
     def files(self, folder: Path) -> list[Path]:
-        """Return the files of its folder that it is made of, sorted by name."""
+        """Return the files that the encoder is made of, sorted by name."""
         return files_in(folder)
 
     def fingerprint(self, source: File) -> str:
-        """Return another text for each encoder that gives other vectors: of its files, else of its name."""
+        """Return a text that differs between encoders with different vectors, from the files or else the name."""
         from ..system.hashes import fingerprint_of
 
         folder = self.folder(source)
         return fingerprint_of(*(self.files(folder) if folder else [str(source)]))
 
     def place(self, source: File) -> str:
-        """Return the name that names it from any folder: an absolute path, else `source` as it is."""
+        """Return a name that is valid in any folder: an absolute path, or `source` as it is."""
         return str(source) if self.name or self.folder(source) is None else str(Path(source).resolve())
 
     def on_disk(self, source: File) -> list[str]:
-        """Return the files and folders whose bytes are its size."""
+        """Return the files and folders that count for its size."""
         folder = self.folder(source)
         return [str(folder)] if folder else []
 

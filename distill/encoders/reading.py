@@ -1,4 +1,4 @@
-"""The file beside a tokenizer's that says how texts are read: prompts by role, and the most ids of a text."""
+"""The file beside a tokenizer that defines prompts by role and the largest number of ids of a text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,18 @@ FILE = "reading.json"
 
 
 def reading_of(content: bytes, source: str) -> Reading:
-    """Return the `Reading` in the content of a file. Raises `EncoderError` for another file's."""
+    """Parse the content of such a file.
+
+    Args:
+        content: The content.
+        source: The file's name, for errors.
+
+    Returns:
+        The prompts and limits.
+
+    Raises:
+        EncoderError: If the file is malformed.
+    """
     # The script of each bundle has it, which imports SentencePiece.
     from ..export.encode import Reading
 

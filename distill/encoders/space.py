@@ -1,4 +1,4 @@
-"""The space of two encoders: in one, the questions of one find what the other has encoded."""
+"""Compare the spaces of two encoders: in a shared space, questions of one find documents of the other."""
 
 from __future__ import annotations
 
@@ -34,13 +34,17 @@ PROBES = (
 
 
 def measure_alignment(a: Floats, b: Floats) -> float:
-    """Return the mean cosine of two encoders' vectors of the same texts, each less the mean of all of them.
+    """Return the mean cosine of two encoders' vectors of the same texts, each less the mean over all texts.
 
-    What all vectors of an encoder have in common says nothing of its space: two narrow cones may lie anywhere. The
-    vectors of a single text are compared as they are.
+    The mean is subtracted because it says nothing about the space: two narrow cones may lie anywhere. The vectors of a
+    single text are compared as they are.
 
     Args:
-        a, b: unit rows, `(n, d)`.
+        a: Unit vectors `(n, d)`.
+        b: Unit vectors `(n, d)`.
+
+    Returns:
+        The mean cosine.
     """
     if len(a) > 1:
         a, b = (unit_rows(vectors - vectors.mean(axis=0)) for vectors in (a, b))
@@ -50,17 +54,20 @@ def measure_alignment(a: Floats, b: Floats) -> float:
 def require_space(
     encoder: Encoder, vectors: Floats, names: tuple[str, str], texts: Sequence[str] = PROBES, role: Role = "question"
 ) -> float:
-    """Return the alignment of an encoder with another one's vectors of the same texts.
+    """Require that an encoder shares its space with given vectors.
 
     Args:
-        encoder: the one that is to ask.
-        vectors: the other's, unit rows, `(n, d)`.
-        names: what to call the two.
-        texts: the n texts.
-        role: that of the texts.
+        encoder: The encoder that will encode questions.
+        vectors: The other encoder's unit vectors of `texts`, `(n, d)`.
+        names: The names of the two encoders, for errors.
+        texts: The texts.
+        role: Their role.
+
+    Returns:
+        The alignment.
 
     Raises:
-        EncoderError: where the dimensions differ, or the alignment is below `SAME`.
+        EncoderError: If the dimensions differ, or the alignment is below `SAME`.
     """
     asking, made_by = names
     if encoder.dimension != vectors.shape[1]:

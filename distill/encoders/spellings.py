@@ -1,7 +1,7 @@
-"""Pieces for what people type, behind the others: each stands for the pieces of a word as it is written.
+"""Tokens for noisy text, after the other tokens: each is an alias for the tokens of a word in its clean spelling.
 
-A unigram model takes the best path through all of them, so words as typed are cut beside words as written, and what
-reads the ids has no row more.
+A unigram model takes the best path through all tokens, so noisy words are tokenized beside clean ones, and the table
+needs no additional embeddings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE, IDS, END = "spellings.npz", "ids", -1
 
 @dataclass(frozen=True)
 class Spelling:
-    """A `piece`, with U+2581 for a space, its `score`, and the `ids` of the pieces that it stands for."""
+    """An alias: its `piece`, with U+2581 for a space, its `score`, and the `ids` of the tokens that it stands for."""
 
     piece: str
     score: float
@@ -31,7 +31,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Expansions:
-    """The ids that pieces from the id `first` on stand for: of each those of `ids` from one of the `starts` on."""
+    """The ids that aliases stand for: those of id `first + i` are `ids[starts[i]:starts[i + 1]]`."""
 
     first: int
     ids: Integers
@@ -39,7 +39,19 @@ class Expansions:
 
     @classmethod
     def of(cls, pieces: int, content: bytes, source: str) -> Expansions:
-        """Those of a file's content, for a model of so many pieces in all. Raises `EncoderError` for another file's."""
+        """Parse the content of a file.
+
+        Args:
+            pieces: The number of tokens of the model, aliases included.
+            content: The content.
+            source: The file's name, for errors.
+
+        Returns:
+            The expansions.
+
+        Raises:
+            EncoderError: If the file is malformed.
+        """
         array = array_in(content, source)
         ends = np.flatnonzero(array == END) if array.ndim == 1 and array.dtype == np.int32 else np.zeros(0, np.int64)
         first, ids = pieces - len(ends), array[array != END] if len(ends) else array
@@ -50,7 +62,15 @@ class Expansions:
 
     @classmethod
     def in_array(cls, first: int, array: Integers) -> Expansions:
-        """Those in an array that `stored` gave, behind `first` other pieces."""
+        """Make expansions of an array that `stored` returned.
+
+        Args:
+            first: The number of other tokens.
+            array: The array.
+
+        Returns:
+            The expansions.
+        """
         starts = np.append(0, np.flatnonzero(array == END) + 1)
         return cls(first, array[array != END], starts - np.arange(len(starts)))
 
@@ -58,7 +78,7 @@ class Expansions:
         return len(self.starts) - 1
 
     def expanded(self, ids: list[int]) -> list[int]:
-        """The ids with those that a piece stands for in its place."""
+        """Replace each alias among ids by the ids that it stands for."""
         if max(ids) < self.first:
             return ids
         return [each for id in ids for each in ([id] if id < self.first else self[id - self.first])]
@@ -68,12 +88,23 @@ class Expansions:
 
 
 def stored(spellings: Sequence[Spelling]) -> Integers:
-    """Return the ids of each spelling and behind them -1, int32 `(n,)`."""
+    """Return the ids of each alias, each followed by -1, int32 `(n,)`."""
     return np.array([id for one in spellings for id in (*one.ids, END)], dtype=np.int32)
 
 
 def array_in(content: bytes, source: str) -> Integers:
-    """Return what `stored` gave, in the content of a file. Raises `EncoderError` for another file's."""
+    """Read the array that `stored` returned from the content of a file.
+
+    Args:
+        content: The content.
+        source: The file's name, for errors.
+
+    Returns:
+        The array.
+
+    Raises:
+        EncoderError: If the file is malformed.
+    """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             return file[IDS]
@@ -82,13 +113,21 @@ def array_in(content: bytes, source: str) -> Integers:
 
 
 def content_of(ids: Integers) -> bytes:
-    """Return the content of the file of what `stored` gave."""
+    """Return the content of the file for an array that `stored` returned."""
     file = io.BytesIO()
     np.savez_compressed(file, ids=ids)
     return file.getvalue()
 
 
 def renumbered(spellings: Sequence[Spelling], places: Mapping[int, int]) -> list[Spelling]:
-    """Return those whose pieces are all in `places`, `{old id: new id}`, by their new ids."""
+    """Keep the aliases whose tokens are all kept, with new ids.
+
+    Args:
+        spellings: The aliases.
+        places: The new id of each kept token by its old id.
+
+    Returns:
+        The aliases.
+    """
     kept = [one for one in spellings if all(id in places for id in one.ids)]
     return [Spelling(one.piece, one.score, tuple(places[id] for id in one.ids)) for one in kept]

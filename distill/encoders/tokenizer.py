@@ -1,4 +1,4 @@
-"""SentencePiece as mUSE uses it, and BERT's WordPiece in the same container: bos, the pieces, eos."""
+"""The tokenizer: SentencePiece as mUSE uses it, or BERT's WordPiece in the same container; ids are bos, tokens, eos."""
 
 from __future__ import annotations
 
@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 
 
 class Tokenizer:
-    """Text -> ids. `proto` is a serialised SentencePiece model.
+    """A tokenizer of text to ids.
 
-    Its last pieces stand for others where there is the content of a file of `spellings`; they are none of its ids.
-    A `reading` has the prompts that stand before a text by its role, the most ids of a text, and whether the pieces are
-    BERT's, which are cut by its own rules.
-    Raises `EncoderError` when the bytes are no SentencePiece model, it has no bos and eos, or other spellings.
+    Args:
+        proto: A serialised SentencePiece model.
+        source: The name of the tokenizer, for errors.
+        spellings: The content of a file of aliases, the model's last tokens, which are replaced by the ids they stand
+            for.
+        reading: The prompts by role, the largest number of ids, and whether the tokens are BERT's, with its own rules.
+
+    Raises:
+        EncoderError: If the bytes are no SentencePiece model, it has no bos or eos, or the aliases are of another
+            model.
     """
 
     def __init__(
@@ -47,9 +53,9 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: File) -> Tokenizer:
-        """Return the tokenizer in a file, with the spellings and the reading beside it if there are any.
+        """Load a tokenizer from a file, with its aliases and reading if these files lie beside it.
 
-        Raises `EncoderError` where one cannot be read or holds none.
+        Raises `EncoderError` if a file is malformed.
         """
         path = Path(path)
         spellings, reading = path.with_name(FILE), path.with_name(READING)
@@ -77,16 +83,16 @@ class Tokenizer:
 
     @property
     def unknown(self) -> int:
-        """The id of the unknown piece."""
+        """The id of the unknown token."""
         return int(self._processor.unk_id())
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes of the files that `save` writes."""
+        """The number of bytes of the files that `save` writes."""
         return len(self.proto) + len(self.spellings or b"") + len(self.reading.content())
 
     def save(self, path: File) -> None:
-        """Write the file that `load` reads, and beside it those of its spellings and its reading if there are any."""
+        """Write the file that `load` reads, and beside it those of the aliases and the reading, if there are any."""
         Path(path).write_bytes(self.proto)
         if self.spellings is not None:
             Path(path).with_name(FILE).write_bytes(self.spellings)
@@ -94,10 +100,14 @@ class Tokenizer:
             Path(path).with_name(READING).write_bytes(content)
 
     def encode(self, texts: Sequence[str], role: Role | None = "question") -> list[list[int]]:
-        """Return the ids of each text, bos + pieces + eos, with the prompt of its role before it.
+        """Tokenize texts. Lone surrogates become U+FFFD.
 
-        More than the `reading` takes are cut off before eos. With the role None a text is its pieces alone, all of
-        them. Lone surrogates become U+FFFD.
+        Args:
+            texts: The texts.
+            role: The role, whose prompt comes first. None gives only the tokens of the text, all of them.
+
+        Returns:
+            The ids of each text: bos, tokens, eos. Tokens beyond the limit of the reading are cut off before eos.
         """
         if isinstance(texts, str):
             raise InputError(f"expected a list of texts, got one text; give [{texts[:20]!r}]")
@@ -123,17 +133,25 @@ class Tokenizer:
 
     @property
     def unexpanded(self) -> Tokenizer:
-        """The tokenizer whose ids are those of the spellings too."""
+        """The tokenizer whose ids include those of the aliases."""
         return self.with_proto(self.proto)
 
     def with_proto(self, proto: bytes, spellings: bytes | None = None) -> Tokenizer:
-        """Return a tokenizer of other pieces, without spellings or with others, that reads texts as this one."""
+        """Return a tokenizer with other tokens that reads texts as this one does.
+
+        Args:
+            proto: The serialised SentencePiece model.
+            spellings: The content of a file of aliases, or None.
+
+        Returns:
+            The tokenizer.
+        """
         return Tokenizer(proto, self.source, spellings, self.reading)
 
     def places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the ids of a text's pieces, without bos and eos, and the place of each in it, in characters.
+        """Return the ids of a text's tokens, without bos and eos, and the place of each in characters.
 
-        Ids that one piece stands for all have its place.
+        Ids that one alias stands for all have its place.
         """
         pieces = self._placed(well_formed(text))
         if self._expansions:
@@ -150,14 +168,14 @@ class Tokenizer:
         return [(piece.id, (piece.begin, piece.end)) for piece in pieces]
 
     def normalize(self, texts: Sequence[str]) -> list[str]:
-        """Return each text as it is cut into pieces: normalised, a space as U+2581."""
+        """Return each text as it is cut into tokens: normalised, with U+2581 for a space."""
         if self._words:
             return ["".join(SPACE + word for word in self._words.words(well_formed(text))) for text in texts]
         return [self._processor.normalize(well_formed(text)) for text in texts]
 
 
 def _placed_words(words, text):
-    """Yield the id of each piece and its place, of an unknown word the whole word's."""
+    """Yield the id of each token and its place; for an unknown word that of the whole word."""
     from ..export.encode import WITHIN
 
     read = [(sign, place) for place, one in enumerate(text) for sign in words.signs[ord(one)]]
@@ -175,7 +193,7 @@ SPACE = "\u2581"  # SentencePiece's mark for a space
 
 
 def model_proto(tokenizer: Tokenizer) -> Message:
-    """Return the `ModelProto` of a `Tokenizer`, a copy, without its spellings."""
+    """Return a copy of a tokenizer's `ModelProto` without its aliases."""
     proto = _parsed(tokenizer.proto)
     if tokenizer.spellings is not None:
         del proto.pieces[len(tokenizer) :]
@@ -184,19 +202,19 @@ def model_proto(tokenizer: Tokenizer) -> Message:
 
 
 def whole_proto(tokenizer: Tokenizer) -> Message:
-    """Return the `ModelProto` of a `Tokenizer`, a copy, its spellings among the pieces."""
+    """Return a copy of a tokenizer's `ModelProto` with its aliases."""
     return _parsed(tokenizer.proto)
 
 
 def plain(tokenizer: Tokenizer) -> Tokenizer:
-    """Return the tokenizer without its spellings."""
+    """Return the tokenizer without its aliases."""
     if tokenizer.spellings is None:
         return tokenizer
     return tokenizer.with_proto(model_proto(tokenizer).SerializeToString())
 
 
 def spellings_of(tokenizer: Tokenizer) -> list[Spelling]:
-    """Return the spellings of a tokenizer, none of most."""
+    """Return the aliases of a tokenizer. Most have none."""
     if tokenizer.spellings is None:
         return []
     pieces = _parsed(tokenizer.proto).pieces
@@ -206,10 +224,19 @@ def spellings_of(tokenizer: Tokenizer) -> list[Spelling]:
 
 
 def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Tokenizer:
-    """Return the tokenizer with these spellings in place of those that it has; one that is a piece is left out.
+    """Replace the aliases of a tokenizer. One that is a token already is left out.
 
-    None scores below the pieces, as SentencePiece counts <unk> from the lowest score of all. Raises `EncoderError` for
-    other pieces than a unigram model's, which takes the best path through all.
+    Scores below those of the tokens are raised, because SentencePiece derives the score of <unk> from the lowest one.
+
+    Args:
+        tokenizer: The tokenizer.
+        spellings: The aliases.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        EncoderError: If the tokens are not those of a unigram model, which takes the best path through all tokens.
     """
     proto = model_proto(tokenizer)
     lowest = min((piece.score for piece in proto.pieces if piece.type == piece.NORMAL), default=0.0)
@@ -226,7 +253,7 @@ def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Token
 
 
 def empty_proto() -> Message:
-    """Return a `ModelProto` without pieces, to be filled."""
+    """Return a `ModelProto` without tokens, to be filled."""
     return _parsed(b"")
 
 

@@ -1,4 +1,4 @@
-"""BERT's pieces in the container of all others: a SentencePiece model that says their order and their types."""
+"""BERT's tokens in the container of all others: a SentencePiece model holds their order and types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Special(NamedTuple):
-    """The names of BERT's pieces that stand for no text."""
+    """The names of BERT's special tokens."""
 
     unknown: str = "[UNK]"
     bos: str = "[CLS]"
@@ -29,11 +29,21 @@ def wordpiece_tokenizer(
     source: str = "the tokenizer",
     others: Sequence[str] = (),
 ) -> Tokenizer:
-    """Return the tokenizer of BERT's pieces, each at its place in the list, with `##` before those within a word.
+    """Make a tokenizer of BERT's tokens.
 
-    The `reading` has its rules of `wordpiece`; `others` stand for no text either. Of equal pieces the last one counts,
-    as in Hugging Face's. Raises `EncoderError` where one of what stands for unknown words, before and behind a text is
-    missing.
+    Args:
+        pieces: The tokens in their order, with `##` before those within a word. Of equal ones the last counts, as in
+            Hugging Face's tokenizers.
+        reading: The reading, with BERT's rules.
+        special: The names of the special tokens.
+        source: The name of the tokenizer, for errors.
+        others: Further tokens that stand for no text.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        EncoderError: If the unknown token, bos or eos is missing.
     """
     special = special or Special()
     if missing := [name for name in special[:3] if name not in pieces]:

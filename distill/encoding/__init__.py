@@ -1,1 +1,1 @@
-"""Texts of any number to vectors."""
+"""Encode any number of texts."""

@@ -1,4 +1,4 @@
-"""A file of texts to a file of vectors, of any size: block by block, each an encoder's call of its own."""
+"""Encode a file of texts of any size to a file of vectors, block by block."""
 
 from __future__ import annotations
 
@@ -81,7 +81,15 @@ def encode_file(
 
 
 def require_other(output: File, read: Iterable[Path]) -> None:
-    """Raise `InputError` where the vectors would be written in the place of one of the files that are read."""
+    """Refuse to write vectors over a file that is read.
+
+    Args:
+        output: The file of the vectors.
+        read: The files that are read.
+
+    Raises:
+        InputError: If the output is one of them.
+    """
     if os.path.exists(output) and any(os.path.samefile(output, path) for path in read if os.path.exists(path)):
         raise InputError(f"{output} is read to make the vectors, and would be replaced; choose another name for them")
 
@@ -109,7 +117,21 @@ def _blocks(texts, numbers, role, encoder, engine, advance):
 def encode_block(
     encoder: Encoder, texts: TextFile, number: int, role: Role, progress: Progress | None = None
 ) -> Floats:
-    """Return float32 `(rows, d)` of a block of a `TextFile`. Raises `EncoderError`."""
+    """Encode a block of texts.
+
+    Args:
+        encoder: The encoder.
+        texts: The file of texts.
+        number: The number of the block.
+        role: The role of the texts.
+        progress: The progress to advance.
+
+    Returns:
+        The vectors, float32 `(rows, d)`.
+
+    Raises:
+        EncoderError: If they are not finite.
+    """
     block = texts.read(number)
     try:
         return require_finite(encoder.encode(block, role, progress), encoder)

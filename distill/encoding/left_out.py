@@ -1,4 +1,4 @@
-"""Texts in a language that a bundle leaves out, told by their share of `<unk>`, said once."""
+"""Warn once about texts in a language that a bundle leaves out, by their share of unknown tokens."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MOST = 0.02
 
 
 class LeftOut:
-    """Looks at texts that an encoder encodes, until one lot has too much `<unk>` in it.
+    """Watches the texts of an encoder until some have too many unknown tokens.
 
-    Of encoders only bundles that leave out languages are looked at (`distill subset`).
+    Only bundles that leave out languages (`distill subset`) are watched.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -28,11 +28,16 @@ class LeftOut:
 
     @property
     def is_looking(self) -> bool:
-        """True where the encoder leaves out languages, and none of its texts was told of yet."""
+        """True if the encoder leaves out languages and no warning was given yet."""
         return self.bundle is not None
 
     def look(self, texts: Sequence[str], first: int = 0) -> None:
-        """Say it of texts, `first` the number of the first one, where it was not said before."""
+        """Check texts, and warn once.
+
+        Args:
+            texts: The texts.
+            first: The number of the first one.
+        """
         if self.bundle is None:
             return
         unknown, rows = self.bundle.tokenizer.unk_id(), [self.bundle.tokenize(text, None) for text in texts]

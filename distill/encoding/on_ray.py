@@ -1,4 +1,4 @@
-"""Blocks of texts encoded by workers of Ray Data, on this machine or on a cluster. Moritz et al. (2018)."""
+"""Encode blocks of texts by workers of Ray Data, on this machine or a cluster. Moritz et al. (2018)."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def ray_engine(source: File, workers: int, address: str | None = None) -> Engine
 
 
 class Worker:
-    """Encodes blocks in a process of its own; its encoder is loaded once, with the first.
+    """Encodes blocks in a process of its own, which loads the encoder with the first block.
 
-    An error of it comes back as data: raised, it would come as Ray's, with two tracebacks.
+    Errors come back as data, because Ray would raise them with two tracebacks.
     """
 
     def __init__(self, source: File, role: Role, texts: TextFile) -> None:
@@ -91,13 +91,13 @@ class Worker:
             return {"number": number, "error": type(error).__name__ if known else "", "message": message}
 
     def encode(self, number: int) -> Floats:
-        """Return float32 `(rows, d)` of a block."""
+        """Return the vectors of a block, float32 `(rows, d)`."""
         self.encoder = self.encoder or load_encoder(self.source)
         return np.asarray(encode_block(self.encoder, self.texts, number, self.role), np.float32)
 
 
 def _blocks(texts, numbers, arguments, workers):
-    """Yield (number, float32 (rows, d)), in the order in which they are done."""
+    """Yield the number and the vectors of each block, in the order in which they are finished."""
     try:
         for row in _rows(numbers, arguments, workers):
             if row["message"] is not None:
@@ -133,7 +133,7 @@ def _rows(numbers, arguments, workers):
 
 @contextmanager
 def _cluster(address, workers):
-    """A Ray that is there already, or the one at `address`, or a new one on this machine; what was begun is ended."""
+    """Use the Ray that is running, or the one at `address`, or start one, which is stopped afterwards."""
     import ray
 
     with _quiet():
@@ -174,7 +174,7 @@ def _start(kind, problem, times, options):
 
 @contextmanager
 def _quiet():
-    """Ray's own words are in its logs; here only what went wrong is said, in one line."""
+    """Silence Ray, whose messages are in its logs."""
     import ray.data
 
     context, logger = ray.data.DataContext.get_current(), logging.getLogger("ray.data")

@@ -1,4 +1,4 @@
-"""Texts to encode, from `{"id", "text"}` lines, of a file that may be larger than memory."""
+"""Read texts to encode from `{"id", "text"}` lines of a file that may be larger than memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGE = 100_000_000
 
 @contextmanager
 def rereadable(path: File) -> Iterator[File]:
-    """Yield the path, or, of a pipe such as /dev/stdin, that of a copy, while it is needed."""
+    """Provide a path that can be read twice: the path itself, or for a pipe such as /dev/stdin that of a copy."""
     if not Path(path).exists() or Path(path).is_file() or Path(path).is_dir():
         yield path
         return
@@ -38,10 +38,16 @@ def rereadable(path: File) -> Iterator[File]:
 
 
 class TextFile:
-    """The texts of a JSON Lines file in order: all lines are checked at once, the texts are read block by block.
+    """The texts of a JSON Lines file. All lines are checked first; the texts are then read block by block.
 
-    `block` texts are held at a time; of the rest the check holds 9 bytes a text, an id's hash among them, and what
-    stays is 8 bytes a block. `sha256` is of the file. Raises `DataError` naming the line that is wrong.
+    During the check 9 bytes per text are held, and afterwards 8 bytes per block. `sha256` is that of the file.
+
+    Args:
+        path: The file.
+        block: The number of texts in a block.
+
+    Raises:
+        DataError: If a line is malformed, with its number.
     """
 
     def __init__(self, path: File, block: int = BLOCK) -> None:
@@ -68,7 +74,7 @@ class TextFile:
         return min(self.block, self.count - number * self.block)
 
     def read(self, number: int) -> list[str]:
-        """Return the texts of a block. Raises `DataError` where the file is another than the one checked."""
+        """Return the texts of a block. Raises `DataError` if the file has changed since it was checked."""
         try:
             with open(self.path, "rb") as file:
                 file.seek(self._starts[number])
@@ -80,7 +86,7 @@ class TextFile:
             raise self._changed() from error
 
     def require_unchanged(self) -> None:
-        """Raise `DataError` where the file was written to since it was checked."""
+        """Raise `DataError` if the file was written to since it was checked."""
         if _stamp(self.path) != self._stamp:
             raise self._changed()
 
@@ -89,7 +95,7 @@ class TextFile:
 
 
 def _stamp(path):
-    """The size and the time of a file, and which one it is: another for one that was written since."""
+    """Return the size, time and identity of a file, which change if it is written to."""
     try:
         said = Path(path).stat()
     except OSError as error:
@@ -98,7 +104,7 @@ def _stamp(path):
 
 
 def _check(path, block, advance=None):
-    """The line numbers at which blocks start, and the count of texts."""
+    """Return the line numbers at which blocks start, and the number of texts."""
     lines, hashes = array("q"), array("q")
     for number, row in iter_jsonl(path):
         _require_text(path, number, row)
@@ -123,7 +129,7 @@ def _require_text(path, number, row):
 
 
 def _require_distinct(path, hashes):
-    """Ids of one hash are compared themselves: -1 and -2 have the same."""
+    """Compare the ids of equal hashes, because -1 and -2 have the same hash."""
     ordered = np.frombuffer(hashes, np.int64)
     ordered.sort()
     twice, seen = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist()), set()
@@ -135,7 +141,7 @@ def _require_distinct(path, hashes):
 
 
 def _places(path, lines):
-    """The sha256 of the file, and the bytes at which lines start, given by their numbers in order."""
+    """Return the sha256 of the file, and the byte offsets of lines, given their numbers in order."""
     digest, starts = hashlib.sha256(), array("q")
     number = place = 0
     with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""An `.npy` file that is written block by block, and gone on with after it was stopped."""
+"""Write an `.npy` file block by block, so that it can be resumed after a stop."""
 
 from __future__ import annotations
 
@@ -30,9 +30,21 @@ def vector_file(
     names: Mapping[str, str],
     restart: bool = False,
 ) -> Iterator[VectorFile]:
-    """Yield a `VectorFile`; its file is at `path` when all went well, else what was written stays to go on with.
+    """Provide a `VectorFile`. Its file is at `path` if all went well; otherwise the written part stays, to be resumed.
 
-    One at a time: raises `InputError` where another process has it.
+    Args:
+        path: The file.
+        shape: Its shape.
+        block: The number of rows in a block.
+        made_of: Plain values on which the vectors depend.
+        names: The names that a user knows them by.
+        restart: Whether to discard what a stopped process wrote.
+
+    Yields:
+        The file.
+
+    Raises:
+        InputError: If another process writes it.
     """
     require_writable(path)
     path = target(path)
@@ -53,11 +65,22 @@ def _beside(path, ending):
 
 
 class VectorFile:
-    """float32 `shape` in blocks of `block` rows, written to `path.part`; `path.part.json` says which are there.
+    """A float32 array in blocks, written to `path.part`; `path.part.json` lists the blocks that are there.
 
-    `made_of`, `{name: plain value}`, is all that the vectors depend on: what was begun with the same goes on, what was
-    begun with other is refused, unless `restart`. `names` is what a user calls them, `{name: text}`.
-    Raises `InputError`, or `DistillError` where the disk has no room for it.
+    A file that was begun with the same `made_of` goes on; one that was begun with other values is refused, unless
+    `restart` is true.
+
+    Args:
+        path: The file.
+        shape: Its shape.
+        block: The number of rows in a block.
+        made_of: Plain values on which the vectors depend.
+        names: The names that a user knows them by.
+        restart: Whether to discard what is there.
+
+    Raises:
+        InputError: If the file was begun with other values.
+        DistillError: If the disk has no room.
     """
 
     def __init__(
@@ -90,7 +113,15 @@ class VectorFile:
         return self.shape[0] - sum(self._rows(number) for number in self.missing)
 
     def write(self, number: int, vectors: Floats) -> None:
-        """Put the block's rows, `(rows, d)`, on the disk. Raises `EncoderError` where they have another shape."""
+        """Write a block to disk.
+
+        Args:
+            number: The number of the block.
+            vectors: Its rows `(rows, d)`.
+
+        Raises:
+            EncoderError: If the vectors have another shape.
+        """
         expected = (self._rows(number), self.shape[1])
         if vectors.shape != expected:
             raise EncoderError(f"block {number}: expected vectors of shape {expected}, got {vectors.shape}")
@@ -107,13 +138,13 @@ class VectorFile:
         self._note()
 
     def finish(self) -> None:
-        """Give the file, which is whole, its name."""
+        """Give the complete file its name."""
         os.replace(self.part, self.path)
         sync(self.path.parent)
         self.state.unlink()
 
     def leave(self) -> None:
-        """Keep what was written, if anything was."""
+        """Keep the written part, if there is any."""
         if self.done or self.ahead:
             say(f"{self.part}: {self.written} of {self.shape[0]} vectors; the same command goes on with them")
         else:
@@ -124,7 +155,7 @@ class VectorFile:
         return min(self.block, self.shape[0] - number * self.block)
 
     def _take_up(self, restart):
-        """Return True where there is something to go on with; with `restart` it is only seen to be of this making."""
+        """Return True if there is a part to resume. With `restart` it is only checked to be a file of this kind."""
         if not self.part.exists():
             return False
         begun = self._begun()
@@ -182,13 +213,15 @@ class VectorFile:
 
 
 def _called(begun, name):
-    """A value as a user knows it, with a hash's begin."""
+    """Return a value as a user knows it, with the beginning of a hash."""
     value = str(begun["made_of"].get(name))[:12]
     return f"{begun['names'][name]} ({value})" if name in begun["names"] else value
 
 
 def _reserve(path):
-    """Take the disk space of a sparse file, where the system can: not to find out hours later that there is none."""
+    """Reserve the disk space of a sparse file if the system can, so that a full disk is noticed now and not hours
+    later.
+    """
     if not hasattr(os, "posix_fallocate"):
         return
     with open(path, "r+b") as file:

@@ -1,4 +1,4 @@
-"""Passages of a compact index scored again, by their text, which their encoder takes a moment for."""
+"""Score passages of a compact index again by their text, which takes their encoder a moment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .stored import Index
 
 
 class Again:
-    """The scores of passages as if they were stored in float32, by the encoder that the index was made by."""
+    """Scores passages as if they were stored in float32, by the encoder of the index."""
 
     def __init__(self, index: Index, encoder: Encoder, score: str) -> None:
         self.index, self.encoder, self.score = index, encoder, score

@@ -1,4 +1,4 @@
-"""Questions answered from an index: one load for many."""
+"""Answer questions from an index, which is loaded once for many of them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,18 @@ COMPARED_PASSAGES = 32
 
 @dataclass(frozen=True)
 class Hit:
-    """A passage, the number of it within its document, from 0, and what is kept of that, `fields`.
+    """A passage that was found.
 
-    `sentence` is the place of the best one in `text`, in characters, None without vectors of sentences; `offset` that
-    of the passage in the document's text, in bytes of UTF-8. `repeats` are further ones that say the same.
-    `answer` is the place in `text` that a reader takes for the answer.
+    Attributes:
+        score: The score.
+        row: The row of the passage in the index.
+        passage: The number of the passage within its document, from 0.
+        offset: The place of the passage in the document's text, in bytes of UTF-8.
+        text: The text of the passage.
+        sentence: The place of the best sentence in `text`, in characters; None without vectors of sentences.
+        fields: The fields of the document.
+        repeats: Further passages that say the same.
+        answer: The place in `text` that a reader takes for the answer, or None.
     """
 
     score: float
@@ -50,7 +57,7 @@ class Hit:
     answer: tuple[int, int] | None = None
 
     def as_dict(self) -> dict[str, Json]:
-        """Return it as `--json` prints it."""
+        """Return the hit as `--json` prints it."""
         start, end = self.sentence or (0, 0)
         best = {"sentence": self.text[start:end], "sentence_at": [start, end]} if self.sentence else {}
         if self.answer:
@@ -62,9 +69,9 @@ class Hit:
 
 @dataclass(frozen=True)
 class Answer:
-    """The passages that are nearest to a question, best first, and the probability that the first one answers it.
+    """The passages nearest to a question, best first, and the probability that the first one answers it.
 
-    `answered`: it is at least the `threshold`. All three are None of an encoder that is not calibrated.
+    `probability` and `threshold` are None for an encoder that is not calibrated.
     """
 
     question: str
@@ -74,24 +81,31 @@ class Answer:
 
     @property
     def answered(self) -> bool | None:
-        """True where the probability reaches the threshold, None where either is not known."""
+        """True if the probability reaches the threshold, None if either is unknown."""
         return None if self.probability is None or self.threshold is None else self.probability >= self.threshold
 
     def as_dict(self) -> dict[str, Json]:
-        """Return it as `--json` prints it."""
+        """Return the answer as `--json` prints it."""
         known = {} if self.probability is None else {"probability": round(self.probability, 4)}
         judged = {**known, "answered": self.answered} if known else {}
         return {"question": self.question, **judged, "hits": [hit.as_dict() for hit in self.hits]}
 
 
 class Answers:
-    """An index and its encoder, loaded once. `model` names the encoder, by default that of the index's questions.
+    """An index and its encoder, loaded once.
 
-    Another one may ask where it has the space of the one that the index was made by. `hybrid`: passages with the
-    question's words stand higher (`searching.WEIGHT`), and those that say the same as another one are its `repeats`.
-    `encoder` is the one of that name, where it is loaded already.
+    Args:
+        folder: The folder of the index.
+        model: The encoder of the questions, by default the index's. Another one must share the space of the index.
+        score: The score of a passage, by default the index's.
+        hybrid: Whether passages with the question's words are ranked higher (`searching.WEIGHT`). Passages that say the
+            same as another are then its `repeats`.
+        encoder: The encoder named by `model`, if it is loaded already.
 
-    Raises `InputError`, `DataError` for a file that is no index, or `EncoderError` for an encoder of another space.
+    Raises:
+        InputError: If an option does not fit the index.
+        DataError: If the file is no index.
+        EncoderError: If the encoder has another space.
     """
 
     def __init__(
@@ -124,7 +138,7 @@ class Answers:
 
     @cached_property
     def lexical(self) -> Lexical:
-        """The words of the index, which has some."""
+        """The words of the index."""
         index = self.index
         related = load_related_words(index.sections, index.card, self.encoder, self.fingerprint)
         return Lexical(index.sections, index.passages, related)
@@ -132,11 +146,19 @@ class Answers:
     def answers(
         self, questions: Iterable[str], k: int, where: Where = (), threshold: float | None = None
     ) -> Iterator[Answer]:
-        """Yield an `Answer` to each question, as soon as it is there; the threshold is the card's unless it is given.
+        """Yield an answer to each question as soon as it is ready.
 
-        `where`: fields and their values, all of which a document has that is searched, as `Index.mask` says.
+        Args:
+            questions: The questions.
+            k: The number of passages per question.
+            where: Fields and values that a document must have, as in `Index.mask`.
+            threshold: The threshold of the probability, by default the card's.
 
-        Raises `InputError` for a threshold where nothing is calibrated: the encoder, its score, or words.
+        Yields:
+            The answers.
+
+        Raises:
+            InputError: If a threshold is given but the encoder, its score, or words are not calibrated.
         """
         if self.calibration is None or self.hybrid:
             _require_no_threshold(threshold, self.index.card["encoder"], self.is_own)
@@ -151,7 +173,18 @@ class Answers:
     def judge(
         self, question: str, vector: Floats, k: int, mask: Booleans | None = None, hybrid: bool = False
     ) -> Answer:
-        """Return the `Answer` to a question with a unit vector `(d,)`, by the card's threshold."""
+        """Answer a question with a known vector, by the card's threshold.
+
+        Args:
+            question: The question.
+            vector: Its unit vector `(d,)`.
+            k: The number of passages.
+            mask: The passages that may be found, bool `(passages,)`.
+            hybrid: Whether words count too.
+
+        Returns:
+            The answer.
+        """
         # Words change the scores.
         if self.calibration is None or hybrid:
             return Answer(question, self._nearest(question, vector, k, mask, hybrid))
@@ -172,7 +205,16 @@ class Answers:
         return [self.hit(*row) for row in rows]
 
     def hit(self, row: int, score: float, sentence: int) -> Hit:
-        """Return a passage with its text and its document."""
+        """Return a passage with its text and document.
+
+        Args:
+            row: The row of the passage.
+            score: Its score.
+            sentence: Its best sentence.
+
+        Returns:
+            The hit.
+        """
         index, content = self.index, self.index.text(row)
         document = int(index.array("document_of")[row])
         place = None
@@ -229,7 +271,7 @@ def search(
 
 
 def _folded(hits: Sequence[Hit], k: int) -> list[Hit]:
-    """The first k of the hits that do not repeat another one, each with those that repeat it."""
+    """Return the first k hits that do not repeat another one, each with those that repeat it."""
     firsts = first_alike([hit.text for hit in hits])
     repeats: dict[int, list[Hit]] = {}
     for number, first in enumerate(firsts):
@@ -242,9 +284,10 @@ def _text(content):
 
 
 def _find_asker(index: Index) -> str:
-    """The encoder of an index's questions; of one that a program wrote by a copy, the encoder that was copied.
+    """Return the encoder of an index's questions; if a program wrote the index with a copy, the encoder that was
+    copied.
 
-    Raises `EncoderError` where neither is here.
+    Raises `EncoderError` if neither is there.
     """
     named = index.question_encoder
     encoder = named if kind_of(named) else shipped_name(index.question_fingerprint)
@@ -254,7 +297,7 @@ def _find_asker(index: Index) -> str:
 
 
 def _require_space(index: Index, encoder: Encoder, source: File) -> None:
-    """Raise `EncoderError` where the passages by another encoder lie elsewhere than in the index; else that is said."""
+    """Print that another encoder asks. Raise `EncoderError` if it does not share the space of the index."""
     texts, vectors = index.draw_passages(COMPARED_PASSAGES)
     made_by = f"{index.path}, made by {index.card['encoder']},"
     if not texts:
@@ -264,7 +307,7 @@ def _require_space(index: Index, encoder: Encoder, source: File) -> None:
 
 
 def _require_no_threshold(threshold, encoder, is_own):
-    """Raise `InputError` for a threshold without probabilities that it could be of."""
+    """Raise `InputError` for a threshold without calibrated probabilities."""
     if threshold is not None and not is_own:
         raise InputError(
             f"--threshold: another encoder asks than {encoder}, which made the index, and of their scores nothing is "

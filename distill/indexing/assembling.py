@@ -1,4 +1,4 @@
-"""An index of batches, written in one pass: what is small is held, vectors, texts and documents are copied through."""
+"""Write an index of batches in one pass: small arrays are held, vectors, texts and documents are copied through."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SMALL = ("document_lengths", "passage_counts", "sentence_counts", "passage_offse
 
 @dataclass(frozen=True)
 class Kept:
-    """A `Batch` of documents that an index keeps, int64, ascending."""
+    """A batch of the documents that an index keeps, int64, ascending."""
 
     index: Index
     documents: Integers
@@ -57,7 +57,15 @@ class Kept:
 
 
 def kept(index: Index, documents: Integers) -> list[Kept]:
-    """Return the batches of the documents that an index keeps."""
+    """Return the batches of the documents that an index keeps.
+
+    Args:
+        index: The index.
+        documents: The documents.
+
+    Returns:
+        The batches.
+    """
     return [Kept(index, documents[at : at + DOCUMENTS]) for at in range(0, len(documents), DOCUMENTS)]
 
 
@@ -68,10 +76,17 @@ def write_index(
     dimension: int,
     words_by: Encoder | None = None,
 ) -> dict[str, Json]:
-    """Write the file of an index, whole or not at all; returns its card, with the counts.
+    """Write the file of an index, whole or not at all.
 
-    By the card in so many `bits` a number, text deflated where these are fewer than 8, and with words where `hybrid`;
-    these have vectors by an encoder, `words_by`, where there is one.
+    Args:
+        path: The file.
+        batches: The batches.
+        card: The card. It sets the number of `bits`, below 8 of which text is deflated, and whether words are indexed.
+        dimension: The dimension of the vectors.
+        words_by: The encoder of words, if they have vectors.
+
+    Returns:
+        The card with the counts.
     """
     small, rows = {name: _joined(batches, name) for name in SMALL}, _Streams(batches)
     counts = {"documents": len(small["passage_counts"]), "passages": len(small["text_lengths"])}
@@ -142,14 +157,14 @@ def _plain(small: Mapping[str, Integers], rows: _Streams) -> dict[str, NDArray[n
 
 
 def _packed(batches: Sequence[Batch]) -> dict[str, NDArray[np.generic] | Rows]:
-    """The text deflated, about half of its size, which is held."""
+    """Return the text deflated to about half its size, which is held in memory."""
     blocks = [_deflated(b"".join(block)) for block in _blocks(_passages(batches))]
     starts = edges([len(block) for block in blocks])
     return {"text": np.frombuffer(b"".join(blocks), dtype=np.uint8), "text_blocks": starts.astype(np.uint64)}
 
 
 def _deflated(content: bytes) -> bytes:
-    """Raw deflate, without a head."""
+    """Deflate bytes without a header."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9)
     return packer.compress(content) + packer.flush()
 
@@ -160,7 +175,7 @@ def _blocks(passages: Iterator[bytes]) -> Iterator[list[bytes]]:
 
 
 def _passages(batches: Sequence[Batch]) -> Iterator[bytes]:
-    """The texts of passages, in order."""
+    """Yield the texts of passages, in order."""
     for batch in batches:
         content, starts = batch.array("text").tobytes(), edges(batch.array("text_lengths").astype(np.int64)).tolist()
         yield from (content[start:end] for start, end in pairwise(starts))

@@ -1,7 +1,7 @@
-"""Documents in batches on disk: read and cut in one pass, their texts encoded in another, in any order.
+"""Batches of documents on disk: read and cut in one pass, and encoded in another, in any order.
 
-A batch is two files named after all that it depends on, so that the same command finds again what it had done, whatever
-became of the rest: "KEY.texts" and "KEY.vectors", both files of sections.
+A batch is two files named after everything that it depends on, so that the same command finds its earlier work:
+"KEY.texts" and "KEY.vectors", both files of sections.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ NEW = -1
 
 
 class Batch(Protocol):
-    """Documents as an index stores them, by the names of arrays: of a stopped command's files, or of an index itself.
+    """Documents as an index stores them, by the names of arrays, from files of a stopped command or from an index.
 
     | name | |
     |---|---|
-    | `documents`, `document_lengths` | uint8: a JSON object a document, end to end, and the bytes of each |
+    | `documents`, `document_lengths` | uint8: a JSON object per document, end to end, and the bytes of each |
     | `passage_counts`, `sentence_counts` | uint32: passages of each document, sentences of each passage |
     | `passage_offsets`, `text`, `text_lengths` | uint32, uint8, uint32: as in an index |
     | `sentence_bounds` | uint32 (m, 2): as in an index |
@@ -62,7 +62,15 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def key_of(documents: Sequence[Document], made_of: Mapping[str, Json]) -> str:
-    """Return the name of a batch: of its documents and of `made_of`, the settings and the encoder."""
+    """Return the name of a batch.
+
+    Args:
+        documents: Its documents.
+        made_of: The settings and the encoder.
+
+    Returns:
+        The name.
+    """
     total = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode())
     for document in documents:
         parts = [[part.start, part.end, part.sentences, part.language] for part in document.parts]
@@ -72,7 +80,14 @@ def key_of(documents: Sequence[Document], made_of: Mapping[str, Json]) -> str:
 
 
 def write_texts(path: Path, documents: Sequence[Document], cut: Cut, known: Index | None) -> None:
-    """Write the passages of documents, and the rows of those that are in the index `known` already."""
+    """Write the passages of documents, and the rows of those that are in an index already.
+
+    Args:
+        path: The file.
+        documents: The documents.
+        cut: How they are cut.
+        known: The index, or None.
+    """
     names = ("document_lengths", "passage_counts", "sentence_counts", "passage_offsets", "text_lengths", "copied")
     numbers: dict[str, list[int]] = {name: [] for name in names}
     objects, texts, all_bounds = [], [], []
@@ -100,7 +115,7 @@ def write_texts(path: Path, documents: Sequence[Document], cut: Cut, known: Inde
 
 
 def _in_bytes(text: str, parts: Sequence[Piece]):
-    """Offsets of passages, their texts and their sentences' bounds, all in UTF-8."""
+    """Return the offsets of passages, their texts and their sentences' bounds, in UTF-8."""
     offsets, texts, bounds = [], [], []
     place = offset = 0
     for piece in parts:
@@ -127,10 +142,10 @@ def _utf8(text):
 
 @dataclass(frozen=True)
 class Batches:
-    """The batches of a folder by number: what an engine encodes, as `text_file.TextFile`.
+    """The batches of a folder by number, as an engine encodes them.
 
-    The texts of a batch are those of its passages that are new, then those of their sentences where the score needs
-    these, which `with_sentences` says; their vectors are stored in so many `bits` a number.
+    The texts of a batch are its new passages and, with `with_sentences`, their sentences. Vectors are stored in `bits`
+    per number.
     """
 
     folder: Path
@@ -145,12 +160,20 @@ class Batches:
         return len(self.keys)
 
     def path(self, number: int, ending: str) -> Path:
-        """Return the path of a batch's file."""
+        """Return the path of a batch's file.
+
+        Args:
+            number: The batch.
+            ending: The ending of the file.
+
+        Returns:
+            The path.
+        """
         return self.folder / f"{self.keys[number]}{ending}"
 
     @property
     def missing(self) -> list[int]:
-        """The numbers of the batches without vectors; of two that are the same the first alone."""
+        """The numbers of the batches without vectors. Of two equal batches only the first is listed."""
         first: dict[str, int] = {}
         for number, key in enumerate(self.keys):
             first.setdefault(key, number)
@@ -181,7 +204,13 @@ class Batches:
         return read_sections(self.path(number, TEXTS))
 
     def write(self, number: int, vectors: Floats, known: Index | None) -> None:
-        """Write the codes of a batch: of its texts, float32 `(rows, d)` as `read` has them, and of what is known."""
+        """Write the codes of a batch.
+
+        Args:
+            number: The batch.
+            vectors: The vectors of its texts, float32 `(rows, d)`, in the order of `read`.
+            known: The index that has the other ones, or None.
+        """
         arrays = self.texts(number)
         copied, counts = arrays["copied"], arrays["sentence_counts"].astype(np.int64)
         new = copied == NEW
@@ -201,7 +230,7 @@ class Batches:
 
 @dataclass(frozen=True)
 class StoredBatch:
-    """A `Batch` of two files."""
+    """A batch of two files."""
 
     texts: Path
     vectors: Path
@@ -212,7 +241,7 @@ class StoredBatch:
 
 
 def _filled(kind, new, rows, codes_and_scales, known):
-    """Codes and scales of rows: those that are `new` as given, the others of the rows of an index."""
+    """Return codes and scales of rows: new ones as given, the others from an index."""
     stored: dict[str, NDArray[np.generic]] = {}
     for name, of_new in zip((f"{kind}_vectors", f"{kind}_scales"), codes_and_scales, strict=True):
         stored[name] = np.zeros((len(new), *of_new.shape[1:]), of_new.dtype)

@@ -1,7 +1,7 @@
-"""`distill index`: an index made, added to, and taken from, by one command that goes on where it was stopped.
+"""`distill index`: make an index, add to it, and remove from it; the same command resumes after a stop.
 
-Documents are read and cut first, in batches that lie in `kb/.part`, so that what is wrong with one is said before any
-is encoded; then batches are encoded; then `index.bin` is written aside and renamed.
+Documents are read and cut first, in batches in `kb/.part`, so that errors in them are reported before any is encoded.
+Then batches are encoded, and finally `index.bin` is written aside and renamed.
 """
 
 from __future__ import annotations
@@ -51,10 +51,15 @@ SCORE = "sum"
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """Settings of an index that a user gives, None for those of the index that is there, or the defaults.
+    """The settings of an index, None for those of an existing index or the defaults.
 
-    The fields of `Cut`; how a passage scores, by default as the encoder's card says, else as a "sum"; bits of a number
-    of vectors, 8, or fewer for a compact index; whether words are indexed too, which may be said later.
+    Attributes:
+        length: The length of a passage, as in `Cut`.
+        overlap: The overlap of passages, as in `Cut`.
+        language: The language of documents that do not name theirs.
+        score: The score of a passage, by default as the encoder's card says, or else "sum".
+        bits: The bits per number of vectors, 8, or fewer for a compact index.
+        hybrid: Whether words are indexed too. It may be changed later.
     """
 
     length: int | None = None
@@ -141,9 +146,9 @@ def _require_folder(folder):
 
 
 def _settings(known: Index | None, source: File, given: IndexSettings) -> dict[str, Json]:
-    """Those of the index that is there, else those given, else the defaults.
+    """Return the settings of an existing index, or those given, or the defaults.
 
-    Raises `InputError` for other ones, `DataError` for an index that does not say them.
+    Raises `InputError` if they differ from the existing ones, and `DataError` for an index that does not have them.
     """
     said = {name: value for name, value in asdict(given).items() if value is not None}
     if not known:
@@ -165,9 +170,9 @@ def _settings(known: Index | None, source: File, given: IndexSettings) -> dict[s
 def _name_question_encoder(
     known: Index | None, card: dict[str, Json], encoder: Encoder, source: File | None
 ) -> dict[str, Json]:
-    """The entries of a card on the encoder of questions; none where it is the `encoder` that the card names.
+    """Return the entries of a card about the encoder of questions, none if it is the card's `encoder`.
 
-    Raises `EncoderError` for one of another space, `InputError` for a compact index.
+    Raises `EncoderError` for one of another space, and `InputError` for a compact index.
     """
     if source is None:
         return {name: known.card[name] for name in QUESTIONS if name in known.card} if known else {}
@@ -204,7 +209,7 @@ def _score_of(source):
 
 @contextmanager
 def _part(folder: Path) -> Iterator[Path]:
-    """The folder of what is not done yet: left to go on with where anything was encoded, else removed."""
+    """Provide the folder of unfinished work, which stays if anything was encoded and is removed otherwise."""
     part = folder / PART
     ours = f".{FILE}.", f".{SOURCES}."
     for path in (*leftovers(part), *(path for path in leftovers(folder) if path.name.startswith(ours))):
@@ -223,7 +228,7 @@ def _part(folder: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class _Job:
-    """One command's work on an index."""
+    """The work of one command on an index."""
 
     encoder: Encoder
     card: dict[str, Json]
@@ -251,7 +256,7 @@ class _Job:
         return write_index(path, [*earlier, *stored], whole, self.encoder.dimension, words_by)
 
     def _load_word_encoder(self) -> Encoder | None:
-        """The encoder of words; None where they have no vectors."""
+        """Return the encoder of words, or None if they have no vectors."""
         source, fingerprint = OF_WORD_ENCODER
         if fingerprint not in self.card:
             return None
@@ -264,7 +269,7 @@ class _Job:
                 raise InputError(f"--remove {id}: no document of {self.part.parent} has this id")
 
     def _gone(self, change: IndexChange, intake: Intake, sources: Sources) -> set[int]:
-        """The hashes of documents that came from the files and folders given, and are not in them any more."""
+        """Return the hashes of documents that are no longer in the given files and folders."""
         return set(sources.within(change.documents)) - set(intake.hashes.tolist()) - set(map(id_hash, change.removed))
 
     def _tell(self, gone: Collection[int], synced: bool) -> None:
@@ -275,7 +280,7 @@ class _Job:
             say(one_line(f"Documents whose file or record is gone, {len(gone)} in all, {fate}: {named}"))
 
     def _stay(self, out: Collection[int]) -> Integers:
-        """The documents of the index that stay in it: all but those of these hashes."""
+        """Return the documents that stay in the index: all except those of the given hashes."""
         ids = self.known.ids if self.known else {}
         return np.array([document for id, document in ids.items() if id not in out], dtype=np.int64)
 

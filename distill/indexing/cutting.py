@@ -1,4 +1,4 @@
-"""The passages of a document: those that the data gives, or its text cut."""
+"""Cut a document into passages, unless the data gives them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from ..words.cutting import Piece, cut_text, sentences_of
 
 
 def pieces(document: Document, cut: Cut) -> list[Piece]:
-    """Return the passages of a document: those that the data gives as they are, else cut at sentence ends.
+    """Return the passages of a document.
 
-    Raises `InputError` where a library of the extra `morphology` is missing for a language.
+    Args:
+        document: The document.
+        cut: How text is cut, at the ends of sentences.
+
+    Returns:
+        The passages.
+
+    Raises:
+        InputError: If a language needs a library of the extra `morphology`.
     """
     language = document.language or cut.language
     if document.parts:

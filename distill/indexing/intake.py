@@ -1,4 +1,4 @@
-"""Documents that come into an index: read, cut, and written in batches, before any is encoded."""
+"""Read documents for an index, cut them, and write them in batches, before any is encoded."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class IndexChange:
-    """The documents that are put into an index, in the place of those of their ids, and ids of documents taken out.
+    """A change of an index.
 
-    `synced` takes those out too that came from the files and folders given and are not in them any more; `strict`
-    raises for a document that is none, in place of leaving it out. `columns` are the names of fields of records.
+    Attributes:
+        documents: The files and folders of documents, which replace those of the same ids.
+        removed: The ids of documents to remove.
+        columns: The names of fields of records.
+        strict: Whether a malformed document raises an error instead of being skipped.
+        synced: Whether documents are removed that are no longer in the given files and folders.
     """
 
     documents: Sequence[File] = ()
@@ -42,7 +46,10 @@ class IndexChange:
 
 @dataclass(frozen=True)
 class Intake:
-    """Documents read: the names of their batches, the hashes of their ids, their sources by these, and what was not."""
+    """Documents that were read.
+
+    They are the keys of their batches, the hashes of their ids, their sources, and the skipped files.
+    """
 
     keys: list[str]
     hashes: Integers
@@ -53,10 +60,20 @@ class Intake:
 def read_in(
     part: Path, change: IndexChange, card: Mapping[str, Json], known: Index | None, names: Mapping[str, str]
 ) -> Intake:
-    """Write the batches of a change's documents into the folder `part` and return what was read.
+    """Write the batches of a change's documents, cut as the card says.
 
-    They are cut as the index's card says. `names` are those of files in ids. Raises `DataError` for what is no
-    document where the change is strict, and for two documents of one id.
+    Args:
+        part: The folder of unfinished work.
+        change: The change.
+        card: The card of the index.
+        known: The existing index, or None.
+        names: The names of files in ids.
+
+    Returns:
+        The documents that were read.
+
+    Raises:
+        DataError: If a document is malformed and the change is strict, or if two documents have the same id.
     """
     cut = Cut(card["length"], card["overlap"], FALLBACK if card["language"] == AUTO else card["language"])
     # Vectors of documents do not depend on who asks.
@@ -80,7 +97,7 @@ def read_in(
 
 
 def _spoken(documents: Iterable[Document]) -> Iterator[Document]:
-    """Documents with the language that they are in, where they do not say one."""
+    """Yield documents with their language, detected if they do not name it."""
     for document in documents:
         if document.language or (document.parts and all(part.language for part in document.parts)):
             yield document
@@ -89,7 +106,7 @@ def _spoken(documents: Iterable[Document]) -> Iterator[Document]:
 
 
 def _stamp(known):
-    """Size, time and number of an index's file: another for one that takes its place."""
+    """Return the size, time and inode of an index's file, which change if it is replaced."""
     if not known:
         return None
     said = known.path.stat()
@@ -97,7 +114,7 @@ def _stamp(known):
 
 
 def _require_distinct(hashes: Integers, documents: Iterable[Document]) -> None:
-    """Raise `DataError` with the place of the second of two documents of one id."""
+    """Raise `DataError` with the place of the second of two documents with the same id."""
     values, counts = np.unique(hashes, return_counts=True)
     twice, seen = set(values[counts > 1].tolist()), set()
     for document in documents if twice else ():

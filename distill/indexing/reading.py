@@ -1,4 +1,4 @@
-"""Answers out of the passages of an index: what a reader finds in each, or writes by them all."""
+"""Find answers in the passages of an index with a reader, or write them with a model that reads all of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,15 @@ def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
 
 
 def written_answers(answers: Iterable[Answer], writer: FusionWriter) -> Iterator[str]:
-    """Yield what a reader writes to each question by its passages, with the titles of their documents."""
+    """Yield the text that a model writes to each question from its passages.
+
+    Args:
+        answers: The answers with their passages and the titles of their documents.
+        writer: The model.
+
+    Yields:
+        The texts.
+    """
     for answer in answers:
         passages = [(str(hit.fields.get("title") or ""), hit.text) for hit in answer.hits]
         yield writer.write(answer.question, passages)

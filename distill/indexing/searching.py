@@ -1,7 +1,8 @@
-"""The passages of an index that are nearest to a question, exactly.
+"""Search an index exactly for the passages nearest to a question.
 
-Quick products bound every passage's score from both sides; those that may be among the best are scored again exactly.
-Of a compact index the best are scored once more, by their text; with words, their shares of the question are added.
+Quick products bound the score of every passage from both sides, and those that may be among the best are scored again
+exactly. In a compact index the best are scored once more by their text. With words, their shares of the question are
+added.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ Scored: TypeAlias = Callable[[Floats, Integers], tuple[Floats, Integers]]
 
 @dataclass(frozen=True)
 class Nearest:
-    """Rows of passages, best first, int64 `(k,)`, their scores, float32 `(k,)`, and each one's best sentence, from 0.
+    """The nearest passages, best first.
 
-    Without vectors of sentences `sentences` are all -1.
+    Attributes:
+        rows: Their rows, int64 `(k,)`.
+        scores: Their scores, float32 `(k,)`.
+        sentences: The best sentence of each, from 0, or -1 without vectors of sentences.
     """
 
     rows: Integers
@@ -40,11 +44,15 @@ class Nearest:
 
 
 class Searcher:
-    """Searches an index, which stays open; `score` is one of `PASSAGE_SCORES`, by default the index's own.
+    """Searches an open index.
 
-    `again` scores the best passages of a compact index once more, better; as many as the index says.
+    Args:
+        index: The index.
+        score: One of `PASSAGE_SCORES`, by default the index's own.
+        again: Scores the best passages of a compact index once more.
 
-    Raises `InputError` for a score that needs vectors of sentences which the index has not.
+    Raises:
+        InputError: If the score needs vectors of sentences that the index lacks.
     """
 
     def __init__(self, index: Index, score: str | None = None, again: Scored | None = None) -> None:
@@ -55,10 +63,18 @@ class Searcher:
         self._sentences = _rows(index, "sentence") if index.has_sentences else self._passages
 
     def search(self, question: Floats, k: int, mask: Booleans | None = None, shares: Floats | None = None) -> Nearest:
-        """Return the `k` passages with the highest scores for a unit vector `(d,)`, fewer where there are fewer.
+        """Return the passages with the highest scores. Equal scores are ordered by row.
 
-        `mask`, bool `(passages,)`, has those that may be returned; `shares`, float32 `(passages,)`, of the question's
-        words, `lexical.Lexical.shares`, is added `WEIGHT` times in `spread`. Equal scores stand by their rows.
+        Args:
+            question: The unit vector of the question `(d,)`.
+            k: The number of passages.
+            mask: The passages that may be found, bool `(passages,)`.
+            shares: The share of the question's words in each passage (`lexical.Lexical.shares`), float32 `(passages,)`,
+                added
+                `WEIGHT` times the spread of scores.
+
+        Returns:
+            The passages, fewer than `k` if the index has fewer.
         """
         quick, error = self._quick(question)
         added = np.zeros_like(quick) if shares is None else shares * np.float32(WEIGHT * spread(quick))
@@ -67,7 +83,7 @@ class Searcher:
         return _best(nearest.rows, self.again, question, added, k) if self.again else nearest
 
     def _quick(self, question):
-        """Scores of all passages, float32, and how far each is from the exact one at most."""
+        """Return the scores of all passages, float32, and the largest error of each."""
         if self.score == "vector":
             return self._passages.quick(question)
         scores, error = self._sentences.quick(question)
@@ -79,7 +95,15 @@ class Searcher:
         return wholes + best, error + more
 
     def scores(self, question: Floats, rows: Integers) -> tuple[Floats, Integers]:
-        """Return the exact scores of passages, float32, and the number of each one's best sentence, -1 without."""
+        """Score passages exactly.
+
+        Args:
+            question: The unit vector of the question `(d,)`.
+            rows: The rows of the passages.
+
+        Returns:
+            The scores, float32, and the best sentence of each, or -1.
+        """
         if not self.index.has_sentences:
             return self._passages.exact(question, rows).astype(np.float32), np.full(len(rows), -1)
         starts = self.index.array("sentence_starts")
@@ -95,12 +119,12 @@ class Searcher:
 
 
 def spread(scores: Floats) -> float:
-    """Return the standard deviation of scores to two digits, which it has in common with either kernel's."""
+    """Return the standard deviation of scores to two digits, which are the same with either kernel."""
     return float(f"{float(np.std(scores)) if len(scores) else 0:.1e}")
 
 
 def _candidates(quick, error, k, mask):
-    """Rows, ascending, among which are the k with the highest scores, of scores that are off by `error` at most."""
+    """Return rows, ascending, that include the k highest scores, given the largest `error` of quick ones."""
     allowed = np.arange(len(quick)) if mask is None else np.flatnonzero(mask)
     if k >= len(allowed):
         return allowed

@@ -1,8 +1,8 @@
-"""The file that each document of an index came from: `sources.bin` beside `index.bin`, which nothing but `index` reads.
+"""Remember the file of each document of an index in `sources.bin` beside `index.bin`, which only `index` reads.
 
 | section | type | |
 |---|---|---|
-| `files` | uint8 | a JSON list of files: the path from the index's folder, and the path as it stands in ids |
+| `files` | uint8 | a JSON list of files: the path from the index's folder, and the path as it is in ids |
 | `ids` | uint64 | the hash of each document's id, ascending |
 | `file_of` | uint32 | the number of its file |
 """
@@ -28,22 +28,30 @@ SOURCES = "sources.bin"
 
 @dataclass(frozen=True)
 class Sources:
-    """The files of an index's documents: `file_of` is `{hash of an id: file}`, a file its absolute path.
+    """The file of each document.
 
-    `names` are what files are called in ids.
+    `file_of` is `{hash of an id: absolute path}`, and `names` are the files' names in ids.
     """
 
     file_of: Mapping[int, str]
     names: Mapping[str, str]
 
     def within(self, paths: Iterable[File]) -> list[int]:
-        """Return the hashes of the documents of files that these paths are, or that lie in them."""
+        """Return the hashes of the documents whose files are among the given paths or inside them."""
         roots = [(place_of(path), Path(path).as_posix()) for path in paths]
         inside = {file: _is_inside(file, self.names[file], roots) for file in set(self.file_of.values())}
         return [hash for hash, file in self.file_of.items() if inside[file]]
 
     def changed(self, taken_in: Mapping[int, Source], out: Collection[int]) -> Sources:
-        """Return the sources with documents that came in and without those that are `out`, by their ids' hashes."""
+        """Return the sources after a change.
+
+        Args:
+            taken_in: The sources of documents that came in, by the hash of their id.
+            out: The hashes of documents that were removed.
+
+        Returns:
+            The sources.
+        """
         kept = {hash: file for hash, file in self.file_of.items() if hash not in out}
         names = {source.place: source.name for source in taken_in.values()}
         return Sources({**kept, **{hash: one.place for hash, one in taken_in.items()}}, {**self.names, **names})
@@ -66,9 +74,17 @@ class Sources:
 
 
 def sources_of(folder: Path, known: Index | None) -> Sources:
-    """Return the sources of an index's documents; of one without the file those of files that are one document each.
+    """Return the sources of an index's documents. Without the file they are those of files that are one document each.
 
-    Raises `DataError` for a file that is none.
+    Args:
+        folder: The folder of the index.
+        known: The index, or None.
+
+    Returns:
+        The sources.
+
+    Raises:
+        DataError: If the file is malformed.
     """
     if known is None:
         return Sources({}, {})
@@ -97,7 +113,7 @@ def _stored(folder: Path) -> tuple[dict[int, str], dict[str, str]]:
 
 
 def _is_inside(file, name, roots):
-    """By where it lies or, of a file that is not there, as an index has moved, by what it is called."""
+    """Compare places, or for a file that is not there, because an index was moved, names."""
     if any(file == root or file.startswith(os.path.join(root, "")) for root, _ in roots):
         return True
     return not os.path.exists(file) and any(name == typed or name.startswith(f"{typed}/") for _, typed in roots)

@@ -1,7 +1,7 @@
 """An index on disk: `index.bin` in its folder, a file of sections (docs/formats.md), mapped into memory.
 
-`Index` is what search, update and conversion to another form read. What another form stores otherwise, such as fewer
-bits or packed text, is read here: `array`, `text`, and the checks of `FORMS`.
+Search, updates and conversions read an `Index`. What other forms store differently, such as fewer bits or packed text,
+is read here: `array`, `text`, and the checks of `FORMS`.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ CARD_SETTINGS |= dict.fromkeys((*QUESTIONS, *OF_WORD_ENCODER), str)
 
 
 class Index:
-    """An index that is whole: `card`, and its sections by name.
+    """A whole index: its card, and its sections by name.
 
-    Raises `InputError` where `folder` has none, `DataError` for a file that is no index, or not whole.
+    Raises `InputError` if the folder has none, and `DataError` if the file is no whole index.
     """
 
     def __init__(self, folder: File) -> None:
@@ -149,7 +149,7 @@ class Index:
             raise self._broken(f"section {name}: expected {kind} of the shape {shape}")
 
     def _require_order(self) -> None:
-        """Rows that lead elsewhere ascend; each passage has a sentence."""
+        """Check that references ascend and that each passage has a sentence."""
         for name, least in {"sentence_starts": 1, "text_blocks": 0, "document_starts": 0, "document_of": 0}.items():
             self._require_ascending(name, least)
         if self.passages and int(self.sections["document_of"][-1]) >= self.documents:
@@ -161,7 +161,7 @@ class Index:
             raise self._broken(f"section {name}: expected rows that ascend from 0")
 
     def _require_texts(self) -> None:
-        """Passages fill the blocks of a text that is not deflated; sentences lie in their passages."""
+        """Check that passages fill the text, unless it is deflated, and that sentences are inside their passages."""
         lengths, per = self.sections["text_lengths"].astype(np.int64), self.numbers[PER_BLOCK]
         begins = np.append(edges(lengths)[:-1:per], lengths.sum())
         if not self.numbers[PACKED] and not np.array_equal(begins, self.sections["text_blocks"].astype(np.int64)):
@@ -206,37 +206,37 @@ class Index:
 
     @property
     def score(self) -> str:
-        """How a passage scores: by its own vector, its best sentence's, or both together ("sum")."""
+        """The score of a passage: by its own vector, by its best sentence's, or by both ("sum")."""
         return PASSAGE_SCORES[self.numbers[SCORE]]
 
     @property
     def has_sentences(self) -> bool:
-        """True where sentences have vectors."""
+        """True if sentences have vectors."""
         return self.score != "vector"
 
     @property
     def axes(self) -> int:
-        """The numbers of a vector."""
+        """The numbers of a stored vector."""
         return self.numbers[AXES]
 
     @property
     def bits(self) -> int:
-        """Bits of a number of the vectors."""
+        """The bits per number of the vectors."""
         return self.numbers[BITS]
 
     @property
     def scored_again(self) -> int:
-        """The number of passages that are scored again by their text, which few bits put first."""
+        """The number of best passages of a compact index that are scored again by their text."""
         return self.numbers[AGAIN]
 
     @property
     def has_words(self) -> bool:
-        """True where words are indexed too, as they are compared now."""
+        """True if words are indexed in today's form."""
         return not OF_WORDS.keys().isdisjoint(self.sections) and self.card.get("words") == OF_FOLDING
 
     @property
     def has_related_words(self) -> bool:
-        """True where words have vectors, by which a question's word finds those like it."""
+        """True if words have vectors, by which a question's word finds similar ones."""
         return self.has_words and "words.vectors" in self.sections
 
     @property
@@ -251,7 +251,7 @@ class Index:
 
     @property
     def question_encoder(self) -> str:
-        """The name or the folder of the encoder of its questions."""
+        """The name or folder of the encoder of its questions."""
         return self.card.get(QUESTIONS[0]) or self.card["encoder"]
 
     @property
@@ -260,20 +260,28 @@ class Index:
         return self.card.get(QUESTIONS[1]) or self.card["fingerprint"]
 
     def is_named(self, encoder: str) -> bool:
-        """Return True for what names the encoder of its questions, or that of its documents."""
+        """Return True if a name is that of the encoder of its questions or documents."""
         return encoder in (self.card["encoder"], self.card.get(QUESTIONS[0]))
 
     def is_asked_by(self, fingerprint: str) -> bool:
-        """Return True for the fingerprint of the encoder of its questions, and for that of its documents."""
+        """Return True if a fingerprint is that of the encoder of its questions or documents."""
         return fingerprint in (self.card["fingerprint"], self.card.get(QUESTIONS[1]))
 
     def draw_passages(self, most: int) -> tuple[list[str], Floats]:
-        """Return the texts of at most so many passages, evenly out of all, and their stored vectors, `(n, d)`."""
+        """Return the texts of some passages, evenly out of all, and their stored vectors `(n, d)`."""
         rows = np.unique(np.linspace(0, self.passages - 1, min(most, self.passages)).round().astype(np.int64))
         return [self.text(row).decode("utf-8", "replace") for row in rows.tolist()], self.vectors("passage", rows)
 
     def require(self, fingerprint: str, source: File) -> None:
-        """Raise `EncoderError` where the index was made by another encoder than `source`, which has the fingerprint."""
+        """Require that an encoder is the one that the index was made by.
+
+        Args:
+            fingerprint: The fingerprint of the encoder.
+            source: Its name, for the error.
+
+        Raises:
+            EncoderError: If it is another.
+        """
         if fingerprint != self.card["fingerprint"]:
             raise EncoderError(
                 f"{self.path}: made by {self.card['encoder']} ({self.card['fingerprint'][:12]}), not by "
@@ -285,14 +293,22 @@ class Index:
         return self.sections[name]
 
     def vectors(self, kind: str, rows: slice | Integers) -> Floats:
-        """Return vectors of a kind, "passage" or "sentence", as float32 `(r, d)`, about unit rows."""
+        """Return stored vectors, decoded.
+
+        Args:
+            kind: "passage" or "sentence".
+            rows: The rows.
+
+        Returns:
+            The vectors, approximately of unit length, float32 `(r, d)`.
+        """
         codes, scales = (self.sections[f"{kind}_{part}"][rows] for part in ("vectors", "scales"))
         if self.bits != WHOLE:
             codes = unpacked(cast("NDArray[np.uint8]", codes), self.bits, self.axes)
         return cast(Floats, codes.astype(np.float32) * cast(Floats, scales)[:, None])
 
     def text(self, row: int) -> bytes:
-        """Return the text of a passage, UTF-8."""
+        """Return the text of a passage in UTF-8."""
         per = self.numbers[PER_BLOCK]
         block, first = row // per, row // per * per
         start = int(self.sections["text_lengths"][first:row].sum(dtype=np.int64))
@@ -323,7 +339,7 @@ class Index:
         return self.sections["sentence_bounds"][start:end].astype(np.int64)
 
     def fields(self, document: int) -> dict[str, Json]:
-        """Return what is kept of a document, its id and title among it."""
+        """Return the fields of a document, its id and title among them."""
         return next(self._fields(document, document + 1))
 
     def _fields(self, first: int, last: int) -> Iterator[dict[str, Json]]:
@@ -344,22 +360,31 @@ class Index:
         return fields
 
     def all_fields(self) -> Iterator[dict[str, Json]]:
-        """Yield what is kept of each document, in order."""
+        """Yield the fields of each document, in order."""
         for first in range(0, self.documents, AT_ONCE):
             yield from self._fields(first, min(first + AT_ONCE, self.documents))
 
     @cached_property
     def document_edges(self) -> Integers:
-        """int64 `(D + 1,)`: the first passage of each document."""
+        """The first passage of each document, and the end, int64 `(D + 1,)`."""
         return edges(np.bincount(cast(Integers, self.sections["document_of"]), minlength=self.documents))
 
     @cached_property
     def ids(self) -> dict[int, int]:
-        """`{hash of an id: document}`."""
+        """The document of each hash of an id."""
         return {id_hash(fields["id"]): document for document, fields in enumerate(self.all_fields())}
 
     def rows_of(self, id: str, texts: Sequence[bytes], bounds: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
-        """Return the passages of the document of an id that have these texts and sentences, -1 for each that is new."""
+        """Find the passages of a document that have certain texts and sentences.
+
+        Args:
+            id: The id of the document.
+            texts: The texts.
+            bounds: The sentences of each.
+
+        Returns:
+            Their rows, -1 for a new one.
+        """
         document = self.ids.get(id_hash(id))
         if document is None:
             return [-1] * len(texts)
@@ -368,11 +393,19 @@ class Index:
         return [known.get((text, tuple(pairs)), -1) for text, pairs in zip(texts, bounds, strict=True)]
 
     def mask(self, where: Where) -> Booleans:
-        """Return bool `(passages,)`: those whose document has all the values of fields that `where` names, as text.
+        """Return the passages whose documents have certain values of fields.
 
-        A list has each of its members, so that a field may be named more than once. A letter and its marks are the
-        same however they are encoded, and codes of languages in either case.
-        Raises `InputError` for a field that no document has.
+        A list matches each of its members, so that a field may be named several times. Letters are compared in their
+        composed form, and language codes in either case.
+
+        Args:
+            where: The fields and their values, as text.
+
+        Returns:
+            bool `(passages,)`.
+
+        Raises:
+            InputError: If no document has such a field.
         """
         pairs = where.items() if isinstance(where, Mapping) else where
         wanted = [(_composed(name), value) for name, value in pairs]
@@ -387,7 +420,7 @@ class Index:
 
 
 def _is_of(value, kind):
-    """True for a value of just this type, of whole numbers for one from 0 on."""
+    """Return True for a value of exactly this type; a whole number must not be negative."""
     return type(value) is kind and (kind is not int or value >= 0)
 
 
@@ -408,5 +441,5 @@ def as_text(value: Json) -> str:
 
 
 def id_hash(id: str) -> int:
-    """Return 64 bits that stand for a document's id."""
+    """Return 64 bits that identify a document's id."""
     return int.from_bytes(blake2b(id.encode("utf-8", "replace"), digest_size=8).digest(), "little")

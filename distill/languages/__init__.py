@@ -1,1 +1,1 @@
-"""A language that an encoder gets when it is there already."""
+"""Add languages and words to a trained encoder."""

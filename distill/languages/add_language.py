@@ -1,4 +1,4 @@
-"""A copy of an encoder with one more language, all others as they were."""
+"""Copy an encoder and add one language, while all others stay as they were."""
 
 from __future__ import annotations
 
@@ -131,7 +131,15 @@ def add_language(model: str, plan: LanguagePlan, output: File) -> dict[str, Json
 
 @contextmanager
 def timed(seconds: dict[str, Json], part: str) -> Iterator[None]:
-    """Put the seconds of clock and of CPU that a part takes under its name."""
+    """Record the wall-clock and CPU seconds of a block.
+
+    Args:
+        seconds: The dictionary that gets them.
+        part: The name.
+
+    Yields:
+        Nothing.
+    """
     clock, cpu = time.perf_counter(), time.process_time()
     yield
     passed = {"clock": time.perf_counter() - clock, "cpu": time.process_time() - cpu}
@@ -139,14 +147,14 @@ def timed(seconds: dict[str, Json], part: str) -> Iterator[None]:
 
 
 def chosen_aligner(name: str | None) -> str | None:
-    """Return the encoder of that name; by default e5 where it is installed, and None for `none`."""
+    """Return the name of the aligner; by default e5 if it is installed, and None for `none`."""
     if name is None:
         return "e5" if find_spec(PACKAGE) else None
     return None if name == "none" else name
 
 
 def known_languages(model: str) -> tuple[Path | None, tuple[str, ...]]:
-    """Return the folder of the artefact that `model` names, None for an encoder that is none, and its languages."""
+    """Return the folder of an artefact, or None for an encoder that is none, and its languages."""
     from ..teachers.muse import LANGUAGES
 
     try:
@@ -157,7 +165,16 @@ def known_languages(model: str) -> tuple[Path | None, tuple[str, ...]]:
 
 
 def enlarged(encoder: KerasEncoder, material: Material, plan: LanguagePlan) -> tuple[KerasEncoder, Induced | None]:
-    """Return the encoder with the language's pieces, untrained, and the words that the aligner finds near, if any."""
+    """Add the language's tokens to an encoder, untrained.
+
+    Args:
+        encoder: The encoder.
+        material: The material of the language.
+        plan: The plan.
+
+    Returns:
+        The encoder, and the words that the aligner finds similar, if any.
+    """
     from ..students.vocabulary.new_pieces import with_rows
     from .pieces import larger_tokenizer, near_words, rows_by_meaning
 
@@ -168,9 +185,15 @@ def enlarged(encoder: KerasEncoder, material: Material, plan: LanguagePlan) -> t
 
 
 def lines_of(material: Material, near: Induced | None, teacher: Encoder) -> Lines:
-    """Return the lines with the teacher's vectors of their translations, and as often the words that are near others.
+    """Label lines with the teacher's vectors of their translations, and as many words with those of similar words.
 
-    A word's label is the mean of the vectors of those.
+    Args:
+        material: The material of the language.
+        near: The similar words. The label of a word is the mean of their vectors.
+        teacher: The teacher.
+
+    Returns:
+        The lines.
     """
     from ..stages.lines import Lines, mixed, translations
 
@@ -183,7 +206,18 @@ def lines_of(material: Material, near: Induced | None, teacher: Encoder) -> Line
 
 
 def trained(larger: KerasEncoder, first: int, lines: Lines, material: Material, plan: LanguagePlan) -> KerasEncoder:
-    """Return the larger encoder, its rows from the `first` on trained on lines."""
+    """Train the new embeddings of an encoder on lines.
+
+    Args:
+        larger: The encoder.
+        first: The first new row.
+        lines: The lines.
+        material: The material of the language.
+        plan: The plan.
+
+    Returns:
+        The trained encoder.
+    """
     from ..stages.new_rows import Steps, train_new_rows
     from ..training.session import Session
 
@@ -193,7 +227,18 @@ def trained(larger: KerasEncoder, first: int, lines: Lines, material: Material, 
 
 
 def respelled(student: KerasEncoder, first: int, material: Material, near: Induced | None, most: int) -> KerasEncoder:
-    """Return the encoder with at most so many words spelled, itself for none."""
+    """Add aliases for words to an encoder.
+
+    Args:
+        student: The encoder.
+        first: The id of the language's first token.
+        material: The material of the language.
+        near: The similar words, if any.
+        most: The largest number of aliases, 0 for none.
+
+    Returns:
+        The encoder.
+    """
     from ..encoders.encoder import KerasEncoder
     from .spelled import spelled
 
@@ -201,7 +246,15 @@ def respelled(student: KerasEncoder, first: int, material: Material, near: Induc
 
 
 def new_spellings(before: Tokenizer, after: Tokenizer) -> list[str]:
-    """Return the spellings of a tokenizer that another lacks, as text."""
+    """Return the aliases of a tokenizer that another lacks, as text.
+
+    Args:
+        before: The other tokenizer.
+        after: The tokenizer.
+
+    Returns:
+        The texts.
+    """
     from ..encoders.tokenizer import SPACE, spellings_of
 
     known = {one.piece for one in spellings_of(before)}
@@ -209,7 +262,7 @@ def new_spellings(before: Tokenizer, after: Tokenizer) -> list[str]:
 
 
 def line_counts(material: Material) -> dict[str, Json]:
-    """Return the lines of each source; of files of one name, those of all."""
+    """Count the lines of each source, and of all files with the same name."""
     counts = Counter[str]()
     for source in material.lines:
         counts[source.name] += len(source.texts)
@@ -224,7 +277,16 @@ def write(
     material: Material,
     notes: Mapping[str, Json],
 ) -> None:
-    """Write the student: as the artefact in `folder` with its new rows, or where there is none by itself."""
+    """Write the student.
+
+    Args:
+        folder: The artefact whose form it gets, with new rows; None to save the student alone.
+        output: The folder that is made.
+        encoder: The encoder before.
+        student: The student.
+        material: The material of the language.
+        notes: The entries of its card.
+    """
     from ..export.larger import NewLanguage, write_larger
     from ..students.rows import TABLE
 
@@ -239,7 +301,15 @@ def write(
 
 
 def on_dev(material: Material, encoders: Mapping[str, Encoder]) -> dict[str, float]:
-    """Return the share of the held-out lines whose translation is the nearest, by encoder."""
+    """Compute, for each encoder, the share of held-out lines whose translation is the nearest.
+
+    Args:
+        material: The material of the language.
+        encoders: The encoders by name.
+
+    Returns:
+        The shares by name.
+    """
     languages, results = list(material.dev.questions), {}
     with task("held-out lines", 2 * material.dev_size * len(encoders)) as advance:
         for name, encoder in encoders.items():
@@ -250,7 +320,18 @@ def on_dev(material: Material, encoders: Mapping[str, Encoder]) -> dict[str, flo
 def on_others(
     before: Encoder, after: Encoder, first: Tokenizer, second: Tokenizer, languages: tuple[str, ...]
 ) -> dict[str, Json]:
-    """Return what the other languages' questions of the sample lose: P@1 before and after, and those cut otherwise."""
+    """Measure what other languages lose on the sample's questions.
+
+    Args:
+        before: The encoder before.
+        after: The encoder after.
+        first: The tokenizer before.
+        second: The tokenizer after.
+        languages: The languages.
+
+    Returns:
+        P@1 before and after, and the share of questions that are tokenized differently, by language.
+    """
     sample = whole(read_dataset(SAMPLE))
     shared = [name for name in sample.languages if name in languages]
     if not shared:
@@ -264,13 +345,23 @@ def on_others(
 
 
 def whole(dataset: Dataset) -> Dataset:
-    """Return a data set of one split, of all its questions."""
+    """Return a data set with all its questions in one split."""
     ids = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
     return replace(dataset, splits={EVERY: tuple(ids)})
 
 
 def cut_otherwise(dataset: Dataset, language: str, before: Tokenizer, after: Tokenizer) -> float:
-    """Return the share of a language's questions that a tokenizer with pieces behind the other's cuts otherwise."""
+    """Compute the share of a language's questions that a larger tokenizer cuts differently.
+
+    Args:
+        dataset: The data set.
+        language: The language.
+        before: The tokenizer.
+        after: The larger tokenizer, whose new tokens come last.
+
+    Returns:
+        The share.
+    """
     texts = [question.text for question in dataset.questions[language].values()]
     pairs = zip(before.encode(texts, None), after.encode(texts, None), strict=True)
     return sum(one != other for one, other in pairs) / len(texts)

@@ -1,4 +1,4 @@
-"""A copy of an artefact that reads more words of a language that it has, as the pieces of what they mean."""
+"""Copy an artefact and add words of a language that it has, as aliases for the tokens of what they mean."""
 
 from __future__ import annotations
 
@@ -92,7 +92,16 @@ def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
 
 
 def with_words(notes: Mapping[str, Json], language: str, many: int) -> dict[str, Json]:
-    """Return what a card says of spellings, with so many words of a language more."""
+    """Return the entry of a card about aliases, with more words of a language.
+
+    Args:
+        notes: The entry before.
+        language: The language.
+        many: The number of new words.
+
+    Returns:
+        The entry.
+    """
     kinds, counts = list(notes.get("kinds", ())), dict(notes.get("spellings", {}))
     words = dict(counts.get(WORDS, {}))
     counts[WORDS] = dict(sorted({**words, language: words.get(language, 0) + many}.items()))
@@ -102,7 +111,17 @@ def with_words(notes: Mapping[str, Json], language: str, many: int) -> dict[str,
 def used_by(
     pieces: PieceLanguages | None, language: str, before: int, new: Sequence[Spelling]
 ) -> PieceLanguages | None:
-    """Return the languages of pieces, of those that new spellings stand for this one too, and of the spellings."""
+    """Return the languages of each token, with this one for the tokens that new aliases stand for, and of the aliases.
+
+    Args:
+        pieces: The languages of each token before, or None.
+        language: The language.
+        before: The number of tokens before.
+        new: The new aliases.
+
+    Returns:
+        The languages of each token, or None.
+    """
     if pieces is None:
         return None
     used = pieces.used.copy()

@@ -1,7 +1,7 @@
-"""A lexicon that an encoder which knows two languages tells: words of the one that are near texts of the other.
+"""Induce a lexicon from an encoder that knows two languages: words of one that are near texts of the other.
 
-Its vectors of a language lie together whatever they mean, so each language's mean is taken off; a word that is near to
-many is near to none (CSLS: Lample et al., 2018, Word translation without parallel data, section 2.3).
+The vectors of a language share a direction whatever the meaning, so each language's mean is subtracted. A word that is
+near to many counts as near to none (CSLS: Lample et al., 2018, Word translation without parallel data, section 2.3).
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ MOST = 20_000
 
 @dataclass(frozen=True)
 class Induced:
-    """Of each of the `texts` `(n,)` the ids `nearest` `(n, k)` of `words` `(m,)`, and their `weights`, of sum 1."""
+    """For each of the `texts` `(n,)`, the ids `nearest` `(n, k)` of `words` `(m,)`, and their `weights`, which sum to
+    1.
+    """
 
     texts: list[str]
     words: list[str]
@@ -35,18 +37,27 @@ class Induced:
     weights: Floats
 
     def mean(self, vectors: Floats) -> Floats:
-        """Return the means `(n, d)` of the words' vectors `(m, d)`, weighted."""
+        """Return the weighted means `(n, d)` of the words' vectors `(m, d)`."""
         return np.einsum("nk,nkd->nd", self.weights, vectors[self.nearest]).astype(np.float32)
 
     def rows(self, encoder: KerasEncoder) -> Floats:
-        """Return rows `(n, width)` for the texts, of an encoder's rows of the words."""
+        """Return embeddings `(n, width)` for the texts, from an encoder's embeddings of the words."""
         table = encoder.model.get_layer(TABLE).get_weights()[0]
         rows = [table[ids[1:-1]].mean(axis=0) for ids in encoder.tokenizer.encode(self.words, None)]
         return self.mean(np.stack(rows))
 
 
 def induced(texts: Sequence[str], words: Sequence[str], aligner: Encoder) -> Induced:
-    """Return the words that an aligner finds near the texts."""
+    """Find the words that an aligner puts near texts.
+
+    Args:
+        texts: The texts.
+        words: The words.
+        aligner: The encoder.
+
+    Returns:
+        The lexicon.
+    """
     with task(f"vectors of words by {aligner.name}", len(texts) + len(words)) as advance:
         ours, theirs = (aligner.encode(list(part), "question", advance) for part in (texts, words))
     ours, theirs = (unit_rows(part - part.mean(axis=0)) for part in (ours, theirs))
@@ -59,13 +70,21 @@ def induced(texts: Sequence[str], words: Sequence[str], aligner: Encoder) -> Ind
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, without the punctuation around them and without numbers."""
+    """Return the words of a text, without surrounding punctuation and without numbers."""
     parts = (part.strip("".join(sign for sign in part if not sign.isalnum())) for part in text.split())
     return [part for part in parts if part and not part.isdigit()]
 
 
 def commonest_words(texts: Sequence[str], most: int = MOST) -> list[str]:
-    """Return the commonest words of some texts, each as it is written most often."""
+    """Return the most frequent words of texts, each in its most frequent form.
+
+    Args:
+        texts: The texts.
+        most: The largest number of words.
+
+    Returns:
+        The words.
+    """
     counts = Counter(word for text in texts for word in words_of(text))
     forms: dict[str, str] = {}
     for word, _ in counts.most_common():

@@ -1,4 +1,4 @@
-"""The files that a language is learned from, read and checked: text, translations, a dictionary and words."""
+"""Read and check the files that a language is learned from: text, translations, a dictionary and words."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LanguageSources:
 class Lexicon:
     """The `texts` of a language, its `lines` with translations, and its `words` with frequencies.
 
-    `others`, `{language: texts}`, are to be cut as before.
+    `others` are texts by language that must be tokenized as before.
     """
 
     language: str
@@ -69,33 +69,45 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class Material(Lexicon):
-    """A lexicon with lines that are not among its own: `dev`, questions for their translations."""
+    """A lexicon with held-out lines: `dev`, questions that look for their translations."""
 
     dev: Dataset
 
     @property
     def dev_size(self) -> int:
-        """How many lines are held out."""
+        """The number of held-out lines."""
         return len(self.dev.passages)
 
 
 def require_new(language: str, known: Collection[str], model: str) -> None:
-    """Raise `InputError` for a language that a model has."""
+    """Raise `InputError` for a language that a model has already.
+
+    Args:
+        language: The language.
+        known: The languages of the model.
+        model: Its name, for the error.
+    """
     if language in known:
         raise InputError(f"{model} has {language} already; it has {', '.join(known)}")
 
 
 def require_known(language: str, known: Collection[str], model: str) -> None:
-    """Raise `InputError` for a language that a model lacks; of a model that names none every one is taken."""
+    """Raise `InputError` for a language that a model lacks. A model that names no languages takes every one.
+
+    Args:
+        language: The language.
+        known: The languages of the model.
+        model: Its name, for the error.
+    """
     if known and language not in known:
         raise InputError(f"{model} has no {language}, which distill add-language gives it; it has {', '.join(known)}")
 
 
 def read_lexicon(sources: LanguageSources) -> Lexicon:
-    """Read a dictionary, words and text of a language, no translations of lines.
+    """Read a dictionary, words and text of a language, without translated lines.
 
-    Without lists of words those of the dictionary count, as often as the text has them. Raises `InputError` without a
-    dictionary, or without a word of it in the language's script.
+    Without lists of words, those of the dictionary count, by their frequency in the text. Raises `InputError` without a
+    dictionary, or if no word of it is in the language's script.
     """
     language, pivot = sources.language, sources.pivot
     if not sources.dictionary:
@@ -112,9 +124,14 @@ def read_lexicon(sources: LanguageSources) -> Lexicon:
 
 
 def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str, float]:
-    """Return `{word: share}` of the words of a dictionary by their uses in texts, the commonest first.
+    """Return the words of a dictionary with their share of uses in texts, most frequent first; each counts once more.
 
-    A word counts as used once more than it is.
+    Args:
+        sources: The dictionary.
+        texts: The texts.
+
+    Returns:
+        The shares by word.
     """
     uses = Counter(word.lower() for text in texts for word in words_of(text))
     counts = {word: 1 + uses[word] for source in sources for word in map(str.lower, source.texts) if " " not in word}
@@ -123,7 +140,18 @@ def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str,
 
 
 def read_material(sources: LanguageSources, seed: int = 0) -> Material:
-    """Read the files of a language. Raises `InputError` without translations, or without a line in its script."""
+    """Read the files of a language.
+
+    Args:
+        sources: The files.
+        seed: The seed of the held-out lines.
+
+    Returns:
+        The material.
+
+    Raises:
+        InputError: If there are no translations, or no line is in the language's script.
+    """
     language, pivot = sources.language, sources.pivot
     if not sources.parallel:
         raise InputError(
@@ -148,7 +176,7 @@ def _written(texts: list[str], language: str, option: str) -> list[str]:
 
 
 def _lines(source: Parallel, language: str) -> Parallel:
-    """The lines of a source that are in the script of a language."""
+    """Return the lines of a source that are in the script of a language."""
     return _taken(source, in_script(source.texts, language, source.name))
 
 
@@ -158,9 +186,18 @@ def _taken(source: Parallel, places: Sequence[int]) -> Parallel:
 
 
 def in_script(texts: Sequence[str], language: str, name: str) -> list[int]:
-    """Return the places of the texts in a language's script, and say how many are in another.
+    """Return the places of the texts that are in a language's script, and print how many are in another.
 
-    Raises `InputError` where all are; `name` is that of the file or the option.
+    Args:
+        texts: The texts.
+        language: The language.
+        name: The name of the file or option, for the message.
+
+    Returns:
+        The places.
+
+    Raises:
+        InputError: If no text is in the script.
     """
     chosen = foreign(texts, language)
     script = " or ".join(sorted(scripts_of_language(language)))
@@ -173,16 +210,25 @@ def in_script(texts: Sequence[str], language: str, name: str) -> list[int]:
 
 
 def several(source: Parallel) -> Parallel:
-    """Return a dictionary with a line for each of the translations of a word."""
+    """Return a dictionary with one line for each translation of a word."""
     rows = zip(source.texts, source.languages, source.pivots, strict=True)
     cut = [(text, name, one) for text, name, cell in rows for one in cell.split(SEVERAL)[:MOST] if one.strip()]
     return Parallel(source.name, source.weight, *map(tuple, zip(*cut, strict=True)))
 
 
 def held_out(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Dataset:
-    """Return a data set of some lines with their translations for passages, all of them in the split dev.
+    """Hold out some lines, whose translations become passages, as the split dev.
 
-    Raises `InputError` for too few lines to hold one out.
+    Args:
+        sources: The lines.
+        pivot: The language of the translations.
+        seed: The random seed.
+
+    Returns:
+        The data set.
+
+    Raises:
+        InputError: If there are too few lines.
     """
     pairs = {}
     for source in sources:
@@ -205,7 +251,15 @@ def held_out(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Dataset:
 
 
 def without(source: Parallel, dev: Dataset) -> Parallel:
-    """Return the lines of a source that hold neither a text nor a translation of `dev`."""
+    """Return the lines of a source that contain neither a text nor a translation of `dev`.
+
+    Args:
+        source: The source.
+        dev: The held-out lines.
+
+    Returns:
+        The source.
+    """
     held = {question.text for questions in dev.questions.values() for question in questions.values()}
     known = set(dev.passage_texts)
     pairs = enumerate(zip(source.texts, source.pivots, strict=True))

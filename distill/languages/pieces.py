@@ -1,4 +1,4 @@
-"""Pieces of a language, and their rows before anything is trained."""
+"""The tokens of a new language, and their embeddings before training."""
 
 from __future__ import annotations
 
@@ -31,9 +31,19 @@ STEMS = 40_000
 
 
 def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words: int) -> Tokenizer:
-    """Return the tokenizer with pieces of the language behind its own, the most used first.
+    """Add tokens of the language to a tokenizer, most frequent first.
 
-    Raises `InputError` where none is left that other languages do not use.
+    Args:
+        before: The tokenizer.
+        material: The material of the language.
+        learned: The largest number of learned tokens.
+        words: The largest number of words that become tokens.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        InputError: If other languages use all of the tokens.
     """
     known, frequent = {piece.piece for piece in model_proto(before).pieces}, frequent_words(material, words)
     with task(f"pieces of {material.language}", 1 + ROUNDS) as advance:
@@ -56,13 +66,22 @@ def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words:
 
 
 def same_script(material: Lexicon) -> list[Sequence[str]]:
-    """Return the texts of each other language that is written in the same script."""
+    """Return the texts of each other language with the same script."""
     scripts = scripts_of_language(material.language)
     return [rows for rows in material.others.values() if {main_script(text) for text in rows[:SOME]} & scripts]
 
 
 def used_elsewhere(tokenizer: Tokenizer, texts: Sequence[str], others: Sequence[Sequence[str]]) -> set[str]:
-    """Return the pieces that another language uses too, by their shares of all pieces: more than `OWN`, `STRAY`."""
+    """Return the tokens whose share in another language exceeds `OWN` and `STRAY`.
+
+    Args:
+        tokenizer: The tokenizer.
+        texts: The texts of the language.
+        others: The texts of each other language.
+
+    Returns:
+        The tokens.
+    """
     share = shares(piece_counts(tokenizer, list(texts)))
     most = np.max([shares(piece_counts(tokenizer, list(rows))) for rows in others], axis=0, initial=0.0)
     names = [piece.piece for piece in model_proto(tokenizer).pieces]
@@ -75,14 +94,31 @@ def shares(counts: Integers) -> Doubles:
 
 
 def by_use_of(tokenizer: Tokenizer, first: int, texts: Sequence[str]) -> Tokenizer:
-    """Return the tokenizer with those of its pieces from `first` on that the texts use, the most used first."""
+    """Keep the new tokens that texts use, most frequent first.
+
+    Args:
+        tokenizer: The tokenizer.
+        first: The id of the first new token.
+        texts: The texts.
+
+    Returns:
+        The tokenizer.
+    """
     counts, ids = piece_counts(tokenizer, list(texts)), np.arange(len(tokenizer))
     order = ids[first:][np.argsort(-counts[first:], kind="stable")]
     return reordered(tokenizer, np.concatenate([ids[:first], order[counts[order] > 0]]))
 
 
 def frequent_words(material: Material, most: int) -> dict[str, float]:
-    """Return `{word: frequency}`, at most so many: words that the text has `OFTEN`, and those that are given."""
+    """Return the given words, and those that the text has at least `OFTEN` times, with their frequencies.
+
+    Args:
+        material: The material of the language.
+        most: The largest number of words.
+
+    Returns:
+        The frequencies by word.
+    """
     counts = Counter(word for text in material.texts for word in words_of(text))
     words = {word: count / counts.total() for word, count in counts.items() if count >= OFTEN}
     for word, share in material.words.items():
@@ -91,9 +127,17 @@ def frequent_words(material: Material, most: int) -> dict[str, float]:
 
 
 def rows_by_meaning(encoder: KerasEncoder, after: Tokenizer, material: Material, near: Induced | None) -> Floats:
-    """Return rows `(new, width)` by the translations of lines and, where an aligner told `near` words, by these.
+    """Compute embeddings for new tokens from the translations of lines and from similar words; the mean if both are
+    known.
 
-    A piece that both know has the mean of the two.
+    Args:
+        encoder: The encoder.
+        after: The larger tokenizer.
+        material: The material of the language.
+        near: The similar words, or None.
+
+    Returns:
+        The embeddings `(new, width)`.
     """
     with task("rows by translations", 1) as advance:
         meant = translated(encoder, after, material.pairs)
@@ -109,12 +153,30 @@ def rows_by_meaning(encoder: KerasEncoder, after: Tokenizer, material: Material,
 
 
 def plain_pieces(tokenizer: Tokenizer, first: int) -> list[str]:
-    """Return the pieces from `first` on as text."""
+    """Return the tokens from an id on as text.
+
+    Args:
+        tokenizer: The tokenizer.
+        first: The id.
+
+    Returns:
+        The texts.
+    """
     return [piece.piece.replace(SPACE, " ").strip() for piece in model_proto(tokenizer).pieces[first:]]
 
 
 def near_words(before: Tokenizer, after: Tokenizer, material: Lexicon, aligner: Encoder) -> Induced:
-    """Return the words of the translations that an aligner finds near the new pieces and the words that are given."""
+    """Find the words of the translations that an aligner puts near new tokens and given words.
+
+    Args:
+        before: The tokenizer before.
+        after: The larger tokenizer.
+        material: The material of the language.
+        aligner: The encoder.
+
+    Returns:
+        The lexicon.
+    """
     texts = dict.fromkeys([*plain_pieces(after, len(before)), *list(material.words)[:ALIGNED]])
     words = commonest_words([pivot for source in material.lines for pivot in source.pivots])
     near = induced(list(texts), words, aligner)

@@ -1,8 +1,8 @@
-"""Words that stand for pieces which are there, as spellings: about 25 bytes a word, no row and no training.
+"""Read words as existing tokens with the same meaning: aliases of about 25 bytes, without embeddings or training.
 
-A word means what its translations mean, by the encoder's vectors of these. It is spelled as what comes nearest to
-that, the pieces of a translation or a new piece, unless its own pieces come as near: one form of a word has a piece,
-the others stand for it, and so does a word at the head of a sentence for the one within.
+A word means what its translations mean, by the encoder's vectors of these. Its alias is what comes nearest to that, the
+tokens of a translation or a new token, unless its own tokens are as near. One form of a word has a token, and the other
+forms, also the capitalised one, are aliases for it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A `spelling`, the `share` of the language's words that it is, and what it gains in cosine."""
+    """An alias, its share of the language's words, and what it gains in cosine."""
 
     spelling: Spelling
     share: float
@@ -46,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Way:
-    """The `ids` that a word is read as, their `cosine` to what it means, less `FURTHER`, and that, a unit vector."""
+    """The ids that a word is read as, their cosine to its meaning, less `FURTHER`, and the meaning as a unit vector."""
 
     ids: Ids
     cosine: float
@@ -54,27 +54,35 @@ class Way:
 
 
 class Reader:
-    """The ids and the vectors of texts by an encoder."""
+    """Tokenizes and encodes texts by an encoder."""
 
     def __init__(self, encoder: KerasEncoder) -> None:
         self._encoder = encoder
         self._ends = encoder.tokenizer.encode(["a"], None)[0]
 
     def cut(self, texts: Sequence[str]) -> list[Ids]:
-        """The ids of each text, without bos and eos."""
+        """Return the ids of each text, without bos and eos."""
         return [tuple(ids[1:-1]) for ids in self._encoder.tokenizer.encode(list(texts), None)]
 
     def vectors(self, rows: Sequence[Ids]) -> Floats:
-        """The vectors of lists of ids, `(n, d)`, each computed once."""
+        """Return the vectors of lists of ids, `(n, d)`, each computed once."""
         places = {ids: place for place, ids in enumerate(dict.fromkeys(rows))}
         vectors = encode_ids(self._encoder.model, [[self._ends[0], *ids, self._ends[-1]] for ids in places])
         return vectors[[places[ids] for ids in rows]]
 
 
 def spelled(encoder: KerasEncoder, first: int, material: Lexicon, near: Induced | None, most: int) -> Tokenizer:
-    """Return the tokenizer with at most so many words spelled, those that gain most by how often they are used.
+    """Add aliases for words, those first that gain most, weighted by use. Words of other languages are left out.
 
-    Pieces from the id `first` on are the language's own. What another language uses is left out.
+    Args:
+        encoder: The encoder.
+        first: The id of the language's first own token.
+        material: The material of the language.
+        near: The similar words, or None.
+        most: The largest number of aliases.
+
+    Returns:
+        The tokenizer.
     """
     meant = meanings(material, near, CONSIDERED * most)
     if not meant:
@@ -94,7 +102,16 @@ def spelled(encoder: KerasEncoder, first: int, material: Lexicon, near: Induced 
 
 
 def meanings(material: Lexicon, near: Induced | None, most: int) -> dict[str, dict[str, float]]:
-    """Return `{word: {translation: weight}}` of the commonest words, by a dictionary or the aligner."""
+    """Return the weighted translations of the most frequent words, from a dictionary or the aligner.
+
+    Args:
+        material: The material of the language.
+        near: The similar words, or None.
+        most: The largest number of words.
+
+    Returns:
+        The weights by word and translation.
+    """
     told: dict[str, list[str]] = {}
     for text, pivot in material.pairs:
         if " " not in text:
@@ -111,7 +128,15 @@ def meanings(material: Lexicon, near: Induced | None, most: int) -> dict[str, di
 
 
 def own_pieces(tokenizer: Tokenizer, first: int) -> dict[str, int]:
-    """Return `{word: id}` of the pieces from `first` on that begin a word, two letters or more."""
+    """Return the ids of tokens that begin a word and have at least two letters, by word.
+
+    Args:
+        tokenizer: The tokenizer.
+        first: The id of the language's first own token.
+
+    Returns:
+        The ids.
+    """
     pieces = list(enumerate(model_proto(tokenizer).pieces))[first:]
     words = {piece.piece[1:]: id for id, piece in pieces if piece.piece.startswith(SPACE)}
     return {word: id for word, id in words.items() if len(word) > 1 and word.isalpha()}
@@ -120,7 +145,17 @@ def own_pieces(tokenizer: Tokenizer, first: int) -> dict[str, int]:
 def candidates_of(
     reader: Reader, material: Lexicon, meant: Mapping[str, Mapping[str, float]], pieces: Mapping[str, int]
 ) -> list[Candidate]:
-    """Return the words that are cut into several pieces as spellings, and those at the head of a sentence."""
+    """Return aliases for words that are cut into several tokens, and for their capitalised forms.
+
+    Args:
+        reader: The reader.
+        material: The material of the language.
+        meant: The weighted translations by word.
+        pieces: The language's own tokens by word.
+
+    Returns:
+        The candidates.
+    """
     several = [word for word, ids in zip(meant, reader.cut(list(meant)), strict=True) if len(ids) > 1]
     ways = nearest(reader, {word: meant[word] for word in several}, list(pieces.values())) if several else {}
     heads = capitals(material, meant)
@@ -141,7 +176,15 @@ def candidates_of(
 
 
 def gaining(reader: Reader, rows: Sequence[tuple[str, float, Way]]) -> list[Candidate]:
-    """Return the texts that are cut into several pieces as candidates, with what their ways gain over these."""
+    """Return the texts that are cut into several tokens as candidates, with what their aliases gain.
+
+    Args:
+        reader: The reader.
+        rows: The texts with their shares and aliases.
+
+    Returns:
+        The candidates.
+    """
     cuts = reader.cut([text for text, *_ in rows])
     chosen = [(row, cut) for row, cut in zip(rows, cuts, strict=True) if len(cut) > 1]
     vectors = reader.vectors([cut for _, cut in chosen])
@@ -152,7 +195,16 @@ def gaining(reader: Reader, rows: Sequence[tuple[str, float, Way]]) -> list[Cand
 
 
 def nearest(reader: Reader, meant: Mapping[str, Mapping[str, float]], ids: Sequence[int]) -> dict[str, Way]:
-    """Return for each word the pieces that come nearest to what it means: of a translation, or one of the `ids`."""
+    """Find for each word the tokens nearest to its meaning: those of a translation, or one of the given ids.
+
+    Args:
+        reader: The reader.
+        meant: The weighted translations by word.
+        ids: The ids.
+
+    Returns:
+        The tokens by word.
+    """
     texts = list(dict.fromkeys(text for row in meant.values() for text in row))
     cuts = dict(zip(texts, reader.cut(texts), strict=True))
     vectors = dict(zip(texts, reader.vectors(list(cuts.values())), strict=True))
@@ -173,12 +225,20 @@ def nearest(reader: Reader, meant: Mapping[str, Mapping[str, float]], ids: Seque
 
 
 def head(word: str) -> str:
-    """Return the word as it stands at the head of a sentence."""
+    """Return the word as it is written at the beginning of a sentence."""
     return word[0].upper() + word[1:]
 
 
 def capitals(material: Lexicon, meant: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return `{word: share}`, how much of its uses begins with a capital."""
+    """Return the share of uses of each word that begin with a capital.
+
+    Args:
+        material: The material of the language.
+        meant: The weighted translations by word.
+
+    Returns:
+        The shares by word.
+    """
     counts = Counter(word for text in material.texts for word in words_of(text))
     result = {}
     for word, row in meant.items():
@@ -191,7 +251,16 @@ def capitals(material: Lexicon, meant: Mapping[str, Mapping[str, float]]) -> dic
 def unused_elsewhere(
     tokenizer: Tokenizer, candidates: Sequence[Candidate], others: Sequence[Sequence[str]]
 ) -> list[Candidate]:
-    """Return those that no other language's text holds, or in a share that is no more than `OWN` and `STRAY` let."""
+    """Keep candidates that other languages' texts do not contain, or no more than `OWN` and `STRAY` allow.
+
+    Args:
+        tokenizer: The tokenizer.
+        candidates: The candidates.
+        others: The texts of each other language.
+
+    Returns:
+        The candidates.
+    """
     larger = with_spellings(tokenizer, [*spellings_of(tokenizer), *(one.spelling for one in candidates)]).unexpanded
     most = np.max([shares(piece_counts(larger, list(rows))) for rows in others], axis=0, initial=0.0)
     names = [piece.piece for piece in model_proto(larger).pieces]

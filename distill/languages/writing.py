@@ -1,4 +1,4 @@
-"""The script that a language is written in, and lines that are in another."""
+"""The script that a language is written in, and lines in another script."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SEVERAL = {"Hans": {"Hani"}, "Hant": {"Hani"}, "Jpan": {"Hani", "Hira", "Kana"},
 
 @dataclass(frozen=True)
 class Foreign:
-    """The `kept` places of some texts, and how many of the others are in each script, the commonest first."""
+    """The places of texts that are kept, and the number of others by script, most frequent first."""
 
     kept: list[int]
     counts: dict[str, int]
@@ -57,7 +57,7 @@ class Foreign:
 
 
 def scripts_of_language(language: str) -> frozenset[str]:
-    """Return the ISO 15924 codes that a language is written in: those that its code names, as sr-Cyrl, or its usual."""
+    """Return the ISO 15924 codes that a language is written in: that of its code, as in sr-Cyrl, or its usual ones."""
     base, *parts = language.replace("_", "-").split("-")
     if named := [part for part in parts if len(part) == 4 and part.isalpha()]:
         return frozenset(code for part in named for code in SEVERAL.get(part.capitalize(), {part.capitalize()}))
@@ -65,7 +65,15 @@ def scripts_of_language(language: str) -> frozenset[str]:
 
 
 def foreign(texts: Sequence[str], language: str) -> Foreign:
-    """Return `Foreign` of texts in a language; one is in the script of most of its letters, and one of none is kept."""
+    """Find texts in another script than a language's. A text without letters is kept.
+
+    Args:
+        texts: The texts.
+        language: The language.
+
+    Returns:
+        The kept places and the counts of the others.
+    """
     scripts, kept, counts = scripts_of_language(language), [], Counter[str]()
     for place, text in enumerate(texts):
         code = main_script(text)
@@ -77,7 +85,7 @@ def foreign(texts: Sequence[str], language: str) -> Foreign:
 
 
 def main_script(text: str) -> str | None:
-    """Return the ISO 15924 code of most letters of a text, the first of equals; None without letters."""
+    """Return the ISO 15924 code of most letters of a text, or None without letters."""
     counts = Counter(script(sign) for sign in text)
     letters = {code: count for code, count in counts.items() if code not in SHARED}
     return max(letters, key=lambda code: letters[code]) if letters else None

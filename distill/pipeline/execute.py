@@ -1,4 +1,4 @@
-"""`distill run`: every step in its order, and what it leaves in the run's folder."""
+"""Every step of `distill run` in its order, and the files that it leaves in the run's folder."""
 
 from __future__ import annotations
 
@@ -39,10 +39,21 @@ EXPORTING, ERROR = "tensorflow", "error: "
 
 
 def execute(run: Run) -> Json:
-    """All steps, in a folder that no other process works in meanwhile; returns the metrics that it leaves there.
+    """Run all steps of a job in its folder, which no other process may use meanwhile.
 
-    On another backend than TensorFlow the steps behind the student are those of a process of its own.
-    Of a run that was stopped what is finished is not made again; `prepare` says which run that may be.
+    A run that was stopped goes on: finished steps are not repeated (`prepare` says which runs may go on). On a backend
+    other than TensorFlow, a second process on TensorFlow runs the steps that come after the student.
+
+    Args:
+        run: The run, as `prepare` returns it.
+
+    Returns:
+        The metrics, as they are written to the run's folder.
+
+    Raises:
+        InputError: If another command has used the folder in the meantime.
+        TrainingError: If a training fails, or the teacher is weak.
+        GateError: If the gate refuses the bundle.
     """
     if run.resumed and (run.folder / METRICS).is_file():
         shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
@@ -65,10 +76,18 @@ def execute(run: Run) -> Json:
 
 
 def finish_on_tensorflow(folder: Path) -> Json:
-    """Go on with a run whose student another backend trained, in a process on TensorFlow; returns the metrics.
+    """Finish, in a process on TensorFlow, a run whose student another backend trained.
 
-    Keras has one backend a process, and exports need TensorFlow. Raises `TrainingError` with what that process says
-    where it fails: the run stays as it is, and the same command goes on with it.
+    Keras has one backend per process, and exports need TensorFlow.
+
+    Args:
+        folder: The run's folder.
+
+    Returns:
+        The metrics, as they are written to the folder.
+
+    Raises:
+        TrainingError: If the process fails, with its message. The run stays as it is, and the same command resumes it.
     """
     command = [sys.executable, "-m", "distill", "run", "--resume", str(folder)]
     environment, failed = {**os.environ, "KERAS_BACKEND": EXPORTING}, ""
@@ -91,7 +110,15 @@ def finish_on_tensorflow(folder: Path) -> Json:
 
 
 def steps_of(run: Run, beginning: Beginning) -> list[Step]:
-    """`distill run` from its base to its figures: the teacher, the student and the bundle, each of them measured."""
+    """List the steps of `distill run`: teacher, student and bundle are made and measured.
+
+    Args:
+        run: The run.
+        beginning: The encoder that the student starts from, and its shape.
+
+    Returns:
+        The steps in their order.
+    """
     teacher, student = run.folder / TEACHER, run.folder / STUDENT
     return [
         Step("peers", partial(measure_peers, run)),
@@ -122,7 +149,7 @@ def steps_of(run: Run, beginning: Beginning) -> list[Step]:
 
 
 def begin(run: Run) -> None:
-    """Write what says which run this is, and take over what one that was stopped had counted."""
+    """Write the files that identify the run, and restore the figures of one that was stopped."""
     # Again: another command of that name may have come and gone since `prepare`.
     if run.resumed:
         require_resumable(run.provenance.config, run.folder)
@@ -152,12 +179,12 @@ def begin(run: Run) -> None:
 
 
 def is_base(teacher: TeacherSettings) -> bool:
-    """True where the teacher is the base as it is: none is fixed, and no epoch trains it."""
+    """Return True if the teacher is the unchanged base: no fixed teacher is named, and no epoch trains one."""
     return not (teacher.model or teacher.bm25_epochs + teacher.online_epochs)
 
 
 def measure_peers(run: Run) -> None:
-    """Measure other encoders, and record which of the run's languages they know."""
+    """Measure the other encoders, and record which of the run's languages they know."""
     peers = {}
     for name in run.evaluation.peers:
         run.measure(name, load_teacher(name))
@@ -168,12 +195,20 @@ def measure_peers(run: Run) -> None:
 
 
 def is_trained(run: Run) -> bool:
-    """True where stage 1 is done. Of self-training there are stages to report; they are not trained again either."""
+    """Return True if stage 1 is done. Self-training is never taken as done, because its stages are reported again."""
     return (run.folder / TEACHER).is_dir() and not run.inputs.pairing.self_train
 
 
 def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
-    """The teacher, saved: stage 1's, or the fixed one, which the run holds on to no longer."""
+    """Train and save the teacher, or save the fixed one, which the run then releases.
+
+    Args:
+        run: The run.
+        base: The encoder that stage 1 starts from.
+
+    Returns:
+        The teacher.
+    """
     from .first_stage import teacher_job
     from .self_training import self_train
 
@@ -192,7 +227,12 @@ def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
 
 
 def count_weights(run: Run, teacher: Encoder | KerasEncoder | DualEncoder) -> None:
-    """Record the size of a teacher that the run trained, and say it."""
+    """Record and print the size of a teacher that the run trained.
+
+    Args:
+        run: The run.
+        teacher: The teacher. A fixed one is not counted.
+    """
     if run.inputs.teacher.model or not isinstance(teacher, KerasEncoder | DualEncoder):
         return
     size = parameters(teacher)
@@ -201,9 +241,16 @@ def count_weights(run: Run, teacher: Encoder | KerasEncoder | DualEncoder) -> No
 
 
 def first_of(run: Run, beginning: Beginning, base: KerasEncoder, teacher: Encoder | DualEncoder) -> KerasEncoder:
-    """The encoder that the student is made of: one that is named, the teacher's, or of a fixed teacher the base.
+    """Choose the encoder that the student is made of.
 
-    Of a dual teacher it is that of the questions.
+    Args:
+        run: The run.
+        beginning: The student's start. An encoder that it names comes first.
+        base: The base, chosen if the teacher is fixed.
+        teacher: The trained teacher, chosen otherwise; of a dual encoder, the one of the questions.
+
+    Returns:
+        The chosen encoder.
     """
     if beginning.encoder:
         return beginning.encoder
@@ -212,7 +259,12 @@ def first_of(run: Run, beginning: Beginning, base: KerasEncoder, teacher: Encode
 
 
 def measure_teacher(run: Run, teacher: Encoder) -> None:
-    """Add the teacher's figures, which are the base's where nothing trains it."""
+    """Add the teacher's figures, which equal the base's if nothing trains it.
+
+    Args:
+        run: The run.
+        teacher: The teacher.
+    """
     if is_base(run.inputs.teacher):
         run.measure_as(TEACHER, "base")
     else:
@@ -220,7 +272,17 @@ def measure_teacher(run: Run, teacher: Encoder) -> None:
 
 
 def make_student(run: Run, beginning: Beginning, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:
-    """The student, trained and saved."""
+    """Train and save the student.
+
+    Args:
+        run: The run.
+        beginning: The student's start.
+        teacher: The encoder that gives the labels.
+        first: The encoder that the student is made of.
+
+    Returns:
+        The trained student.
+    """
     student = study(run, teacher, first, beginning)
     student.save(run.folder / STUDENT)
     run.checkpoint(STUDENT).remove()

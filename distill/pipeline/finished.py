@@ -1,4 +1,4 @@
-"""Finished runs as they lie on disk: what a page needs of them, checked, also of runs of an earlier version."""
+"""Read the folders of finished runs, also those of earlier versions, and check what a report needs of them."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ BUNDLE: Form = {**COSTS, "name": str, "pieces": int, "p@1": NUMBER, "drop": NUMB
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run's folder and the content of its `metrics.json`; what else it has is read when asked for."""
+    """A finished run: its folder and the content of its `metrics.json`. Other files are read on demand."""
 
     folder: Path
     metrics: dict[str, Json]
 
     @property
     def rows(self) -> list[dict[str, Json]]:
-        """The rows of `log.jsonl`. Raises `DataError`."""
+        """The rows of `log.jsonl`. Raises `DataError` if the file is malformed."""
         path = self.folder / LOG
         rows = read_jsonl(path)
         for number, row in rows:
@@ -60,7 +60,10 @@ class FinishedRun:
 
     @property
     def search(self) -> dict[str, Json] | None:
-        """The content of `search.json`, None where nothing was compressed. Raises `DataError`."""
+        """The content of `search.json`, or None if nothing was compressed.
+
+        Raises `DataError` if the file is malformed.
+        """
         path = self.folder / SEARCH
         if not path.is_file():
             return None
@@ -72,7 +75,10 @@ class FinishedRun:
 
 
 def read_run(folder: File) -> FinishedRun:
-    """The `FinishedRun` in a folder. Raises `InputError` where there is none, `DataError` for one of another form."""
+    """Read a finished run from its folder.
+
+    Raises `InputError` if there is no run in the folder, and `DataError` if its files are malformed.
+    """
     path = Path(folder) / METRICS
     if not path.is_file():
         raise InputError(f"{folder}: no {METRICS} in it; give the folder of a finished `distill run`")
@@ -89,7 +95,7 @@ def read_run(folder: File) -> FinishedRun:
 
 
 def _units(part):
-    """The units of every run, and others that this one has."""
+    """Return the units that every run has, and the sentence units of this one."""
     for name in ("mean_p@1", "student"):
         part = part.get(name) if isinstance(part, dict) else None
     return (*UNITS, *(unit for unit in SENTENCE_UNITS if isinstance(part, dict) and unit in part))

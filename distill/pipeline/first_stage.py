@@ -21,7 +21,7 @@ IN_ONE = ("en-en", "x-en")
 
 
 def teacher_job(inputs: Inputs) -> TeacherJob:
-    """The job of these inputs: all that the teacher learns."""
+    """Return the job that trains the teacher of these inputs."""
     from ..stages.pair_stage import PairOptions
     from ..stages.teacher_job import TeacherJob
 
@@ -39,7 +39,16 @@ def teacher_job(inputs: Inputs) -> TeacherJob:
 
 
 def asked_in(batches: str, language: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """The languages of stage 1's questions: the teacher's `language` alone with `en-en`, else all."""
+    """Return the languages of stage 1's questions.
+
+    Args:
+        batches: The kind of batches (`choices.BATCHES`). With "en-en", only the teacher's language asks.
+        language: The teacher's language.
+        languages: All languages of the run.
+
+    Returns:
+        The languages.
+    """
     return (language,) if batches == "en-en" else tuple(languages)
 
 
@@ -51,11 +60,24 @@ def pairs_of(
     dataset: Dataset,
     languages: Sequence[str],
 ) -> Pairs | None:
-    """The `Pairs` of the data set that stage 1 learns from with `--loss softmax`, else None.
+    """Collect the pairs that stage 1 learns from with `--loss softmax`.
 
-    Of batches that answer in one language they have no passages in others. Raises what `read_contexts` and, for
-    sentences, `load_pool` do, and
-    `ConfigError` for batches of passages in languages that the data has none in.
+    Batches that answer in one language leave out the passages in others.
+
+    Args:
+        data: The settings of the data.
+        teacher: The settings of the teacher.
+        options: The settings of the pairs.
+        seed: The random seed.
+        dataset: The data set.
+        languages: The languages of the questions.
+
+    Returns:
+        The pairs, or None with any other loss.
+
+    Raises:
+        ConfigError: If batches take passages in languages in which the data has none.
+        DataError: If the contexts, or the pool of sentences, cannot be read.
     """
     from ..data.contexts import read_contexts
     from ..data.pool_readers import load_pool
@@ -74,7 +96,7 @@ def pairs_of(
 
 
 def _require_spoken(kind, pivot, dataset, languages, spoken):
-    """Raise `ConfigError` for batches of passages in languages other than those that are `spoken`."""
+    """Raise `ConfigError` if batches need passages in languages that the data does not have."""
     there = ", ".join(spoken)
     if kind not in IN_ONE and len(spoken) == 1:
         raise ConfigError(
@@ -88,7 +110,16 @@ def _require_spoken(kind, pivot, dataset, languages, spoken):
 
 
 def require_lines(share: float, pivot: str, sources: Sequence[Parallel]) -> None:
-    """Raise `ConfigError` where batches have a share of parallel text, and all of it is in the teacher's language."""
+    """Require parallel text in languages other than the teacher's if batches have a share of it.
+
+    Args:
+        share: The share of parallel text in a batch, from 0 to 1.
+        pivot: The teacher's language.
+        sources: The parallel text.
+
+    Raises:
+        ConfigError: If all of the text is in the teacher's language.
+    """
     if share and all(language == pivot for one in sources for language in one.languages):
         raise ConfigError(f"pairs.parallel_share: the parallel text has lines in {pivot} alone, which ask for nothing")
 
@@ -96,9 +127,20 @@ def require_lines(share: float, pivot: str, sources: Sequence[Parallel]) -> None
 def answered_of(
     stages: int, source: str, dataset: Dataset, languages: Sequence[str], pairs: Pairs | None
 ) -> Answered | None:
-    """With self-training, in so many `stages`, the passages of the pairs that answer questions, else None.
+    """Find the passages that answer questions, for self-training.
 
-    `source` names the data set. Raises `DataError`.
+    Args:
+        stages: The number of stages of self-training.
+        source: The name of the data set.
+        dataset: The data set.
+        languages: The languages of the questions.
+        pairs: The pairs of stage 1.
+
+    Returns:
+        The passages, or None without self-training or pairs.
+
+    Raises:
+        DataError: If no passage holds an answer.
     """
     if pairs is None or not stages:
         return None

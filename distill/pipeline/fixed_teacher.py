@@ -1,4 +1,4 @@
-"""A fixed teacher, any encoder as it is, and a student that starts in its space."""
+"""A fixed teacher, which may be any encoder, and a student that starts in its space."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ PIVOTS = 8192
 
 
 def fixed_teacher(name: str) -> Encoder:
-    """The encoder that `name` loads, looked at; what it has computed is kept on disk.
+    """Load the encoder that `name` names, check it, and cache its vectors on disk.
 
-    A run asks it for the same texts to centre it, to map into its space, for labels and to be measured; another run
-    asks again. Raises `EncoderError` for one that cannot teach.
+    A run asks the teacher for the same texts several times: to centre it, to map into its space, for labels and for
+    measuring. Another run asks again. Raises `EncoderError` if the encoder cannot teach.
     """
     encoder = load_teacher(name)
     for role in ROLES:
@@ -49,7 +49,16 @@ def fixed_teacher(name: str) -> Encoder:
 
 
 def centre(teacher: Encoder, dataset: Dataset, language: str) -> CentredEncoder:
-    """The teacher centred by role: on the train questions of `language` and on the passages."""
+    """Centre a teacher by role, on the train questions of a language and on the passages.
+
+    Args:
+        teacher: The encoder.
+        dataset: The data set.
+        language: The language of the questions.
+
+    Returns:
+        The centred encoder.
+    """
     questions = [question.text for question in dataset.select(language, "train")]
     with task("means of the teacher's vectors", len(questions) + len(dataset.passages)) as advance:
         return centred(teacher, questions, dataset.passage_texts, advance)
@@ -58,7 +67,17 @@ def centre(teacher: Encoder, dataset: Dataset, language: str) -> CentredEncoder:
 def settled(
     teacher: Encoder, settings: TeacherSettings, dataset: Dataset, folder: Path
 ) -> tuple[Encoder, dict[str, Json]]:
-    """The teacher as `settings.stages.TeacherSettings` want it, saved to `folder`, and a note on it of plain values."""
+    """Prepare a fixed teacher as its settings ask for, and save it.
+
+    Args:
+        teacher: The encoder, as it was loaded.
+        settings: The settings of the teacher, among them whether to centre it.
+        dataset: The data set that a centred teacher is centred on.
+        folder: The folder to save it to.
+
+    Returns:
+        The teacher, and the plain values that `metrics.json` records about it.
+    """
     name, known, dimension = settings.model, fingerprint(settings.model, teacher), teacher.dimension
     encoder = centre(teacher, dataset, settings.language) if settings.centre else teacher
     save_teacher(folder, encoder, place(name), known)
@@ -67,9 +86,18 @@ def settled(
 
 
 def is_foreign(teacher: Encoder, start: KerasEncoder, dataset: Dataset, language: str) -> bool:
-    """True where the teacher's vectors are in another space than those that `start`, a `KerasEncoder`, learns from.
+    """Tell whether the teacher's vectors are in another space than the labels that a student's start learns from.
 
-    They are where dimensions differ, and also where they do not but vectors of train questions have nothing in common.
+    They are if the dimensions differ, or if the vectors of the same train questions have nothing in common.
+
+    Args:
+        teacher: The teacher.
+        start: The encoder that the student starts from.
+        dataset: The data set.
+        language: The language of the questions.
+
+    Returns:
+        True if the student needs a map into the teacher's space.
     """
     from ..students.project import axes_of, on_axes
 
@@ -81,7 +109,15 @@ def is_foreign(teacher: Encoder, start: KerasEncoder, dataset: Dataset, language
 
 
 def require_no_dimension(shape: Shape, teacher: Encoder) -> None:
-    """Raise `ConfigError` for a `Shape` with a `dimension`: axes are of the student's own space."""
+    """Refuse a shape with a `dimension`, because the axes of a smaller dimension belong to the student's own space.
+
+    Args:
+        shape: The shape that the student is cut to.
+        teacher: The teacher, whose dimension the student takes.
+
+    Raises:
+        ConfigError: If the shape has a dimension.
+    """
     if shape.dimension:
         raise ConfigError(
             f"shape.dimension: the teacher, {teacher.name}, has a space of its own of {teacher.dimension} dimensions, "
@@ -97,9 +133,20 @@ def into_space(
     sources: Sequence[Parallel] = (),
     seed: int = 0,
 ) -> KerasEncoder:
-    """`start` with a map into the teacher's space, which is said, fitted where both know the text: `project.mapped`.
+    """Add to a student's start a map into the teacher's space, and say so.
 
-    That is on the train questions of `language`, the passages, and the pivots of parallel text, `[parallel.Parallel]`.
+    The map is fitted (`project.mapped`) on the vectors that both encoders give to the same texts.
+
+    Args:
+        start: The encoder that the student starts from.
+        teacher: The teacher.
+        dataset: The data set. Its passages and train questions are texts of the fit.
+        language: The language of these questions.
+        sources: Parallel text, whose lines in the teacher's language are texts of the fit too.
+        seed: The seed of the sample of these lines.
+
+    Returns:
+        A copy of `start` with the map.
     """
     from ..students.project import mapped
 

@@ -1,4 +1,4 @@
-"""A teacher that is no better than its base teaches nothing, and a fixed one that is worse spoils the student."""
+"""Refuse a teacher that is no better than its base, because it teaches nothing, and a fixed one that is worse."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ CHOOSE = "look whether that is the encoder you mean, in a language that it knows
 
 
 def require_gain(run: Run) -> None:
-    """Say it where the teacher of a run does not beat its base on dev, and raise `TrainingError`.
+    """Require that the teacher of a run beats its base on dev.
 
-    Compared is what steers stage 1: P@1, then MRR@10, of its unit, the mean over the languages it asks in. With
-    `teacher.allow_weak` it is said alone. A fixed teacher, which was not made of the base, may be as good as that; one
-    that is the base, one that no epoch was asked of, and a base that makes no mistake have nothing to beat.
+    The comparison uses the score that steers stage 1: P@1, then MRR@10, of its unit, as a mean over the languages that
+    it asks in. A fixed teacher may be as good as the base. Nothing is compared if the teacher is the base, if it has no
+    epochs, or if the base makes no mistake. With `teacher.allow_weak`, a weak teacher gives a warning only.
+
+    Raises `TrainingError` for a weak teacher.
     """
     settings = run.inputs.teacher
     if not (settings.model or settings.bm25_epochs + settings.online_epochs):
@@ -45,14 +47,22 @@ def require_gain(run: Run) -> None:
 
 
 def say_if_weak(rows: Sequence[Mapping[str, float]]) -> None:
-    """Say it where of a training's `rows`, the log's, none is better than the first, the start's."""
+    """Warn if none of a training's log rows on dev is better than the first one, which is the start's."""
     scores = [tuple(row[name] for name in METRICS) for row in rows]
     if len(scores) > 1 and max(scores) == scores[0] and min(scores[0]) < 1.0:
         say(f"WEAK TEACHER: it does not beat its base on dev, {_told(scores[0])}: no epoch was better than the start")
 
 
 def dev_scores(run: Run, name: str) -> tuple[float, ...]:
-    """(P@1, MRR@10) of an encoder that was measured; on another data set's dev as training logged them."""
+    """Return P@1 and MRR@10 on dev of an encoder that was measured.
+
+    Args:
+        run: The run.
+        name: "base" or "teacher".
+
+    Returns:
+        The two scores. If another data set's dev questions choose epochs, they are those that the training logged.
+    """
     if run.inputs.dev is not None and not run.inputs.teacher.model:
         rows = [row for row in run.log.rows if row["event"] == "teacher" or row["event"].startswith("self-training ")]
         scores = [tuple(row[metric] for metric in METRICS) for row in rows if "epoch" in row]
@@ -62,8 +72,10 @@ def dev_scores(run: Run, name: str) -> tuple[float, ...]:
 
 
 def _asked_in(run):
+    """Return the languages of stage 1's questions."""
     return asked_in(run.inputs.pairing.batches, run.inputs.teacher.language, run.languages)
 
 
 def _told(scores):
+    """Format P@1 and MRR@10."""
     return ", ".join(f"{name.upper()} {score:.3f}" for name, score in zip(METRICS, scores, strict=True))

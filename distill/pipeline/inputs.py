@@ -1,4 +1,4 @@
-"""The inputs of a run: all that its two stages learn from and how, read and checked."""
+"""The inputs of a run: everything that its two stages learn from, read and checked."""
 
 from __future__ import annotations
 
@@ -24,18 +24,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that a teacher and a student learn from, and the settings of how they learn it.
+    """Everything that a teacher and a student learn from, and how they learn it.
 
-    `teacher` and `pairing` are the settings of stage 1, `student` those of stage 2, `vocabulary` of the student's
-    pieces, and `precision` is that of its quantised epochs and of its bundle.
-
-    `languages` are the questions', the teacher's first; `fixed` is a teacher that is not trained, None where stage 1
-    trains one. `text`, by language, is what new pieces are learned from, `words`, with frequencies, get a piece each,
-    `sources` are parallel text, `labelled` text that the teacher labels itself, and `triplets` more questions of the
-    teacher's. `pairs` are what stage 1 by pairs learns from, `answered` tells self-training which passages answer, and
-    `pool` is what language bias is measured on; None where nothing asks for them. `dev` is another data set whose dev
-    questions choose epochs, `scorer` an encoder whose scores are labels, and `described` the data set with the
-    descriptions that stage 2 learns too.
+    Attributes:
+        dataset: The data set.
+        languages: The languages of the questions, the teacher's first.
+        seed: The random seed.
+        teacher: The settings of stage 1.
+        pairing: The settings of stage 1's pairs.
+        student: The settings of stage 2.
+        vocabulary: The settings of the student's tokens.
+        precision: The precision of the student's quantised epochs and of its bundle.
+        fixed: A teacher that is not trained, or None if stage 1 trains one.
+        text: Text by language, from which new tokens are learned.
+        sources: Parallel text.
+        labelled: Text that the teacher labels itself.
+        triplets: More questions for the teacher.
+        pairs: The pairs that stage 1 learns from with `--loss softmax`, else None.
+        answered: The passages that answer questions, for self-training, else None.
+        pool: The pool that language bias is measured on, else None.
+        dev: Another data set whose dev questions choose epochs, else None.
+        scorer: An encoder whose scores are labels, else None.
+        words: Words with frequencies that get a token each.
+        described: The data set with the descriptions that stage 2 learns, else None.
     """
 
     dataset: Dataset
@@ -60,28 +71,28 @@ class Inputs:
     described: Dataset | None = None
 
     def scorer_of(self, stage: str) -> Scorer | None:
-        """The encoder whose scores are labels of a stage, "teacher" or "student"; None without."""
+        """Return the encoder whose scores are labels of a stage, "teacher" or "student", or None."""
         return self.scorer if self.scorer is not None and stage in self.scorer.settings.stages else None
 
     @property
     def lines(self) -> list[Parallel]:
-        """All texts that the student learns beside the questions."""
+        """All texts that the student learns besides the questions."""
         return [*self.sources, *self.labelled]
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The languages that stage 2 learns: those with new rows alone where these alone are trained."""
+        """The languages that stage 2 learns: the new ones if only their embeddings are trained."""
         return learned_languages(self.student, self.teacher.language, self.languages, self.vocabulary.add_languages)
 
     @property
     def taught(self) -> Dataset:
-        """The data set with its questions in the run's languages alone."""
+        """The data set with the questions of the run's languages only."""
         known = self.dataset.questions
         return replace(self.dataset, questions={name: known[name] for name in known if name in self.languages})
 
     @property
     def learned_lines(self) -> list[Parallel]:
-        """Of the `lines` those in languages that stage 2 learns."""
+        """The `lines` in languages that stage 2 learns."""
         if self.student.trained_weights != "new-rows":
             return self.lines
         lines = [in_languages(source, self.learned) for source in self.lines]
@@ -94,7 +105,7 @@ class Inputs:
 
     @property
     def other_languages(self) -> tuple[str, ...]:
-        """The question languages that are not the teacher's, over which a mean is taken."""
+        """The languages of the questions except the teacher's. Means are taken over them."""
         others = tuple(language for language in self.languages if language != self.teacher.language)
         return others or self.languages
 
@@ -102,9 +113,19 @@ class Inputs:
 def learned_languages(
     student: StudentSettings, language: str, languages: Sequence[str], new: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Of the `languages` those that stage 2 learns: the `new` ones alone where only their rows are trained.
+    """Return the languages that stage 2 learns.
 
-    The teacher's `language` is not among them where the student does not learn that. Raises `ConfigError` for none.
+    Args:
+        student: The settings of stage 2.
+        language: The teacher's language, left out unless `student.teacher_samples` is true.
+        languages: The languages of the run.
+        new: The new languages. They are returned if only their embeddings are trained.
+
+    Returns:
+        The languages.
+
+    Raises:
+        ConfigError: If none is left.
     """
     if student.trained_weights == "new-rows":
         return tuple(new)
@@ -115,5 +136,5 @@ def learned_languages(
 
 
 def measured_splits(dataset: Dataset) -> list[str]:
-    """The splits that are measured: dev, which steers training, and test where the data has it."""
+    """Return the splits that are measured: dev, which steers training, and test if the data has it."""
     return [split for split in ("dev", "test") if split in dataset.splits]

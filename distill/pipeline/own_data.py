@@ -1,4 +1,4 @@
-"""A folder of a user's own data: what it has, what it lacks, and a config for it."""
+"""Look at a folder of a user's own data, say what it has and lacks, and write a config for it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ COMMENTS = {
 
 @dataclass(frozen=True)
 class OwnData:
-    """A data set in a folder, the parallel text and the descriptions beside it, and why other files are neither."""
+    """A data set in a folder, with the parallel text and descriptions beside it and the reasons why other files are
+    left out.
+    """
 
     folder: Path
     dataset: Dataset
@@ -50,17 +52,17 @@ class OwnData:
 
     @property
     def teacher(self) -> str:
-        """The teacher's language: English, or that of the documents where nobody asks in English."""
+        """The teacher's language: English, or that of the documents if nobody asks in English."""
         return teacher_of(self.dataset)
 
     @property
     def others(self) -> list[str]:
-        """The question languages that are not the teacher's."""
+        """The languages of the questions except the teacher's."""
         return [language for language in self.dataset.languages if language != self.teacher]
 
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
-        """`{language: {split: questions}}`, 0 for a split that is absent."""
+        """The number of questions as `{language: {split: questions}}`, 0 for an absent split."""
         splits = self.dataset.splits
         return {
             language: {split: len(self.dataset.select(language, split)) if split in splits else 0 for split in SPLITS}
@@ -69,13 +71,13 @@ class OwnData:
 
     @cached_property
     def lines(self) -> dict[str, int]:
-        """`{language: distinct lines of parallel text}`."""
+        """The number of distinct lines of parallel text by language."""
         texts = texts_by_language(list(self.parallel.values()))
         return {language: len(lines) for language, lines in texts.items()}
 
     @property
     def own_text(self) -> bool:
-        """True where there is what `student.own_text` reads."""
+        """True if there is text for `student.own_text`."""
         return bool(self.descriptions) or self.folder / PARALLEL in self.parallel
 
     @property
@@ -86,7 +88,9 @@ class OwnData:
 
 @dataclass(frozen=True)
 class OwnConfig:
-    """The config that was written for a folder of data, and lines on what is `there` and what is `missing`."""
+    """The path of a config that was written for a folder of data, with lines about what is `there` and what is
+    `missing`.
+    """
 
     path: Path
     there: list[str]
@@ -125,12 +129,23 @@ def init_config(folder: File, document_language: str = "en", overwrite: bool = F
 
 
 def teacher_of(dataset: Dataset) -> str:
-    """The language that a teacher of this data learns in."""
+    """Return the language in which a teacher learns from this data."""
     return "en" if "en" in dataset.languages else dataset.document_language
 
 
 def read_own(folder: File, document_language: str = "en") -> OwnData:
-    """The `OwnData` in a folder. Raises `DataError` where the data set, or its own text, cannot be read."""
+    """Read the data in a folder.
+
+    Args:
+        folder: The folder.
+        document_language: The language of the documents.
+
+    Returns:
+        The data set and what lies beside it.
+
+    Raises:
+        DataError: If the data set, or the text beside it, cannot be read.
+    """
     folder = Path(folder).absolute()
     dataset, parallel, left_out = read_dataset(folder, document_language), {}, []
     paths = seen(folder, "*.tsv", "*.jsonl")
@@ -146,7 +161,7 @@ def read_own(folder: File, document_language: str = "en") -> OwnData:
 
 
 def overview(data: OwnData) -> list[str]:
-    """Lines that say what there is."""
+    """Return lines that say what the folder has."""
     dataset = data.dataset
     by = "splits.json" if (data.folder / "splits.json").is_file() else "seed, 7 : 1 : 2"
     titles = f"{'language':<10}{'train':>8}{'dev':>8}{'test':>8}{'parallel lines':>17}   questions, split by {by}"
@@ -167,7 +182,7 @@ def _descriptions_there(data):
 
 
 def missing(data: OwnData) -> list[str]:
-    """Lines that say what there is not, each with what it would bring."""
+    """Return lines that say what the folder lacks, and what each would bring."""
     return [*_splits_missing(data), *_questions_missing(data), *_text_missing(data)]
 
 
@@ -211,7 +226,7 @@ def _text_missing(data):
 
 
 def values_of(data: OwnData) -> dict[str, Json]:
-    """The settings of a config for this data, by their names."""
+    """Return the settings of a config for this data, by name."""
     values: dict[str, Json] = {
         "data.dataset": str(data.folder),
         "data.document_language": data.dataset.document_language,
@@ -224,7 +239,15 @@ def values_of(data: OwnData) -> dict[str, Json]:
 
 
 def write_config(data: OwnData, path: Path) -> None:
-    """Write a config for the data. Raises `ConfigError` where the recipe does not take it."""
+    """Write a config for the data.
+
+    Args:
+        data: The data.
+        path: The path of the config.
+
+    Raises:
+        ConfigError: If the recipe does not accept the settings.
+    """
     values = values_of(data)
     changed(recipe_settings(DEFAULT), values)
     lines, section = [HEAD, f'recipe = "{DEFAULT}"\n'], ""
@@ -237,7 +260,18 @@ def write_config(data: OwnData, path: Path) -> None:
 
 
 def config_path(folder: File, overwrite: bool = False) -> Path:
-    """The path of the config in a folder. Raises `InputError` where one is there, unless it is to be overwritten."""
+    """Return the path of the config in a folder.
+
+    Args:
+        folder: The folder.
+        overwrite: Whether a config that is there may be replaced.
+
+    Returns:
+        The path.
+
+    Raises:
+        InputError: If a config is there and must not be replaced.
+    """
     path = Path(folder) / CONFIG
     if path.exists() and not overwrite:
         raise InputError(f"{path} is there already; give --overwrite, or remove it")

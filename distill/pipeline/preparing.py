@@ -1,4 +1,4 @@
-"""The inputs of a run, read and checked before anything is written."""
+"""Read and check the inputs of a run before anything is written."""
 
 from __future__ import annotations
 
@@ -47,10 +47,20 @@ if TYPE_CHECKING:
 
 
 def prepare(settings: Settings, folder: File, resume: bool = False, seconds: float = CHECKPOINT_SECONDS) -> Run:
-    """Read and check everything that can be wrong before anything is written; returns the run.
+    """Read and check everything that can be wrong before anything is written.
 
-    With `resume` the folder is that of a run of the same settings that was stopped; within an epoch `seconds` lie
-    between checkpoints.
+    Args:
+        settings: The settings of the run.
+        folder: The folder of the run.
+        resume: Whether the folder holds a stopped run of the same settings, which goes on.
+        seconds: The time between checkpoints within an epoch.
+
+    Returns:
+        The run, ready for `execute`.
+
+    Raises:
+        InputError: If the folder cannot be used, or an input cannot be read.
+        ConfigError: If settings contradict each other or the data.
     """
     refuse_unused(settings, "run")
     settings, folder = settings.steered(), Path(folder)
@@ -88,12 +98,20 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
 
 
 def drop_spent_devices(training: TrainingSettings, folder: Path) -> TrainingSettings:
-    """Return how the rest of a run computes: where its student is there no step is left for several devices."""
+    """Return the settings that the rest of a run computes with.
+
+    Args:
+        training: The settings of the run.
+        folder: The run's folder. If its student is there, no step is left for several devices.
+
+    Returns:
+        The settings.
+    """
     return replace(training, devices=1) if (folder / STUDENT).is_dir() else training
 
 
 def require_new(folder: Path) -> None:
-    """Raise `InputError` where a run's folder holds something, is in use, or cannot be written."""
+    """Raise `InputError` if a run's folder is not empty, is in use, or cannot be written."""
     require_empty(folder)
     if (folder / LOCK).is_file():
         require_free(folder)
@@ -102,7 +120,7 @@ def require_new(folder: Path) -> None:
 
 
 def require_empty(folder: Path) -> None:
-    """Raise `InputError` where a run's folder holds something, but for what one that came to nothing left."""
+    """Raise `InputError` if a run's folder holds anything but the remains of a run that wrote nothing."""
     there = list(folder.iterdir()) if folder.is_dir() else [folder] * folder.exists()
     if [path for path in there if path.name != LOCK and not ASIDE.fullmatch(path.name)]:
         stopped = (folder / RUN_FILE).is_file() and not is_finished(load_settings(folder / RUN_FILE).budget, folder)
@@ -111,7 +129,7 @@ def require_empty(folder: Path) -> None:
 
 
 def read_inputs(settings: Settings) -> Inputs:
-    """All that a teacher and a student learn from, read and checked. Raises `InputError`."""
+    """Read and check everything that a teacher and a student learn from. Raises `InputError`."""
     from .first_stage import answered_of, pairs_of, require_lines
 
     settings = check(settings).steered()
@@ -140,7 +158,19 @@ def read_inputs(settings: Settings) -> Inputs:
 
 
 def student_inputs(settings: Settings, dataset: Dataset, languages: tuple[str, ...]) -> Inputs:
-    """The inputs of a run, or of a search over its student: all that stage 2 learns from. Raises `InputError`."""
+    """Read everything that stage 2 learns from, for a run or for a search over its student.
+
+    Args:
+        settings: The settings.
+        dataset: The data set.
+        languages: The languages of the questions, the teacher's first.
+
+    Returns:
+        The inputs.
+
+    Raises:
+        InputError: If an input cannot be read.
+    """
     inputs = Inputs(
         dataset,
         languages,
@@ -156,7 +186,15 @@ def student_inputs(settings: Settings, dataset: Dataset, languages: tuple[str, .
 
 
 def with_texts(inputs: Inputs, source: str) -> Inputs:
-    """The inputs with all text that their student learns beside the questions of the data set that `source` names."""
+    """Add the text that the student learns besides the questions.
+
+    Args:
+        inputs: The inputs.
+        source: The name of the data set.
+
+    Returns:
+        The inputs with the text.
+    """
     from .first_stage import asked_in
 
     teacher, student, languages = inputs.teacher, inputs.student, inputs.languages
@@ -177,14 +215,18 @@ def with_texts(inputs: Inputs, source: str) -> Inputs:
 
 
 def scorer_of(options: ScorerSettings) -> Scorer | None:
-    """The encoder whose scores are labels, loaded; None where the settings name none. Raises `EncoderError`."""
+    """Load the encoder whose scores are labels, or return None if the settings name none. Raises `EncoderError`."""
     from ..training.session import Scorer
 
     return Scorer(fixed_teacher(options.encoder), options) if options.encoder else None
 
 
 def require_peers(peers: Sequence[str]) -> None:
-    """Raise `InputError` for a peer that bears the name of a run's own encoder, `EncoderError` where there is none."""
+    """Check the names of the peers.
+
+    Raises `InputError` for a peer with the name of one of the run's own encoders, and `EncoderError` for an unknown
+    one.
+    """
     for peer in peers:
         if peer in ENCODERS:
             raise InputError(f"--peers: {peer} is the name of an encoder of the run; name a folder as ./{peer}")
@@ -192,16 +234,33 @@ def require_peers(peers: Sequence[str]) -> None:
 
 
 def say_shared(dev: Dataset | None, dataset: Dataset) -> Dataset | None:
-    """Another data set whose dev questions choose epochs, None for none; says what it shares with the run's own."""
+    """Say what a data set whose dev questions choose epochs shares with the run's own.
+
+    Args:
+        dev: That data set, or None.
+        dataset: The run's data set.
+
+    Returns:
+        `dev`.
+    """
     if dev is not None:
         warn_of_shared(dataset.name, dataset.passage_texts, dev)
     return dev
 
 
 def read_labelled(files: Sequence[str], teacher: str, learned: Sequence[str] = ()) -> list[Parallel]:
-    """The text in `files` for the teacher to label. Raises `InputError` for a language that it does not know.
+    """Read the text that the teacher labels.
 
-    That is one that the encoder named `teacher` never saw, and that is not among those `learned` since.
+    Args:
+        files: The files.
+        teacher: The name of the teacher.
+        learned: Languages that it has learned since it was published.
+
+    Returns:
+        The text.
+
+    Raises:
+        InputError: If a file is in a language that the teacher does not know.
     """
     corpus = read_corpus(files)
     if unknown := [name for name in unseen_languages(teacher, list(corpus)) if name not in learned]:
@@ -213,7 +272,16 @@ def read_labelled(files: Sequence[str], teacher: str, learned: Sequence[str] = (
 
 
 def require_text(added: Sequence[str], languages: Sequence[str], written: Collection[str]) -> None:
-    """Raise `InputError` for a language that gets pieces and that is not asked in, or has no text."""
+    """Check the languages that get new tokens.
+
+    Args:
+        added: The languages that get tokens.
+        languages: The languages of the questions.
+        written: The languages that have text.
+
+    Raises:
+        InputError: If nobody asks in one of the languages, or it has no text.
+    """
     for language in added:
         if language not in languages:
             raise InputError(f"--add-languages: no questions in {language}; the run has {', '.join(languages)}")
@@ -222,7 +290,20 @@ def require_text(added: Sequence[str], languages: Sequence[str], written: Collec
 
 
 def lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
-    """The `Pool` of a run whose data gives sentence boundaries; else None. Raises `DataError`."""
+    """Load the pool of sentences that language bias is measured on.
+
+    Args:
+        data: The settings of the data.
+        seed: The random seed.
+        dataset: The data set.
+        languages: The languages of the questions.
+
+    Returns:
+        The pool, or None if the data has no sentence boundaries.
+
+    Raises:
+        DataError: If the boundaries are wrong.
+    """
     folder = find(data.dataset)
     # A released corpus's pool has other questions than its data set, and so other splits.
     another = (folder / "documents.jsonl").is_file() or corpus_reader(folder)
@@ -238,9 +319,19 @@ def lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequ
 def chosen_languages(
     dataset: Dataset, language: str, requested: Sequence[str], translation: TranslationSettings
 ) -> tuple[str, ...]:
-    """The teacher's `language` first, then those requested, or all. Raises `DataError` for one that the data lacks.
+    """Choose the languages of a run.
 
-    The teacher's may be in translation alone.
+    Args:
+        dataset: The data set.
+        language: The teacher's language, which comes first. Its questions may all be translations.
+        requested: The languages that the user asks for; empty for all.
+        translation: The settings of translation.
+
+    Returns:
+        The languages.
+
+    Raises:
+        DataError: If the data lacks one of them.
     """
     requested = requested or dataset.languages
     translated = {language} - set(needed_questions(translation, language))
@@ -249,7 +340,15 @@ def chosen_languages(
 
 
 def unseen_languages(base: str, languages: Sequence[str]) -> list[str]:
-    """Those of `languages` that the base of that name was not trained on; none is known of a saved encoder."""
+    """Return the languages that a base was not trained on.
+
+    Args:
+        base: The name of the base. Nothing is known about a saved encoder.
+        languages: The languages to look up.
+
+    Returns:
+        The unseen ones.
+    """
     from ..teachers.muse import LANGUAGES
 
     if find_shipped(base):

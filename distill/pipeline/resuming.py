@@ -1,4 +1,4 @@
-"""Going on with a run that was stopped: what of it is taken as it is."""
+"""Resume a run that was stopped: what it has finished is kept."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STAGES, STAGE = "self-training", "stage.json"
 
 
 def settings_file(folder: File) -> Path:
-    """The path of a run's settings. Raises `InputError` where there is none."""
+    """Return the path of a run's settings. Raises `InputError` if there is none."""
     folder = Path(folder)
     if not (folder / RUN_FILE).is_file():
         raise InputError(f"{folder}: no {RUN_FILE} in it; give --resume the folder of a run that was stopped")
@@ -40,7 +40,15 @@ def settings_file(folder: File) -> Path:
 
 
 def require_resumable(config: str, folder: Path) -> None:
-    """Raise `InputError` where `folder` is no stopped run, or one of other settings than `config`, which are named."""
+    """Require that a folder holds a stopped run of these settings.
+
+    Args:
+        config: The text of the settings.
+        folder: The run's folder.
+
+    Raises:
+        InputError: If there is no stopped run, or one of other settings, which the message names.
+    """
     settings = settings_of(config)
     begun, requested = (values_by_name(one) for one in (load_settings(settings_file(folder)), settings))
     if other := [name for name in begun if begun[name] != requested[name] and name not in free_of(Work.RUN)]:
@@ -51,14 +59,31 @@ def require_resumable(config: str, folder: Path) -> None:
 
 
 def is_finished(budget: BudgetSettings, folder: Path) -> bool:
-    """True where a run has all that was asked for: its metrics, and with a budget the search."""
+    """Tell whether a run has everything that was asked for.
+
+    Args:
+        budget: The settings of the budget. With one, the search has to be there too.
+        folder: The run's folder.
+
+    Returns:
+        True if nothing is left to do.
+    """
     searched = budget.max_size or budget.max_ms
     whole = (folder / METRICS).is_file() and not (folder / CHECKPOINT).is_dir()
     return whole and (not searched or (folder / SEARCH).is_file())
 
 
 def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[str, str]) -> None:
-    """Raise `InputError` where the run in `folder` was begun on other `files` of a data set, or other `sources_of`."""
+    """Require that a stopped run was begun on the same data.
+
+    Args:
+        folder: The run's folder.
+        files: The hashes of the data set's files.
+        sources: The hashes of other inputs, as `sources_of` returns them.
+
+    Raises:
+        InputError: If a hash differs.
+    """
     row = next((row for row in _rows(folder) if row["event"] == DATA), {})
     other = changed_files(row.get("files", files), files)
     if known := row.get("sources"):
@@ -69,10 +94,15 @@ def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[s
 
 
 def sources_of(named: Sequence[NamedPath], model: str = "", teacher: Encoder | None = None) -> dict[str, str]:
-    """`{setting: sha256}` of what a run is made from beside its data set: text, pairs, encoders in folders.
+    """Hash everything that a run is made from besides its data set: text, pairs, encoders in folders.
 
-    Of a fixed `teacher`, which `model` names and which is loaded, it is what `identity.fingerprint` tells it by,
-    wherever it comes from.
+    Args:
+        named: The settings that name files or folders.
+        model: The name of a fixed teacher.
+        teacher: That teacher, which is identified by `identity.fingerprint`, wherever it was loaded from.
+
+    Returns:
+        The hashes by setting.
     """
     # A fixed teacher is told by what was loaded.
     others = [one for one in named if one.setting != MODEL]
@@ -81,12 +111,12 @@ def sources_of(named: Sequence[NamedPath], model: str = "", teacher: Encoder | N
 
 
 def _content(path):
-    """The files of a path; of an encoder its own."""
+    """Return the files of a path; if it is an encoder's folder, the encoder's files."""
     return own_files(path) if path.is_dir() else [path]
 
 
 def _rows(folder):
-    """The rows of a stopped run's log; the last line may have been cut off. Raises `DataError` for another."""
+    """Read the log of a stopped run, whose last line may be cut off. Raises `DataError` for another malformed line."""
     path = Path(folder) / LOG
     if not path.is_file():
         return []
@@ -99,7 +129,12 @@ def _rows(folder):
 
 
 def clear(folder: Path, fixed: bool = False) -> None:
-    """Remove what was being written; a `fixed` teacher is noted anew, and what is whole stays."""
+    """Remove half-written files and keep whole ones.
+
+    Args:
+        folder: The run's folder.
+        fixed: Whether the teacher is fixed. Its record is then written anew.
+    """
     for path in leftovers(folder):
         remove(path)
     if fixed:
@@ -107,7 +142,7 @@ def clear(folder: Path, fixed: bool = False) -> None:
 
 
 def resumed_log(folder: Path) -> RunLog:
-    """The run's `RunLog`, with the rows of what is kept; those of the rest come again."""
+    """Return the run's log with the rows of everything that is kept. The other rows will be written again."""
     path, rows = folder / LOG, _kept(_rows(folder), folder)
     write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
     log = RunLog(path, "a")
@@ -118,7 +153,7 @@ def resumed_log(folder: Path) -> RunLog:
 
 
 def _kept(rows, folder):
-    """Of each event the first rows, as many as what is there accounts for."""
+    """Return the first rows of each event, as many as the files in the folder account for."""
     counted, many, kept = Counter(), {}, []
     for row in rows:
         key = row["event"], row.get("encoder"), row.get("stage")
@@ -131,7 +166,7 @@ def _kept(rows, folder):
 
 
 def _many(row, folder):
-    """How many rows such as this one are kept: all of what is finished, else those of the checkpoint."""
+    """Count the rows of an event that are kept: all if it is finished, else those of the checkpoint."""
     event, stages = row["event"], folder / STAGES
     if event in ("evaluation", "lareqa"):
         done = (folder / CHECKPOINT / f"measured-{row.get('encoder')}" / STATE).is_file()

@@ -1,4 +1,4 @@
-"""One run of `distill run`: its inputs and folder, and what was measured so far."""
+"""One run of `distill run`: its inputs, its folder, and its measurements so far."""
 
 from __future__ import annotations
 
@@ -30,7 +30,13 @@ TIMINGS = "timings.json"
 
 
 def save_measured(checkpoint: Checkpoint, evaluations: Mapping[str, Evaluation], bias: Json) -> None:
-    """Write the evaluations by split, and the figures of language bias, None without."""
+    """Save the measurements of an encoder.
+
+    Args:
+        checkpoint: The place to save them at.
+        evaluations: The evaluations by split.
+        bias: The figures of language bias, or None.
+    """
     order = {
         split: {unit: list(ranks) for unit, ranks in evaluation.ranks.items()}
         for split, evaluation in evaluations.items()
@@ -44,7 +50,15 @@ def save_measured(checkpoint: Checkpoint, evaluations: Mapping[str, Evaluation],
 
 
 def load_measured(checkpoint: Checkpoint, name: str) -> tuple[dict[str, Evaluation], Json] | None:
-    """`({split: Evaluation}, bias)` of the encoder of that name; None where it was not measured."""
+    """Load the measurements of an encoder.
+
+    Args:
+        checkpoint: The place where they are saved.
+        name: The name of the encoder.
+
+    Returns:
+        The evaluations by split and the figures of language bias, or None if the encoder was not measured.
+    """
     stored = checkpoint.load()
     if stored is None:
         return None
@@ -59,11 +73,15 @@ def _ranks(split, units, groups) -> dict[str, dict[str, Integers]]:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The origins of a run, as its files tell them.
+    """The origins of a run.
 
-    `config` is the text of its `config.toml`, `card` what its bundle's card says of how it was trained, and `learned`
-    are the words on what its student learned from. `sources` are the hashes by which a run that was stopped is known,
-    `files` and `texts` those that its metrics have, of its data set and of other places.
+    Attributes:
+        config: The text of `config.toml`.
+        card: The entries of the bundle's card about training.
+        learned: The sentences about what the student learned from.
+        sources: The hashes by which a stopped run is recognised.
+        files: The hashes of the data set's files, for the metrics.
+        texts: The hashes of other files, for the metrics.
     """
 
     config: str = ""
@@ -76,12 +94,23 @@ class Provenance:
 
 @dataclass
 class Run:
-    """One run: its inputs, folder and log, and what was measured so far.
+    """One run: its inputs, its folder, its log, and its measurements so far.
 
-    `shape` is what the student is cut to, `training` says how steps are computed, `export` how the bundle is judged and
-    `evaluation` what is measured. `resumed` is true of a run that was stopped; within an epoch `seconds` lie between
-    checkpoints. `timings` are seconds by name, `evaluations` by split and encoder, and `figures` what the stages add to
-    the metrics beside these.
+    Attributes:
+        inputs: Everything that teacher and student learn from.
+        folder: The folder of the run.
+        provenance: The origins of the inputs.
+        shape: The shape that the student is cut to.
+        training: How steps are computed.
+        export: How the bundle is judged.
+        evaluation: The measurements to make.
+        log: The log.
+        resumed: Whether the run was stopped before.
+        seconds: The time between checkpoints within an epoch.
+        timings: Seconds by step.
+        evaluations: Evaluations by split and encoder.
+        bias: Figures of language bias by encoder.
+        figures: Other figures that steps add to the metrics.
     """
 
     inputs: Inputs
@@ -106,7 +135,7 @@ class Run:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The questions' languages, the teacher's first."""
+        """The languages of the questions, the teacher's first."""
         return self.inputs.languages
 
     @property
@@ -116,26 +145,36 @@ class Run:
         return measured_units(self.evaluation.ranked, self.evaluation.score, *steering)
 
     def record(self, name: str, figures: Json) -> None:
-        """Add figures, plain values, to the run's metrics."""
+        """Add figures to the run's metrics.
+
+        Args:
+            name: The key.
+            figures: Plain values.
+        """
         self.figures[name] = figures
 
     def release_teacher(self) -> Encoder | None:
-        """The fixed teacher, which may be large: the run has it no longer. None without one."""
+        """Return the fixed teacher, or None, and drop the run's reference to it, because it may be large."""
         teacher = self.inputs.fixed
         self.inputs = replace(self.inputs, fixed=None)
         return teacher
 
     def checkpoint(self, stage: str) -> Checkpoint:
-        """The place where a stage of that name goes on."""
+        """Return the checkpoint of a stage."""
         return Checkpoint(self.folder / CHECKPOINT / stage.replace(" ", "-"), self.seconds)
 
     def session(self, stage: str) -> Session:
-        """The company of the training of a stage."""
+        """Return the session of a stage's training: its log, its checkpoint and how steps are computed."""
         scorer = None if stage == "student" else self.inputs.scorer_of("teacher")
         return Session(self.log, None, self.checkpoint(stage), self.training, stage, self.inputs.dev, scorer)
 
     def measure(self, name: str, encoder: Encoder) -> None:
-        """Add the figures of an encoder on every split, as they were measured before the run was stopped, or now."""
+        """Add the figures of an encoder on every split, unless they were measured before the run was stopped.
+
+        Args:
+            name: The name of the encoder.
+            encoder: The encoder.
+        """
         place = self.checkpoint(f"measured {name}")
         stored = load_measured(place, name)
         evaluations, bias = stored or (self.evaluate(name, encoder), self.measure_bias(name, encoder))
@@ -147,14 +186,27 @@ class Run:
             self.bias[name] = bias
 
     def measure_as(self, name: str, other: str) -> None:
-        """Add the figures of an encoder that is the `other`, which was measured."""
+        """Add the figures of an encoder that equals one that was measured.
+
+        Args:
+            name: The name of the encoder.
+            other: The name of the equal one.
+        """
         for evaluations in self.evaluations.values():
             evaluations[name] = replace(evaluations[other], encoder=name)
         if other in self.bias:
             self.bias[name] = self.bias[other]
 
     def evaluate(self, name: str, encoder: Encoder) -> dict[str, Evaluation]:
-        """`{split: Evaluation}`, timed; the documents are encoded once."""
+        """Evaluate an encoder on every split; the documents are encoded once.
+
+        Args:
+            name: The name under which the time is counted.
+            encoder: The encoder.
+
+        Returns:
+            The evaluations by split.
+        """
         data, languages, splits, units = self.dataset, self.languages, self.inputs.splits, self.units
         evaluations = {}
         size = evaluation_size(data, splits, languages, units)
@@ -171,14 +223,27 @@ class Run:
         return evaluations
 
     def keep_examples(self, bundle: Evaluation, encoded: Encoded) -> None:
-        """Keep questions that the student won and lost against its base until the figures are written."""
+        """Keep questions that the bundle won and lost against its base, until the figures are written.
+
+        Args:
+            bundle: The evaluation of the bundle.
+            encoded: The texts as the bundle encoded them.
+        """
         evaluations = {**self.evaluations[bundle.split], "bundle": bundle}
         unit, seed = self.inputs.student.dev_unit, self.inputs.seed
         chosen = choose_examples(self.dataset, evaluations, encoded, unit, seed)
         self.checkpoint(EXAMPLES).save({EXAMPLES: asdict(chosen)}, {})
 
     def measure_bias(self, name: str, encoder: Encoder) -> Json:
-        """LAReQA's analyses on the last split; None where the data gives no sentences."""
+        """Run LAReQA's analyses on the last split.
+
+        Args:
+            name: The name of the encoder.
+            encoder: The encoder.
+
+        Returns:
+            The figures, or None if the data has no sentences.
+        """
         if self.inputs.pool is None:
             return None
         with self.timed(f"language bias {name}"):
@@ -189,7 +254,7 @@ class Run:
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Add the seconds that it takes to those that it took before the run was stopped."""
+        """Count the seconds of a block, on top of those from before the run was stopped."""
         began, before = time.perf_counter(), self.timings.get(name, 0.0)
         try:
             with phase(name):
@@ -203,6 +268,6 @@ class Run:
 
 
 def read_timings(folder: Path) -> dict[str, float]:
-    """`{name: seconds}` of what a run that was stopped had timed."""
+    """Return the seconds by step that a stopped run has counted."""
     path = folder / CHECKPOINT / TIMINGS
     return read_json(path) if path.is_file() else {}

@@ -1,4 +1,4 @@
-"""Stage 2, of a run and alone: the student that starts, and what it learns."""
+"""Stage 2, within a run or alone: make the student's start and train it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Beginning:
-    """The `shape` that the student is cut to, and what it starts from: `encoder`, None for what stage 1 leaves.
+    """The start of a student.
 
-    It is `foreign` where the vectors that it learns are in another space than its own.
+    Attributes:
+        shape: The shape that it is cut to.
+        encoder: The encoder that it starts from, or None for the one that stage 1 leaves.
+        foreign: Whether its labels are in another space than its own vectors.
     """
 
     shape: Shape
@@ -42,10 +45,19 @@ class Beginning:
 
 
 def beginning_of(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> Beginning:
-    """The beginning of a run's student, `cut` to a shape, whose teacher is fixed or is to be trained of the `base`.
+    """Determine the start of a run's student.
 
-    Raises `ConfigError` for a shape that is no cut of what it starts from, `EncoderError` for new languages where its
-    pieces take no new ones beside them.
+    Args:
+        inputs: The inputs of the run. The teacher may be fixed.
+        base: The encoder that stage 1 trains otherwise.
+        cut: The shape that the student is cut to.
+
+    Returns:
+        The start.
+
+    Raises:
+        ConfigError: If the encoder cannot be cut to the shape.
+        EncoderError: If the encoder's vocabulary cannot take the tokens of new languages.
     """
     from ..students.shape import Shape
     from ..students.vocabulary.new_pieces import unigram_proto
@@ -63,7 +75,7 @@ def beginning_of(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> Begi
 
 
 def student_job(inputs: Inputs) -> StudentJob:
-    """The job of these inputs: all that the student learns, and how it is rounded."""
+    """Return the job that trains the student of these inputs, and how it is rounded."""
     from ..stages.student_job import StudentJob
 
     return StudentJob(
@@ -80,7 +92,17 @@ def student_job(inputs: Inputs) -> StudentJob:
 
 
 def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning) -> KerasEncoder:
-    """Stage 2: `student_of` these, trained towards the teacher."""
+    """Train the student of a run towards its teacher: stage 2.
+
+    Args:
+        run: The run.
+        teacher: The encoder that gives the labels.
+        first: The encoder that the student is made of.
+        beginning: The student's start.
+
+    Returns:
+        The trained student.
+    """
     from ..stages.transfer_stage import require_trainable
 
     start = untrained(run, first, teacher, beginning)
@@ -89,7 +111,17 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
 
 
 def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginning) -> KerasEncoder:
-    """`student_of` these; one with other pieces or of another shape is made once, however often the run is stopped."""
+    """Make the untrained student of a run, once, however often the run is stopped.
+
+    Args:
+        run: The run.
+        first: The encoder that the student is made of.
+        teacher: The encoder that gives the labels.
+        beginning: The student's start.
+
+    Returns:
+        The student, not yet trained.
+    """
     folder = run.folder / CHECKPOINT / "start"
     if folder.is_dir():
         return load_keras_encoder(folder)
@@ -102,10 +134,17 @@ def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginn
 def student_of(
     inputs: Inputs, first: KerasEncoder, teacher: Encoder, shape: Shape, foreign: bool = False
 ) -> KerasEncoder:
-    """The encoder `first` with the pieces and in the shape that the settings ask for, not yet trained.
+    """Give an encoder the tokens and the shape that the settings ask for, without training it.
 
-    The axes of a smaller dimension are those of the teacher's vectors. Where their space is `foreign` to `first` the
-    student has a map into it.
+    Args:
+        inputs: The inputs, with the settings.
+        first: The encoder.
+        teacher: The teacher. The axes of a smaller dimension are those of its vectors.
+        shape: The shape.
+        foreign: Whether the teacher's space is another one. The student then gets a map into it.
+
+    Returns:
+        The student, not yet trained.
     """
     from ..students.vocabulary.vocabularies import NEW, Additions, Vocabularies
 
@@ -129,10 +168,15 @@ def student_of(
 
 @dataclass(frozen=True)
 class Teaching:
-    """Who teaches a student outside a run: the encoder that `source` names, asked in `language`.
+    """The teacher of a student outside a run.
 
-    The student starts from the encoder `start`, by default the teacher itself. With `centred` the teacher's vectors
-    lose their mean. The texts of `corpus`, `{language: [text]}`, are learned as the encoder `labels` gives them.
+    Attributes:
+        source: The name of the teacher.
+        language: The language that the teacher is asked in.
+        start: The name of the encoder that the student starts from; by default the teacher.
+        centred: Whether the mean of the teacher's vectors is removed.
+        corpus: Texts by language that the student learns besides the questions.
+        labels: The name of the encoder whose vectors of these texts are learned.
     """
 
     source: str
@@ -144,10 +188,21 @@ class Teaching:
 
 
 def transfer_alone(settings: Settings, teaching: Teaching, log: RunLog | None = None) -> KerasEncoder:
-    """The student that learns what `teaching` says, as the settings of stage 2 ask for it; `log` gets its evaluations.
+    """Train a student outside a run, as the settings of stage 2 ask for it.
 
-    One that starts in another space than the teacher's gets a map into that. Raises `InputError` for what cannot be
-    read, `EncoderError` for what cannot be trained.
+    A student that starts in another space than the teacher's gets a map into it.
+
+    Args:
+        settings: The settings.
+        teaching: The teacher and the student's start.
+        log: The log that gets the evaluations.
+
+    Returns:
+        The trained student.
+
+    Raises:
+        InputError: If an input cannot be read.
+        EncoderError: If an encoder cannot be trained.
     """
     from ..stages.transfer_stage import require_trainable
 
@@ -177,7 +232,7 @@ def transfer_alone(settings: Settings, teaching: Teaching, log: RunLog | None = 
 
 
 def _labelled(teaching: Teaching, teacher: Encoder) -> Lines | None:
-    """The corpus as the encoder that labels it gives it; None without one."""
+    """Label the corpus by the encoder that is named for it; return None without one."""
     from ..stages.lines import labelled
 
     if not teaching.labels:

@@ -1,4 +1,6 @@
-"""Self-training: an encoder finds the pairs that the next one learns from. Sorokin et al. (2022), Sentri, 3.3."""
+"""Self-training: each encoder finds the pairs that the next one learns from. Sorokin et al. (2022), Sentri, section
+3.3.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,22 @@ ENCODER = "encoder"
 
 
 def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
-    """The encoder of the best stage on dev.
+    """Train an encoder in stages and return that of the best stage on dev.
 
-    Stage 0 learns from what BM25 finds, each later one from what the last one's encoder finds; every stage trains
-    `base` anew. They end with `pairs.self_train`, or as soon as a stage is no better on dev, by P@1, then MRR@10.
-    Each leaves a folder in the run's, and one that is complete there is taken as it is. Raises `InputError` where it
-    was made from other data, `ConfigError` without `pairs.self_train`. Records `self_training` in the run.
+    Stage 0 learns from what BM25 finds, each later one from what the encoder of the previous stage finds. Every stage
+    trains `base` anew and leaves a folder; a complete one is not trained again. Training ends after `pairs.self_train`
+    stages, or as soon as a stage is no better on dev, by P@1, then MRR@10. The run records `self_training`.
+
+    Args:
+        run: The run.
+        base: The encoder that every stage starts from.
+
+    Returns:
+        The best encoder.
+
+    Raises:
+        InputError: If a stage in the folder was made from other data.
+        ConfigError: If `pairs.self_train` is not set.
     """
     done: list[Stage] = []
     if run.inputs.answered is None:
@@ -53,7 +65,7 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
 
 
 class Stage:
-    """One stage and its folder: `mined.jsonl`, `statistics.json`, `encoder`, and in the end `stage.json`."""
+    """One stage and its folder: `mined.jsonl`, `statistics.json`, `encoder`, and finally `stage.json`."""
 
     def __init__(self, run: Run, number: int, answered: Answered):
         self.run, self.number, self.answered, self.name = run, number, answered, f"{STAGES} stage {number}"
@@ -61,7 +73,7 @@ class Stage:
 
     @property
     def complete(self) -> bool:
-        """True where it was trained already. Raises `InputError` where that was on other data."""
+        """True if the stage was trained before. Raises `InputError` if that was on other data."""
         if not (self.folder / STAGE).is_file():
             return False
         if other := changed_files(read_json(self.folder / STAGE)["files"], self.run.dataset.files):
@@ -70,7 +82,7 @@ class Stage:
 
     @cached_property
     def result(self) -> dict[str, Json]:
-        """Number, dev score and statistics of what was mined."""
+        """The stage's number, its dev score and the statistics of the mined pairs."""
         stored = read_json(self.folder / STAGE)
         return {name: stored[name] for name in ("stage", "dev", "mined")}
 
@@ -81,11 +93,19 @@ class Stage:
         return dev["p@1"], dev["mrr@10"]
 
     def encoder(self) -> KerasEncoder | DualEncoder:
-        """The encoder that the stage trained."""
+        """Load the encoder that the stage trained."""
         return load_trained(self.folder / ENCODER)
 
     def step(self, base: KerasEncoder, before: Stage | None) -> Step[None]:
-        """The stage as a step that trains `base` on what the encoder of the stage `before` finds, without one BM25."""
+        """Return the stage as a step of the job.
+
+        Args:
+            base: The encoder that it trains.
+            before: The stage whose encoder mines the pairs, or None for BM25.
+
+        Returns:
+            The step.
+        """
 
         def train():
             self.train(base, before.encoder() if before else None)
@@ -93,7 +113,12 @@ class Stage:
         return Step(self.name, train, is_there=lambda: self.complete, load=lambda: None)
 
     def train(self, base: KerasEncoder, last: Encoder | None) -> None:
-        """Mine with the encoder `last`, without one by BM25, and train `base`; `stage.json` says that all is there."""
+        """Mine pairs and train on them; `stage.json` is written when everything else is there.
+
+        Args:
+            base: The encoder to train.
+            last: The encoder that mines, or None for BM25.
+        """
         inputs, log, checkpoint = self.run.inputs, self.run.log, self.run.checkpoint(self.name)
         shutil.rmtree(self.folder, ignore_errors=True)  # of a stage that was broken off
         mined = self.mine(last, checkpoint)
@@ -110,7 +135,15 @@ class Stage:
         say(f"{self.name}: dev P@1 {dev['p@1']:.3f}, MRR@10 {dev['mrr@10']:.3f}")
 
     def mine(self, last: Encoder | None, checkpoint: Checkpoint) -> Mined:
-        """The pairs that the stage learns from, also written to its folder."""
+        """Mine the pairs that the stage learns from, and write them to its folder.
+
+        Args:
+            last: The encoder that mines, or None for BM25.
+            checkpoint: The place where a stopped search goes on.
+
+        Returns:
+            The pairs.
+        """
         inputs, options = self.run.inputs, self.run.inputs.pairing
         (ranking,) = checkpoint.kept("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
         mined = mine_pairs(self.answered.pairs, ranking, self.answered, options.self_train_negatives)
@@ -121,6 +154,14 @@ class Stage:
         return mined
 
     def ranking(self, last: Encoder | None, k: int) -> Integers:
-        """The `k` nearest passages of each question, `(n, k)`, by the encoder, without one by BM25."""
+        """Rank the passages of each question.
+
+        Args:
+            last: The encoder that ranks, or None for BM25.
+            k: The number of passages per question.
+
+        Returns:
+            The rows of the nearest passages, int `(n, k)`.
+        """
         pairs, words = self.answered.pairs, self.run.inputs.teacher.bm25_words
         return encoder_ranking(last, pairs, k) if last else bm25_ranking(pairs, self.run.dataset, k, words)

@@ -1,4 +1,4 @@
-"""The end of a run: its bundle, figures and page."""
+"""The end of a run: its bundle, its figures and its report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .steps import Step
 
 
 def warnings_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
-    """`[str]`, one a stage whose evaluations on dev, rows of `log.jsonl`, saw a collapsed encoder."""
+    """Return one warning for each stage whose evaluations on dev (rows of `log.jsonl`) saw a collapsed encoder."""
     stages = dict.fromkeys(row["event"] for row in rows if KEY in row)
     return [_warning(stage, [row for row in rows if row["event"] == stage and "p@1" in row]) for stage in stages]
 
@@ -52,7 +52,15 @@ def _warning(stage, rows):
 
 
 def shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Step]:
-    """The steps from a trained student, "student", to the run's metrics; `export` writes its bundle."""
+    """List the steps from a trained student to the run's metrics.
+
+    Args:
+        run: The run.
+        export: Writes the student's bundle.
+
+    Returns:
+        The steps. The first ones need the result of the step "student".
+    """
     folder = run.folder / "bundle"
     return [
         Step(
@@ -74,10 +82,17 @@ def shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Ste
 
 
 def export(run: Run, student: KerasEncoder) -> None:
-    """Write the student's bundle, past the gate.
+    """Write the student's bundle if the gate passes it.
 
-    One that the gate refuses is written again in the next of `Precision.finer`, which is said. Raises `GateError` where
-    it refuses the last of them too.
+    If the gate refuses it, the bundle is written again in the next finer precision (`Precision.finer`), and a line says
+    so.
+
+    Args:
+        run: The run.
+        student: The trained student.
+
+    Raises:
+        GateError: If the gate refuses every precision.
     """
     from ..export.gate import Gate
 
@@ -109,7 +124,15 @@ def _export(run, student, gate, precisions):
 
 
 def require_gate(run: Run, folder: Path) -> None:
-    """Raise `GateError` where the bundle that was exported before is not what the settings now ask for."""
+    """Check a bundle that was exported before the run was stopped.
+
+    Args:
+        run: The run, with the settings of the gate.
+        folder: The bundle.
+
+    Raises:
+        GateError: If the bundle is not what the settings ask for.
+    """
     from ..export.gate import Figures, require_passed
 
     card = read_json(folder / CARD_FILE)
@@ -117,7 +140,15 @@ def require_gate(run: Run, folder: Path) -> None:
 
 
 def load_bundle(run: Run, folder: Path) -> Encoder:
-    """The bundle as users load it; what the gate found is recorded."""
+    """Load the bundle as users do, and record what the gate measured.
+
+    Args:
+        run: The run.
+        folder: The bundle.
+
+    Returns:
+        The encoder.
+    """
     from ..export.runtime import load_artefact
 
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
@@ -125,20 +156,38 @@ def load_bundle(run: Run, folder: Path) -> Encoder:
 
 
 def measure_bundle(run: Run, bundle: Encoder) -> None:
-    """Add the bundle's figures, and questions that it won and lost against its base."""
+    """Add the bundle's figures, and the questions that it won and lost against its base.
+
+    Args:
+        run: The run.
+        bundle: The bundle's encoder.
+    """
     run.measure("bundle", bundle)
     run.figures.update(run.checkpoint(EXAMPLES).facts())
 
 
 def weigh(run: Run, folder: Path) -> None:
-    """Record the bundle's size on disk."""
+    """Record the bundle's size on disk.
+
+    Args:
+        run: The run.
+        folder: The bundle.
+    """
     from ..export.runtime import size_of
 
     run.record("bundle_bytes", size_of(folder))
 
 
 def time_queries(run: Run, folder: Path) -> Json:
-    """The times of a query by the bundle, and the size and time of the base where that is an artefact too."""
+    """Time the bundle per query, and record the size and time of the base if that is an artefact too.
+
+    Args:
+        run: The run.
+        folder: The bundle.
+
+    Returns:
+        The times of a query in milliseconds.
+    """
     from ..bench.process import Spec
     from ..bench.rounds import bench, select_questions, steps
     from ..bench.specs import spec_of
@@ -155,9 +204,14 @@ def time_queries(run: Run, folder: Path) -> Json:
 
 
 def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
-    """Fit on dev how likely a first passage answers, for the bundle's card, and measure that on the last split.
+    """Fit on dev the probability that the first passage answers, and measure it on the last split.
 
-    Dev of too few questions is said, and the card says nothing.
+    The fit goes into the bundle's card. If dev has too few questions, a line says so and the card stays without it.
+
+    Args:
+        run: The run.
+        folder: The bundle.
+        bundle: The bundle's encoder.
     """
     from ..evaluation.calibration import fit_scores, said
     from ..evaluation.tasks.answerable import AnswerableTask, confidence_in
@@ -182,13 +236,19 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
 
 
 def beside(base: str) -> dict[str, Path]:
-    """The folder that `base` names, by its name among the figures; none where that is no artefact, as a bundle is."""
+    """Return the folder that a base names, by its name among the figures.
+
+    The dictionary is empty if the base is no artefact such as a bundle.
+    """
     folder = folder_of(base)
     return {"base": folder} if folder and is_artefact(folder) else {}
 
 
 def texts_seen(inputs: Inputs) -> dict[str, list[str]]:
-    """`{language: texts}` of what a student learned from: train questions, passages, lines and text for pieces."""
+    """Return the texts that a student learned from, by language.
+
+    They are train questions, passages, lines and text for tokens.
+    """
     from ..students.vocabulary.pruning import lines_of, texts_of
 
     corpus = joined(inputs.text, texts_by_language(inputs.lines))
@@ -196,7 +256,15 @@ def texts_seen(inputs: Inputs) -> dict[str, list[str]]:
 
 
 def close(run: Run, query: Json) -> Json:
-    """Write `report.html` and `metrics.json`, with the times of a `query`; returns the metrics."""
+    """Write `report.html` and `metrics.json`.
+
+    Args:
+        run: The run.
+        query: The times of a query.
+
+    Returns:
+        The metrics.
+    """
     inputs, warnings = run.inputs, warnings_of(run.log.rows)
     origins = run.provenance
     metrics = {
@@ -229,13 +297,21 @@ def close(run: Run, query: Json) -> Json:
 
 
 def device_of(run: Run) -> Json:
-    """The device that the run began on: where TensorFlow ends what another backend trained, it is that one's."""
+    """Return the device that the run began on, also if TensorFlow finishes what another backend trained."""
     begun = run.log.of(DATA)
     return (begun[0].get("device") if begun else None) or dict(describe_device(run.training.precision))
 
 
 def split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
-    """The figures of one split by encoder, means, and McNemar's tests of the student."""
+    """Compute the figures of one split: scores by encoder, means, and McNemar's tests of the student.
+
+    Args:
+        inputs: The inputs of the run.
+        evaluations: The evaluations by encoder.
+
+    Returns:
+        The figures.
+    """
     student = evaluations["student"].ranks
     return {
         "encoders": {name: evaluation.table() for name, evaluation in evaluations.items()},
@@ -254,7 +330,15 @@ def split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json
 
 
 def sign_flips(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
-    """Tests of the student on all languages' questions together, against its base and the peers, by unit."""
+    """Test the student on the questions of all languages together, against its base and the peers.
+
+    Args:
+        inputs: The inputs of the run.
+        evaluations: The evaluations by encoder.
+
+    Returns:
+        The tests by unit.
+    """
     student, data = evaluations["student"], inputs.dataset
     ids = {name: [question.id for question in data.select(name, student.split)] for name in inputs.languages}
     return {

@@ -1,4 +1,4 @@
-"""A job as a list of steps, and the one engine that goes through them."""
+"""A job as a list of steps, and the one engine that runs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Needed = TypeVar("Needed")
 
 
 def never() -> bool:
-    """The answer of a step whose result lies in no file: it is made each time."""
+    """Return False: the result of a step is in no file, so the step runs each time."""
     return False
 
 
@@ -21,9 +21,13 @@ def never() -> bool:
 class Step(Generic[Result]):
     """One step of a job.
 
-    `make` makes its result of those of the steps that it `needs`, in their order, and leaves what is worth keeping in
-    the job's folder. `is_there` tells whether that lies there, `load` then returns it and takes nothing. The seconds of
-    both are counted under the name `timed`; a step without one times itself, or takes no time.
+    Attributes:
+        name: The name, by which other steps need it.
+        make: Makes the result from those of the needed steps, and leaves in the job's folder what is worth keeping.
+        needs: The names of the steps whose results it takes, in their order.
+        is_there: Tells whether the result is in the folder already.
+        load: Loads that result. It takes no arguments.
+        timed: The name under which the seconds are counted; empty if the step counts them itself.
     """
 
     name: str
@@ -35,19 +39,27 @@ class Step(Generic[Result]):
 
 
 class Engine:
-    """Goes through the steps of a job: seeds each anew, times it, and takes what is there as it is.
+    """Runs the steps of a job: it seeds and times each one, and loads the results that are there.
 
-    So a step is the same whether those before it were made now or before the job was stopped. What no later step needs
-    is let go of, as an encoder may be large. `timer(name)` counts the seconds of what is done within it.
+    Because each step is seeded anew, a step's result does not depend on where the job was stopped. Results that no
+    later step needs are released, because an encoder may be large. `timer(name)` counts the seconds of a block.
     """
 
     def __init__(self, seed: int, timer: Callable[[str], AbstractContextManager[None]] | None = None):
         self.seed, self.timer = seed, timer or (lambda name: nullcontext())
 
     def go(self, steps: Sequence[Step[Result]], results: dict[str, Result]) -> Result:
-        """The last step's result, after all others. `results` are those that are there already, and are used up.
+        """Run all steps.
 
-        Raises what a step raises; what was left in the job's folder by then is whole.
+        Args:
+            steps: The steps in their order.
+            results: Results that are there already, by name. The dictionary is emptied.
+
+        Returns:
+            The result of the last step.
+
+        Raises:
+            Exception: Any exception of a step. The files in the job's folder are whole then.
         """
         for place, step in enumerate(steps):
             results[step.name] = last = self.do(step, [results[name] for name in step.needs])
@@ -58,7 +70,15 @@ class Engine:
         return last
 
     def do(self, step: Step[Result], needs: Sequence[Needed] = ()) -> Result:
-        """The result of one step, of the results that it needs."""
+        """Run or load one step.
+
+        Args:
+            step: The step.
+            needs: The results that it needs.
+
+        Returns:
+            Its result.
+        """
         import keras
 
         keras.utils.set_random_seed(self.seed)

@@ -1,4 +1,4 @@
-"""Questions in translation: twins in the teacher's language of train questions without one. CL-ReLKT, section 3.2."""
+"""Translate train questions that have no parallel in the teacher's language. CL-ReLKT, section 3.2."""
 
 from __future__ import annotations
 
@@ -13,12 +13,24 @@ from ..system.progress import say, task
 
 
 def with_twins(options: TranslationSettings, dataset: Dataset, language: str, languages: Sequence[str]) -> Dataset:
-    """The data set with translations into the teacher's `language` among its train questions, as the settings ask.
+    """Add translations of questions into the teacher's language.
 
-    A question of `languages` gets one where its id has no question in the teacher's; one without a translation stays
-    without, and is counted. Dev and test stay as they are, unless nobody asks in the teacher's language: then all
-    splits get translations. Raises `InputError` where nothing is to be translated, `DataError` for a split without any,
-    and what `translation_of` and `Translation.texts` raise, an unknown id among it.
+    A question gets a translation if the teacher's language has no question of its id; one without a translation stays
+    as it is, and is counted. Dev and test stay as they are, unless nobody asks in the teacher's language: all splits
+    get translations then.
+
+    Args:
+        options: The settings of translation.
+        dataset: The data set.
+        language: The teacher's language.
+        languages: The languages whose questions are translated.
+
+    Returns:
+        The data set with the translations.
+
+    Raises:
+        InputError: If there is nothing to translate.
+        DataError: If a split gets no translation, or a translation is of an unknown id.
     """
     translation = translation_of(options.file or None, options.translators, options.beam or None, language)
     if translation is None:
@@ -41,12 +53,20 @@ def with_twins(options: TranslationSettings, dataset: Dataset, language: str, la
 
 
 def needed_questions(translation: TranslationSettings, language: str) -> tuple[str, ...]:
-    """The languages that the data has to have questions in: the teacher's `language`, unless they are translated."""
+    """Return the languages in which the data must have questions.
+
+    Args:
+        translation: The settings of translation.
+        language: The teacher's language. If questions are translated, it needs no questions.
+
+    Returns:
+        The languages.
+    """
     return () if translation.file or translation.translators else (language,)
 
 
 def _translated(translation: Translation, dataset: Dataset, alone, language):
-    """`{id: translation}`, of the first of its languages that has one."""
+    """Return the translation of each question by its id, from the first of its languages that has one."""
     pivots: dict[str, str | None] = dict.fromkeys(id for of in dataset.questions.values() for id in of)
     pivots.update({id: question.text for id, question in dataset.questions.get(language, {}).items()})
     # Ids that the data lacks are refused, whether any translation is needed or not.

@@ -1,1 +1,1 @@
-"""Stage 1 and stage 2: what a batch is made of."""
+"""Stage 1 and stage 2: the batches that a teacher and a student learn from."""

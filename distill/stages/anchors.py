@@ -1,4 +1,4 @@
-"""The questions that stage 1 asks, and for each epoch the triplets that it makes of them."""
+"""The anchors of stage 1, and the triplets that each epoch makes of them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,15 @@ from .negatives import (
 
 
 class Anchors:
-    """The questions `(q,)` of a `Collection` and its pool of passages `(p,)`, which holds positives and negatives.
+    """The questions `(q,)` of a collection and its pool of passages `(p,)`, from which positives and negatives come.
 
-    `queries` are what BM25 asks, in the passages' languages. `rows_of(epoch)` gives the rows of an epoch's questions,
-    by default all; they ask in `epochs` alone, from 1, by default in each.
+    Args:
+        collection: The questions and the pool.
+        settings: The settings of the teacher.
+        seed: The random seed.
+        queries: The texts that BM25 searches for, in the passages' languages.
+        rows_of: Returns the rows of an epoch's questions; by default all.
+        epochs: The epochs, from 1, that use these anchors; by default all.
     """
 
     def __init__(
@@ -59,7 +64,7 @@ class Anchors:
         self.epochs = epochs
 
     def ask_in(self, epoch: int) -> bool:
-        """True of an epoch that makes triplets of these questions."""
+        """Return True if the epoch makes triplets of these questions."""
         return self.epochs is None or epoch in self.epochs
 
     @property
@@ -69,7 +74,7 @@ class Anchors:
 
     @property
     def by_role(self) -> list[tuple[list[str], Role]]:
-        """The `texts`, those of each role apart."""
+        """The `texts`, grouped by role."""
         return [(self.questions, "question"), (self.passages, "document")]
 
     @cached_property
@@ -78,11 +83,19 @@ class Anchors:
         return self._lexical(self.queries, self.forbidden)
 
     def triplets(self, epoch: int, vectors: Callable[[Integers], Floats]) -> tuple[Integers, Integers, Integers]:
-        """Of the questions asked: their rows `(m,)`, positives `(m,)` and negatives `(m, n)` in the pool, -1 for none.
+        """Make the triplets of an epoch.
 
-        The first `settings.bm25_epochs` take BM25's negatives and the gold passage, or its sentence that holds the
-        answer. Then `vectors(rows)` of `texts`, the encoder's own, decide: about negatives, and with
-        `settings.positives` "maxp" about positives too.
+        The first `settings.bm25_epochs` take BM25's negatives and the gold passage, or its sentence with the answer.
+        Later epochs choose negatives by the encoder's own vectors, and with `settings.positives` "maxp" positives too.
+
+        Args:
+            epoch: The epoch, from 1.
+            vectors: Returns the encoder's vectors of rows of `texts`.
+
+        Returns:
+            The rows of the questions `(m,)`, of their positives `(m,)` and of their negatives `(m, n)` in the pool. -1
+                stands
+            for a missing negative.
         """
         rows, seed = self.rows_of(epoch), self.seed + epoch
         gold = self._gold(rows, epoch)
@@ -92,7 +105,7 @@ class Anchors:
         return rows, *self._online(rows, gold, computed, seed)
 
     def _gold(self, rows, epoch):
-        """One of each question's positives, drawn anew each epoch where it has several."""
+        """Draw one of each question's positives, anew in each epoch."""
         draws = np.random.default_rng((self.seed, 7, epoch)).random(len(self.positives))
         return np.array([self.positives[row][int(draws[row] * len(self.positives[row]))] for row in rows])
 
@@ -121,9 +134,19 @@ class Anchors:
 def own_anchors(
     dataset: Dataset, language: str, settings: TeacherSettings, seed: int, epochs: range | None = None
 ) -> Anchors:
-    """The data set's train questions in `language`, or by the settings in all, with its passages or documents.
+    """Make anchors of the data set's train questions, with its passages or documents as the pool.
 
-    BM25 compares words, so it asks in the language of the passage where the parallel question is there.
+    BM25 compares words, so it searches in the language of the passage if the parallel question is there.
+
+    Args:
+        dataset: The data set.
+        language: The teacher's language, whose questions are used unless the settings ask for all.
+        settings: The settings of the teacher.
+        seed: The random seed.
+        epochs: The epochs that use the anchors.
+
+    Returns:
+        The anchors.
     """
     languages = dataset.languages if settings.questions == "all" else (language,)
     questions = [question for one in languages for question in dataset.select(one, "train")]
@@ -138,9 +161,18 @@ def own_anchors(
 
 
 def anchors_by_epoch(dataset: Dataset, language: str, settings: TeacherSettings, seed: int) -> list[Anchors]:
-    """`own_anchors`; with `passage-then-document` those of passages for BM25's epochs and of documents for the others.
+    """Make the anchors of every epoch.
 
-    So does CL-ReLKT's code, whose first stage takes paragraphs and whose second whole documents.
+    With `passage-then-document`, BM25's epochs use passages and the others whole documents, as CL-ReLKT's code does.
+
+    Args:
+        dataset: The data set.
+        language: The teacher's language.
+        settings: The settings of the teacher.
+        seed: The random seed.
+
+    Returns:
+        The anchors.
     """
     if settings.train_unit != "passage-then-document":
         return [own_anchors(dataset, language, settings, seed)]
@@ -153,9 +185,17 @@ def anchors_by_epoch(dataset: Dataset, language: str, settings: TeacherSettings,
 def more_anchors(
     sources: Sequence[Triplets], language: str, settings: TeacherSettings, seed: int, count: int
 ) -> Anchors:
-    """The pairs of `[Triplets]`; their pool is all their passages, each text once and a document of its own.
+    """Make anchors of other collections. Their pool is all their passages, each of which is a document of its own.
 
-    `count`, the number of the data set's questions, is how many pairs an epoch asks unless the settings say another.
+    Args:
+        sources: The collections.
+        language: The teacher's language.
+        settings: The settings of the teacher.
+        seed: The random seed.
+        count: The number of pairs per epoch, unless the settings name another.
+
+    Returns:
+        The anchors.
     """
     collection = collection_of(sources, language, settings.answer_sentences)
     queries = [question.text for question in collection.questions]

@@ -1,4 +1,4 @@
-"""The passages of a pool that hold the answer of a question, looked for in each passage's own language."""
+"""Find the passages of a pool that hold the answer of a question, each in its own language."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ HELD, NOT, UNKNOWN = 1, 0, -1
 class Answered:
     """The passages of `pairs` that hold answers. Sentri, section 2.1.
 
-    `answers`: `{language: {question id: answers}}`. A passage is searched for the answers in its own language; where
-    there are none nothing is known of it. Questions of one id have the same answers, whatever language asks.
+    A passage is searched for the answers in its own language. Without answers in that language, it is unknown whether
+    it answers. Questions of one id have the same answers, whatever language they are asked in.
+
+    Args:
+        pairs: The pairs.
+        answers: The answers as `{language: {question id: answers}}`.
     """
 
     def __init__(self, pairs: Pairs, answers: Mapping[str, Mapping[str, Sequence[str]]]):
@@ -34,25 +38,41 @@ class Answered:
 
     @cached_property
     def translations(self) -> dict[int, Integers]:
-        """`{content: rows of the passages}`."""
+        """The rows of the passages of each content."""
         order = np.argsort(self.pairs.content, kind="stable")
         contents, starts = np.unique(self.pairs.content[order], return_index=True)
         return dict(zip(contents.tolist(), np.split(order, starts[1:]), strict=True))
 
     def of(self, id: str, rows: Integers) -> Integers:
-        """int `(k,)` of the passages `rows`: `HELD`, `NOT`, or `UNKNOWN` where there is no answer in the language."""
+        """Tell which passages hold the answer of a question.
+
+        Args:
+            id: The question's id.
+            rows: The rows of the passages, int `(k,)`.
+
+        Returns:
+            `HELD`, `NOT`, or `UNKNOWN` if there is no answer in the language, int `(k,)`.
+        """
         known, rows = self.known.setdefault(id, {}), np.asarray(rows, dtype=np.int64)
         new = np.array([row for row in dict.fromkeys(rows.tolist()) if row not in known], dtype=np.int64)
         known.update(zip(new.tolist(), self._look(id, new).tolist(), strict=True))
         return np.array([known[row] for row in rows.tolist()], dtype=np.int64)
 
     def anywhere(self, id: str, content: int) -> bool:
-        """True where a passage, or one of its translations, holds the answer."""
+        """Tell whether a passage, or one of its translations, holds the answer.
+
+        Args:
+            id: The question's id.
+            content: The content of the passage.
+
+        Returns:
+            True if one does.
+        """
         return bool((self.of(id, self.translations[int(content)]) == HELD).any())
 
     @cached_property
     def nowhere(self) -> set[str]:
-        """Ids of the questions whose answer no passage of the pool holds, those without an answer among them."""
+        """The ids of the questions whose answer is in no passage of the pool, or that have no answer."""
         positives = {
             question.id: rows for question, rows in zip(self.pairs.questions, self.pairs.positives, strict=True)
         }
@@ -65,7 +85,10 @@ class Answered:
         }
 
     def without(self) -> dict[str, tuple[int, int]]:
-        """`{language: (how many questions have an answer nowhere, how many there are)}`, both above zero."""
+        """Count, by language, the questions whose answer is nowhere, and all questions.
+
+        Only languages with such questions are listed.
+        """
         spoken = self.pairs.asked_in
         lost = np.array([question.id in self.nowhere for question in self.pairs.questions], dtype=bool)
         languages = dict.fromkeys(spoken[lost].tolist())
@@ -84,9 +107,19 @@ class Answered:
 
 
 def answered_in(dataset: Dataset, source: File, languages: Sequence[str], pairs: Pairs) -> Answered:
-    """`Answered` of the data set's own answers; says which questions have theirs nowhere.
+    """Search the pool for the data set's own answers, and print which questions have theirs nowhere.
 
-    Raises `DataError` where no question has an answer that a passage holds.
+    Args:
+        dataset: The data set.
+        source: Its name or path.
+        languages: The languages of the questions.
+        pairs: The pairs.
+
+    Returns:
+        The passages that hold answers.
+
+    Raises:
+        DataError: If no question has an answer that a passage holds.
     """
     answered = Answered(pairs, answers_of(dataset, source, languages))
     lost = answered.without()
@@ -102,7 +135,17 @@ def answered_in(dataset: Dataset, source: File, languages: Sequence[str], pairs:
 
 
 def answers_of(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """`contexts.read_answers`, and in the documents' language also the answers of what is asked in others alone."""
+    """Read the answers of a data set.
+
+    Args:
+        dataset: The data set.
+        source: Its name or path.
+        languages: The languages of the questions.
+
+    Returns:
+        The answers by language and question id. The documents' language also has those of questions that are asked in
+        other languages only.
+    """
     answers = read_answers(dataset, source, languages)
     in_documents = answers[dataset.document_language]
     for language in languages:

@@ -1,4 +1,4 @@
-"""Passages in a batch that answer a question though they are another's: false negatives, found and counted."""
+"""Find and count false negatives: passages in a batch that answer a question although they belong to another."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from ..system.types import Booleans, Floats, Integers
 
 
 class FalseNegatives:
-    """The filter of a batch's passages that are no negatives of its questions. Sentri, section 3.2.
+    """Filters passages of a batch that are no negatives of its questions. Sentri, section 3.2.
 
-    `kinds`: "passage", one of the question's own positives, in whatever language, or a sentence of it; "answer", the
-    positive of a question with the same answer string, by `dataset.normalise`; "parallel", the positive of the same
-    question in another language. `margin`, above 0, adds what is nearer to the question than its positive by more;
-    `by_scorer` is such a margin for the scores of another encoder.
+    Args:
+        pairs: The pairs.
+        kinds: The kinds to filter. "passage" is another positive of the question, in any language, or a sentence of
+            one;
+        "answer" is the positive of a question with the same answer string, by `dataset.normalise`; "parallel" is the
+            positive of the same question in another language.
+        margin: If above 0, a passage whose score exceeds the positive's by more than this is filtered too.
+        by_scorer: Such a margin for the scores of another encoder.
     """
 
     def __init__(self, pairs: Pairs, kinds: Sequence[str], margin: float = 0.0, by_scorer: float = 0.0):
@@ -37,11 +41,17 @@ class FalseNegatives:
         scores: Floats | None = None,
         scorer: Floats | None = None,
     ) -> Booleans:
-        """bool `(b, b + m)`: true where the column is no negative of the row; a row's own column is not counted.
+        """Find the columns that are no negatives of a row, and add them to `counts`.
 
-        `questions`, `passages` int `(b,)`, rows of the pairs, and `negatives` int `(m,)`, rows of passages, -1 for
-        filling, which is nobody's negative. `scores` float `(b, b + m)`, cosines, for the margin, and those of the
-        `scorer` for its own. Adds to `counts`.
+        Args:
+            questions: The rows of the pairs' questions, int `(b,)`.
+            passages: The rows of their passages, int `(b,)`.
+            negatives: The rows of mined passages, int `(m,)`; -1 is filling, which is never a negative.
+            scores: The cosines `(b, b + m)` for the margin.
+            scorer: The scores of the other encoder `(b, b + m)` for its margin.
+
+        Returns:
+            bool `(b, b + m)`, true for a column that is no negative of the row. A row's own column is not counted.
         """
         columns = np.concatenate([passages, negatives])
         filling, diagonal = columns < 0, np.eye(len(questions), len(columns), dtype=bool)
@@ -54,7 +64,7 @@ class FalseNegatives:
         return closed & ~diagonal
 
     def taken(self) -> dict[str, dict[str, int]]:
-        """`{kind: {language: how many}}` since it was last asked."""
+        """Return how many were filtered since the last call, by kind and language."""
         counts, self.counts = {kind: dict(sorted(count.items())) for kind, count in self.counts.items()}, {}
         return counts
 
@@ -79,6 +89,6 @@ class FalseNegatives:
 
 
 def _wide(square, columns):
-    """bool `(b, b)` -> `(b, columns)`, false in what is beyond."""
+    """Widen a bool array `(b, b)` to `(b, columns)` with false."""
     square = np.asarray(square, dtype=bool)
     return np.pad(square, ((0, 0), (0, columns - len(square))))

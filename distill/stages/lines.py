@@ -1,4 +1,4 @@
-"""Texts with labels that stage 2 learns beside the questions, and texts as people type them."""
+"""Texts with labels that stage 2 learns besides the questions, and noisy variants of texts as people type them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,18 @@ NEAR = 1e-5
 
 @dataclass(frozen=True)
 class Lines:
-    """Texts `(n,)` with the vectors that the student shall give them.
+    """Texts `(n,)` with the vectors that the student learns for them.
 
-    Those of an encoder that it replaces, or the teacher's of their translations: `vectors` `(m, space)`, of which each
-    text has that of its `row`, by default its own. With `groups`, int `(n,)`, texts are drawn by the groups' `chances`.
-    `pivots` `(m,)` are the texts that the vectors are of; `languages` `(n,)` those of the texts, where they are known.
+    The vectors are those of an encoder that the student replaces, or the teacher's of the texts' translations.
+
+    Attributes:
+        texts: The texts.
+        vectors: The labels `(m, space)`.
+        rows: The row of each text's label, int `(n,)`; by default its own.
+        groups: The group of each text, int `(n,)`; texts are then drawn by group.
+        chances: The chance of each group.
+        pivots: The texts `(m,)` that the labels are vectors of.
+        languages: The language of each text, if known.
     """
 
     texts: list[str]
@@ -40,7 +47,16 @@ class Lines:
 
 
 def labelled(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Progress | None = None) -> Lines:
-    """`Lines` of a corpus `{language: [text]}`, with an encoder's vectors."""
+    """Label a corpus with an encoder's vectors.
+
+    Args:
+        corpus: Texts by language.
+        encoder: The encoder.
+        progress: The progress to advance.
+
+    Returns:
+        The lines.
+    """
     texts = [text for language in corpus for text in corpus[language]]
     languages = [language for language in corpus for _ in corpus[language]]
     return Lines(texts, encoder.encode(texts, "question", progress), pivots=texts, languages=languages)
@@ -49,7 +65,17 @@ def labelled(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Pr
 def translations(
     sources: Sequence[Parallel], teacher: Encoder, temperature: float, progress: Progress | None = None
 ) -> Lines:
-    """`Lines` of parallel text, `[parallel.Parallel]`, with the teacher's vectors of their pivots, each once."""
+    """Label parallel text with the teacher's vectors of its pivots, each of which is encoded once.
+
+    Args:
+        sources: The parallel text.
+        teacher: The teacher.
+        temperature: How evenly languages are drawn.
+        progress: The progress to advance.
+
+    Returns:
+        The lines.
+    """
     pivots = [pivot for source in sources for pivot in source.pivots]
     place = {pivot: row for row, pivot in enumerate(dict.fromkeys(pivots))}
     vectors = teacher.encode(list(place), "question", progress)
@@ -61,7 +87,7 @@ def translations(
 
 
 def mixed(*parts: Lines) -> Lines:
-    """`Lines` of several, all of one dimension, of which each is drawn as often as the others."""
+    """Join several lines of one dimension, each of which is drawn equally often."""
     first = np.cumsum([0, *(len(part.vectors) for part in parts)])
     rows = [np.arange(len(part.texts)) if part.rows is None else part.rows for part in parts]
     groups = [np.zeros(len(part.texts), dtype=np.int64) if part.groups is None else part.groups for part in parts]
@@ -79,13 +105,27 @@ def mixed(*parts: Lines) -> Lines:
 
 
 def same_label(labels: Floats) -> Booleans:
-    """bool `(n, n)`: true where two lines have the same label, of vectors `(n, d)`: neither is the other's negative."""
+    """Compare labels `(n, d)` with each other.
+
+    Returns bool `(n, n)`, true for lines with the same label, which are not each other's negatives.
+    """
     rows = unit_rows(labels)
     return rows @ rows.T >= 1.0 - NEAR
 
 
 def line_targets(lines: Lines, start: KerasEncoder) -> Floats:
-    """The vectors of `Lines` on the student's axes, where they are not on these already. Raises `EncoderError`."""
+    """Put the labels of lines on the student's axes.
+
+    Args:
+        lines: The lines.
+        start: The student.
+
+    Returns:
+        The labels `(m, d)`.
+
+    Raises:
+        EncoderError: If the labels are in another space.
+    """
     size, space = lines.vectors.shape[1], start.model.label_dimension
     if size not in (space, start.dimension):
         raise EncoderError(f"the labels have {size} dimensions, expected {space}; take them from the teacher's space")
@@ -94,7 +134,10 @@ def line_targets(lines: Lines, start: KerasEncoder) -> Floats:
 
 @dataclass(frozen=True)
 class Typist:
-    """A `share` of texts is typed as in the `kinds` of `choices.TYPED` that their language has; drawn by `seed`."""
+    """Writes a `share` of texts as people type them, in those of the `kinds` of noise that their language has.
+
+    The texts are drawn by `seed`.
+    """
 
     share: float
     kinds: tuple[str, ...]
@@ -102,11 +145,27 @@ class Typist:
 
     @classmethod
     def of(cls, settings: StudentSettings, seed: int) -> Typist:
-        """The typist that the settings ask for."""
+        """Make the typist that the settings ask for.
+
+        Args:
+            settings: The settings of stage 2.
+            seed: The random seed.
+
+        Returns:
+            The typist.
+        """
         return cls(settings.typed_share, tuple(settings.typed_kinds), seed)
 
     def variants(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
-        """Each text as typed, one for the seed; one of no known language or kind as it is. None where no share is."""
+        """Write each text with noise; the same seed gives the same variant.
+
+        Args:
+            texts: The texts.
+            languages: Their languages. Texts of a language without noise stay as they are.
+
+        Returns:
+            The variants, none if the share is 0.
+        """
         if not self.share:
             return []
         languages = languages or [""] * len(texts)
@@ -119,5 +178,14 @@ class Typist:
         return typed(text, language, random.Random(f"{self.seed}\n{text}").choice(kinds), self.seed)
 
     def drawn(self, steps: int, size: int, epoch: int) -> Booleans:
-        """bool `(steps, size)`: true where the text of a step is typed."""
+        """Draw the texts that are noisy in an epoch.
+
+        Args:
+            steps: The number of steps.
+            size: The number of texts per step.
+            epoch: The epoch.
+
+        Returns:
+            bool `(steps, size)`, true for a noisy text.
+        """
         return np.random.default_rng((self.seed, 10, epoch)).random((steps, size)) < self.share

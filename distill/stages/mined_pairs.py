@@ -1,4 +1,4 @@
-"""Pairs out of a retriever's ranking: what holds the answer is a positive, what ranks high without it a negative."""
+"""Make pairs of a retriever's ranking: a passage with the answer is a positive, a high one without it a negative."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MINED, STATISTICS = "mined.jsonl", "statistics.json"
 
 @dataclass(frozen=True)
 class Mined:
-    """`pairs` to learn from, by language `statistics` of how they came about, and each question's `gold` positives."""
+    """The `pairs` that were mined, their `statistics` by language, and the `gold` positives of each question."""
 
     pairs: Pairs
     statistics: Mapping[str, Mapping[str, float]]
@@ -32,12 +32,20 @@ class Mined:
 
 
 def mine_pairs(gold: Pairs, ranking: Integers, answered: Answered, negatives: int) -> Mined:
-    """`Mined` from `ranking`, int `(n, k)`, rows of passages for each question of `gold`, best first, -1 for none.
+    """Mine pairs from a ranking. Sentri, section 3.3.
 
-    A question's positives are its own, those of `gold`, and what holds its answer; at most `negatives` of the others
-    are its negatives, the highest: those of which no translation is a positive or holds the answer, each content once.
-    Nothing is mined for a question whose answer no passage holds; where it has no own positive either it is left out.
-    Sentri, section 3.3.
+    A question's positives are its gold ones and the passages that hold its answer. Its negatives are the highest others
+    of which no translation is a positive or holds the answer, each content once. Nothing is mined for a question whose
+    answer is in no passage; without a gold positive it is left out.
+
+    Args:
+        gold: The gold pairs.
+        ranking: The rows of passages for each question, int `(n, k)`, best first, -1 for none.
+        answered: The passages that hold answers.
+        negatives: The number of negatives per question, at most.
+
+    Returns:
+        The mined pairs.
     """
     chosen = [_chosen(gold, row, order[order != NONE], answered, negatives) for row, order in enumerate(ranking)]
     kept = [row for row, (positives, _) in enumerate(chosen) if len(positives)]
@@ -51,7 +59,7 @@ def mine_pairs(gold: Pairs, ranking: Integers, answered: Answered, negatives: in
 
 
 def _chosen(gold, row, order, answered, many):
-    """Rows of the positives and of the negatives of question `row`, whose ranked passages are `order`."""
+    """Return the rows of the positives and of the negatives of question `row`, whose ranked passages are `order`."""
     id, known = gold.questions[row].id, gold.positives[row]
     if id in answered.nowhere:
         return known, order[:0]
@@ -69,7 +77,7 @@ def _chosen(gold, row, order, answered, many):
 
 
 def _statistics(gold, ranking, chosen, answered):
-    """By language as docs/self-training.md has them; Sentri, Table 8."""
+    """Compute the statistics by language that docs/self-training.md explains. Sentri, Table 8."""
     without, statistics = answered.without(), {}
     for language in dict.fromkeys(gold.asked_in.tolist()):
         rows = np.flatnonzero(gold.asked_in == language)
@@ -90,7 +98,13 @@ def _retrieved(gold, row, order, answered):
 
 
 def write_mined(folder: Path, mined: Mined, dataset: Dataset) -> None:
-    """Write `mined.jsonl`, a question a line, and `statistics.json`."""
+    """Write `mined.jsonl`, one question per line, and `statistics.json`.
+
+    Args:
+        folder: The folder.
+        mined: The mined pairs.
+        dataset: The data set of the pairs.
+    """
     write_text(folder / MINED, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _lines(mined, dataset)))
     write_json(folder / STATISTICS, mined.statistics)
 
@@ -113,10 +127,19 @@ def _lines(mined, dataset):
 
 
 def bm25_ranking(pairs: Pairs, dataset: Dataset, k: int, words: str = "plain") -> Integers:
-    """int `(n, k)`: rows of passages that share most words with each question of `pairs`, best first; -1 for none.
+    """Rank passages by BM25.
 
-    BM25 compares words. So a question searches the passages in its own language; where the pool has none, its parallel
-    question searches those in the documents' language. `words` says what is compared, a key of `bm25.TERMS`.
+    BM25 compares words, so a question searches the passages in its own language. If the pool has none, its parallel
+    question searches those in the documents' language.
+
+    Args:
+        pairs: The pairs.
+        dataset: Their data set.
+        k: The number of passages per question.
+        words: The words that are compared, a key of `bm25.TERMS`.
+
+    Returns:
+        The rows of the passages, int `(n, k)`, best first, -1 for none.
     """
     spoken, ranking = set(pairs.languages.tolist()), np.full((len(pairs.questions), k), NONE, dtype=np.int64)
     searched = np.array([one if one in spoken else dataset.document_language for one in pairs.asked_in])
@@ -134,12 +157,21 @@ def bm25_ranking(pairs: Pairs, dataset: Dataset, k: int, words: str = "plain") -
 
 
 def _asked_in(language, question, dataset):
-    """The text of a question in a language, or its own where it was not asked in that."""
+    """Return the text of a question in a language, or its own if it was not asked in that."""
     return dataset.questions.get(str(language), {}).get(question.id, question).text
 
 
 def encoder_ranking(encoder: Encoder, pairs: Pairs, k: int) -> Integers:
-    """int `(n, k)`: rows of the passages nearest to each question, of whatever languages, best first; -1 for none."""
+    """Rank the passages of all languages by an encoder.
+
+    Args:
+        encoder: The encoder.
+        pairs: The pairs.
+        k: The number of passages per question.
+
+    Returns:
+        The rows of the passages, int `(n, k)`, best first, -1 for none.
+    """
     questions = [question.text for question in pairs.questions]
     with task(f"passages by {encoder.name}", len(questions) + len(pairs.passages)) as advance:
         vectors = encoder.encode(questions, "question", advance)

@@ -1,4 +1,4 @@
-"""Negatives for the triplet loss: lexical ones first (BM25), then those that the encoder itself confuses."""
+"""Mine negatives for the triplet loss: lexical ones (BM25) first, then those that the encoder itself confuses."""
 
 from __future__ import annotations
 
@@ -24,10 +24,16 @@ FEW = 64
 
 
 def false_negatives(questions: Sequence[Question], document_of: Integers) -> Forbidden:
-    """Pairs (question, passage) that may not be negatives, as two int arrays.
+    """Find the pairs of a question and a passage that may not be negatives.
 
-    For each question: every passage of its own document, and of the document of any question with the same text.
-    `document_of`, int `(passages,)`, is ascending.
+    They are all passages of the question's own document, and of the document of any question with the same text.
+
+    Args:
+        questions: The questions.
+        document_of: The document of each passage, ascending, int `(passages,)`.
+
+    Returns:
+        The rows of the questions and of the passages, two int arrays.
     """
     keys, documents = [normalise(question.text) for question in questions], {}
     for key, question in zip(keys, questions, strict=True):
@@ -50,11 +56,24 @@ def bm25_candidates(
     language: str | Sequence[str] = "en",
     words: str = "plain",
 ) -> Integers:
-    """int `(queries, POOL * n)`: passages that share most words with the query but do not answer it, best first.
+    """Find passages that share most words with a query but do not answer it.
 
-    -1 where none is left. They do not depend on the encoder: computed once, `draw` takes `n` of them each epoch.
-    `language` is that of the passages, or of each; `words` says what is compared, a key of `bm25.TERMS`. Karpukhin et
-    al. (2020), section 3.2; CL-ReLKT, section 3.1. Raises `DataError` for passages without words.
+    The candidates do not depend on the encoder: they are computed once, and `draw` takes `n` of them in each epoch.
+    Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
+
+    Args:
+        queries: The queries.
+        passages: The passages.
+        forbidden: The pairs that may not be negatives.
+        n: The number of negatives per query.
+        language: The language of the passages, or of each of them.
+        words: The words that are compared, a key of `bm25.TERMS`.
+
+    Returns:
+        The rows of the passages, int `(queries, POOL * n)`, best first, -1 for none.
+
+    Raises:
+        DataError: If the passages have no words.
     """
     try:
         index = lexical(passages, [language] * len(passages) if isinstance(language, str) else language, words)
@@ -86,12 +105,24 @@ def online_negatives(
     seed: int = 0,
     block: tuple[int, int] = (ROWS, COLUMNS),
 ) -> Integers:
-    """int `(q, n)`: hard and semi-hard negatives under the current encoder, -1 where there are fewer.
+    """Mine hard and semi-hard negatives by the current encoder. CL-ReLKT, section 3.1; Kaya and Bilge (2019), section
+    3.
 
-    Hard: nearer than the positive. Semi-hard: farther, but within the margin, d(a, p) <= d(a, n) < d(a, p) + margin.
-    `questions` `(q, d)`, `passages` `(p, d)` unit rows, memory-mapped or not; `gold` int `(q,)`. Drawn with `seed` from
-    the `POOL * n` hardest; memory is bounded by `block`, as in `exact.top_k`. CL-ReLKT, section 3.1; Kaya and Bilge
-    (2019), section 3.
+    A hard negative is nearer than the positive. A semi-hard one is farther, but within the margin: d(a, p) <= d(a, n) <
+    d(a, p) + margin.
+
+    Args:
+        questions: The unit vectors of the questions `(q, d)`, in memory or memory-mapped.
+        passages: The unit vectors of the passages `(p, d)`.
+        gold: The rows of the positives, int `(q,)`.
+        forbidden: The pairs that may not be negatives.
+        n: The number of negatives per question, drawn from the `POOL * n` hardest.
+        margin: The margin.
+        seed: The random seed.
+        block: The size of the blocks that bound memory, as in `exact.top_k`.
+
+    Returns:
+        The rows of the negatives, int `(q, n)`, -1 for none.
     """
     candidates, similarity = top_k(questions, passages, POOL * n, forbidden, block)
     for rows in spans(len(questions), ROWS):
@@ -109,11 +140,21 @@ def quota_negatives(
     margin: float,
     cells: int = CELLS,
 ) -> Integers:
-    """int `(q, n)`: the nearest hard negatives, then the nearest semi-hard ones, `quotas` of each; -1 for fewer.
+    """Mine the nearest hard negatives and the nearest semi-hard ones, as CL-ReLKT's code does; nothing is drawn.
 
-    Hard: d(a, n) < d(a, p). Semi-hard: d(a, p) <= d(a, n) < d(a, p) + margin. Shapes as in `online_negatives`, with
-    nothing drawn; all passages are looked at, `cells` scores at a time. CL-ReLKT's code; Kaya and Bilge (2019),
-    section 3.
+    Hard: d(a, n) < d(a, p). Semi-hard: d(a, p) <= d(a, n) < d(a, p) + margin. Kaya and Bilge (2019), section 3.
+
+    Args:
+        questions: The unit vectors of the questions `(q, d)`.
+        passages: The unit vectors of the passages `(p, d)`.
+        gold: The rows of the positives, int `(q,)`.
+        forbidden: The pairs that may not be negatives.
+        quotas: The numbers of hard and of semi-hard negatives.
+        margin: The margin.
+        cells: The number of scores that are computed at a time.
+
+    Returns:
+        The rows of the negatives, int `(q, n)`, hard ones first, -1 for none.
     """
     blocks, product = spans(len(passages), max(1, cells // ROWS)), Product()
     negatives = np.empty((len(questions), sum(quotas)), dtype=np.int64)
@@ -138,7 +179,15 @@ def _behind(start, _, column):
 
 
 def pairs_of(forbidden: Forbidden, rows: Integers) -> Forbidden:
-    """`forbidden`, whose first array is ascending, of the questions `rows` alone, numbered as these are."""
+    """Select the forbidden pairs of some questions, and number these anew.
+
+    Args:
+        forbidden: The forbidden pairs, whose first array is ascending.
+        rows: The rows of the questions.
+
+    Returns:
+        The selected pairs.
+    """
     first, last = (np.searchsorted(forbidden[0], rows, side) for side in ("left", "right"))
     places = [np.arange(*ends) for ends in zip(first, last, strict=True)]
     return np.repeat(np.arange(len(rows)), last - first), forbidden[1][np.concatenate(places)]
@@ -154,18 +203,30 @@ def maxp_candidates(
     margin: float,
     cells: int = CELLS,
 ) -> tuple[Integers, Integers]:
-    """Positives int `(q,)` and the `POOL * n` hardest negatives, -1 for none, for documents as their best passage.
+    """Mine positives and negatives if a document's score is that of its best passage (MaxP; Dai and Callan, 2019).
 
-    MaxP scores a document by its best passage, so the triplet loss of a question a about document D against D' is
+    The triplet loss of a question a about document D against D' is then
 
         max(min_{p in D} d(a, p) - min_{p' in D'} d(a, p') + margin, 0).
 
-    The positive is therefore the passage of the gold passage's document that is nearest under the current encoder, and
-    each other document has one candidate, its nearest passage. Hard and semi-hard documents are those with
-    d(a, p') < d(a, p) + margin; `draw` takes `n` of them. No passage of a document with a
-    `forbidden` one is a negative. Equal ones go to the lower index. Shapes as in `online_negatives`; `document_of` is
-    ascending. The choice is of the vectors given, as that of the positive of a bag in MI-SVM (Andrews et al., 2003);
-    MaxP: Dai and Callan (2019).
+    The positive is therefore the passage of the gold document that is nearest under the current encoder, and each other
+    document has one candidate, its nearest passage. Hard and semi-hard documents are those with d(a, p') < d(a, p) +
+    margin; `draw` takes `n` of them. A document with a forbidden passage has no candidate. Of equal passages the one
+    with the lower row is taken. The choice depends on the vectors, like that of the positive of a bag in MI-SVM
+    (Andrews et al., 2003).
+
+    Args:
+        questions: The unit vectors of the questions `(q, d)`.
+        passages: The unit vectors of the passages `(p, d)`.
+        document_of: The document of each passage, ascending, int `(p,)`.
+        gold: The rows of the gold passages, int `(q,)`.
+        forbidden: The pairs that may not be negatives.
+        n: The number of negatives per question.
+        margin: The margin.
+        cells: The number of scores that are computed at a time.
+
+    Returns:
+        The rows of the positives, int `(q,)`, and of the hardest negatives, int `(q, POOL * n)`, -1 for none.
     """
     columns = len(passages) if cells // len(passages) >= FEW else max(1, cells // ROWS)
     blocks, product = document_spans(document_of, columns), Product()
@@ -187,7 +248,7 @@ def maxp_candidates(
 
 
 class Documents:
-    """Scores `(q, passages)` of a `block`, a slice, of passages, and `best`, `(q, documents)`, of each its best."""
+    """The scores `(q, passages)` of a `block` of passages, and `best`, `(q, documents)`, each document's best score."""
 
     def __init__(self, scores: Floats, document_of: Integers, block: slice):
         inside = document_of[block]
@@ -195,18 +256,31 @@ class Documents:
         self.edges = np.append(np.flatnonzero(np.diff(inside, prepend=-1)), len(inside))
 
     def find(self, documents: Integers) -> tuple[Integers, Integers]:
-        """The places of those documents that the block has, and their columns."""
+        """Return the places of the documents that are in the block, and their columns."""
         columns = documents - self.first
         at = np.flatnonzero((columns >= 0) & (columns < self.best.shape[1]))
         return at, columns[at]
 
     def close(self, rows: Integers, documents: Integers) -> None:
-        """Leave these pairs no score."""
+        """Remove the scores of pairs of a question and a document.
+
+        Args:
+            rows: The rows of the questions.
+            documents: The documents.
+        """
         at, columns = self.find(documents)
         self.best[rows[at], columns] = -np.inf
 
     def passages(self, rows: Integers, columns: Integers) -> Integers:
-        """The first passage that has the best score of each row's document."""
+        """Return the first passage that has the best score of a document.
+
+        Args:
+            rows: The rows of the questions.
+            columns: The columns of the documents.
+
+        Returns:
+            The rows of the passages.
+        """
         many = self.edges[columns + 1] - self.edges[columns]
         starts = np.cumsum(many) - many
         places = np.arange(many.sum()) + np.repeat(self.edges[columns] - starts, many)
@@ -215,7 +289,16 @@ class Documents:
 
 
 def draw(candidates: Integers, n: int, seed: int) -> Integers:
-    """`n` of each row's candidates (those >= 0) without repetition, in random order; -1 fills what is missing."""
+    """Draw negatives from each row's candidates, without repetition and in random order.
+
+    Args:
+        candidates: The candidates, int `(q, k)`; those below 0 are none.
+        n: The number to draw.
+        seed: The random seed.
+
+    Returns:
+        The negatives, int `(q, n)`, -1 for none.
+    """
     keys = np.random.default_rng(seed).random(candidates.shape)
     keys[candidates < 0] = 2.0
     return np.take_along_axis(candidates, np.argsort(keys, axis=1, kind="stable")[:, :n], axis=1)

@@ -1,4 +1,4 @@
-"""The rows of a new language's pieces, trained on lines of text: each line learns the vector of its translation."""
+"""Train the embeddings of a new language's tokens on lines of text: each line learns the vector of its translation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ TRANSLATION = 0.1
 
 @dataclass(frozen=True)
 class Steps:
-    """The number of steps, the lines of each, and the learning rate at its height: a row's numbers are about .3."""
+    """The number of steps, the lines per step, the highest learning rate, and the seed.
+
+    An embedding's numbers are about .3 in size.
+    """
 
     number: int = 500
     lines: int = 256
@@ -39,16 +42,25 @@ class Steps:
 
     @property
     def epochs(self) -> int:
-        """How often the training is scored."""
+        """The number of times that the training is scored."""
         return min(EPOCHS, self.number)
 
 
 def train_new_rows(
     start: KerasEncoder, rows: Integers, lines: Lines, dev: Dataset, steps: Steps, session: Session
 ) -> KerasEncoder:
-    """Train a copy of `start`, of its weights the `rows` of its table alone, on `lines`; returns it.
+    """Train the given embeddings of a copy of an encoder, and nothing else.
 
-    Labels are on the encoder's own axes. The epoch stays that is best on the dev questions of `dev`.
+    Args:
+        start: The encoder.
+        rows: The rows of the embeddings, int `(r,)`.
+        lines: The lines, whose labels are on the encoder's own axes.
+        dev: The data set whose dev questions choose the epoch.
+        steps: The steps.
+        session: The session.
+
+    Returns:
+        The trained encoder.
     """
     session = session_of("new rows", session)
     stage = NewRowsStage(start, rows, lines, dev, steps, session)
@@ -58,7 +70,7 @@ def train_new_rows(
 
 
 class NewRowsStage:
-    """The lines in the ids of the pieces that they use, what scores them, and the trainer."""
+    """The lines as ids of the tokens that they use, their dev score, and the trainer."""
 
     def __init__(
         self,
@@ -82,7 +94,7 @@ class NewRowsStage:
         self.trainer = Trainer(self.used.small, loss_of, steps.rate, options=session.options, pace=pace)
 
     def batches(self, epoch: int) -> list[Maker]:
-        """The batches of an epoch."""
+        """Return the batches of an epoch."""
         parts = np.array_split(self.order, self.steps.epochs)[epoch - 1]
         return [
             Maker(partial(self.batch, part), partial(self.ids, part), "distance to labels", ahead=True)
@@ -90,7 +102,7 @@ class NewRowsStage:
         ]
 
     def ids(self, lines: Integers) -> list[str]:
-        """The names of the lines of a batch."""
+        """Return the names of the lines of a batch."""
         return [line_name("line", line, self.texts[line]) for line in lines]
 
     def batch(self, lines: Integers) -> StepInput:
@@ -101,6 +113,14 @@ class NewRowsStage:
 
 
 def loss_of(vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
-    """The mean squared distance of lines to their labels, and how each finds its own among them, a scalar."""
+    """Compute the mean squared distance of lines to their labels, and how well each finds its own among them.
+
+    Args:
+        vectors: The vectors of the lines `(b, d)`.
+        x: The batch, with the labels.
+
+    Returns:
+        A scalar.
+    """
     ranked = in_batch_loss(ops.matmul(vectors, ops.transpose(x["labels"])), x["same"])
     return ops.mean(squared_l2(x["labels"], vectors)) + TRANSLATION * ops.mean(ranked)

@@ -37,9 +37,9 @@ Miner: TypeAlias = Callable[[int, Callable[[Integers, Integers], Floats]], list[
 
 @dataclass(frozen=True)
 class PairOptions:
-    """How stage 1 by pairs learns: a teacher's settings, those of its pairs, and the seed.
+    """The options of stage 1 by pairs: the teacher's settings, those of its pairs, and the seed.
 
-    `parallel_temperature` says how evenly the languages of parallel text are drawn.
+    `parallel_temperature` determines how evenly the languages of parallel text are drawn.
     """
 
     teacher: TeacherSettings
@@ -58,13 +58,25 @@ def teach_pairs(
     sources: Sequence[Parallel] = (),
     session: Session | None = None,
 ) -> KerasEncoder | DualEncoder:
-    """Train `base` on `pairs` and leave the best epoch on dev; returns the encoder, or one of each role.
+    """Train an encoder, or one per role, on pairs, and keep the best epoch on dev.
 
-    The `options` give the sampler, the loss and the optimizer; `languages` are dev's. Epochs are those of the teacher,
-    BM25's and online. Lines of parallel text, `sources`, ask too where these say so. `mine(epoch, vectors)`,
-    where given, gives the hard negatives of an epoch, arrays of rows of passages `(n,)`, from the encoder's own
-    `vectors(questions, passages)`, of rows of either; else those of the pairs stay. A checkpoint of the `session` keeps
-    an epoch's negatives too. Raises `ConfigError` where no pair is of the languages that batches take.
+    Args:
+        base: The encoder to start from.
+        dataset: The data set.
+        pairs: The pairs.
+        options: The sampler, the loss and the optimizer. Epochs are those of the teacher, BM25's and online ones.
+        languages: The languages of dev.
+        mine: Returns the hard negatives of an epoch, arrays of rows of passages `(n,)`, given the epoch and a function
+            that returns the encoder's vectors of rows of questions and passages. Without it the pairs' own are used. A
+            checkpoint of the session keeps them.
+        sources: Parallel text, whose lines are questions too if the options ask for a share.
+        session: The session.
+
+    Returns:
+        The trained encoder, or the two encoders.
+
+    Raises:
+        ConfigError: If no pair is in the languages that batches take.
     """
     session = session_of("teacher", session)
     with shared_by(session.options):
@@ -110,29 +122,45 @@ class PairStage:
         )
 
     def scored_by(self, scorer: Scorer) -> Scored:
-        """The scorer's vectors of the pairs' questions and passages."""
+        """Encode the pairs' questions and passages by the scorer."""
         return Scored.of(scorer, [question.text for question in self.pairs.questions], list(self.pairs.passages))
 
     def score(self) -> Scores:
-        """The dev score, the scale, and what was filtered since the last one."""
+        """Return the dev score, the scale, and the number of passages filtered since the last score."""
         counted = self.filter.taken()
         if counted:
             say("left out as false negatives: " + told(counted))
         return {**self.towers.score(), "scale": round(self.loss.scale, 4), "filtered": counted}
 
     def vectors(self, questions: Integers, passages: Integers) -> Floats:
-        """The vectors `(q + p, d)` of rows of the questions and of the passages, by the encoder or the scorer."""
+        """Encode questions and passages by the encoder or the scorer.
+
+        Args:
+            questions: The rows of questions, int `(q,)`.
+            passages: The rows of passages, int `(p,)`.
+
+        Returns:
+            The vectors `(q + p, d)`.
+        """
         if self.scored and self.scored.settings.negatives:
             return np.concatenate([self.scored.questions[questions], self.scored.passages[passages]])
         return self.towers.vectors(np.concatenate([questions, self.towers.first + passages]))
 
     def mined(self, mine: Miner, epoch: int) -> list[Integers]:
-        """The rows that `mine` gives, of an epoch that was broken off as they were mined then."""
+        """Mine the negatives of an epoch, or load those of an epoch that was broken off.
+
+        Args:
+            mine: The miner.
+            epoch: The epoch.
+
+        Returns:
+            The rows of the negatives of each question.
+        """
         rows, sizes = self.session.kept("negatives", epoch, lambda: end_to_end(mine(epoch, self.vectors)))
         return np.split(rows, np.cumsum(sizes)[:-1])
 
     def batches(self, epoch: int) -> list[Maker]:
-        """The batches of an epoch, or their parts, with the negatives that are mined for it."""
+        """Return the batches of an epoch, or their parts, with the negatives that are mined for it."""
         if self.mine:
             of_lines = self.pairs.negatives[self.questions :]
             self.pairs = self.pairs.with_negatives([*self.mined(self.mine, epoch), *of_lines])
@@ -145,14 +173,25 @@ class PairStage:
 
 
 def end_to_end(rows: Sequence[Integers]) -> list[Integers]:
-    """Arrays `[(n,)]` as one, and their lengths."""
+    """Join arrays `[(n,)]` to one, and return it with their lengths."""
     return [np.concatenate(rows), np.array([len(row) for row in rows])]
 
 
 def translating(
     pairs: Pairs, sources: Sequence[Parallel], pivot: str, share: float, temperature: float
 ) -> tuple[Pairs, Lines]:
-    """The pairs with those of parallel text after them, and the `samplers.Lines` that draws these."""
+    """Add the pairs of parallel text.
+
+    Args:
+        pairs: The pairs.
+        sources: The parallel text.
+        pivot: The teacher's language.
+        share: The share of parallel text in a batch.
+        temperature: How evenly languages are drawn.
+
+    Returns:
+        All pairs, and the `samplers.Lines` that draws those of parallel text.
+    """
     sources = [others for source in sources if (others := without_pivots(source, pivot)).texts]
     both, first = with_lines(pairs, sources, pivot), len(pairs.questions)
     passages = np.concatenate(both.positives[first:])
@@ -161,7 +200,7 @@ def translating(
 
 
 class Batch:
-    """One batch: its distinct texts, each once, and which is whose question, passage and negative."""
+    """One batch: its distinct texts, each once, and the places of questions, passages and negatives among them."""
 
     def __init__(self, stage: PairStage, questions: Integers, passages: Integers, negatives: Integers):
         self.stage, self.questions, self.passages = stage, questions, passages
@@ -172,7 +211,7 @@ class Batch:
         self.question, self.passage = np.split(where.astype(np.int32), [len(questions)])
 
     def makers(self) -> list[Maker]:
-        """Functions that each make the input of a step: the batch, or one of its parts."""
+        """Return functions that each make the input of a step: the batch, or one of its parts."""
         if self.stage.parts == 1:
             with_margin = bool(self.stage.filter.margin)
             return [self._maker(self.with_margin if with_margin else self.whole, ahead=not with_margin)]
@@ -184,15 +223,22 @@ class Batch:
         return Maker(make, self.ids, "softmax loss", ahead)
 
     def ids(self) -> list[str]:
-        """The names of the batch's questions."""
+        """Return the names of the batch's questions."""
         return named(self.stage.pairs.questions[row] for row in self.questions)
 
     def whole(self, scores: Floats | None = None) -> StepInput:
-        """All texts with gradients; `scores`, cosines of questions and columns, are what the filter's margin needs."""
+        """Make the input of a step with gradients for all texts.
+
+        Args:
+            scores: The cosines of questions and columns, which the filter's margin needs.
+
+        Returns:
+            The input.
+        """
         return {**self.stage.towers.pack(self.texts), **self.columns(scores)}
 
     def columns(self, scores: Floats | None) -> StepInput:
-        """The places of questions and columns, the columns that are no negatives, and the scorer's scores of all."""
+        """Return the places of questions and columns, the columns that are no negatives, and the scorer's scores."""
         rows, columns = self.questions, np.concatenate([self.passages, self.negatives])
         labels = self.stage.scored.scores(rows, columns) if self.stage.scored else None
         same = self.stage.filter.mask(rows, self.passages, self.negatives, scores, labels)
@@ -202,13 +248,22 @@ class Batch:
         return {**x, "scorer": labels, "known": np.broadcast_to(columns >= 0, labels.shape)}
 
     def with_margin(self) -> StepInput:
-        """All texts with gradients, filtered by the scores of the encoder as it is."""
+        """Make the input of a step with gradients for all texts, filtered by the current encoder's scores."""
         return self.whole(self.scores(self.vectors()))
 
     def part(self, live: Places, counted: Floats, number: int) -> StepInput:
-        """The texts `live` with gradients; those of all without are computed with the first part and left by the last.
+        """Make the input of a step with gradients for some texts.
 
-        An epoch's batches are made one after another, and all are held.
+        The vectors of the others are computed with the first part and dropped with the last one. An epoch's batches are
+        made one after another.
+
+        Args:
+            live: The places of the texts with gradients.
+            counted: The weight of each of them.
+            number: The number of the part.
+
+        Returns:
+            The input.
         """
         if number == 0:
             vectors = self.vectors()
@@ -220,18 +275,29 @@ class Batch:
         return {**self.stage.towers.pack(self.texts[live]), **shared, **of_part}
 
     def vectors(self) -> Floats:
-        """The vectors of the texts, without gradients."""
+        """Return the vectors of the texts, without gradients."""
         return self.stage.towers.vectors(self.texts)
 
     def scores(self, vectors: Floats) -> Floats:
-        """The cosines of questions and columns, `(b, b + m)`."""
+        """Return the cosines of questions and columns, `(b, b + m)`."""
         return vectors[self.question] @ vectors[self.passage].T
 
 
 def hard_negatives(
     pairs: Pairs, questions: Integers, passages: Integers, many: int, rng: np.random.Generator
 ) -> Integers:
-    """int `(b, many)`: rows of each question's negatives, in its passage's language where it can be; -1 for none."""
+    """Draw the negatives of questions, in their passage's language if possible.
+
+    Args:
+        pairs: The pairs with their negatives.
+        questions: The rows of the questions, int `(b,)`.
+        passages: The rows of their passages, int `(b,)`.
+        many: The number per question.
+        rng: The random generator.
+
+    Returns:
+        The rows of the negatives, int `(b, many)`, -1 for none.
+    """
     negatives = np.full((len(questions), many), NONE, dtype=np.int64)
     for place, (row, passage) in enumerate(zip(questions, passages, strict=True)):
         known = pairs.negatives[row]
@@ -241,15 +307,24 @@ def hard_negatives(
 
 
 def told(counted: Mapping[str, Mapping[str, int]]) -> str:
-    """`{kind: {language: n}}` in words, all languages together; the log has them one by one."""
+    """Format the counts of filtered passages, all languages together. The log has them by language."""
     return ", ".join(f"{sum(of.values())} by {kind}" for kind, of in counted.items())
 
 
 def mined_in(dataset: Dataset, options: PairOptions, pairs: Pairs, triplets: Sequence[Triplets] = ()) -> Miner:
-    """The `mine` of `teach_pairs`: a question's negatives are those of its parallel in the teacher's language.
+    """Return the miner of `teach_pairs`: a question takes the negatives of its parallel in the teacher's language.
 
-    BM25's in the first epochs, then the encoder's own, by `anchors.own_anchors`; as many candidates as the pairs take.
-    Those of other collections, of `triplets`, are mined among their own passages.
+    The first epochs use BM25's negatives, the others the encoder's own (`anchors.own_anchors`). Questions of other
+    collections are mined among their own passages.
+
+    Args:
+        dataset: The data set.
+        options: The options of the stage.
+        pairs: The pairs.
+        triplets: Other collections.
+
+    Returns:
+        The miner.
     """
     mining = replace(options.teacher, negatives=options.pairs.hard_negatives, answer_sentences=False)
     if pairs.more is None:
@@ -262,7 +337,7 @@ def mined_in(dataset: Dataset, options: PairOptions, pairs: Pairs, triplets: Seq
 
 
 def _mined_in_more(anchors: Anchors, first_question: int, first_passage: int) -> Miner:
-    """Negatives of the questions that an epoch asks of other collections, which stand behind the data set's own."""
+    """Return the miner of the questions of other collections, which come after the data set's own."""
     many, none = len(anchors.questions), np.zeros(0, dtype=np.int64)
 
     def mine(epoch, vectors):
@@ -280,7 +355,7 @@ def _mined_in_more(anchors: Anchors, first_question: int, first_passage: int) ->
 
 
 def _mined_in_own(dataset: Dataset, mining: TeacherSettings, seed: int, pairs: Pairs, many: int) -> Miner:
-    """Negatives of the first `many` questions of the pairs, the data set's own; its passages come first, too."""
+    """Return the miner of the pairs' first `many` questions, the data set's own, whose passages come first too."""
     language, questions_of_data = mining.language, pairs.questions[:many]
     anchors = own_anchors(dataset, language, mining, seed)
     ids = [question.id for question in dataset.select(language, "train")]

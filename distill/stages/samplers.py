@@ -1,4 +1,4 @@
-"""The pairs that come together in a batch: in what languages questions are asked and passages answer."""
+"""Draw the pairs of a batch: the languages in which questions are asked and passages answer."""
 
 from __future__ import annotations
 
@@ -15,20 +15,31 @@ from ..system.types import Integers
 
 
 class Sampler:
-    """Batches of (question, passage that answers it), rows of `Pairs`, of the languages that `kind` allows.
+    """Draws batches of pairs (question, passage that answers it) of the languages that `kind` allows.
 
-    `pivot` is the teacher's language, "en" in the names:
+    The kinds, with "en" for the teacher's language, are those of Roy et al. (2020), section 4 and Figure 3, and `x-en`,
+    in which Sentri asks English passages:
 
-    - `en-en`: questions and passages in the pivot;
-    - `x-en`: questions in any language, passages in the pivot;
+    - `en-en`: questions and passages in the teacher's language;
+    - `x-en`: questions in any language, passages in the teacher's;
     - `x-x`: passages in the question's language, batches of all languages;
     - `x-x-mono`: the same pairs, but each batch in one language;
     - `x-y`: questions in any language, passages in any, drawn independently.
 
-    Roy et al. (2020), section 4 and Figure 3; `x-en` is how Sentri asks English passages. A question comes again only
-    when all have come; each time its passage is drawn anew among those allowed. Questions from `lines.first` on are
-    parallel text, of which a batch has the share that `lines` says. Those of other collections, `pairs.more`, are asked
-    among the others, with `x-x-mono` in batches of their own. Raises `ConfigError` where no pair is.
+    A question comes again only after all others; each time its passage is drawn anew among those allowed.
+
+    Args:
+        pairs: The pairs. Questions of other collections, `pairs.more`, are mixed in; with `x-x-mono` they have batches
+            of
+            their own.
+        kind: The kind.
+        pivot: The teacher's language.
+        size: The size of a batch.
+        seed: The random seed.
+        lines: Parallel text, of which a batch has a share.
+
+    Raises:
+        ConfigError: If no pair is of that kind.
     """
 
     def __init__(self, pairs: Pairs, kind: str, pivot: str, size: int, seed: int, lines: Lines | None = None):
@@ -47,9 +58,14 @@ class Sampler:
         self.groups = np.unique(pairs.asked_in[self.rows], return_inverse=True)[1] if kind == "x-x-mono" else None
 
     def batches(self, many: int, epoch: int) -> list[tuple[Integers, Integers]]:
-        """`[(questions (b,), passages (b,))]` of an epoch, from 1, of `many` pairs, whole batches alone; 0 for all.
+        """Draw the batches of an epoch; only whole ones are returned. Lines of parallel text come in addition.
 
-        Lines of parallel text come beside these.
+        Args:
+            many: The number of pairs, 0 for all.
+            epoch: The epoch, from 1.
+
+        Returns:
+            The rows of questions `(b,)` and of passages `(b,)` of each batch.
         """
         rng = np.random.default_rng((self.seed, 3, epoch))
         chosen = self._chosen(many or len(self.rows), epoch)
@@ -63,7 +79,7 @@ class Sampler:
         ]
 
     def _chosen(self, many, epoch):
-        """Rows of the questions of each batch, `many` of the data set's and those of other collections."""
+        """Draw the rows of each batch's questions: `many` of the data set's, and those of other collections."""
         steps, more = max(1, many // self.size), self._more(epoch)
         if self.groups is not None:
             return self._shuffled([*self._alone(steps, epoch), *_cut(more, self.size)], epoch)
@@ -74,13 +90,13 @@ class Sampler:
         return _cut(np.concatenate([rows, more])[order], self.size)
 
     def _more(self, epoch):
-        """Rows of the epoch's questions of other collections, in a seeded order."""
+        """Return the epoch's questions of other collections in a seeded order."""
         if not self.more:
             return np.zeros(0, dtype=np.int64)
         return np.random.default_rng((self.seed, 8, epoch)).permutation(self.more.first + self.more.rows_of(epoch))
 
     def _shuffled(self, batches, epoch):
-        """The batches in a seeded order; as they are where there are no other collections."""
+        """Shuffle the batches if there are other collections."""
         if not self.more:
             return batches
         order = np.random.default_rng((self.seed, 9, epoch)).permutation(len(batches))
@@ -91,7 +107,7 @@ class Sampler:
         return self.rows[cycled(len(self.rows), steps * self.size, first, self.seed)].reshape(steps, self.size)
 
     def _alone(self, steps, epoch):
-        """A batch's language comes as often as it has batches; within a language as in `_mixed`."""
+        """Draw batches of one language each, each language as often as it fills batches."""
         members = [np.flatnonzero(self.groups == group) for group in range(self.groups.max() + 1)]  # type: ignore[union-attr]
         turns = np.repeat(np.arange(len(members)), [-(-len(rows) // self.size) for rows in members])
         of = partial(cycled, len(turns), seed=self.seed)
@@ -105,15 +121,20 @@ class Sampler:
 
 
 def _cut(rows, size):
-    """Whole batches of rows; what is left over is left out."""
+    """Cut rows into whole batches, and drop the rest."""
     return list(rows[: len(rows) // size * size].reshape(-1, size))
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Parallel text among the questions of `Pairs`: those from `first` on, `passages` `(n,)` their translations.
+    """Parallel text among the questions of `Pairs`.
 
-    In `groups`, int `(n,)`, that are drawn by `chances`; `share` of a batch.
+    Attributes:
+        first: The row of its first question.
+        passages: The rows of the translations, int `(n,)`.
+        groups: The group of each question, int `(n,)`.
+        chances: The chance of each group.
+        share: Its share of a batch.
     """
 
     first: int
@@ -123,13 +144,33 @@ class Lines:
     share: float
 
     def drawn(self, steps: int, size: int, epoch: int, seed: int) -> list[tuple[Integers, Integers]]:
-        """`[(questions (size,), passages (size,))]` of each step."""
+        """Draw the lines of each step.
+
+        Args:
+            steps: The number of steps.
+            size: The number of lines per step.
+            epoch: The epoch.
+            seed: The random seed.
+
+        Returns:
+            The rows of questions `(size,)` and of passages `(size,)` of each step.
+        """
         rows = drawn(self.groups, self.chances, steps * size, (epoch - 1) * steps * size, seed)
         return [(self.first + part, self.passages[part]) for part in rows.reshape(steps, size)]
 
 
 def allowed(pairs: Pairs, row: int, kind: str, pivot: str) -> Integers:
-    """Rows of the passages that question `row` may be paired with, `(k,)`."""
+    """Return the rows of the passages that a question may be paired with.
+
+    Args:
+        pairs: The pairs.
+        row: The question.
+        kind: The kind of batches.
+        pivot: The teacher's language.
+
+    Returns:
+        The rows, int `(k,)`.
+    """
     language, passages = pairs.asked_in[row], pairs.positives[row]
     answered = pairs.languages[passages]
     if kind == "en-en" and language != pivot:

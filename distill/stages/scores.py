@@ -1,4 +1,4 @@
-"""Scores of another encoder as labels: its vectors of what a stage learns from, each made once."""
+"""Scores of another encoder as labels: its vectors of the texts that a stage learns from, each computed once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..training.session import Scorer
 
 @dataclass(frozen=True)
 class Scored:
-    """A scorer's vectors `(n, d)` of texts that are asked and of texts that answer, of which scores are products.
+    """A scorer's vectors `(n, d)` of questions and of passages. Scores are their products.
 
-    `lines` `(m, d)` are those of stage 2's lines of text, of which there may be none.
+    `lines` `(m, d)` are the vectors of stage 2's lines of text, of which there may be none.
     """
 
     settings: ScorerSettings
@@ -26,28 +26,52 @@ class Scored:
 
     @classmethod
     def of(cls, scorer: Scorer, questions: Sequence[str], passages: Sequence[str], lines: Sequence[str] = ()) -> Scored:
-        """Ask the scorer for the texts."""
+        """Encode the texts by the scorer.
+
+        Args:
+            scorer: The scorer.
+            questions: The questions.
+            passages: The passages.
+            lines: The lines.
+
+        Returns:
+            The vectors.
+        """
         vectors = scorer.vectors(questions, "question"), scorer.vectors(passages, "document")
         return cls(scorer.settings, *vectors, scorer.vectors(lines, "question") if len(lines) else vectors[0][:0])
 
     def scores(self, questions: Integers, passages: Integers) -> Floats:
-        """The scores of rows of questions and of passages: of all pairs `(q, p)`, or with `passages` `(q, n)` of these.
+        """Return the scores of questions and passages.
 
-        A row below 0 is filling; its scores say nothing.
+        Args:
+            questions: The rows of the questions, int `(q,)`.
+            passages: The rows of the passages, `(p,)` for all pairs, or `(q, n)`. A row below 0 is filling, whose
+                scores are
+                arbitrary.
+
+        Returns:
+            The scores `(q, p)` or `(q, n)`.
         """
         if passages.ndim == 1:
             return self.questions[questions] @ self.passages[passages].T
         return np.einsum("qd,qnd->qn", self.questions[questions], self.passages[passages])
 
     def of_lines(self, rows: Integers) -> Floats:
-        """The scores of each of these lines, rows of `lines`, beside the others of a step, `(m, m)`."""
+        """Return the scores `(m, m)` of the lines of a step with each other, given their rows."""
         return self.lines[rows] @ self.lines[rows].T
 
     def false_negatives(self, questions: Integers, positives: Integers, negatives: Integers) -> Booleans:
-        """bool `(q, n)`: true where a negative's score is above the positive's by more than the filter's margin.
+        """Find negatives whose score is above the positive's by more than the filter's margin.
 
-        `positives` `(q,)` and `negatives` `(q, n)` are rows of passages. All false without a margin. Qu et al. (2021),
-        RocketQA, section 3.3, with a bi-encoder for the one that judges.
+        Qu et al. (2021), RocketQA, section 3.3, with a bi-encoder as the judge.
+
+        Args:
+            questions: The rows of the questions, int `(q,)`.
+            positives: The rows of the positives, int `(q,)`.
+            negatives: The rows of the negatives, int `(q, n)`.
+
+        Returns:
+            bool `(q, n)`, all false without a margin.
         """
         margin = self.settings.filter_margin
         if not margin:

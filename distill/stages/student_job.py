@@ -1,4 +1,4 @@
-"""One job of stage 2. Every command that trains a student builds its training here, so that settings mean the same."""
+"""One job of stage 2. Every command that trains a student builds it here, so that settings mean the same everywhere."""
 
 from __future__ import annotations
 
@@ -25,12 +25,18 @@ from .transfer_stage import Targets, learn, with_scores
 
 @dataclass(frozen=True)
 class StudentJob:
-    """All that makes a training of stage 2: the data that a student learns, and how its weights are rounded.
+    """A training of stage 2: the data that a student learns, and how its weights are rounded.
 
-    `settings` are those of stage 2. `dataset` holds the train questions, with its descriptions where these are learned
-    too; `language` is the teacher's, `languages` are those that the student learns, `sources` the parallel text beside
-    the questions. `scorer` is an encoder whose scores are labels. `precision` is that of the last, quantised, epochs;
-    `table_of` names the encoder that the student's table comes from, whose codewords are kept where it has some.
+    Attributes:
+        dataset: The train questions, with descriptions if these are learned too.
+        language: The teacher's language.
+        languages: The languages that the student learns.
+        settings: The settings of stage 2.
+        precision: The precision of the last, quantised, epochs.
+        seed: The random seed.
+        sources: The parallel text.
+        scorer: An encoder whose scores are labels, or None.
+        table_of: The name of the encoder that the student's table comes from. Its codewords are kept if it has some.
     """
 
     dataset: Dataset
@@ -44,18 +50,36 @@ class StudentJob:
     table_of: str = ""
 
     def run(self, teacher: Encoder, start: KerasEncoder, first: KerasEncoder, session: Session) -> KerasEncoder:
-        """Ask the teacher, and train a copy of `start`, which was made of `first`, towards it; return the student."""
+        """Encode the labels by the teacher, and train a student towards them.
+
+        Args:
+            teacher: The teacher.
+            start: The encoder of which a copy is trained.
+            first: The encoder that `start` was made of.
+            session: The session.
+
+        Returns:
+            The student.
+        """
         return self.train(self.targets(teacher), start, first, session)
 
     def lines(self, teacher: Encoder) -> Lines | None:
-        """The lines of the parallel text with the teacher's vectors of what they translate; None without any."""
+        """Return the parallel text with the teacher's vectors of its pivots, or None without any."""
         if not self.sources:
             return None
         with task("teacher's vectors of lines of text", pivots(self.sources)) as advance:
             return translations(self.sources, teacher, self.settings.parallel_temperature, advance)
 
     def targets(self, teacher: Encoder, lines: Lines | None = None) -> Targets:
-        """The teacher's vectors of all that is learned, and the scorer's; `lines` stand in place of the sources'."""
+        """Encode everything that is learned by the teacher and the scorer.
+
+        Args:
+            teacher: The teacher.
+            lines: Lines that replace those of the sources.
+
+        Returns:
+            The targets.
+        """
         lines = lines or self.lines(teacher)
         data, language, units = self.dataset, self.language, self.settings.units
         texts = len(data.select(language, "train")) + sum(len(data.texts(unit)) for unit in units)
@@ -64,7 +88,7 @@ class StudentJob:
         return with_scores(targets, self.scorer, data, language, units)
 
     def reweighted(self, targets: Targets) -> Targets:
-        """The targets of another job on the same sources, whose lines are drawn as this job's settings say."""
+        """Return the targets of another job on the same sources, with lines drawn as this job's settings ask for."""
         if targets.lines is None or not self.sources:
             return targets
         chances = shares(self.sources, self.settings.parallel_temperature)
@@ -73,36 +97,59 @@ class StudentJob:
     def train(
         self, targets: Targets, start: KerasEncoder, first: KerasEncoder, session: Session | None = None
     ) -> KerasEncoder:
-        """Train a copy of `start`, which was made of `first`, towards the targets; return the student."""
+        """Train a student towards targets.
+
+        Args:
+            targets: The targets.
+            start: The encoder of which a copy is trained.
+            first: The encoder that `start` was made of.
+            session: The session.
+
+        Returns:
+            The student.
+        """
         targets = replace(targets, trained=self.trained_rows(start, first))
         settings, precision = self.settings, self.precision_of(start)
         return learn(targets, start, self.dataset, self.languages, settings, self.seed, session, precision)
 
     def trained_rows(self, start: KerasEncoder, first: KerasEncoder) -> Integers | None:
-        """The rows of the table that alone are trained, int64 `(m,)`; None for all weights, or for rows by their use.
+        """Return the embeddings that are trained if only a part of the table is.
 
-        New rows are those of pieces that `first` lacks.
+        Args:
+            start: The student's start.
+            first: The encoder that it was made of. New embeddings are those of tokens that it lacks.
+
+        Returns:
+            The rows, int64 `(m,)`, or None for all weights, or for embeddings chosen by their use.
         """
         if self.settings.trained_weights == "new-rows":
             return added_pieces(first.tokenizer, start.tokenizer)
         return np.arange(len(start.tokenizer)) if self.settings.trained_weights == "table" else None
 
     def precision_of(self, student: KerasEncoder) -> Precision:
-        """The precision of a student's weights, with the codewords that its table is kept in, if it has any."""
+        """Return the precision of a student's weights, with the codewords that its table is kept in, if it has any."""
         stored = load_stored_table(self.table_of, self.precision.table, student) if self.table_of else None
         return replace(self.precision, stored=stored)
 
     def promote(self, student: KerasEncoder) -> tuple[KerasEncoder, Precision]:
-        """Return the student and its precision, with the rows that codewords would change most in 4 bits."""
+        """Return the student and its precision, with the embeddings in 8 bits that codewords would change most."""
         return promote_rows(student, self.precision_of(student))
 
     def exported(
         self, student: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]
     ) -> tuple[KerasEncoder, Precision]:
-        """Return what `promote` gave as it is exported: after quantised epochs with the codewords that these saw.
+        """Return a student and its precision as they are exported.
 
-        Without such epochs dense layers of 4 bits are rounded to what the tokens of `texts`, by language, need of them,
-        see `rounding.round_dense`; else the student itself is exported.
+        After quantised epochs it has the codewords of these. Otherwise dense layers of 4 bits are rounded to suit the
+        tokens of `texts` (`rounding.round_dense`), or else the student stays as it is.
+
+        Args:
+            student: The student that `promote` returned.
+            precision: Its precision.
+            texts: Texts by language.
+
+        Returns:
+            The student and its precision.
         """
         if not (self.settings.epochs and self.settings.quantised_epochs):
             return round_dense(student, precision, texts), precision

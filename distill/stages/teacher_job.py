@@ -1,4 +1,4 @@
-"""One job of stage 1. Every command that trains a teacher builds its training here, so that settings mean the same."""
+"""One job of stage 1. Every command that trains a teacher builds it here, so that settings mean the same everywhere."""
 
 from __future__ import annotations
 
@@ -19,11 +19,18 @@ from .triplet_stage import teach
 
 @dataclass(frozen=True)
 class TeacherJob:
-    """All that makes a training of stage 1: by pairs where there are some, else by triplets of one language.
+    """A training of stage 1: by pairs if there are some, otherwise by triplets of one language.
 
-    `dataset` holds the train questions, `triplets` are questions of other collections with their passages, and
-    `sources` is parallel text that asks too. `languages` are those of dev. Pairs that were `mined` have their
-    negatives; else each epoch mines them, where the options ask for hard ones.
+    Attributes:
+        dataset: The train questions.
+        options: The options.
+        languages: The languages of dev.
+        triplets: Questions of other collections, with their passages.
+        sources: Parallel text that asks too.
+        pairs: The pairs, or None.
+        mined: Whether the pairs were mined and have their negatives. Otherwise each epoch mines hard ones if the
+            options
+            ask for them.
     """
 
     dataset: Dataset
@@ -35,11 +42,19 @@ class TeacherJob:
     mined: bool = False
 
     def of_mined(self, pairs: Pairs) -> TeacherJob:
-        """The job on pairs that were mined for it."""
+        """Return the job on pairs that were mined for it."""
         return replace(self, pairs=pairs, mined=True)
 
     def train(self, base: KerasEncoder, session: Session) -> KerasEncoder | DualEncoder:
-        """Train a copy of `base`, and return the teacher: one encoder, or one of each role."""
+        """Train a copy of an encoder.
+
+        Args:
+            base: The encoder.
+            session: The session.
+
+        Returns:
+            The teacher: one encoder, or one per role.
+        """
         data, options, teacher = self.dataset, self.options, self.options.teacher
         if self.pairs is None:
             return teach(base, data, teacher.language, teacher, options.seed, session, self.triplets)
@@ -49,7 +64,7 @@ class TeacherJob:
         return teach_pairs(base, data, pairs, options, self.languages, mine, self.sources, session)
 
     def all_pairs(self, pairs: Pairs) -> Pairs:
-        """The pairs with the sentences that hold answers, and with those of other collections, as the options ask."""
+        """Add the sentences that hold answers, and the pairs of other collections, as the options ask for."""
         teacher = self.options.teacher
         if teacher.answer_sentences:
             pairs = with_sentences(pairs, own_sentences(self.dataset, pairs.questions))

@@ -1,4 +1,4 @@
-"""The encoders that stage 1 by pairs trains: one of questions and passages, or one of each."""
+"""The encoders that stage 1 by pairs trains: one for questions and passages, or one for each."""
 
 from __future__ import annotations
 
@@ -26,9 +26,13 @@ Part: TypeAlias = tuple[Places, Floats]
 
 
 class Shared:
-    """One encoder of both, `E_q = E_p`. Sentri, section 3.1.
+    """One encoder of questions and passages, `E_q = E_p`. Sentri, section 3.1.
 
-    Questions and passages `(n,)` and what `dev`, a `DevScore`, asks are token ids; rows count questions first.
+    Args:
+        base: The encoder to start from.
+        questions: The token ids of the questions.
+        passages: The token ids of the passages. Rows count questions first.
+        dev: The dev score.
     """
 
     def __init__(self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore):
@@ -39,19 +43,27 @@ class Shared:
         self.trainer = partial(Trainer, self.used.small)
 
     def pack(self, rows: Integers) -> StepInput:
-        """The input of the trainer, of texts by their rows, ascending."""
+        """Return the trainer's input for texts, given their rows, ascending."""
         return self.used.small.pack([self.tokens[row] for row in rows])
 
     def vectors(self, rows: Integers) -> Floats:
-        """`(n, d)`, without gradients."""
+        """Return the vectors `(n, d)` of texts, without gradients."""
         return encode_ids(self.used.small, [self.tokens[row] for row in rows])
 
     def split(self, rows: Integers, parts: int) -> list[Part]:
-        """`parted` places of `rows`."""
+        """Split rows into parts.
+
+        Args:
+            rows: The rows.
+            parts: The number of parts.
+
+        Returns:
+            The parts, as `parted` returns them.
+        """
         return parted(np.arange(len(rows), dtype=np.int32), parts)
 
     def encoder(self, name: str) -> KerasEncoder:
-        """The encoder as it is trained so far."""
+        """Return the encoder as it is trained so far, under a name."""
         return KerasEncoder(self.used.restore(self.base.model), self.base.tokenizer, name)
 
 
@@ -66,21 +78,21 @@ class Separate:
         self.trainer = partial(TowersTrainer, Towers(*(used.small for used in self.used)))
 
     def pack(self, rows: Integers) -> StepInput:
-        """As `Shared.pack`; the passages' arrays have names of their own."""
+        """Return the trainer's input as `Shared.pack` does; the passages' arrays have names of their own."""
         small, are_questions = self.used[0].small, rows < self.first
         of_question = small.pack([self.tokens[row] for row in rows[are_questions]])
         of_passage = small.pack([self.tokens[row] for row in rows[~are_questions]])
         return {**of_question, **{f"passage_{name}": value for name, value in of_passage.items()}}
 
     def vectors(self, rows: Integers) -> Floats:
-        """`(n, d)`, without gradients."""
+        """Return the vectors `(n, d)` of texts, without gradients."""
         vectors = np.zeros((len(rows), int(self.base.model.output_shape[-1])), dtype=np.float32)
         for used, chosen in zip(self.used, (rows < self.first, rows >= self.first), strict=True):
             vectors[chosen] = encode_ids(used.small, [self.tokens[row] for row in rows[chosen]])
         return vectors
 
     def split(self, rows: Integers, parts: int) -> list[Part]:
-        """As `Shared.split`; each part has questions and passages."""
+        """Split rows as `Shared.split` does; each part has questions and passages."""
         places = np.arange(len(rows), dtype=np.int32)
         both = [parted(places[chosen], parts) for chosen in (rows < self.first, rows >= self.first)]
         return [
@@ -89,11 +101,11 @@ class Separate:
         ]
 
     def score(self) -> Scores:
-        """The dev score."""
+        """Return the dev score."""
         return self.dev.score(*self.used)
 
     def encoder(self, name: str) -> DualEncoder:
-        """The encoders as they are trained so far, as one."""
+        """Return the two encoders as they are trained so far, as one."""
         question, document = (
             KerasEncoder(used.restore(self.base.model), self.base.tokenizer, name) for used in self.used
         )
@@ -104,13 +116,21 @@ TOWERS: dict[str, type[Shared] | type[Separate]] = {"single": Shared, "dual": Se
 
 
 def parted(places: Places, parts: int) -> list[Part]:
-    """`[(places (l,), counted (l, 1))]`, as many as asked for; one that would be empty has one that does not count."""
+    """Split places into parts.
+
+    Args:
+        places: The places.
+        parts: The number of parts.
+
+    Returns:
+        The places `(l,)` and weights `(l, 1)` of each part. An empty part has one place of weight 0.
+    """
     pieces = [(part, np.ones((len(part), 1), dtype=np.float32)) for part in np.array_split(places, parts)]
     return [part if len(part[0]) else (places[:1], np.zeros((1, 1), dtype=np.float32)) for part in pieces]
 
 
 class Towers(keras.Model):
-    """Two students as one model to train: `towers`, of questions and of passages."""
+    """Two students, of questions and of passages, as one model to train."""
 
     def __init__(self, question: Model, passage: Model):
         super().__init__()
@@ -119,10 +139,10 @@ class Towers(keras.Model):
 
 
 class TowersTrainer(Trainer):
-    """A `Trainer` of `Towers`: vectors of the questions, then of the passages, whose ids are apart."""
+    """A trainer of `Towers`: the vectors of the questions come first, then those of the passages."""
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
-        """The vectors `(n, d)`."""
+        """Return the vectors `(n, d)`."""
         question, passage = self.encoder.towers
         packed = select_packed(x), select_packed(x, "passage_")
         return ops.concatenate([self.encoded(question, packed[0]), self.encoded(passage, packed[1])])

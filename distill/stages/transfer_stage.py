@@ -47,12 +47,27 @@ def transfer(
     seed: int = 0,
     session: Session | None = None,
 ) -> KerasEncoder:
-    """Train a copy of `start` towards the fixed `teacher`; returns the student.
+    """Train a copy of an encoder towards a fixed teacher.
 
-    The teacher is asked once for the questions in `teacher_language` and the documents; its vectors are the labels, on
-    the student's axes where it has a projection on some (a `foreign` student has a map instead). For more texts, or
-    several students of one teacher, make `Targets` and let students `learn` them.
-    Raises `EncoderError` when teacher and student have spaces of different dimension.
+    The teacher encodes the questions in its language and the documents once. Its vectors are the labels, put on the
+    student's axes if it has a projection; a `foreign` student has a map instead. For more texts, or for several
+    students of one teacher, make `Targets` and call `learn`.
+
+    Args:
+        teacher: The teacher.
+        start: The encoder that the student starts from.
+        dataset: The data set.
+        teacher_language: The teacher's language.
+        languages: The languages that the student learns.
+        settings: The settings of stage 2.
+        seed: The random seed.
+        session: The session.
+
+    Returns:
+        The student.
+
+    Raises:
+        EncoderError: If teacher and student have spaces of different dimension.
     """
     session = session or Session()
     require_trainable(teacher, start, session.options)
@@ -70,10 +85,23 @@ def learn(
     session: Session | None = None,
     precision: Precision | None = None,
 ) -> KerasEncoder:
-    """Train a copy of `start` towards `Targets`, and on their lines; returns the student.
+    """Train a copy of an encoder towards targets and their lines.
 
-    The last `settings.quantised_epochs` round weights to `precision`. With `settings.significance` the student is the
-    start itself where dev does not tell the two apart.
+    The last `settings.quantised_epochs` round the weights to `precision`. With `settings.significance`, the start
+    itself is returned if dev cannot tell the student from it.
+
+    Args:
+        targets: The targets.
+        start: The encoder that the student starts from.
+        dataset: The data set.
+        languages: The languages that the student learns.
+        settings: The settings of stage 2.
+        seed: The random seed.
+        session: The session.
+        precision: The precision.
+
+    Returns:
+        The student.
     """
     session = session_of("student", session)
     with shared_by(session.options):
@@ -87,9 +115,15 @@ def learn(
 
 
 def between(start: Model, trained: Model, share: float) -> Model:
-    """Give the trained model `share` of the start's weights and the rest of its own; returns it.
+    """Interpolate the weights of two models. Wortsman et al. (2022), section 3 (WiSE-FT, with alpha = 1 - share).
 
-    Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3 (WiSE-FT, with alpha = 1 - share).
+    Args:
+        start: The model that the other was trained from.
+        trained: The trained model, whose weights are replaced.
+        share: The share of the start's weights.
+
+    Returns:
+        `trained`.
     """
     if share:
         pairs = zip(start.get_weights(), trained.get_weights(), strict=True)
@@ -98,7 +132,7 @@ def between(start: Model, trained: Model, share: float) -> Model:
 
 
 def schedule_of(settings: StudentSettings) -> Schedule:
-    """The epochs that the settings ask for."""
+    """Return the epochs that the settings ask for."""
     return Schedule(
         epochs=settings.epochs,
         patience=settings.patience,
@@ -111,13 +145,31 @@ def schedule_of(settings: StudentSettings) -> Schedule:
 
 
 def require_trainable(teacher: Encoder, start: KerasEncoder, options: TrainingSettings) -> None:
-    """Raise `EncoderError` or `ConfigError` for what `learn` would refuse, before the teacher is asked."""
+    """Check, before the teacher encodes anything, what `learn` would refuse.
+
+    Args:
+        teacher: The teacher.
+        start: The encoder that the student starts from.
+        options: How steps are computed.
+
+    Raises:
+        EncoderError: If the student cannot learn from the teacher.
+        ConfigError: If the steps cannot be computed so.
+    """
     require_devices(options)
     require_space(teacher.dimension, start)
 
 
 def require_space(dimension: int, start: KerasEncoder) -> None:
-    """Raise `EncoderError` where a teacher's dimension is not that of the student's space."""
+    """Require that a teacher's dimension is that of the student's space.
+
+    Args:
+        dimension: The teacher's dimension.
+        start: The student's start.
+
+    Raises:
+        EncoderError: If it is not.
+    """
     space = start.model.label_dimension
     if dimension != space:
         raise EncoderError(
@@ -128,12 +180,16 @@ def require_space(dimension: int, start: KerasEncoder) -> None:
 
 @dataclass(frozen=True)
 class Targets:
-    """The teacher's vectors, computed once: of the train questions, `(q, d)`, and of the documents, `(n, d)`.
+    """The teacher's vectors, computed once.
 
-    `row` maps a question's id to its row. `texts` `(n,)` are the documents; with both units they come first and then
-    the passages. `lines` are more texts for objective 1. `scored` are another encoder's vectors of the same questions,
-    texts and lines, whose scores are labels too. `trained`, int `(m,)`, are the student's pieces whose rows alone are
-    trained, None for all its weights.
+    Attributes:
+        row: The row of each question's vector by the question's id.
+        questions: The vectors of the train questions `(q, d)`.
+        texts: The documents `(n,)`. With both units whole documents come first, then passages.
+        documents: The vectors of the documents `(n, d)`.
+        lines: More texts for objective 1.
+        scored: Another encoder's vectors of the same texts, whose scores are labels too.
+        trained: The tokens whose embeddings alone are trained, int `(m,)`, or None for all weights.
     """
 
     row: Mapping[str, int]
@@ -154,7 +210,19 @@ class Targets:
         lines: Lines | None = None,
         progress: Progress | None = None,
     ) -> Targets:
-        """Ask the teacher for the train questions in `language` and the documents of these units."""
+        """Encode the train questions and the documents by the teacher.
+
+        Args:
+            teacher: The teacher.
+            dataset: The data set.
+            language: The teacher's language.
+            units: The units of the documents.
+            lines: More texts with labels.
+            progress: The progress to advance.
+
+        Returns:
+            The targets.
+        """
         questions = dataset.select(language, "train")
         row = {question.id: number for number, question in enumerate(questions)}
         labels = teacher.encode([question.text for question in questions], "question", progress)
@@ -165,9 +233,17 @@ class Targets:
 def with_scores(
     targets: Targets, scorer: Scorer | None, dataset: Dataset, language: str, units: Sequence[str]
 ) -> Targets:
-    """The `Targets` of a data set in a language with the scorer's vectors too; themselves without a scorer.
+    """Add a scorer's vectors to targets.
 
-    Of several units it is asked for `scored_unit` alone.
+    Args:
+        targets: The targets.
+        scorer: The scorer, or None.
+        dataset: The data set.
+        language: The teacher's language.
+        units: The units. The scorer encodes that of `scored_unit` only.
+
+    Returns:
+        The targets with the scorer's vectors, or the same targets without a scorer.
     """
     if scorer is None:
         return targets
@@ -177,12 +253,23 @@ def with_scores(
 
 
 def scored_unit(units: Sequence[str]) -> int:
-    """The place of the unit that a scorer ranks: passages where they are learned, as it may cut long documents off."""
+    """Return the place of the unit that a scorer ranks: passages if they are learned, because it may cut long
+    documents.
+    """
     return units.index("passage") if "passage" in units else 0
 
 
 def answers(dataset: Dataset, passages: Integers, units: Sequence[str]) -> Integers:
-    """int `(n, units)`: rows of `Targets.documents` that answer questions about `passages`, int `(n,)`."""
+    """Return the documents that answer questions.
+
+    Args:
+        dataset: The data set.
+        passages: The gold passages of the questions, int `(n,)`.
+        units: The units of the documents.
+
+    Returns:
+        The rows of `Targets.documents`, int `(n, units)`.
+    """
     columns, first = [], 0
     for unit in units:
         columns.append(first + (dataset.document_of[passages] if unit == "document" else passages))
@@ -191,7 +278,7 @@ def answers(dataset: Dataset, passages: Integers, units: Sequence[str]) -> Integ
 
 
 class TransferStage:
-    """One run of stage 2: samples of (question in a language, teacher's question, documents), and the trainer."""
+    """One run of stage 2: its samples (question in a language, teacher's question, documents) and the trainer."""
 
     def __init__(
         self,
@@ -242,9 +329,16 @@ class TransferStage:
             self.trainer.settle = self._settle
 
     def has_learned(self, before: Doubles) -> bool:
-        """Return whether dev tells the student from what it was, of which `before` are the reciprocal ranks.
+        """Tell whether dev distinguishes the student from its start.
 
-        By sign flips of the questions, all languages together, at `settings.significance`; if not, that is said.
+        The test flips signs by question, all languages together, at `settings.significance`. If it finds no difference,
+        a line says so.
+
+        Args:
+            before: The reciprocal ranks of the start.
+
+        Returns:
+            True if there is a difference.
         """
         with self.trainer.as_shipped():
             now = self.reciprocal_ranks()
@@ -257,18 +351,18 @@ class TransferStage:
         return False
 
     def _settle(self, small):
-        """Put the coarse kernels on their grid, judged by texts of both roles."""
+        """Round the coarse kernels to their grid, judged by texts of both roles."""
         random = np.random.default_rng((self.seed, 11))
         roles = [*self.questions, *self.lines], self.documents
         rows = [ids for several in roles if len(several) for ids in draw_rows(several, SEEN // len(roles), random)]
         family_part(small.family, "rounding").settle_blocks(small, rows)
 
     def _encoded(self, start, texts, languages):
-        """Token ids of texts, and behind them of the same as typed where a share is."""
+        """Tokenize texts; if a share is noisy, the ids of the noisy variants follow."""
         return start.tokenizer.encode([*texts, *self.typist.variants(texts, languages)], "question")
 
     def _oftener_typed(self):
-        """bool `(used rows,)`: true of pieces that questions and lines have oftener as typed than as written."""
+        """Return bool `(used rows,)`, true for tokens that are more frequent in noisy text than in clean text."""
         counts = np.zeros((2, len(self.used.rows)), dtype=np.int64)
         for tokens, many in ((self.questions, len(self.samples)), (self.lines, len(self.texts))):
             for row, part in enumerate((tokens[:many], tokens[many:])):
@@ -277,7 +371,7 @@ class TransferStage:
         return counts[1] > counts[0]
 
     def batches(self, epoch: int) -> list[Maker]:
-        """The batches of an epoch, each with lines beside its samples."""
+        """Return the batches of an epoch, each with lines besides its samples."""
         order = shuffled(len(self.label), self.settings.batch_size, self.seed + epoch)
         drawn = self.drawn(len(order), epoch)
         typed = self.typist.drawn(len(order), len(order[0]) + drawn.shape[1], epoch)
@@ -288,13 +382,26 @@ class TransferStage:
         ]
 
     def ids(self, rows: Integers, lines: Integers | Sequence[int] = ()) -> list[str]:
-        """The names of the questions and the lines of a batch."""
+        """Return the names of the questions and the lines of a batch.
+
+        Args:
+            rows: The rows of the questions.
+            lines: The rows of the lines.
+
+        Returns:
+            The names.
+        """
         return named(self.samples[row] for row in rows) + [line_name("line", line, self.texts[line]) for line in lines]
 
     def drawn(self, steps: int, epoch: int) -> Integers:
-        """Rows of the lines for each step: another part of them each epoch, each line equally often in the end.
+        """Draw the lines of each step, from a group if lines are in groups. In the long run each comes equally often.
 
-        Of a group where they are in groups.
+        Args:
+            steps: The number of steps.
+            epoch: The epoch.
+
+        Returns:
+            The rows of the lines, int `(steps, lines per step)`.
         """
         many = min(self.settings.lines_a_step, len(self.texts))
         if self.groups is not None and self.chances is not None:
@@ -305,12 +412,18 @@ class TransferStage:
         return order[places % max(1, len(order))].reshape(steps, many)
 
     def batch(self, rows: Integers, lines: Sequence[int] = (), typed: Sequence[bool] = ()) -> StepInput:
-        """Return a step's input: the questions, the lines, and each distinct document once.
+        """Make the input of a step: the questions, the lines, and each distinct document once.
 
-        Of questions and lines those are as people type them that are true in `typed`.
+        Objective 2 is a mean over the samples whose documents are encoded: an unbiased part of the batch
+        (`documented`), or without a budget the whole batch, as in the paper.
 
-        The second objective is a mean over the samples whose documents are encoded: an unbiased part of the batch's
-        (`documented`), all of it without a budget, as in the paper.
+        Args:
+            rows: The rows of the questions.
+            lines: The rows of the lines.
+            typed: Whether each question and line is replaced by its noisy variant.
+
+        Returns:
+            The input.
         """
         places = self._places(rows, lines, typed)
         texts = [self.questions[row] for row in places[: len(rows)]] + [self.lines[row] for row in places[len(rows) :]]
@@ -341,7 +454,7 @@ class TransferStage:
         return {**self.used.small.pack(texts), **x}
 
     def _places(self, rows, lines, typed):
-        """Rows of the questions and the lines of a step: those that are typed stand behind the others."""
+        """Return the places of a step's questions and lines; noisy variants come after the clean texts."""
         written = np.concatenate([np.asarray(rows, dtype=np.int64), np.asarray(lines, dtype=np.int64)])
         behind = np.repeat([len(self.samples), len(self.texts)], [len(rows), len(lines)])
         chosen = np.zeros(len(written), dtype=bool)
@@ -349,17 +462,17 @@ class TransferStage:
         return written + behind * chosen
 
     def documents_of(self, rows: Integers) -> tuple[Integers, Integers]:
-        """The distinct documents of the first samples of a batch, and for each of their answers its place there."""
+        """Return the distinct documents of the first samples of a batch, and the place of each answer among them."""
         gold = self.answers[rows[: self.documented(len(rows))]].ravel()
         _, first = np.unique(gold, return_index=True)
         distinct = gold[np.sort(first)]
         return distinct, (gold[:, None] == distinct[None]).argmax(axis=1)
 
     def documented(self, batch_size: int) -> int:
-        """The number of a batch's samples whose documents are encoded: as many as the budget holds on average.
+        """Return the number of a batch's samples whose documents are encoded: as many as the budget holds on average.
 
-        It does not depend on how long these are, and batches are drawn at random: so each sample counts equally often,
-        and each unit as much as the other.
+        The number does not depend on the documents' lengths, and batches are random, so each sample and each unit
+        counts equally often.
         """
         if not self.settings.document_tokens:
             return batch_size
@@ -374,9 +487,17 @@ def batch_loss(
     documents: Sequence[Floats] = (),
     scorer: ScorerSettings | None = None,
 ) -> Tensor:
-    """Equation 2 over a batch and the objectives beside it; one that was not chosen is not computed.
+    """Compute the loss of a batch: CL-ReLKT's Equation 2 and the other objectives that the settings choose.
 
-    `documents` `[(n, d)]`: the teacher's vectors of those that "list" ranks, and "softmax" among all, of each unit.
+    Args:
+        vectors: The vectors of the batch's texts `(n, d)`.
+        x: The batch.
+        settings: The settings of stage 2.
+        documents: The teacher's vectors of all documents, `(n, d)` per unit, for "list" and "softmax".
+        scorer: The settings of the scorer, or None.
+
+    Returns:
+        A scalar.
     """
     distance, losses = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
     of = settings.losses
@@ -404,9 +525,17 @@ def batch_loss(
 
 
 def scored_loss(vectors: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings) -> Tensor:
-    """The mean of `scorer_loss` over a step's questions, beside the step's documents, and its lines, beside its lines.
+    """Compute the mean of `scorer_loss` over a step's questions, with its documents, and over its lines.
 
-    The learner's scores are those of its vectors and the teacher's, which are fixed.
+    The student's scores are products of its vectors and the teacher's, which are fixed.
+
+    Args:
+        vectors: The vectors of the batch's texts `(n, d)`.
+        x: The batch.
+        scorer: The settings of the scorer.
+
+    Returns:
+        A scalar.
     """
     many, labels = ops.shape(x["teacher_answers"])[0], x["teacher_question"]
     parts = [(vectors[:many], x["scored"], x["scorer"])]
@@ -422,9 +551,18 @@ def scored_loss(vectors: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings
 def own_document_loss(
     questions: Tensor, x: Mapping[str, Tensor], settings: StudentSettings, documents: Sequence[Floats]
 ) -> Tensor:
-    """-log softmax of each question's own document, by the teacher's vectors, one value a query: `(b,)`.
+    """Compute -log softmax of each question's own document by the teacher's vectors.
 
-    Among the batch's of the first unit, or among all `documents`, `[(n, d)]`, the mean over units.
+    Args:
+        questions: The vectors of the questions `(b, d)`.
+        x: The batch.
+        settings: The settings of stage 2.
+        documents: The vectors of all documents, `(n, d)` per unit, over which the mean is taken. If the settings ask
+            for
+            it, only the batch's documents of the first unit compete.
+
+    Returns:
+        One value per question, `(b,)`.
     """
     options = settings.losses.softmax
     if options.among == "batch":
@@ -439,7 +577,17 @@ def own_document_loss(
 
 
 def ranking_loss(questions: Tensor, labels: Tensor, documents: Sequence[Floats], temperature: float) -> Tensor:
-    """The mean over units of `listwise_loss` on their `documents`, `[(n, d)]`, one value a query: `(b,)`."""
+    """Compute the mean over units of `listwise_loss`.
+
+    Args:
+        questions: The vectors of the questions `(b, d)`.
+        labels: The teacher's vectors of the questions `(b, d)`.
+        documents: The vectors of all documents, `(n, d)` per unit.
+        temperature: The temperature.
+
+    Returns:
+        One value per question, `(b,)`.
+    """
     losses = []
     for unit in documents:
         fixed = ops.transpose(ops.convert_to_tensor(unit))

@@ -1,4 +1,4 @@
-"""Stage 1: a teacher in the dominant language, by triplets. CL-ReLKT, section 3.1."""
+"""Stage 1: train a teacher in the dominant language by triplets. CL-ReLKT, section 3.1."""
 
 from __future__ import annotations
 
@@ -36,11 +36,21 @@ def teach(
     session: Session | None = None,
     triplets: Sequence[Triplets] = (),
 ) -> KerasEncoder:
-    """Train `base` on the train questions of `language`; returns the teacher.
+    """Train an encoder on the train questions of a language.
 
     The first `settings.bm25_epochs` take negatives from BM25, the other `online_epochs` from the encoder itself.
-    `triplets` are more questions in that language, with a pool of passages of their own. A checkpoint of the `session`
-    keeps an epoch's triplets too.
+
+    Args:
+        base: The encoder to start from.
+        dataset: The data set.
+        language: The language.
+        settings: The settings of stage 1.
+        seed: The random seed.
+        session: The session. Its checkpoint keeps an epoch's triplets too.
+        triplets: More questions in that language, with pools of their own.
+
+    Returns:
+        The teacher.
     """
     session = session_of("teacher", session)
     with shared_by(session.options):
@@ -50,7 +60,7 @@ def teach(
 
 
 def schedule_of(settings: TeacherSettings) -> Schedule:
-    """The epochs that the settings ask for."""
+    """Return the epochs that the settings ask for."""
     epochs = settings.bm25_epochs + settings.online_epochs
     return Schedule(epochs, linear=settings.schedule == "linear", warmup=settings.warmup_share)
 
@@ -89,13 +99,13 @@ class TripletStage:
         self.trainer = Trainer(self.used.small, loss, rate, table, options=self.session.options)
 
     def scored_by(self, scorer: Scorer) -> Scored:
-        """The scorer's vectors of all `tokens`, as questions and as passages: each text is asked for as what it is."""
+        """Encode all texts of `tokens` by the scorer, each in its role."""
         parts = [scorer.vectors(texts, role) for anchors in self.anchors for texts, role in anchors.by_role]
         vectors = np.concatenate(parts)
         return Scored(scorer.settings, vectors, vectors, vectors[:0])
 
     def batches(self, epoch: int) -> list[Maker]:
-        """The batches of an epoch: anchors that have a negative, in the seeded order."""
+        """Return the batches of an epoch: the anchors that have a negative, in a seeded order."""
         anchor, positive, negatives = self.session.kept("triplets", epoch, lambda: self.triplets(epoch))
         usable = np.flatnonzero((negatives >= 0).any(axis=1))
         order = shuffled(len(usable), self.settings.batch_size, self.seed + epoch)
@@ -103,17 +113,28 @@ class TripletStage:
         return [self.maker(anchor[rows], positive[rows], negatives[rows]) for rows in chosen]
 
     def maker(self, anchor: Integers, positive: Integers, negatives: Integers) -> Maker:
-        """A batch of these rows of `tokens`: anchors `(b,)`, positives `(b,)` and negatives `(b, n)`."""
+        """Return the function that makes a batch.
+
+        Args:
+            anchor: The rows of the anchors in `tokens`, int `(b,)`.
+            positive: The rows of the positives, int `(b,)`.
+            negatives: The rows of the negatives, int `(b, n)`.
+
+        Returns:
+            The function.
+        """
         make = partial(self.batch, anchor, positive, negatives)
         return Maker(make, partial(self.ids, anchor), f"{self.settings.loss} loss", ahead=True)
 
     def ids(self, anchors: Integers) -> list[str]:
-        """The names of the questions at these rows of `tokens`."""
+        """Return the names of the questions at rows of `tokens`."""
         names = [name for one in self.anchors for name in [*one.names, *[""] * len(one.passages)]]
         return [names[row] for row in anchors]
 
     def triplets(self, epoch: int) -> list[Integers]:
-        """Anchors `(m,)`, positives `(m,)` and negatives `(m, n)` of an epoch, as rows of `tokens`; -1 for none."""
+        """Return the triplets of an epoch as rows of `tokens`: anchors `(m,)`, positives `(m,)`, negatives `(m, n)`, -1
+        for none.
+        """
         first, columns = 0, []
         for anchors in self.anchors:
             if anchors.ask_in(epoch):
@@ -130,14 +151,32 @@ class TripletStage:
         return [anchor, positive, negatives]
 
     def vectors(self, first: int, epoch: int, rows: Integers) -> Floats:
-        """The vectors `(n, d)` of `tokens` at `rows`, counted from `first` on, by the encoder or the scorer."""
+        """Encode texts by the encoder or the scorer.
+
+        Args:
+            first: The first row of the texts in `tokens`.
+            epoch: The epoch.
+            rows: The rows, counted from `first`.
+
+        Returns:
+            The vectors `(n, d)`.
+        """
         if self.scored and self.scored.settings.negatives:
             return self.scored.passages[first + rows]
         with task(f"teacher epoch {epoch}: vectors to mine from", len(rows)) as advance:
             return encode_ids(self.used.small, [self.tokens[first + row] for row in rows], advance)
 
     def batch(self, anchor: Integers, positive: Integers, negatives: Integers) -> StepInput:
-        """Each distinct text once; the index arrays say which is whose anchor, positive and negative."""
+        """Make the input of a step: each distinct text once, and the places of anchors, positives and negatives.
+
+        Args:
+            anchor: The rows of the anchors in `tokens`, int `(b,)`.
+            positive: The rows of the positives, int `(b,)`.
+            negatives: The rows of the negatives, int `(b, n)`.
+
+        Returns:
+            The input.
+        """
         filled = np.where(negatives >= 0, negatives, positive[:, None])
         texts, where = np.unique(np.concatenate([anchor, positive, filled.ravel()]), return_inverse=True)
         places = np.split(where.astype(np.int32), [len(anchor), 2 * len(anchor)])
@@ -156,7 +195,18 @@ class TripletStage:
 def batch_loss(
     vectors: Tensor, x: Mapping[str, Tensor], settings: TeacherSettings, scorer: ScorerSettings | None = None
 ) -> Tensor:
-    """The mean over a batch's triplets (or anchors, for the contrastive loss), and what a scorer's labels cost."""
+    """Compute the mean loss of a batch's triplets (or anchors, with the contrastive loss), and that of a scorer's
+    labels.
+
+    Args:
+        vectors: The vectors of the batch's texts `(n, d)`.
+        x: The batch.
+        settings: The settings of stage 1.
+        scorer: The settings of the scorer, or None.
+
+    Returns:
+        A scalar.
+    """
     anchor, positive = ops.take(vectors, x["anchor"], axis=0), ops.take(vectors, x["positive"], axis=0)
     negatives = ops.take(vectors, x["negatives"], axis=0)  # (b, n, d)
     beside = scored_loss(anchor, positive, negatives, x, scorer) if scorer else 0.0
@@ -169,7 +219,18 @@ def batch_loss(
 def scored_loss(
     anchor: Tensor, positive: Tensor, negatives: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings
 ) -> Tensor:
-    """The mean of `scorer_loss` over the anchors, each with its positive before its negatives."""
+    """Compute the mean of `scorer_loss` over the anchors, each with its positive before its negatives.
+
+    Args:
+        anchor: The vectors of the anchors `(b, d)`.
+        positive: The vectors of the positives `(b, d)`.
+        negatives: The vectors of the negatives `(b, n, d)`.
+        x: The batch.
+        scorer: The settings of the scorer.
+
+    Returns:
+        A scalar.
+    """
     scores = ops.sum(anchor[:, None] * ops.concatenate([positive[:, None], negatives], axis=1), axis=-1)  # (b, 1 + n)
     first = ops.ones_like(scores[:, :1])
     is_positive = ops.concatenate([first, ops.zeros_like(scores[:, 1:])], axis=1) > 0

@@ -1,1 +1,1 @@
-"""The machine beneath: files, locks, hashes, versions, the terminal."""
+"""The machine: files, locks, hashes, versions, the terminal."""

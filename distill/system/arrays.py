@@ -1,4 +1,4 @@
-"""Arrays to a file and from one."""
+"""Write arrays to files and read them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from .types import File, Floats
 
 
 def write_vectors(path: File, vectors: Floats) -> None:
-    """Write float32 `(n, d)` as `.npy`, whole or not at all."""
+    """Write float32 `(n, d)` as `.npy`, whole or not at all.
+
+    Args:
+        path: The file.
+        vectors: The vectors.
+    """
     _write(path, np.save, vectors.astype(np.float32, copy=False))
 
 
 def write_arrays(path: File, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Write named arrays as `.npz`, whole or not at all."""
+    """Write named arrays as `.npz`, whole or not at all.
+
+    Args:
+        path: The file.
+        arrays: The arrays by name.
+    """
     _write(path, np.savez, **arrays)
 
 
@@ -29,7 +39,7 @@ def _write(path, save, *array, **arrays):
 
 
 def read_vectors(path: File) -> NDArray[np.generic]:
-    """Return the array of an `.npy` file. Raises `DataError` for a file that is none, or is pickled."""
+    """Return the array of an `.npy` file. Raises `DataError` if it is no such file, or is pickled."""
     with _opened(path, "no .npy file of numbers; distill encode writes one") as file:
         vectors = np.load(file, allow_pickle=False)
     if not isinstance(vectors, np.ndarray):
@@ -39,9 +49,17 @@ def read_vectors(path: File) -> NDArray[np.generic]:
 
 
 def read_arrays(path: File, names: Sequence[str] = ()) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays of an `.npz` file, those of `names` alone where they are given.
+    """Read the arrays of an `.npz` file.
 
-    Raises `DataError` for a file that is none, is pickled or lacks one of them.
+    Args:
+        path: The file.
+        names: The arrays to read; empty for all.
+
+    Returns:
+        The arrays by name.
+
+    Raises:
+        DataError: If it is no such file, is pickled, or lacks an array.
     """
     content = f" with {', '.join(names)}" if names else ""
     problem = f"no .npz file{content}, or a broken one"
@@ -51,7 +69,7 @@ def read_arrays(path: File, names: Sequence[str] = ()) -> dict[str, NDArray[np.g
 
 @contextmanager
 def _opened(path, problem) -> Iterator:
-    """A file for NumPy, which leaves one open that it cannot read; all that its reading raises is a `DataError`."""
+    """Open a file for NumPy, which leaves files open that it cannot read, and turn its errors into `DataError`."""
     try:
         with open(path, "rb") as file:
             yield file

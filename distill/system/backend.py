@@ -1,4 +1,4 @@
-"""Keras's backend: which it is, and starting it without what it prints while it looks for accelerators."""
+"""Find Keras's backend, and start it without the messages that it prints while it looks for accelerators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BACKENDS = {"tensorflow": "'distill[train]'", "jax": "'distill[jax]'", "torch": 
 
 @contextlib.contextmanager
 def hushed(show_on_failure: bool = False) -> Iterator[None]:
-    """Hold back what C++ libraries write to the process's standard error; on request show it when the block fails."""
+    """Hold back what C++ libraries write to the process's standard error; on request it is shown if the block fails."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as log:
         kept = os.dup(2)
@@ -42,7 +42,7 @@ def hushed(show_on_failure: bool = False) -> Iterator[None]:
 def start() -> None:
     """Import Keras and run one operation, so that its backend is up before anything is timed or shown.
 
-    Raises `ConfigError` as `require_backend`.
+    Raises `ConfigError` as `require_backend` does.
     """
     first = "keras" not in sys.modules
     if first:
@@ -59,12 +59,12 @@ def start() -> None:
 
 @cache
 def _keep():
-    """Its backend's objects stay: a collection of garbage need not walk over them, which takes a third of a second."""
+    """Keep the backend's objects out of garbage collection, which would take a third of a second to walk over them."""
     gc.freeze()
 
 
 def chosen_backend() -> str:
-    """The name of Keras's backend, which is not imported for it: `KERAS_BACKEND`, else what Keras's own file names."""
+    """Return the name of Keras's backend without importing it: `KERAS_BACKEND`, or what Keras's own file names."""
     if "keras" in sys.modules:
         return sys.modules["keras"].backend.backend()
     if named := os.environ.get("KERAS_BACKEND"):
@@ -76,7 +76,7 @@ def chosen_backend() -> str:
 
 
 def require_backend() -> None:
-    """Raise `ConfigError` where Keras is to run on a backend that is none of its own, or is not installed."""
+    """Raise `ConfigError` if Keras would run on an unknown backend, or on one that is not installed."""
     backend = chosen_backend()
     if backend not in BACKENDS:
         raise ConfigError(f"KERAS_BACKEND={backend}: expected one of {', '.join(BACKENDS)}")
@@ -86,7 +86,9 @@ def require_backend() -> None:
 
 
 def require_export_backend(command: str) -> None:
-    """Raise `ConfigError` for a command that exports what it trains where Keras is to run on another backend."""
+    """Raise `ConfigError` for a command that exports what it trains, if Keras would run on another backend than
+    TensorFlow.
+    """
     if (backend := chosen_backend()) != "tensorflow":
         raise ConfigError(
             f"KERAS_BACKEND={backend}: {command} exports with TensorFlow; set KERAS_BACKEND=tensorflow, or train with "

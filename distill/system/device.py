@@ -1,4 +1,4 @@
-"""The device that Keras computes on: its name, its memory, and an NVIDIA device that its backend does not see."""
+"""Describe the device that Keras computes on, and find an NVIDIA device that its backend does not see."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GIB = 2**30
 
 
 class Device(TypedDict):
-    """The device that a run computes on; `memory_bytes` is that of it, or the machine's."""
+    """The device that a run computes on; `memory_bytes` is its memory, or the machine's."""
 
     backend: str
     device: str
@@ -39,9 +39,13 @@ class Device(TypedDict):
 
 
 def describe_device(precision: str = "float32") -> Device:
-    """Return what a run computes on, in the `precision` that its settings ask for.
+    """Describe the device that a run computes on. Keras has to be started (`backend.start`).
 
-    Keras has to be started (`backend.start`).
+    Args:
+        precision: The precision that the settings ask for.
+
+    Returns:
+        The device.
     """
     backend = chosen_backend()
     if sees_gpu(backend) and (devices := nvidia_devices()):
@@ -58,7 +62,7 @@ def device_line(device: Device) -> str:
 
 
 def missed_gpu() -> str | None:
-    """Return a line on an NVIDIA device that Keras's backend does not see, with what to install, or None."""
+    """Return a line about an NVIDIA device that Keras's backend does not see, and what to install, or None."""
     backend = chosen_backend()
     if sees_gpu(backend) or not (devices := nvidia_devices()):
         return None
@@ -67,9 +71,9 @@ def missed_gpu() -> str | None:
 
 
 def unordered_sums() -> str | None:
-    """Return a line where the same training may end with other weights, by rounding, and what helps, or None.
+    """Return a line if rounding may make the same training end with other weights, and what helps, or None.
 
-    The threads of a GPU add up in the order in which they come; a processor's do not.
+    The threads of a GPU add in the order in which they finish; those of a processor do not.
     """
     backend = chosen_backend()
     if not sees_gpu(backend):
@@ -82,7 +86,7 @@ def unordered_sums() -> str | None:
 
 
 def sees_gpu(backend: str) -> bool:
-    """Return True where a backend that is imported sees a GPU."""
+    """Return True if an imported backend sees a GPU."""
     library = sys.modules.get(backend)
     if library is None:
         return False
@@ -94,7 +98,7 @@ def sees_gpu(backend: str) -> bool:
 
 
 def nvidia_devices() -> list[tuple[str, int]]:
-    """Return the name and the bytes of memory of each NVIDIA device that the driver has; none without a driver."""
+    """Return the name and the memory in bytes of each NVIDIA device of the driver, empty without one."""
     driver, count = _driver(), ctypes.c_int(0)
     if driver is None or driver.cuDeviceGetCount(ctypes.byref(count)) != SUCCESS:
         return []
@@ -117,14 +121,14 @@ def _nvidia_device(driver, number):
 
 
 def resolve_precision(precision: str) -> str:
-    """Return the precision that a setting asks for: of "mixed" float16 on an NVIDIA device without bfloat16."""
+    """Return the precision that a setting asks for; "mixed" is float16 on an NVIDIA device without bfloat16."""
     if precision != OF_DEVICE:
         return precision
     return BFLOAT16 if has_bfloat16() else FLOAT16
 
 
 def has_bfloat16() -> bool:
-    """Return True where what Keras computes on has bfloat16: an NVIDIA device from Ampere on, and every processor."""
+    """Return True if the device has bfloat16, as every processor and NVIDIA devices since Ampere do."""
     if not sees_gpu(chosen_backend()) or not (driver := _driver()):
         return True
     major = ctypes.c_int(0)
@@ -133,7 +137,7 @@ def has_bfloat16() -> bool:
 
 
 def machine_memory() -> int:
-    """Return the machine's memory in bytes, 0 where the system does not say."""
+    """Return the machine's memory in bytes, 0 if it is unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

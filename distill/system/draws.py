@@ -1,4 +1,4 @@
-"""Seeded draws that go on where they were left."""
+"""Seeded draws that can be resumed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from .types import Integers
 
 
 def drawn(groups: Integers, chances: NDArray[np.float64], count: int, first: int, seed: int) -> Integers:
-    """int `(count,)`: rows drawn by their groups' `chances`; the same `first` and `seed` give the same ones.
+    """Draw rows by their groups. The same `first` and `seed` give the same rows.
 
-    The rows of a group come in a shuffled order, all before one comes again; `first` is how many were drawn before.
+    The rows of a group come in a shuffled order, each once before one is repeated.
+
+    Args:
+        groups: The group of each row.
+        chances: The chance of each group.
+        count: The number of rows to draw.
+        first: The number of rows drawn before.
+        seed: The random seed.
+
+    Returns:
+        The rows, int `(count,)`.
     """
     order = np.random.default_rng((seed, 1)).permutation(len(groups))
     order = order[np.argsort(groups[order], kind="stable")]
@@ -23,7 +33,7 @@ def drawn(groups: Integers, chances: NDArray[np.float64], count: int, first: int
 
 
 def occurrence(values: Integers) -> Integers:
-    """How often each value has come before, `(n,)`."""
+    """Return how often each value has occurred before, `(n,)`."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     begins = np.concatenate([[0], np.flatnonzero(np.diff(ranked)) + 1])
@@ -33,7 +43,17 @@ def occurrence(values: Integers) -> Integers:
 
 
 def cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> Integers:
-    """int `(count,)`: 0…n-1 in a seeded order, all before one comes again in another; `first` have come before."""
+    """Draw from 0…n-1 in a seeded order; each number comes once before all are shuffled anew.
+
+    Args:
+        n: The number of numbers.
+        count: The number to draw.
+        first: The number drawn before.
+        seed: The random seed.
+
+    Returns:
+        The numbers, int `(count,)`.
+    """
     rounds = range(first // n, -(-(first + count) // n))
     seed = seed if isinstance(seed, tuple) else (seed,)
     order = np.concatenate([np.random.default_rng((*seed, 4, turn)).permutation(n) for turn in rounds])
@@ -41,6 +61,15 @@ def cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> Integ
 
 
 def shuffled(n: int, size: int, seed: int | tuple[int, ...]) -> list[Integers]:
-    """Index batches of 0…n-1 in a seeded order."""
+    """Return batches of the indices 0…n-1 in a seeded order.
+
+    Args:
+        n: The number of indices.
+        size: The size of a batch.
+        seed: The random seed.
+
+    Returns:
+        The batches.
+    """
     order = np.random.default_rng(seed).permutation(n)
     return [order[start : start + size] for start in range(0, n, size)]

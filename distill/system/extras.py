@@ -1,4 +1,4 @@
-"""Packages of extras: of `train`, without which an encoder is used and measured, but not trained, and of others."""
+"""Require the packages of extras, such as `train`, without which encoders are used but not trained."""
 
 from __future__ import annotations
 
@@ -27,13 +27,22 @@ TRAINING = (
 
 
 def require_extra(what: str, packages: Sequence[str], extra: str) -> None:
-    """Raise `InputError` where one of the packages, which `what` needs and an extra brings, is not installed."""
+    """Require packages of an extra.
+
+    Args:
+        what: The thing that needs them, for the error.
+        packages: The packages.
+        extra: The extra.
+
+    Raises:
+        InputError: If one is not installed.
+    """
     if missing := [package for package in packages if find_spec(package) is None]:
         raise InputError(f"{what} needs {' and '.join(missing)}; run: pip install 'distill[{extra}]'")
 
 
 def require_training(*packages: str) -> None:
-    """Raise `InputError` where one of these packages of the training stack is not installed."""
+    """Raise `InputError` if one of these packages of the training stack is not installed."""
     for package in packages:
         if find_spec(package) is None:
             raise _lacking(package)
@@ -41,7 +50,7 @@ def require_training(*packages: str) -> None:
 
 @contextmanager
 def training_stack() -> Iterator[None]:
-    """Raise `InputError` in place of the `ModuleNotFoundError` of a package of the training stack."""
+    """Raise `InputError` instead of the `ModuleNotFoundError` of a package of the training stack."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Files that are either whole or absent, and JSON that says where it is wrong."""
+"""Write files that are either whole or absent."""
 
 from __future__ import annotations
 
@@ -29,12 +29,20 @@ MOST_OF_NAME = 50
 
 @contextmanager
 def write_aside(path: File) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it there on success, remove it on any failure.
+    """Provide a temporary path beside `path`, which is renamed to it on success and removed on any failure.
 
-    Works for a file and for a folder (the caller makes either at the yielded path); a file that is there is replaced,
-    and of a symbolic link what it leads to.
-    Raises `InputError` when the parent folder cannot be made, or `path` is a folder that holds something, or no file;
-    an `OSError` of the writing, as of a full disk, names `path`.
+    This works for a file and for a folder, which the caller makes at the temporary path. An existing file is replaced;
+    for a symbolic link, its target is.
+
+    Args:
+        path: The file or folder.
+
+    Yields:
+        The temporary path.
+
+    Raises:
+        InputError: If the parent folder cannot be made, or `path` is a folder that is not empty, or no regular file.
+        OSError: If writing fails, as on a full disk. The error names `path`.
     """
     require_writable(path)
     path = target(path)
@@ -54,7 +62,7 @@ def write_aside(path: File) -> Iterator[Path]:
 
 
 def _is_of(error, aside):
-    """True for an error of writing at `aside`: a name that is there is a part of it, and a file's write has none."""
+    """Return True for an error of writing at `aside`: its name is part of it, or it has none, as for a file's write."""
     names = [os.fspath(name) for name in (error.filename, error.filename2) if isinstance(name, str | os.PathLike)]
     return any(name.startswith(str(aside)) for name in names) if names else error.errno in WRITING
 
@@ -65,12 +73,12 @@ def leftovers(folder: File) -> list[Path]:
 
 
 def target(path: File) -> Path:
-    """Return the `Path` that is written where this one is named: of a symbolic link what it leads to."""
+    """Return the path that is written under this name; for a symbolic link its target."""
     return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
 
 
 def usable_path(name: File) -> Path:
-    """Return the `Path` that a user names. Raises `InputError` where no file can be called so."""
+    """Return the path that a user names. Raises `InputError` if no file can have that name."""
     try:
         os.stat(name)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -82,9 +90,9 @@ def usable_path(name: File) -> Path:
 
 
 def seen(folder: File, *patterns: str) -> list[Path]:
-    """Return the paths in a folder whose names are of the patterns, by name, without hidden ones.
+    """Return the paths in a folder that match patterns, sorted, without hidden ones.
 
-    macOS lays a hidden `._en.json` beside an `en.json` on foreign disks and in archives.
+    macOS puts a hidden `._en.json` beside an `en.json` on foreign disks and in archives.
     """
     paths = {path for pattern in patterns for path in Path(folder).glob(pattern)}
     return sorted(path for path in paths if not path.name.startswith("."))
@@ -99,7 +107,7 @@ def require_inside(folder: File, *patterns: str) -> None:
 
 
 def require_writable(path: File) -> None:
-    """Raise `InputError` where `path` cannot be written: before the work, not after it."""
+    """Raise `InputError` if `path` cannot be written, before the work and not after it."""
     path = usable_path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"cannot write {path}: it is a device or a pipe, which would be replaced; name a file")
@@ -120,7 +128,7 @@ def _move(aside, path):
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a folder with all in it, or a link itself, where there is one."""
+    """Remove a file, a folder with its content, or a link itself, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -128,9 +136,12 @@ def remove(path: Path) -> None:
 
 
 def write_text(path: File, text: str, synced: bool = False) -> None:
-    """Write a text as UTF-8; what has no form in it, as a path may, is a question mark.
+    """Write a text as UTF-8, with a question mark for what has no UTF-8 form, as in some paths.
 
-    It is there after a power cut where it was `synced`, which takes some milliseconds.
+    Args:
+        path: The file.
+        text: The text.
+        synced: Whether the file has to survive a power cut, which takes some milliseconds.
     """
     with write_aside(path) as aside:
         aside.write_text(text, encoding="utf-8", errors="replace")
@@ -141,12 +152,18 @@ def write_text(path: File, text: str, synced: bool = False) -> None:
 
 
 def write_json(path: File, value: Json, synced: bool = False) -> None:
-    """Write a JSON file, indented, as `write_text` does."""
+    """Write an indented JSON file as `write_text` does.
+
+    Args:
+        path: The file.
+        value: The value.
+        synced: Whether the file has to survive a power cut.
+    """
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n", synced)
 
 
 def sync(path: File) -> None:
-    """Have the system put a file, or a folder's names, on the disk."""
+    """Flush a file, or a folder's names, to the disk."""
     if os.path.isdir(path) and os.name == "nt":
         return  # Folders are no files there.
     place = os.open(path, os.O_RDONLY)

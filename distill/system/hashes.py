@@ -1,4 +1,4 @@
-"""The sha256 of files, texts and settings, which tells whether they are the same."""
+"""Hash files, texts and settings by sha256, to tell whether they are the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .types import File, Json
 
 
 def fingerprint_of(*parts: Json | Path) -> str:
-    """Return a name for an encoder, of texts and of files whose content counts (`Path`)."""
+    """Return a name for an encoder from texts and from the content of files (`Path`)."""
     total = hashlib.sha256()
     for part in parts:
         content = part.read_bytes() if isinstance(part, Path) else str(part).encode()
@@ -21,15 +21,15 @@ def fingerprint_of(*parts: Json | Path) -> str:
 
 
 def joint(several: Iterable[str]) -> str:
-    """Return the sha256 of several, in their order, a line each: what an index and `encoder.bin` know a bundle by."""
+    """Return the sha256 of several ones, one per line, by which an index and `encoder.bin` identify a bundle."""
     return hashlib.sha256("\n".join(several).encode()).hexdigest()
 
 
 def hashes(folder: File) -> dict[str, str]:
-    """Return `{file name: sha256}` of what `readers` and `splits` read of a data set's folder, or of a file, by name.
+    """Return the sha256 of each file that is read of a data set's folder, or of a file.
 
-    `documents.jsonl` and `questions.jsonl` where they are, else every `{lang}.json` or, of a bitext, `{lang}.txt`; and
-    `splits.json`.
+    These are `documents.jsonl` and `questions.jsonl`, or else every `{lang}.json`, or every `{lang}.txt` of a bitext;
+    and `splits.json`.
     """
     if Path(folder).is_file():
         return {Path(folder).name: sha256(Path(folder))}
@@ -45,12 +45,23 @@ def digest(value: Json) -> str:
 
 
 def changed_files(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
-    """Return the names of the files, `{name: sha256}`, that are not the same in both."""
+    """Return the names of the files that differ.
+
+    Args:
+        one: The sha256 of each file.
+        other: The sha256 of each file.
+
+    Returns:
+        The names.
+    """
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
 
 
 def sha256(path: File) -> str:
-    """Return the sha256 of a file, read in parts. `export/encode.py` has the same, as it goes without distill."""
+    """Return the sha256 of a file, read in parts.
+
+    `export/encode.py` has the same code, because it runs without distill.
+    """
     total = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):

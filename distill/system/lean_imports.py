@@ -1,4 +1,4 @@
-"""Keras and TensorFlow without what they import only because it is installed, half of their start, or their notices."""
+"""Import Keras and TensorFlow without optional packages, which take half of their start, and without their notices."""
 
 from __future__ import annotations
 
@@ -31,12 +31,21 @@ LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 
 
 class OptionalHidden(MetaPathFinder):
-    """An import finder by which `OPTIONAL` packages are not there for those that import them, while these load."""
+    """An import finder that hides `OPTIONAL` packages from the modules that try to import them."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Raise `ModuleNotFoundError` for what is hidden; leave all else, but TensorFlow, to the other finders."""
+        """Raise `ModuleNotFoundError` for hidden packages, and leave everything but TensorFlow to other finders.
+
+        Args:
+            name: The module.
+            path: The path of its package.
+            target: Unused.
+
+        Returns:
+            The spec, or None.
+        """
         if any(name in hidden and _loads(host) for host, hidden in OPTIONAL.items()) and not _loads(ASKING):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return _quiet(PathFinder.find_spec(name, path, target)) if name == "tensorflow" else None
@@ -46,7 +55,7 @@ class QuietLoader(SourceFileLoader):
     """A loader of a package whose notices are dropped while it loads."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Load it."""
+        """Load the module."""
         with without_notices():
             super().exec_module(module)
 
@@ -59,7 +68,7 @@ def _quiet(spec):
 
 @contextmanager
 def without_notices() -> Iterator[None]:
-    """Have the process's standard error lose lines of `NOTICE` meanwhile; all others come at the end."""
+    """Drop lines of `NOTICE` from the process's standard error; all others are written at the end."""
     sys.stderr.flush()
     stderr = os.dup(2)
     with TemporaryFile() as told:
@@ -79,12 +88,12 @@ def _loads(name):
 
 
 def lean_imports() -> None:
-    """Have this process import Keras and TensorFlow without optional packages: for a process that is ours alone."""
+    """Import Keras and TensorFlow without optional packages in this process, which must be distill's own."""
     gc.set_threshold(THRESHOLD, *gc.get_threshold()[1:])
     if not is_lean():
         sys.meta_path.insert(0, OptionalHidden())
 
 
 def is_lean() -> bool:
-    """True in a process that `lean_imports` was called in."""
+    """Return True in a process that `lean_imports` was called in."""
     return any(isinstance(finder, OptionalHidden) for finder in sys.meta_path)

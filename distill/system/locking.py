@@ -1,4 +1,4 @@
-"""Locks on what one process at a time may write: a run's folder, a file of vectors."""
+"""Locks on what only one process at a time may write: a run's folder, a file of vectors."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ LOCK = ".lock"
 
 @contextmanager
 def locked(folder: File) -> Iterator[None]:
-    """Hold a run's folder, or that of a search. Raises `InputError`."""
+    """Hold the folder of a run or a search. Raises `InputError` if another process holds it."""
     with held(Path(folder) / LOCK, _in_use(folder)):
         yield
 
 
 def require_free(folder: File) -> None:
-    """Raise `InputError` where another process holds the folder."""
+    """Raise `InputError` if another process holds the folder."""
     with locked(folder):
         pass
 
@@ -32,10 +32,19 @@ def _in_use(folder):
 
 @contextmanager
 def held(path: File, in_use: str) -> Iterator[None]:
-    """Hold the lock at `path`, which is free as soon as the process ends, however it ends; the file goes with it.
+    """Hold the lock at a path, which is released as soon as the process ends, however it ends.
 
-    Only a process that is killed leaves the file. Raises `InputError`, with the text `in_use`, where another process
-    holds it, and where no file may be made there.
+    The file is removed then, except if the process is killed.
+
+    Args:
+        path: The file of the lock.
+        in_use: The message if another process holds it.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        InputError: If another process holds it, or no file may be made there.
     """
     from filelock import FileLock, Timeout
 

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, plain lines elsewhere; always on standard error."""
+"""Progress bars on a terminal, plain lines elsewhere, always on standard error."""
 
 from __future__ import annotations
 
@@ -17,10 +17,18 @@ from .types import Progress
 
 
 class SafeConsole(Console):
-    """A console on which no name and no text, in whatever table, is obeyed by the terminal."""
+    """A console on which no printed text can control the terminal."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments of what is printed; rich's own controls stay."""
+        """Yield the segments of what is printed; rich's own controls stay.
+
+        Args:
+            renderable: The thing to print.
+            options: The options.
+
+        Yields:
+            The segments.
+        """
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
 
@@ -31,7 +39,7 @@ EVERY, LEAST = 15.0, 1.0
 
 
 class Work:
-    """A piece of work off a terminal: what is done of it and when it began, in seconds of a monotonic clock."""
+    """A piece of work outside a terminal: how much is done, and when it began, in seconds of a monotonic clock."""
 
     # Those under way, the outermost first, and when a line was written last.
     under_way: ClassVar[list[Work]] = []
@@ -45,16 +53,21 @@ class Work:
             Work.told = max(Work.told, self.began)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Count what is done, and keep the note."""
+        """Count steps that are done.
+
+        Args:
+            steps: The number of steps.
+            note: A note to show.
+        """
         self.done, self.note = self.done + steps, note or self.note
 
     @property
     def seconds(self) -> float:
-        """The seconds that it has taken."""
+        """The seconds since it began."""
         return time.monotonic() - self.began
 
     def line(self) -> str:
-        """The line on what is done and what is left, in as many seconds a piece as those that are done took."""
+        """Return a line about what is done and about the time that is left at this speed."""
         if not self.total or not 0 < self.done < self.total:
             counted = f"{self.done} done, " if self.done else ""
             return f"{self.description}: {counted}{self.seconds:.0f} s so far {self.note}".rstrip()
@@ -62,7 +75,7 @@ class Work:
         return f"{self.description}: {self.done} of {self.total}, about {time_text(left)} left {self.note}".rstrip()
 
     def tell(self, ended: Event) -> None:
-        """Write the line whenever none came for `EVERY` seconds, while no work within this is under way."""
+        """Write a line whenever none was written for `EVERY` seconds, unless work within this one is under way."""
         while not ended.wait(max(EVERY / 100, Work.told + EVERY - time.monotonic())):
             if Work.under_way[-1:] == [self] and time.monotonic() - Work.told >= EVERY:
                 # Standard error may be closed.
@@ -71,7 +84,7 @@ class Work:
 
 
 def time_text(seconds: float) -> str:
-    """Return a time as one reads it."""
+    """Return a time as people write it."""
     minutes = round(seconds / 60)
     return f"{seconds:.0f} s" if seconds < 100 else f"{minutes} min" if minutes < 100 else f"{seconds / 3600:.1f} h"
 
@@ -84,10 +97,17 @@ def say(text: str) -> None:
 
 @contextmanager
 def task(description: str, total: int | None) -> Iterator[Progress]:
-    """Yield `advance(steps=1, note="")`.
+    """Provide the function `advance(steps=1, note="")` of a piece of work.
 
-    Off a terminal a line comes at least every `EVERY` seconds, and when it ends one with the seconds it took, unless it
-    took less than `LEAST` of them and has no note.
+    Outside a terminal a line is written at least every `EVERY` seconds, and one with the time at the end, unless the
+    work took less than `LEAST` seconds and has no note.
+
+    Args:
+        description: The description.
+        total: The number of steps, or None.
+
+    Yields:
+        The function.
     """
     if console.is_terminal:
         with _bar() as progress:
@@ -102,7 +122,7 @@ def task(description: str, total: int | None) -> Iterator[Progress]:
 
 @contextmanager
 def phase(description: str) -> Iterator[None]:
-    """Have a line come off a terminal where what is done meanwhile tells of nothing for `EVERY` seconds."""
+    """Write a line outside a terminal if a block writes none for `EVERY` seconds."""
     if console.is_terminal:
         yield
         return

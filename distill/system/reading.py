@@ -1,4 +1,4 @@
-"""Text, JSON and JSON Lines read: what is wrong is said with file, line and column; and values of a form."""
+"""Read text, JSON and JSON Lines, with file, line and column in every error, and check the form of values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 def read_text(path: File) -> str:
-    """Return the text of a UTF-8 file; `DataError` names the file and what is wrong with it."""
+    """Return the text of a UTF-8 file. Raises `DataError` with the file and the problem."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -42,7 +42,18 @@ def _not_utf8(path, byte):
 
 
 def decoded(path: File, content: bytes) -> str:
-    """Return the bytes of a UTF-8 file as text; `DataError` as `read_text`'s."""
+    """Decode the bytes of a UTF-8 file.
+
+    Args:
+        path: The file, for errors.
+        content: The bytes.
+
+    Returns:
+        The text.
+
+    Raises:
+        DataError: If they are not UTF-8.
+    """
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -50,7 +61,7 @@ def decoded(path: File, content: bytes) -> str:
 
 
 def read_json(path: File) -> Json:
-    """Return the value in a JSON file; `DataError` gives line and column of what is invalid."""
+    """Return the value in a JSON file. Raises `DataError` with the line and column of what is invalid."""
     text = read_text(path)
     try:
         return _loads(text)
@@ -61,14 +72,14 @@ def read_json(path: File) -> Json:
 
 
 def read_jsonl(path: File) -> list[tuple[int, dict[str, Json]]]:
-    """Return the objects of a JSON Lines file with the numbers of their lines; blank lines are skipped."""
+    """Return the objects of a JSON Lines file with their line numbers, without blank lines."""
     return list(iter_jsonl(path))
 
 
 def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
-    """Yield (line number, dict) of a JSON Lines file, holding one line at a time; blank lines are skipped.
+    """Yield the line number and object of each line of a JSON Lines file, without blank lines, one line at a time.
 
-    Raises `DataError` as it comes to what is wrong: what stands before it has been yielded by then.
+    Raises `DataError` at a malformed line, after the lines before it were yielded.
     """
     for number, line in enumerate(iter_lines(path), start=1):
         if line.strip():
@@ -76,9 +87,18 @@ def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
 
 
 def iter_lines(path: File, newline: str | None = None, errors: str = "strict") -> Iterator[str]:
-    """Yield the lines of a UTF-8 file, their ends and errors as `open` has them of `newline` and `errors`.
+    """Yield the lines of a UTF-8 file.
 
-    Raises `DataError`, where errors are "surrogateescape" for a file that cannot be read alone.
+    Args:
+        path: The file.
+        newline: The line ends, as in `open`.
+        errors: The errors, as in `open`. With "surrogateescape" only an unreadable file raises.
+
+    Yields:
+        The lines.
+
+    Raises:
+        DataError: If the file cannot be read or decoded.
     """
     try:
         with open(path, encoding="utf-8-sig", newline=newline, errors=errors) as file:
@@ -97,9 +117,9 @@ def _decoded(path, file):
 
 
 def stdin_lines() -> Iterator[str]:
-    """Yield the lines of standard input, UTF-8 whatever the locale, as they come.
+    """Yield the lines of standard input as they come, UTF-8 whatever the locale.
 
-    Raises `InputError` where it is closed, and `DataError` with the line that is not UTF-8.
+    Raises `InputError` if it is closed, and `DataError` with the line that is not UTF-8.
     """
     if sys.stdin is None:
         raise InputError("standard input is closed; give a text, or lines by a pipe or < FILE")
@@ -112,9 +132,9 @@ def stdin_lines() -> Iterator[str]:
 
 
 def _loads(text):
-    """The value of a JSON text; a lone surrogate, which an escape may say and UTF-8 has no form of, becomes U+FFFD.
+    """Parse a JSON text, with U+FFFD for a lone surrogate, which an escape may contain and UTF-8 cannot.
 
-    Raises `ValueError` for NaN and Infinity, which Python reads and writes, and no other reader of JSON takes.
+    Raises `ValueError` for NaN and Infinity, which Python accepts but no other parser does.
     """
     value = json.loads(text, parse_constant=_not_finite, parse_float=_finite)
     return _mended(value) if SURROGATE.search(text) else value
@@ -138,7 +158,19 @@ def _mended(value):
 
 
 def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
-    """Return the object in one line of a JSON Lines file. Raises `DataError` with the line's number."""
+    """Return the object in a line of a JSON Lines file.
+
+    Args:
+        path: The file, for errors.
+        number: The number of the line, for errors.
+        line: The line.
+
+    Returns:
+        The object.
+
+    Raises:
+        DataError: If the line is malformed.
+    """
     try:
         value = _loads(line)
     except json.JSONDecodeError as error:
@@ -151,7 +183,16 @@ def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
 
 
 def require_form(place: File, value: Json, form: Form) -> None:
-    """Raise `DataError` where a nested value lacks what `form` asks for, or has it of another type."""
+    """Require that a nested value has a form.
+
+    Args:
+        place: The place of the value, for errors.
+        value: The value.
+        form: The names and types that it must have.
+
+    Raises:
+        DataError: If something is missing or of another type.
+    """
     if not isinstance(value, dict):
         raise DataError(f"{place}: expected an object, got {type(value).__name__}; was it written by `distill run`?")
     for name, wanted in form.items():

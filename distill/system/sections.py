@@ -44,7 +44,7 @@ MOST, WIDEST = 4096, 2**31
 
 @dataclass(frozen=True)
 class Rows:
-    """An array that is never whole in memory: `blocks()` yields its rows in order, which together have its shape."""
+    """An array that is never whole in memory: `blocks()` yields its rows in order."""
 
     dtype: np.dtype[np.generic]
     shape: tuple[int, ...]
@@ -64,14 +64,20 @@ class Rows:
 def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic] | Rows]) -> None:
     """Write named arrays of one or two dimensions, whole or not at all; `Rows` are written block by block.
 
-    Raises `InputError` for a path that cannot be written, `ValueError` for an array that has no place in such a file.
+    Args:
+        path: The file.
+        arrays: The arrays by name.
+
+    Raises:
+        InputError: If the path cannot be written.
+        ValueError: If an array cannot be in such a file.
     """
     with write_aside(path) as aside, open(aside, "wb") as file:
         _put(file, arrays)
 
 
 def pack_sections(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
-    """Return the bytes of such a file. Raises `ValueError` for an array that has no place in one."""
+    """Return the bytes of such a file. Raises `ValueError` if an array cannot be in one."""
     file = io.BytesIO()
     _put(file, arrays)
     return file.getvalue()
@@ -90,9 +96,9 @@ def _put(file, arrays):
 
 
 def read_sections(path: File) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays of a file by name, mapped into memory, read-only.
+    """Return the arrays of a file by name, mapped into memory and read-only.
 
-    Raises `DataError` for a file that is not such a file or not whole, `InputError` where none can be read.
+    Raises `DataError` if the file is malformed or not whole, and `InputError` if it cannot be read.
     """
     try:
         content = np.memmap(path, dtype=np.uint8, mode="r") if os.path.getsize(path) else np.zeros(0, dtype=np.uint8)
@@ -132,7 +138,7 @@ def _entries(arrays):
 
 
 def _span(path, entry, least):
-    """The begin and end of a section behind `least`, in numbers of Python, which do not overflow."""
+    """Return the beginning and end of a section after `least`, as Python numbers, which do not overflow."""
     rows, columns, start, size = (int(entry[name]) for name in ("rows", "columns", "offset", "bytes"))
     known = entry["type"] < len(TYPES) and 1 <= entry["dimensions"] <= 2 and (columns == 1 or entry["dimensions"] == 2)
     # Rows of no numbers would have no bytes, whatever their number.

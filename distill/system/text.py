@@ -1,4 +1,4 @@
-"""Text that has a UTF-8 form, its length once it is normalised, and JSON that every reader of JSON takes."""
+"""Text that has a UTF-8 form, its normalised length, and JSON that every parser accepts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
 
 
 def well_formed(text: str) -> str:
-    """Return the text with each lone surrogate as U+FFFD: it has a UTF-8 form. Raises `InputError` for no text."""
+    """Replace each lone surrogate by U+FFFD, so that the text has a UTF-8 form.
+
+    Raises `InputError` if it is no text.
+    """
     if not isinstance(text, str):
         raise InputError(f"expected a text, got {type(text).__name__}; give a list of strings")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def normalized_length(text: str) -> int:
-    """Return the most characters that a text has in Unicode's form NFKC, in which some become up to 18."""
+    """Return the largest number of characters that a text has in Unicode's NFKC form, in which one may become 18."""
     if text.isascii():
         return len(text)
     return len(text) + sum(text.count(one) * more for one in set(text) if (more := _more_characters(one)))
@@ -34,9 +37,14 @@ def _more_characters(one):
 
 
 def json_text(value: Json, ascii: bool = False) -> str:
-    """Return a value as JSON in one line; NaN and infinities, which JSON has not, are null, lone surrogates U+FFFD.
+    """Return a value as one line of JSON; NaN and infinities become null, lone surrogates U+FFFD.
 
-    `ascii`: other letters are escapes, for where they cannot be written.
+    Args:
+        value: The value.
+        ascii: Whether other letters are escaped, for output that cannot contain them.
+
+    Returns:
+        The line.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -36,6 +36,6 @@ IdLists: TypeAlias = Sequence[Sequence[int] | NDArray[np.int32]]
 
 
 class Progress(Protocol):
-    """The function that a long computation calls after each part of its work, as `progress.task` gives it."""
+    """The function that a long computation calls after each part of its work, as `progress.task` provides it."""
 
     def __call__(self, steps: int = 1, note: str = "") -> None: ...

@@ -1,4 +1,4 @@
-"""Versions of the packages that decide a run's figures, and the machine that it ran on."""
+"""The versions of the packages that determine a run's figures, and the machine that it ran on."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Return `{name: version}` of Python, distill and the packages that are installed, and the name of Keras' backend.
+    """Return the versions of Python, distill and installed packages, and the name of Keras's backend, if it was
+    imported.
 
-    Read from the packages' metadata: nothing is imported; the backend is named once Keras was.
+    The versions are read from the packages' metadata, so nothing is imported.
     """
     names = {"python": platform.python_version(), "distill": __version__}
     backend = sys.modules["keras"].backend.backend() if "keras" in sys.modules else None

@@ -1,1 +1,1 @@
-"""One loop, its losses, its checkpoints."""
+"""The training loop that both stages share, with its losses and checkpoints."""

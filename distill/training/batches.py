@@ -1,4 +1,4 @@
-"""Functions that make the batch of a step, and can name the questions in it; a thread makes the next one."""
+"""Functions that make the batch of a step and name the questions in it; a thread makes the next batch ahead."""
 
 from __future__ import annotations
 
@@ -25,10 +25,14 @@ NAMED = 8
 
 @dataclass(frozen=True)
 class Maker:
-    """Called, it makes a step's batch: an epoch's batches are not all held. `ids()` names its questions, `[str]`.
+    """A function that makes a step's batch, so that an epoch's batches need not all be held.
 
-    `loss` is what the step minimises, in words. `ahead`: the batch rests on nothing that a step changes, so that it may
-    be made while the step before it computes.
+    Attributes:
+        make: Makes the batch.
+        ids: Names its questions.
+        loss: The loss that the step minimises, in words.
+        ahead: Whether the batch depends on nothing that a step changes, so that it may be made while the previous step
+            is computed.
     """
 
     make: Make
@@ -43,9 +47,14 @@ class Maker:
 
 @contextmanager
 def make_ahead(makers: Sequence[Make], shaped: Callable[[StepInput], StepInput] = dict) -> Iterator[Make]:
-    """Within it a function gives one batch after another, `shaped`; while a step computes a thread makes the next one.
+    """Provide a function that returns one batch after another, while a thread makes the next one.
 
-    That is where its maker lets it; others are made when they are asked for.
+    Args:
+        makers: The functions that make the batches. Those that must not run ahead are called when they are due.
+        shaped: Changes each batch.
+
+    Yields:
+        The function.
     """
     with ThreadPoolExecutor(1) as pool:
         yield partial(next, _make_in_order(makers, shaped, pool))
@@ -62,12 +71,23 @@ def _make_in_order(makers, shaped, pool):
 
 
 def named(questions: Iterable[Question]) -> list[str]:
-    """`[str]`, each question with its language."""
+    """Return the name of each question, with its language."""
     return [f"{question.language} {question.id}" for question in questions]
 
 
 def diverged(stage: str, make: Make, loss: float, place: str, learning_rate: float) -> str:
-    """The message for a `loss` that is no finite number, at a `place` in the training; `make` may be a `Maker`."""
+    """Write the error message for a loss that is not a finite number.
+
+    Args:
+        stage: The stage.
+        make: The function that made the batch; a `Maker` names the questions.
+        loss: The loss.
+        place: The place in the training.
+        learning_rate: The learning rate of the step.
+
+    Returns:
+        The message.
+    """
     which, whose = (make.loss, f"; its questions: {listed(make.ids())}") if isinstance(make, Maker) else ("loss", "")
     return (
         f"{stage}: the {which} is {loss} at {place}, learning rate {learning_rate:g}{whose}; try a lower learning "
@@ -76,6 +96,6 @@ def diverged(stage: str, make: Make, loss: float, place: str, learning_rate: flo
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
+    """Return the first names, and how many more there are."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

@@ -1,4 +1,4 @@
-"""Batches of few shapes: XLA compiles a program for each, and packed texts differ from step to step."""
+"""Round batches to few shapes, because XLA compiles a program for each and packed texts differ from step to step."""
 
 from __future__ import annotations
 
@@ -14,9 +14,16 @@ PREFIXES = ("", "passage_")
 
 
 def few_shapes(batch: StepInput, devices: int = 1) -> StepInput:
-    """A trainer's batch with its sizes rounded up, t to a multiple of `devices` too; the loss is the same.
+    """Round the sizes of a trainer's batch up; the loss stays the same.
 
-    What is added are paddings, texts without a token behind the others, and documents that weigh nothing.
+    Paddings, empty texts after the others, and documents of weight 0 are added.
+
+    Args:
+        batch: The batch.
+        devices: The number of devices, of which the number of tokens becomes a multiple.
+
+    Returns:
+        The batch.
     """
     sizes = {prefix: len(batch[f"{prefix}counts"]) for prefix in PREFIXES if f"{prefix}counts" in batch}
     more = [power(size) - size for size in sizes.values()]
@@ -33,12 +40,21 @@ def few_shapes(batch: StepInput, devices: int = 1) -> StepInput:
 
 
 def power(size: int) -> int:
-    """The least power of two that is not below `size`."""
+    """Return the smallest power of two that is at least `size`."""
     return 1 << (size - 1).bit_length()
 
 
 def bucket(size: int, multiple: int, sizes: int = 4) -> int:
-    """`size` rounded up to one of so many sizes an octave, 4 or 2, each a multiple of `multiple`."""
+    """Round a size up to one of a few sizes per octave.
+
+    Args:
+        size: The size.
+        multiple: A number of which the result is a multiple.
+        sizes: The number of sizes per octave, 4 or 2.
+
+    Returns:
+        The size.
+    """
     step = -(-(power(size) // (2 * sizes)) // multiple) * multiple or multiple
     return -(-size // step) * step
 
@@ -62,7 +78,7 @@ def _texts(batch, prefix, devices):
 
 
 def _tokens(batch, group, last, devices):
-    """Ids and segments whose names begin with `group`, with paddings that count to the text `last`."""
+    """Pad the ids and segments whose names begin with `group`; the paddings belong to the text `last`."""
     ids, long = batch[f"{group}ids"], group.endswith("long_")
     width = math.prod(ids.shape[1:])
     # Ids in rows of a width are fewer. Rows of long texts are of many widths, and a small part of all.
@@ -74,7 +90,7 @@ def _tokens(batch, group, last, devices):
 
 
 def _part(batch, places):
-    """Of `SampledSoftmax`' parts: texts added at `places` have rows of `cached` of their own, which nobody reads."""
+    """Pad the arrays of one of `SampledSoftmax`' parts; added texts get unused rows of `cached`."""
     rows = len(batch["cached"])
     spare = np.arange(rows, rows + len(places), dtype=batch["live"].dtype)
     return {
@@ -85,12 +101,12 @@ def _part(batch, places):
 
 
 def _behind(index, first, more):
-    """Rows from `first` on, of passages, now come after so many `more`."""
+    """Shift the rows of passages, from `first` on, by the number of added texts."""
     return np.where(index >= first, index + more, index).astype(index.dtype)
 
 
 def _documents(index, labels):
-    """Also `document_weights` `(m,)`, with which the mean over the rows is that of those that count."""
+    """Pad the labels of documents, and add `document_weights` `(m,)`, which make the mean that of the real ones."""
     size, more = len(index), power(len(index)) - len(index)
     weights = np.full(size, (size + more) / size, dtype=np.float32)
     return {

@@ -1,4 +1,4 @@
-"""The place where a training that is stopped goes on: what its loop holds, on disk, whole or not at all."""
+"""Checkpoints: the state of a training on disk, whole or not at all, from which it goes on after a stop."""
 
 from __future__ import annotations
 
@@ -25,24 +25,29 @@ Groups: TypeAlias = dict[str, list[Floats]]
 
 
 class Checkpoint:
-    """The folder of one training. `facts` are plain values, `groups` lists of arrays by name, such as the weights."""
+    """The folder of one training's state: `facts` are plain values, `groups` are lists of arrays by name."""
 
     def __init__(self, folder: File, seconds: float = CHECKPOINT_SECONDS):
         self.folder, self.seconds, self.written = Path(folder), seconds, time.monotonic()
 
     @property
     def due(self) -> bool:
-        """True where the last state is `seconds` old."""
+        """True if the last state is older than `seconds`."""
         return time.monotonic() - self.written >= self.seconds
 
     def save(self, facts: Mapping[str, Json], groups: Mapping[str, Sequence[NDArray[np.generic]]]) -> None:
-        """Replace the state; the former one stays until the new one is whole."""
+        """Replace the state. The previous one stays until the new one is whole.
+
+        Args:
+            facts: Plain values.
+            groups: Lists of arrays by name, such as the weights.
+        """
         arrays = {f"{name}/{row}": value for name, values in groups.items() for row, value in enumerate(values)}
         write_arrays(self.folder / STATE, {FACTS: np.array(json.dumps(facts)), **arrays})
         self.written = time.monotonic()
 
     def load(self) -> tuple[Json, Groups] | None:
-        """`(facts, groups)` as they were saved last, None where nothing was. Raises `InputError`."""
+        """Return the facts and groups that were saved last, or None. Raises `InputError` if the file is damaged."""
         stored = _read(self.folder / STATE)
         if stored is None:
             return None
@@ -52,13 +57,22 @@ class Checkpoint:
         return facts, groups
 
     def facts(self) -> dict[str, Json]:
-        """The facts alone; none where nothing was saved. Raises `InputError`."""
+        """Return the facts that were saved last, empty if there are none.
+
+        Raises `InputError` if the file is damaged.
+        """
         return (_read(self.folder / STATE, [FACTS]) or {FACTS: {}})[FACTS]
 
     def kept(self, name: str, number: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
-        """The arrays `[array]` that `make()` gave for this `number`, of an epoch, whether now or before the stop.
+        """Return the arrays that a function made for an epoch, now or before the stop.
 
-        Of each name the last number's are kept.
+        Args:
+            name: The name under which they are kept. Only those of the last number are.
+            number: The number of the epoch.
+            make: Makes the arrays.
+
+        Returns:
+            The arrays.
         """
         path = self.folder / f"{name}.npz"
         stored = _read(path)
@@ -75,7 +89,7 @@ class Checkpoint:
 
 
 def _read(path, names=()):
-    """The arrays of a file, those of `names` alone where they are given, and its facts; None where there is none."""
+    """Read the arrays and facts of a file, only the arrays of `names` if any are given; return None without a file."""
     if not path.exists():
         return None
     try:

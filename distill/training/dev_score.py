@@ -1,4 +1,4 @@
-"""The dev score that training steers by, computed on the small model."""
+"""The dev score that steers a training, computed on the model of the used tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ DEPTH = 10
 
 
 class DevScore:
-    """P@1 and MRR@10 on dev for a unit, the mean over `languages`; tokenized once."""
+    """P@1 and MRR@10 on dev, as means over languages; the texts are tokenized once.
+
+    Args:
+        tokenizer: The tokenizer.
+        dataset: The data set.
+        languages: The languages of the questions.
+        unit: The unit of the documents.
+    """
 
     def __init__(self, tokenizer: Tokenizer, dataset: Dataset, languages: Sequence[str], unit: str):
         self.dataset, self.unit, self.warned = dataset, unit, False
@@ -38,15 +45,22 @@ class DevScore:
 
     @property
     def tokens(self) -> list[list[int]]:
-        """The token ids of all that is encoded, documents first."""
+        """The token ids of all texts, documents first."""
         return self.documents + [ids for rows in self.questions.values() for ids in rows]
 
     def score(self, used: UsedRows, of_documents: UsedRows | None = None) -> Scores:
-        """`{"p@1", "mrr@10"}` of `used.small`, with documents by that of `of_documents` where it is given.
+        """Score an encoder.
 
-        And "languages", P@1 by language; and "collapsed", a `health.mean_cosine`, where the questions' vectors are
-        nearly equal, which is said once.
-        Raises `TrainingError` for vectors that are not finite numbers.
+        Args:
+            used: The encoder of the used tokens.
+            of_documents: Another encoder for the documents.
+
+        Returns:
+            "p@1" and "mrr@10"; "languages", P@1 by language; and "collapsed", a `health.mean_cosine`, if the questions'
+            vectors are nearly equal, which is printed once.
+
+        Raises:
+            TrainingError: If vectors are not finite numbers.
         """
         ranks, questions = self._rank(used, of_documents or used)
         figures = [(precision_at(of_language, 1), mrr_at(of_language, DEPTH)) for of_language in ranks]
@@ -56,11 +70,11 @@ class DevScore:
         return {"p@1": precision, "mrr@10": reciprocal, "languages": languages, **collapse}
 
     def reciprocal_ranks(self, used: UsedRows) -> Doubles:
-        """Return 1 / rank of each question of `ids`, float64 `(n,)`, 0 where it is beyond the first ten."""
+        """Return 1 / rank of each question's document, float64 `(n,)`, 0 beyond the first ten."""
         return reciprocal_ranks(np.concatenate(self._rank(used, used)[0]), DEPTH)
 
     def _rank(self, used, of_documents):
-        """By language: ranks of the questions' passages, and their vectors."""
+        """Return by language the ranks of the questions' passages, and the questions' vectors."""
         documents = _finite(encode_ids(of_documents.small, of_documents.ids(self.documents)), "documents")
         ends = np.cumsum(list(self.sizes.values()))
         vectors = dict(zip(self.sizes, np.split(documents, ends[:-1]), strict=True))

@@ -1,4 +1,4 @@
-"""Data parallelism: devices share the texts of a step, each with all weights. `keras.distribution`."""
+"""Data parallelism with `keras.distribution`: devices share the texts of a step, and each holds all weights."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ BACKENDS = ("jax",)
 
 
 class PackedParallel(keras.distribution.DataParallel):
-    """Splits what a step takes along the first axis, where the devices divide it, and gives all of them the rest.
+    """Splits arrays along the first axis if the devices divide it, and copies the others to every device.
 
-    That is the packed ids, which cost; of indices and labels each device may well have all. Programs are the same
-    whichever arrays are split (GSPMD: Xu et al., 2021), so this decides how fast a step is, not what it computes.
+    Packed ids, which cost most, are split. Programs compute the same whichever arrays are split (GSPMD, Xu et al.,
+    2021), so this decides the speed of a step and not its result.
     """
 
     def get_data_layout(self, data_shape: tuple[int, ...]) -> keras.distribution.TensorLayout:
-        """Keras's own where the devices divide the first axis; else all of the array for each of them."""
+        """Return Keras's layout if the devices divide the first axis, or else one that copies the array."""
         if data_shape and data_shape[0] % self.device_mesh.devices.size == 0:
             return super().get_data_layout(data_shape)
         return keras.distribution.TensorLayout([None] * len(data_shape), self.device_mesh)
 
 
 def shared_by(settings: TrainingSettings | None) -> AbstractContextManager[None]:
-    """A context in which models are made, trained and asked on the devices of a `TrainingSettings`, by default one.
+    """Return a context in which models are made, trained and called on the devices of the settings.
 
-    Raises `ConfigError` as `require_devices`.
+    Raises `ConfigError` as `require_devices` does.
     """
     many = require_devices(settings)
     return PackedParallel(devices=keras.distribution.list_devices()[:many]).scope() if many > 1 else nullcontext()
 
 
 def require_devices(settings: TrainingSettings | None) -> int:
-    """The number of devices that `settings`, or None for the default, ask for, all of them being counted for 0.
+    """Return the number of devices that the settings ask for; 0 means all, and None the default.
 
-    Raises `ConfigError` where there are fewer, or Keras cannot share a step.
+    Raises `ConfigError` if there are fewer, or if Keras cannot share a step.
     """
     if settings is None or settings.devices == 1:
         return 1

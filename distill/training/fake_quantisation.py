@@ -32,19 +32,34 @@ EXACT = 2.0**30
 
 
 def fake_rows(x: Tensor, codec: str) -> Tensor:
-    """Rows of a float32 table `(..., width)`, or gathered from one -> what `codecs.decoded` makes of them.
+    """Round the rows of a table as a codec stores them; gradients pass straight through.
 
-    `codec` is a key of `codecs.CODECS`. Straight through. Rounding a gathered row is rounding the table, as a row's
-    scales are its own. A number that lies halfway between two steps, to float32's precision, may go to the other one;
-    and where a compiler multiplies by 1 / 127 instead of dividing, some rows' scales are one unit of 2^-24 larger.
+    Rounding a gathered row equals rounding the table, because the scales are those of a row. A number halfway between
+    two steps, to float32's precision, may go to the other one. If a compiler multiplies by 1 / 127 instead of dividing,
+    some scales are larger by one unit of 2^-24.
+
+    Args:
+        x: The rows, float32 `(..., width)`.
+        codec: A key of `codecs.CODECS`.
+
+    Returns:
+        The values that `codecs.decoded` returns for the stored rows.
     """
     return straight_through(x, ROUNDED[codec](ops.stop_gradient(x)))
 
 
 def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
-    """Rows float32 `(1, t, w)` of a table, by `ids` `(1, t)` -> what `StoredTable.keep` makes of them.
+    """Round the rows of a table as `StoredTable.keep` does; gradients pass straight through.
 
-    Straight through. Rows that moved have 4 bits a number, as if all of them were promoted; others are as they were.
+    Rows that moved get 4 bits per number, as if all of them were promoted. The others stay as they were.
+
+    Args:
+        x: The rows, float32 `(1, t, w)`.
+        ids: Their token ids `(1, t)`.
+        stored: The table as it is stored.
+
+    Returns:
+        The rounded rows.
     """
     fixed = ops.stop_gradient(x)
     before = ops.take(stored.values, ids, axis=0)
@@ -54,21 +69,45 @@ def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
 
 
 def fake_kernel(kernel: Tensor, levels: int = LEVELS) -> Tensor:
-    """A kernel `(in, out)` -> whole numbers up to `levels` times a scale an output channel. Straight through."""
+    """Round a kernel to whole numbers times a scale per output channel; gradients pass straight through.
+
+    Args:
+        kernel: The kernel `(in, out)`.
+        levels: The largest whole number.
+
+    Returns:
+        The rounded kernel.
+    """
     fixed = ops.stop_gradient(kernel)
     scale = ops.maximum(ops.max(ops.abs(fixed), axis=0), 1e-12) / levels
     return straight_through(kernel, ops.round(fixed / scale) * scale)
 
 
 def straight_through(x: Tensor, value: Tensor) -> Tensor:
-    """`value`, with the gradient of `x`."""
+    """Return a value with the gradient of another tensor.
+
+    Args:
+        x: The tensor that gets the gradient.
+        value: The value.
+
+    Returns:
+        The value.
+    """
     return x + ops.stop_gradient(value - x)
 
 
 def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tensor]) -> Tensor:
-    """`Student.encode_packed` of `packed` arrays with the weights that an artefact of this `Precision` has.
+    """Encode packed texts with the weights that an artefact of a precision has.
 
-    Gradients reach the encoder's own variables. The dense layers are those of the bundle, see `fake_kernels`.
+    Gradients reach the encoder's own variables. Dense layers are rounded as in a bundle (`fake_kernels`).
+
+    Args:
+        encoder: The encoder.
+        precision: The precision.
+        packed: The packed arrays.
+
+    Returns:
+        The vectors `(n, d)`.
     """
     # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
     unrounded = [(weight, weight.value) for weight in encoder.weights]
@@ -81,7 +120,15 @@ def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tenso
 
 @contextmanager
 def quantised(encoder: Model, precision: Precision) -> Iterator[Model]:
-    """Within it the encoder's own weights are those rounded ones; after it, whatever happens, what they were."""
+    """Replace the encoder's weights by rounded ones within a block, and restore them afterwards.
+
+    Args:
+        encoder: The encoder.
+        precision: The precision.
+
+    Yields:
+        The encoder.
+    """
     before, table = encoder.get_weights(), encoder.get_layer("embedding").embeddings
     try:
         for variable, value in fake_kernels(encoder, precision.dense):
@@ -94,15 +141,22 @@ def quantised(encoder: Model, precision: Precision) -> Iterator[Model]:
 
 
 def fake_kernels(encoder: Model, dense: str) -> Rounded:
-    """The encoder's dense kernels as a bundle has them: `[(variable, value)]`, none when `dense` is float32.
+    """Round the encoder's dense kernels as in a bundle.
 
-    Nearly so where the head begins: a bundle multiplies pooling's kernel by the two that follow (`rewrite.merged`) and
-    rounds the product. Here these two are rounded and pooling's is not, so that the product is rounded once too.
-    With a factorised table it multiplies the factor into the projections, with a projection of a static student that
-    into the last product; here each is rounded by itself. Left out is also that runtimes round a layer's input, that an
-    ONNX file keeps the head in float16, and that it gives some channels a larger scale. A projection on all dimensions,
-    nearly the identity, stays as it is: a bundle has it in a finer form (`rewrite.complement`). One into another
-    encoder's space is a dense layer as any.
+    The head's beginning is approximate: a bundle multiplies pooling's kernel by the next two (`rewrite.merged`) and
+    rounds the product, whereas here those two are rounded and pooling's is not, so that the product is rounded once
+    too. With a factorised table, a bundle multiplies the factor into the projections, and a static student's projection
+    into the last product; here each is rounded by itself. The rounding of a layer's input by runtimes, the float16 head
+    of an ONNX file and the larger scale that it gives some channels are left out. A projection on all dimensions, which
+    is nearly the identity, stays as it is, because a bundle stores it in a finer form (`rewrite.complement`). A
+    projection into another encoder's space is treated as any dense layer.
+
+    Args:
+        encoder: The encoder.
+        dense: The precision of dense layers.
+
+    Returns:
+        Each variable with its rounded value, empty if `dense` is float32.
     """
     if dense == "float32":
         return []
@@ -113,31 +167,48 @@ def fake_kernels(encoder: Model, dense: str) -> Rounded:
 
 
 def fake_scaled(kernel: Tensor, scale: Tensor | None, wide: int | None = None) -> Tensor:
-    """`fake_mixed` of a kernel `(in, out)` that an export divides by `scale` `(in, 1)` before it rounds it."""
+    """Round a kernel that an export divides by a scale first.
+
+    Args:
+        kernel: The kernel `(in, out)`.
+        scale: The scale `(in, 1)`, or None.
+        wide: The number of inputs in 8 bits, as in `fake_mixed`.
+
+    Returns:
+        The rounded kernel.
+    """
     return fake_mixed(kernel, wide) if scale is None else fake_mixed(kernel / scale, wide) * scale
 
 
 def fake_mixed(kernel: Tensor, wide: int | None = None) -> Tensor:
-    """`fake_kernel` in 8 bits, or in 4 of all inputs but the first `wide`."""
+    """Round a kernel to 8 bits, or to 4 bits but for its first inputs.
+
+    Args:
+        kernel: The kernel `(in, out)`.
+        wide: The number of inputs in 8 bits, or None for all.
+
+    Returns:
+        The rounded kernel.
+    """
     if not wide:
         return fake_kernel(kernel, LEVELS if wide is None else LEVELS_OF_4)
     return ops.concatenate([fake_kernel(kernel[:wide], LEVELS), fake_kernel(kernel[wide:], LEVELS_OF_4)])
 
 
 def float32(rows: Tensor) -> Tensor:
-    """The rows as they are."""
+    """Return the rows unchanged."""
     return rows
 
 
 def eight_bits(rows: Tensor) -> Tensor:
-    """The rows as `uint8_rows` and `int8_rows` keep them."""
+    """Round rows as `uint8_rows` and `int8_rows` store them."""
     scale = ops.maximum(ops.max(ops.abs(rows), axis=-1, keepdims=True) / LEVELS, 1 / ONE)
     scale = ops.ceil(scale * ONE) / ONE
     return ops.clip(ops.round(rows / scale), -ZERO, ZERO - 1) * scale
 
 
 def four_bits(rows: Tensor) -> Tensor:
-    """The rows as `int4_rows` keeps them."""
+    """Round rows as `int4_rows` stores them."""
     width = rows.shape[-1]
     padded = ops.pad(rows, [[0, 0]] * (len(rows.shape) - 1) + [[0, -width % GROUP]])
     groups = ops.reshape(padded, (*ops.shape(padded)[:-1], -1, GROUP))
@@ -147,7 +218,7 @@ def four_bits(rows: Tensor) -> Tensor:
 
 
 def group_step(groups: Tensor) -> Tensor:
-    """`codecs.group_steps`, multiplied out: float32 `(..., groups, GROUP)` -> `(..., groups)`."""
+    """Compute the steps `(..., groups)` of groups `(..., groups, GROUP)`, as `codecs.group_steps` does."""
     wanted = ops.maximum(ops.max(groups, axis=-1) / INT4_HIGHEST, ops.min(groups, axis=-1) / INT4_LOWEST)
     wanted = ops.ceil(wanted * ONE)
     scale = ops.maximum(quotient_up(ops.max(wanted, axis=-1, keepdims=True), STEPS), 1)
@@ -155,9 +226,10 @@ def group_step(groups: Tensor) -> Tensor:
 
 
 def quotient_up(whole: Tensor, divisor: Tensor) -> Tensor:
-    """ceil(whole / divisor) of whole numbers in float32.
+    """Compute ceil(whole / divisor) of whole numbers in float32.
 
-    Exact below `EXACT`: in float32 the quotient may cross a whole number, and the next step is several per cent away.
+    It is exact below `EXACT`: in float32 the quotient may cross a whole number, and the next step is several per cent
+    away.
     """
     whole, divisor = ops.convert_to_tensor(whole), ops.cast(divisor, "float32")
     small = ops.maximum(whole, divisor) < EXACT

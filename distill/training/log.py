@@ -1,4 +1,4 @@
-"""`log.jsonl`: what happened in a run, one JSON object a line."""
+"""`log.jsonl`: the events of a run, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ LOG = "log.jsonl"
 
 
 class RunLog:
-    """Writes `{"event", "seconds" since the start, …}` to `path`; with no path it only remembers.
+    """Writes rows `{"event", "seconds" since the start, …}` to a file, or only keeps them in memory without a path.
 
-    In mode "a" what `path` holds stays.
+    Args:
+        path: The file, or None.
+        mode: "w" for a new file, "a" to keep what it holds.
     """
 
     def __init__(self, path: File | None = None, mode: Literal["w", "a"] = "w"):
@@ -25,7 +27,12 @@ class RunLog:
         self._file = open(path, mode, encoding="utf-8") if path else None  # noqa: SIM115  closed by `close`
 
     def write(self, event: str, **fields: Json) -> None:
-        """Add a row; what is written is on disk when it returns."""
+        """Add a row, which is on disk when the call returns.
+
+        Args:
+            event: The name of the event.
+            **fields: Plain values.
+        """
         row = {"event": event, "seconds": round(time.perf_counter() - self.start, 2), **fields}
         self.rows.append(row)
         if self._file:
@@ -33,15 +40,15 @@ class RunLog:
             self._file.flush()
 
     def of(self, event: str) -> list[dict[str, Json]]:
-        """The rows of this event."""
+        """Return the rows of an event."""
         return [row for row in self.rows if row["event"] == event]
 
     def save(self, path: File) -> None:
-        """Write all rows so far to `path`, the log of a training that ends with an encoder's folder."""
+        """Write all rows to a file: the log of a training that ends with an encoder's folder."""
         write_text(path, "".join(f"{_line(row)}\n" for row in self.rows))
 
     def close(self) -> None:
-        """Close the file, where there is one."""
+        """Close the file, if there is one."""
         if self._file:
             self._file.close()
 

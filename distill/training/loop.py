@@ -1,4 +1,4 @@
-"""The loop that both stages share: epochs, dev score, halved learning rate, the best epoch kept."""
+"""The loop that both stages share: epochs, dev scores, learning rates, and the best epoch kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Owner: TypeAlias = keras.Model | keras.optimizers.Optimizer
 
 
 class Facts(TypedDict):
-    """A checkpoint's plain values: `rows` of the log, `losses` of the epoch's steps, `best` P@1 and MRR@10."""
+    """The plain values of a checkpoint: the rows of the log, the losses of the epoch's steps, the best scores."""
 
     quantised: bool
     epoch: int
@@ -48,27 +48,37 @@ def fit(
     schedule: Schedule,
     session: Session | None = None,
 ) -> list[Scores]:
-    """Train in place and leave the best weights in `trainer.encoder`; returns the dev scores, start first.
+    """Train a model in place, and leave the best weights in `trainer.encoder`.
 
-    `batches(epoch)` gives the epoch's list of functions that make a batch; `evaluate()` gives the scores on dev that
-    the schedule judges by. The learning rate halves whenever the score does not rise, CL-ReLKT, section 4.3, unless the
-    schedule says it.
+    The learning rate is halved whenever the dev score does not rise (CL-ReLKT, section 4.3), unless the schedule sets
+    it. Quantised epochs (`Trainer.quantise`) start from the best float weights, scored anew, with the learning rate
+    that the float epochs left; the weights that remain are theirs, not rounded. If patience runs out before them, only
+    the float epochs end. Averaging takes the last epochs of each phase, whatever dev says about them, and ignores
+    patience; Izmailov et al. (2018), section 3.2.
 
-    Quantised epochs (`Trainer.quantise`) start from the best float weights, scored anew, with the learning rate that
-    the float epochs left, and theirs are the weights that are left, not rounded. Patience that runs out before them
-    ends the float epochs alone.
+    Args:
+        trainer: The model under training.
+        batches: Returns the functions that make the batches of an epoch.
+        evaluate: Returns the scores on dev by which the schedule judges.
+        schedule: The schedule.
+        session: The session.
 
-    Averaged are the last epochs of each phase, whatever dev says of them, and patience does not count. Izmailov et al.
-    (2018), section 3.2.
+    Returns:
+        The dev scores, the start's first.
 
-    Raises `TrainingError` on a loss that is not a number, `InputError` for a checkpoint of another training.
+    Raises:
+        TrainingError: If a loss is not a finite number.
+        InputError: If the checkpoint is that of another training.
     """
     return Loop(trainer, batches, evaluate, schedule, session_of("training", session)).run()
 
 
 @dataclass
 class Loop:
-    """The phases of one `fit`; `step` counts on from one to the next, `before` are the scores of those before."""
+    """The phases of one `fit`.
+
+    `step` counts through all phases; `before` are the scores of the earlier ones.
+    """
 
     trainer: Trained
     batches: Callable[[int], Sequence[Make]]
@@ -83,7 +93,7 @@ class Loop:
         self.pace = Pace(peak, of.epochs, of.linear, of.warmup)
 
     def run(self) -> list[Scores]:
-        """Train both phases, from the checkpoint's place on; returns the scores."""
+        """Train both phases from the checkpoint's place on, and return the scores."""
         epochs, quantised = self.schedule.epochs, self.schedule.quantised
         first = epochs - quantised + 1
         phases = [(range(1, first), False), *([(range(first, epochs + 1), True)] if quantised else [])]
@@ -96,9 +106,15 @@ class Loop:
         return self.before
 
     def phase(self, numbers: range, quantised: bool = False, state: State | None = None) -> list[Scores]:
-        """Train the epochs of the range `numbers` and leave their best weights, or the mean of the last epochs'.
+        """Train some epochs, and leave their best weights or the mean of the last epochs'.
 
-        Returns the scores, the start's first and that of a mean last.
+        Args:
+            numbers: The numbers of the epochs.
+            quantised: Whether weights are rounded.
+            state: The state to start from, of a checkpoint.
+
+        Returns:
+            The scores, the start's first and that of a mean last.
         """
         self.trainer.quantise(quantised)
         averaged, patience = self.schedule.averaged, self.schedule.patience
@@ -146,13 +162,13 @@ class Loop:
                     self.save(best, mean, epoch, losses)
 
     def told(self, best: Best, losses: Sequence[float]) -> str:
-        """The mean of the epoch's losses so far, where they are read, and the last score."""
+        """Return the mean of the epoch's losses so far, if they were read, and the last score."""
         name = self.schedule.judged_by[0]
         dev = f"dev {name.upper()} {best.scores[-1][name]:.3f}"
         return f"loss {np.mean(losses):.4f}, {dev}" if losses else dev
 
     def set_rate(self, epoch: int, taken: int, steps: int) -> float | None:
-        """Give the optimizer the learning rate of its next step; returns it, None where the schedule says none."""
+        """Set the learning rate of the next step, and return it, or None if the schedule leaves it to the loop."""
         rate = self.pace.at(epoch, taken, steps)
         if rate is not None:
             self.trainer.optimizer.learning_rate = rate
@@ -219,12 +235,21 @@ class Loop:
 
 
 def weights_of(owner: Owner) -> Arrays:
-    """The values of a trainer's or an optimizer's variables."""
+    """Return the values of a trainer's or an optimizer's variables."""
     return [ops.convert_to_numpy(variable) for variable in _variables(owner)]
 
 
 def assign(owner: Owner, values: Arrays, place: File) -> None:
-    """Put these values there. Raises `InputError` where they are those of something else."""
+    """Assign values to the variables of a trainer or an optimizer.
+
+    Args:
+        owner: The trainer or optimizer.
+        values: The values.
+        place: The file that they are from.
+
+    Raises:
+        InputError: If they are those of something else.
+    """
     variables = _variables(owner)
     if [tuple(variable.shape) for variable in variables] != [value.shape for value in values]:
         raise InputError(f"{place}: the checkpoint of another training; remove it, and the stage begins anew")
@@ -239,14 +264,17 @@ def _variables(owner):
 
 
 def _state(trainer, losses):
-    """The figures of an evaluation within training; none of that of the start or a mean."""
+    """Return the figures of an evaluation within training; the start and a mean have none."""
     if not losses:
         return {}
     return {"loss": float(np.mean(losses)), "learning_rate": float(trainer.optimizer.learning_rate)}
 
 
 class Best:
-    """The best dev score so far and the weights that gave it; ties of the first of `judged_by` the second breaks."""
+    """The best dev score so far and the weights that gave it.
+
+    The second name of `judged_by` breaks ties of the first.
+    """
 
     def __init__(self, trainer: Trained, patience: int | None = None, judged_by: Sequence[ScoreName] = JUDGED_BY):
         self.trainer, self.patience, self.judged_by = trainer, patience, judged_by
@@ -257,11 +285,11 @@ class Best:
 
     @property
     def spent(self) -> bool:
-        """True where patience has run out."""
+        """True if patience has run out."""
         return self.stale >= self.patience if self.patience else False
 
     def offer(self, scores: Scores) -> None:
-        """Add an evaluation of the weights as they are; the first of equal ones stays the best."""
+        """Add an evaluation of the current weights. Of equal ones the first stays the best."""
         self.scores.append(scores)
         key = tuple(scores[name] for name in self.judged_by)
         if self.best is None or key > self.best:
@@ -270,25 +298,25 @@ class Best:
             self.stale += 1
 
     def slow_down(self) -> None:
-        """Halve the learning rate where the last evaluation was no better."""
+        """Halve the learning rate if the last evaluation was no better."""
         if self.stale:
             optimizer = self.trainer.optimizer
             optimizer.learning_rate = float(optimizer.learning_rate) / 2
 
     def restore(self) -> None:
-        """Give the encoder the best weights."""
+        """Assign the best weights to the encoder."""
         self.trainer.encoder.set_weights(self.weights)
 
 
 class Mean:
-    """The mean of the weights that were added, all with the same weight."""
+    """The mean of the weights that were added."""
 
     def __init__(self) -> None:
         self.count = 0
         self.weights: Arrays = []
 
     def add(self, weights: Arrays) -> None:
-        """Count these weights in."""
+        """Add weights to the mean."""
         self.count += 1
         if self.count == 1:
             self.weights = [weight.copy() for weight in weights]

@@ -1,4 +1,4 @@
-"""The losses of both stages, on rows of unit length."""
+"""The losses of both stages, on unit vectors."""
 
 from __future__ import annotations
 
@@ -16,12 +16,28 @@ Distance: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 
 def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
-    """1 - cos(a, b) over the last axis of unit rows, in [0, 2]."""
+    """Compute 1 - cos(a, b) over the last axis, in [0, 2].
+
+    Args:
+        a: Unit vectors `(..., d)`.
+        b: Unit vectors `(..., d)`.
+
+    Returns:
+        The distances `(...)`.
+    """
     return 1.0 - ops.sum(a * b, axis=-1)
 
 
 def squared_l2(a: Tensor, b: Tensor) -> Tensor:
-    """||a - b||^2 over the last axis, in [0, 4] on unit rows."""
+    """Compute ||a - b||^2 over the last axis, in [0, 4] for unit vectors.
+
+    Args:
+        a: Unit vectors `(..., d)`.
+        b: Unit vectors `(..., d)`.
+
+    Returns:
+        The distances `(...)`.
+    """
     return ops.sum(ops.square(a - b), axis=-1)
 
 
@@ -29,10 +45,17 @@ DISTANCES: dict[str, Distance] = {"squared_l2": squared_l2, "cosine": cosine_dis
 
 
 def nested(distance: Distance, prefixes: Sequence[int]) -> Distance:
-    """A distance as its mean over the first k numbers of both, at unit length, for k of `prefixes`, and over all.
+    """Turn a distance into its mean over prefixes of the vectors.
 
-    Kusupati et al. (2022), Matryoshka representation learning, Equation 1 with equal weights; without prefixes the
-    distance itself.
+    Kusupati et al. (2022), Matryoshka representation learning, Equation 1 with equal weights.
+
+    Args:
+        distance: The distance.
+        prefixes: The lengths k. The first k numbers of both vectors are scaled to unit length; the whole vectors count
+            too.
+
+    Returns:
+        The distance; the same one without prefixes.
     """
     if not prefixes:
         return distance
@@ -47,9 +70,17 @@ def nested(distance: Distance, prefixes: Sequence[int]) -> Distance:
 def triplet_loss(
     anchor: Tensor, positive: Tensor, negatives: Tensor, margin: float = 0.3, distance: Distance = cosine_distance
 ) -> Tensor:
-    """max(d(a, p) - d(a, n) + margin, 0), one value a triplet: `(b, n)`.
+    """Compute max(d(a, p) - d(a, n) + margin, 0). CL-ReLKT, Equation 1, with cosine distance.
 
-    `anchor`, `positive` `(b, d)`; `negatives` `(b, n, d)`; unit rows. CL-ReLKT, Equation 1, with cosine distance.
+    Args:
+        anchor: Unit vectors `(b, d)`.
+        positive: Unit vectors `(b, d)`.
+        negatives: Unit vectors `(b, n, d)`.
+        margin: The margin.
+        distance: The distance.
+
+    Returns:
+        One value per triplet, `(b, n)`.
     """
     near = distance(anchor, positive)[:, None]  # (b, 1)
     far = distance(anchor[:, None], negatives)  # (b, n)
@@ -59,10 +90,20 @@ def triplet_loss(
 def contrastive_loss(
     anchor: Tensor, positive: Tensor, negatives: Tensor, temperature: float = 0.05, weights: Tensor | None = None
 ) -> Tensor:
-    """-log softmax of the positive among the positive and the negatives, one value an anchor: `(b,)`.
+    """Compute -log softmax of the positive among the positive and the negatives.
 
-    Shapes as in `triplet_loss`; `weights` `(b, n)`, 0 where a negative is only filling. Karpukhin et al. (2020),
-    Equation 2, on cosine similarity divided by `temperature`; the alternative in CL-ReLKT, A.5.1.
+    Karpukhin et al. (2020), Equation 2, on cosine similarity divided by `temperature`; the alternative in CL-ReLKT,
+    A.5.1.
+
+    Args:
+        anchor: Unit vectors `(b, d)`.
+        positive: Unit vectors `(b, d)`.
+        negatives: Unit vectors `(b, n, d)`.
+        temperature: The temperature.
+        weights: `(b, n)`, 0 for a negative that is filling.
+
+    Returns:
+        One value per anchor, `(b,)`.
     """
     near = ops.sum(anchor * positive, axis=-1, keepdims=True) / temperature  # (b, 1)
     far = ops.sum(anchor[:, None] * negatives, axis=-1) / temperature  # (b, n)
@@ -72,11 +113,19 @@ def contrastive_loss(
 
 
 def listwise_loss(scores: Tensor, teacher_scores: Tensor, temperature: float = 0.02) -> Tensor:
-    """The student's cross entropy to the teacher over the same documents, one value a query: `(b,)`.
+    """Compute the student's cross entropy to the teacher over the same documents.
 
-    -sum_j p_j log q_j with p and q the softmax of `teacher_scores` and `scores`, `(b, n)`, divided by `temperature`;
-    less the entropy of p, so that it is 0 where they agree. ListNet's top-one loss (Cao et al., 2007, section 4.3)
-    with a teacher's probabilities for the truth, as Hinton et al. (2015) distil them.
+    The loss is -sum_j p_j log q_j with p and q the softmax of the teacher's and the student's scores divided by the
+    temperature, less the entropy of p, so that it is 0 if they agree. ListNet's top-one loss (Cao et al., 2007, section
+    4.3) with a teacher's probabilities for the truth, as Hinton et al. (2015) distil them.
+
+    Args:
+        scores: The student's scores `(b, n)`.
+        teacher_scores: The teacher's scores `(b, n)`.
+        temperature: The temperature.
+
+    Returns:
+        One value per query, `(b,)`.
     """
     teacher = ops.log_softmax(teacher_scores / temperature, axis=-1)
     student = ops.log_softmax(scores / temperature, axis=-1)
@@ -84,11 +133,18 @@ def listwise_loss(scores: Tensor, teacher_scores: Tensor, temperature: float = 0
 
 
 def in_batch_loss(scores: Tensor, same: Tensor, temperature: float = 0.05) -> Tensor:
-    """-log softmax of each query's own document among the batch's, one value a query: `(b,)`.
+    """Compute -log softmax of each query's own document among the batch's.
 
-    `scores` `(b, b + m)`: query i against the document of query j, then against `m` more, such as hard negatives;
-    `same`, bool of that shape, is true where document j answers query i too: no negative, whatever its column (Sentri,
-    Sorokin et al., 2022, Equation 2 and section 3.2). LAReQA (Roy et al., 2020), Equation 2; Henderson et al. (2017).
+    LAReQA (Roy et al., 2020), Equation 2; Henderson et al. (2017); Sentri (Sorokin et al., 2022), Equation 2 and
+    section 3.2.
+
+    Args:
+        scores: `(b, b + m)`: query i against the document of query j, then against m more, such as hard negatives.
+        same: bool `(b, b + m)`, true if document j answers query i too. It is then no negative.
+        temperature: The temperature.
+
+    Returns:
+        One value per query, `(b,)`.
     """
     scores = scores / temperature
     diagonal = ops.eye(ops.shape(scores)[0], ops.shape(scores)[1], dtype="bool")
@@ -99,13 +155,21 @@ def in_batch_loss(scores: Tensor, same: Tensor, temperature: float = 0.05) -> Te
 def scorer_loss(
     scores: Tensor, labels: Tensor, settings: ScorerSettings, positive: Tensor, known: Tensor | None = None
 ) -> Tensor:
-    """The loss towards another encoder's scores of the same texts, one value a query: `(b,)`.
+    """Compute the loss towards another encoder's scores of the same texts.
 
-    `scores`, `labels` `(b, n)`: the learner's and the scorer's, each in its own space; `positive`, bool of that shape,
-    is the query's positive, one a row, and `known` is false for filling. `weight` times the cross entropy of their
-    softmaxes, as `listwise_loss` with a temperature each, plus `margin_weight` times the mean over the negatives of
-    ((s_+ - s_j) - (l_+ - l_j))^2: margin-MSE (Hofstätter et al., 2020, Improving efficient neural ranking models with
-    cross-architecture knowledge distillation, Equation 3).
+    It is `weight` times the cross entropy of the two softmaxes, as in `listwise_loss` with a temperature each, plus
+    `margin_weight` times the mean over the negatives of ((s_+ - s_j) - (l_+ - l_j))^2: margin-MSE (Hofstätter et al.,
+    2020, Improving efficient neural ranking models with cross-architecture knowledge distillation, Equation 3).
+
+    Args:
+        scores: The learner's scores `(b, n)`.
+        labels: The scorer's scores `(b, n)`, in its own space.
+        settings: The settings of the scorer.
+        positive: bool `(b, n)`, true for the query's positive, one per row.
+        known: bool `(b, n)`, false for filling.
+
+    Returns:
+        One value per query, `(b,)`.
     """
     known = ops.ones_like(positive) if known is None else known
     learner = ops.where(known, scores / settings.learner_temperature, -1e9)
@@ -130,12 +194,25 @@ def transfer_loss(
     softmax: float = 1.0,
     translation: float = 1.0,
 ) -> Tensor:
-    """gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq) + …), a scalar. CL-ReLKT, Equation 2.
+    """Compute gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq) + …). CL-ReLKT, Equation 2.
 
-    `objectives` maps each chosen objective to its distances, one value a sample, `(b,)`:
-    "qq" T(q_en) and S(q_ne), "dd" T(d) and S(d), "dq" T(d) and S(q_ne). An absent one counts 0. Beside Equation 2's
-    three: "list", `listwise_loss` over the documents, "softmax", `in_batch_loss` over them, and "translation", the same
-    over lines of text, with weights of their own.
+    Three objectives come in addition to the paper's: "list", `listwise_loss` over the documents; "softmax",
+    `in_batch_loss` over them; and "translation", the same over lines of text.
+
+    Args:
+        objectives: The distances of each chosen objective, one value per sample, `(b,)`: "qq" of T(q_en) and S(q_ne),
+            "dd"
+            of T(d) and S(d), "dq" of T(d) and S(q_ne). An absent one counts 0.
+        beta: The weight of "qq".
+        lambda_: The weight of "dd".
+        omega: The weight of "dq".
+        gamma: The weight of the sum.
+        listwise: The weight of "list".
+        softmax: The weight of "softmax".
+        translation: The weight of "translation".
+
+    Returns:
+        A scalar.
     """
     weights = {"qq": beta, "dd": lambda_, "dq": omega}
     weights |= {"list": listwise, "softmax": softmax, "translation": translation}

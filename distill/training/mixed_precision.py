@@ -24,10 +24,18 @@ def mixed_encode(
     packed: Mapping[str, Tensor],
     rows: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """`Student.encode_packed` of `packed` arrays in 16 bits between the table's rows and the sums over tokens.
+    """Encode packed texts in 16 bits between the table's embeddings and the sums over tokens.
 
-    Returns float32 `(n, d)`. `policy` is Keras' dtype policy of the layers over tokens, `device.BFLOAT16` or
-    `device.FLOAT16`. The rows are cast when they are those of the texts: a piece's gradient is summed in float32.
+    Embeddings are cast after they are gathered, so the gradient of a token is summed in float32.
+
+    Args:
+        encoder: The encoder.
+        policy: Keras's dtype policy of the layers over tokens, `device.BFLOAT16` or `device.FLOAT16`.
+        packed: The packed arrays.
+        rows: Changes the gathered embeddings.
+
+    Returns:
+        The vectors, float32 `(n, d)`.
     """
 
     def cast(x):
@@ -39,7 +47,15 @@ def mixed_encode(
 
 @contextmanager
 def policy_of(layers: Iterable[keras.layers.Layer], policy: str) -> Iterator[None]:
-    """Within it the layers, and those inside them, compute by the dtype policy of that name; after it by their own."""
+    """Apply a dtype policy to layers, and those inside them, within a block.
+
+    Args:
+        layers: The layers.
+        policy: The name of the policy.
+
+    Yields:
+        Nothing.
+    """
     before = [(layer, layer.dtype_policy) for outer in layers for layer in outer._flatten_layers()]
     try:
         for layer, _ in before:

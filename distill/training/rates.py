@@ -1,4 +1,4 @@
-"""Learning rates: of the table apart from the rest, and over the steps of a training."""
+"""Learning rates: that of the table apart from the rest, and those of a training's steps."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..system.types import Booleans, Tensor
 
 @dataclass(frozen=True)
 class TablePace:
-    """How an embedding table is trained: its learning `rate`, 0 for that of the rest, and its `rows` that alone move.
+    """The training of an embedding table: its learning `rate`, 0 for that of the rest, and the `rows` that move.
 
-    `rows`, bool `(vocabulary,)`, None for all; with some, no other weight of the encoder moves either.
+    `rows`, bool `(vocabulary,)`, is None for all. With some, no other weight of the encoder moves.
     """
 
     rate: float = 0.0
@@ -23,10 +23,10 @@ class TablePace:
 
 
 class TableAdam(keras.optimizers.Adam):
-    """Adam that moves `tables`, Keras variables, `factor` times as fast as the rest, and of them `rows` alone.
+    """Adam that moves tables `factor` times as fast as the other weights, and only the given rows of them.
 
-    A gradient times a factor would change nothing: Adam divides by its size. One of zero moves nothing. The factor
-    stays when the learning rate changes, and there is no further state, so a checkpoint of it is one of Adam.
+    A gradient times a factor would change nothing, because Adam divides by its size; a gradient of zero moves nothing.
+    The factor stays when the learning rate changes. There is no further state, so a checkpoint is one of Adam.
     """
 
     def __init__(
@@ -44,7 +44,13 @@ class TableAdam(keras.optimizers.Adam):
         self.rows = None if rows is None else rows.astype("float32")[:, None]
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:
-        """One variable's step. Keras calls it, on TensorFlow with what the variable holds."""
+        """Update one variable. Keras calls this, on TensorFlow with the variable's value.
+
+        Args:
+            gradient: The gradient.
+            variable: The variable.
+            learning_rate: The learning rate.
+        """
         if self.is_table(variable):
             gradient = gradient if self.rows is None else ops.multiply(gradient, self.rows)
             learning_rate = learning_rate * self.factor
@@ -52,7 +58,7 @@ class TableAdam(keras.optimizers.Adam):
 
 
 class ScaledLoss(keras.optimizers.LossScaleOptimizer):
-    """An optimizer of a scaled loss whose scale stays: Keras makes its variables anew whenever it is built again."""
+    """An optimizer of a scaled loss that keeps its scale, because Keras makes the variables anew at every build."""
 
     def build(self, var_list: Sequence[keras.Variable]) -> None:
         """Make the variables, once."""
@@ -68,10 +74,20 @@ def adam(
     tables: Sequence[keras.Variable] = (),
     scaled: bool = False,
 ) -> keras.optimizers.Optimizer:
-    """Adam over the mean of `parts` gradients a step; `tables` at a pace of their own.
+    """Make Adam over the mean of several gradients per step.
 
-    `scaled`: of a loss times a factor, which is taken out of the gradients again and halved where they overflow; such a
-    step moves nothing. Micikevicius et al. (2018), section 3.2.
+    A scaled loss is one times a factor, by which the gradients are divided again. If they overflow, the factor is
+    halved and the step moves nothing. Micikevicius et al. (2018), section 3.2.
+
+    Args:
+        learning_rate: The learning rate.
+        parts: The number of gradients per step.
+        pace: The training of the tables.
+        tables: The tables.
+        scaled: Whether the loss is scaled.
+
+    Returns:
+        The optimizer.
     """
     pace = pace or TablePace()
     if pace.rate or pace.rows is not None:
@@ -84,10 +100,10 @@ def adam(
 
 @dataclass(frozen=True)
 class Pace:
-    """The learning rate of each step of a training of `epochs`: up to `peak`, and with `linear` down again.
+    """The learning rate of each step of a training. Devlin et al. (2019), BERT, appendix A.2.
 
     Of n steps the first w = `warmup` n rise evenly, step t to `peak` t / w. Step t after them has
-    `peak` (n - t + 1) / (n - w) with `linear`, else the loop's own. Devlin et al. (2019), BERT, appendix A.2.
+    `peak` (n - t + 1) / (n - w) with `linear`, and else the loop's own rate.
     """
 
     peak: float
@@ -96,7 +112,16 @@ class Pace:
     warmup: float = 0.0
 
     def at(self, epoch: int, taken: int, steps: int) -> float | None:
-        """The rate of the step after the `taken` of an epoch, from 1, that has `steps`; None for the loop's own."""
+        """Return the learning rate of a step.
+
+        Args:
+            epoch: The epoch, from 1.
+            taken: The number of steps of the epoch before it.
+            steps: The number of steps of an epoch.
+
+        Returns:
+            The rate, or None for the loop's own.
+        """
         step, total = (epoch - 1) * steps + taken + 1, self.epochs * steps
         rising = round(self.warmup * total)
         if step <= rising:

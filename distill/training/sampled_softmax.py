@@ -1,4 +1,4 @@
-"""In-batch softmax with a trained scale, over a whole batch or over parts of it that together give its gradient."""
+"""In-batch softmax with a trained scale, over a whole batch or over parts that together give its gradient."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .losses import in_batch_loss, scorer_loss
 
 
 class SampledSoftmax(keras.layers.Layer):
-    """The mean of `in_batch_loss` over a batch; similarities are multiplied by a scale that is trained with the rest.
+    """The mean of `in_batch_loss` over a batch, with similarities times a trained scale.
 
-    Roy et al. (2020), Equation 2 and its footnote; the scale is kept positive as the exponential of the weight.
+    Roy et al. (2020), Equation 2 and its footnote. The scale is the exponential of the weight, and so positive.
 
-    Of a whole batch, `vectors` `(t, d)` are those of its distinct texts. Of one of `parts` they are those of the texts
-    `live`, int `(l,)`, and `cached` `(t, d)` holds all, computed before without gradients: the loss is the whole
-    batch's, its gradient this part's, so that the mean over all parts of `parts` times it is the gradient of the whole.
-    With a `scorer` the mean of `scorer_loss` is added: x has its scores, and which columns are no filling.
-    `counted`, float `(l, 1)`, is 0 for a text of another part, which is there so that no part is empty.
-    Gao et al. (2021), Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, section 3.
+    For a whole batch, `vectors` `(t, d)` are those of its distinct texts. For one of `parts` they are those of the
+    texts `live`, int `(l,)`, and `cached` `(t, d)` holds all of them, computed before without gradients: the loss is
+    that of the whole batch and its gradient that of the part, so that the mean over all parts, times `parts`, is the
+    gradient of the whole. Gao et al. (2021), Scaling deep contrastive learning batch size under memory limited setup,
+    section 3. `counted`, float `(l, 1)`, is 0 for a text of another part, which is there so that no part is empty. With
+    a `scorer` the mean of `scorer_loss` is added.
     """
 
     def __init__(self, scale: float = 20.0, parts: int = 1, scorer: ScorerSettings | None = None):
@@ -39,7 +39,15 @@ class SampledSoftmax(keras.layers.Layer):
         return math.exp(float(ops.convert_to_numpy(self.log_scale)))
 
     def call(self, vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
-        """The loss, a scalar."""
+        """Compute the loss.
+
+        Args:
+            vectors: The vectors of the texts.
+            x: The batch.
+
+        Returns:
+            A scalar.
+        """
         if self.parts == 1:
             return self.loss(vectors, x, self.log_scale)
         fixed = ops.stop_gradient(vectors)
@@ -50,7 +58,16 @@ class SampledSoftmax(keras.layers.Layer):
         return ops.stop_gradient(value) + self.parts * (value - ops.stop_gradient(value))
 
     def loss(self, vectors: Tensor, x: Mapping[str, Tensor], log_scale: Tensor) -> Tensor:
-        """The loss of a whole batch, all of whose vectors are given."""
+        """Compute the loss of a whole batch.
+
+        Args:
+            vectors: The vectors of all its texts `(t, d)`.
+            x: The batch.
+            log_scale: The logarithm of the scale.
+
+        Returns:
+            A scalar.
+        """
         questions, passages = ops.take(vectors, x["question"], axis=0), ops.take(vectors, x["passage"], axis=0)
         scores = ops.matmul(questions, ops.transpose(passages))  # (b, b + m)
         loss = ops.mean(in_batch_loss(scores, x["same"], ops.exp(-log_scale)))

@@ -1,4 +1,4 @@
-"""The company of a training, and its epochs."""
+"""The surroundings of a training - its log, checkpoint and devices - and its schedule."""
 
 from __future__ import annotations
 
@@ -43,11 +43,15 @@ Watch: TypeAlias = Callable[[int, Scores], None]
 class Schedule:
     """The epochs of a training, how often it is scored on dev, and which weights it leaves.
 
-    It is scored at the end of each epoch, and each `every` steps. With `patience` it stops after so many evaluations in
-    a row that are no better. The last `quantised` of the epochs train and are scored with rounded weights; with
-    `averaged` the mean of the weights after that many epochs is left in place of the best. The learning rate rises over
-    the share `warmup` of all steps; then it is halved when dev stalls, or with `linear` falls evenly (`rates.Pace`).
-    Weights are the better the greater the first of `judged_by` is on dev, among equal ones the second.
+    Attributes:
+        epochs: The number of epochs. Each ends with a score.
+        patience: The number of evaluations in a row without improvement after which it stops.
+        every: The number of steps between further scores.
+        quantised: The number of last epochs with rounded weights.
+        averaged: The number of last epochs whose mean weights are left in place of the best.
+        linear: Whether the learning rate falls evenly (`rates.Pace`). Else it is halved when dev stalls.
+        warmup: The share of all steps over which the learning rate rises.
+        judged_by: The two dev scores that decide which weights are better.
     """
 
     epochs: int
@@ -62,26 +66,39 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Scorer:
-    """An encoder whose scores are labels, in whatever space, and what of them is learned."""
+    """An encoder, in any space, whose scores are labels, and the settings of how they are learned."""
 
     encoder: Encoder
     settings: ScorerSettings
 
     def vectors(self, texts: Sequence[str], role: Role) -> Floats:
-        """The vectors `(n, d)` of texts in a role, with progress."""
+        """Encode texts, with progress.
+
+        Args:
+            texts: The texts.
+            role: Their role.
+
+        Returns:
+            The vectors `(n, d)`.
+        """
         with task(f"vectors of {self.encoder.name}, whose scores are labels", len(texts)) as advance:
             return self.encoder.encode(list(texts), role, advance)
 
 
 @dataclass(frozen=True)
 class Session:
-    """The company of a training: its log, who watches it, where it goes on after a stop, and how steps are computed.
+    """The surroundings of a training.
 
-    `watch(step, scores)` is called at each evaluation on dev, also of the start; what it raises ends the training.
-    A `checkpoint` holds the training's state after each epoch, and within one as often as it is due; where it holds one
-    already, training goes on from there and ends as if it had not stopped. `stage` is the name in the log, by default
-    that of the stage which trains. `dev` is a data set whose dev questions score the training, None for that which is
-    trained on. Stage 1 learns from the scores of the `scorer`, where there is one.
+    Attributes:
+        log: The log.
+        watch: Called with (step, scores) at each evaluation on dev, also of the start. An exception ends the training.
+        checkpoint: Holds the state after each epoch, and within one as often as it is due. A training with a saved
+            state
+            goes on from it and ends as if it had not stopped.
+        options: How steps are computed.
+        stage: The name in the log, by default that of the stage.
+        dev: A data set whose dev questions score the training, None for the one that is trained on.
+        scorer: An encoder whose scores stage 1 learns, or None.
     """
 
     log: RunLog = field(default_factory=RunLog)
@@ -93,17 +110,42 @@ class Session:
     scorer: Scorer | None = None
 
     def scored_on(self, dataset: Dataset, languages: Sequence[str]) -> tuple[Dataset, list[str]]:
-        """The data set that scores the training of `dataset`, and those of `languages` that its dev has."""
+        """Return the data set that scores a training, and the languages that its dev has.
+
+        Args:
+            dataset: The data set that is trained on.
+            languages: The languages.
+
+        Returns:
+            The data set and the languages.
+        """
         if self.dev is None:
             return dataset, list(languages)
         return self.dev, [language for language in languages if language in self.dev.questions]
 
     def kept(self, name: str, epoch: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
-        """The rows that `make` gives for an epoch: of one that was broken off those that were made then."""
+        """Return the rows of an epoch; those of an epoch that was broken off are loaded.
+
+        Args:
+            name: Their name.
+            epoch: The epoch.
+            make: Makes the rows.
+
+        Returns:
+            The rows.
+        """
         return self.checkpoint.kept(name, epoch, make) if self.checkpoint else list(make())
 
 
 def session_of(stage: str, session: Session | None = None) -> Session:
-    """The session of a stage, by default one without company; it has the stage's name unless it has another."""
+    """Return the session of a stage.
+
+    Args:
+        stage: The stage, whose name it gets unless it has another.
+        session: The session, by default an empty one.
+
+    Returns:
+        The session.
+    """
     session = session or Session()
     return session if session.stage else replace(session, stage=stage)

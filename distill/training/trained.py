@@ -1,6 +1,6 @@
-"""A model under training around another, the encoder, whose weights are kept: the loop trains it.
+"""The base of models that the loop trains, built around an encoder whose weights are kept.
 
-The losses of its steps stay on the device for a while: whoever reads each has the host wait for each step.
+The losses of steps stay on the device for a while, because the host waits for a step when it reads its loss.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ UNREAD, SECONDS = 16, 1.0
 
 
 class StepLosses(keras.metrics.Metric):
-    """The losses of the last `UNREAD` steps, `(UNREAD,)`, the last one last.
+    """The losses of the last `UNREAD` steps, `(UNREAD,)`, the newest last.
 
-    They stay on the device, which computes on while nobody asks; who reads the loss of each step waits for each.
+    They stay on the device, which goes on computing until they are read.
     """
 
     def __init__(self) -> None:
@@ -34,21 +34,22 @@ class StepLosses(keras.metrics.Metric):
         self.values = self.add_weight(shape=(UNREAD,), initializer="zeros", name="values")
 
     def update_state(self, loss: Tensor) -> None:
-        """Add that of a step."""
+        """Add the loss of a step."""
         self.values.assign(ops.append(self.values[1:], loss))
 
     def result(self) -> Tensor:
-        """All of them."""
+        """Return all losses."""
         return ops.convert_to_tensor(self.values)
 
     def reset_state(self) -> None:
-        """Keep them: Keras resets what it counts before each step."""
+        """Do nothing, because Keras resets metrics before each step."""
 
 
 class Trained(keras.Model):
-    """The base of what `loop.fit` trains: `encoder` has the weights that are kept; `parts` batches make a step.
+    """The base of models that `loop.fit` trains.
 
-    By itself it computes with its weights as they are, `quantised` or not.
+    `encoder` has the weights that are kept, and `parts` batches make a step. This base computes with its weights as
+    they are, quantised or not.
     """
 
     encoder: Model
@@ -60,40 +61,40 @@ class Trained(keras.Model):
         self.step_losses = StepLosses()
 
     def shaped(self, batch: StepInput) -> StepInput:
-        """A batch as steps take it; a thread may ask for it."""
+        """Return a batch in the shape that steps take. A thread may call this."""
         return batch
 
     def take_step(self, shaped: StepInput) -> None:
-        """One step, or one of its parts, whose loss is not waited for."""
+        """Take one step, or one of its parts, without waiting for its loss."""
         super().train_on_batch(shaped)
 
     def last_losses(self, many: int) -> list[float]:
-        """Those of the last `many` steps, at most `UNREAD`."""
+        """Return the losses of the last `many` steps, at most `UNREAD`."""
         return ops.convert_to_numpy(self.step_losses.values)[UNREAD - many :].tolist()
 
     def train_on_batch(self, x: StepInput) -> float:
-        """One step, or one of its parts; returns the loss."""
+        """Take one step, or one of its parts, and return the loss."""
         self.take_step(self.shaped(x))
         return self.last_losses(1)[0]
 
     def compute_metrics(
         self, x: Mapping[str, Tensor], y: None, y_pred: Tensor, sample_weight: None = None
     ) -> dict[str, Tensor]:
-        """Nothing, as Keras reads what this gives after each step; the loss is added to `step_losses`."""
+        """Return nothing, because Keras reads the result after each step; the loss is added to `step_losses`."""
         self.step_losses.update_state(super().compute_metrics(x, y, y_pred, sample_weight)["loss"])
         return {}
 
     def quantise(self, on: bool = True) -> None:
-        """Compute with rounded weights from the next step on, where there are such."""
+        """Compute with rounded weights from the next step on, if there are any."""
 
     def as_shipped(self) -> AbstractContextManager[Model | None]:
-        """A context in which `encoder` has the weights that steps compute with."""
+        """Return a context in which `encoder` has the weights that steps compute with."""
         return nullcontext()
 
 
 @dataclass
 class UnreadLosses:
-    """The steps of a `stage` since the losses were read: what made each, its place in words, its learning rate."""
+    """The steps of a stage since losses were last read: each batch's maker, its place in words, its learning rate."""
 
     trainer: Trained
     stage: str
@@ -102,16 +103,23 @@ class UnreadLosses:
 
     @property
     def due(self) -> bool:
-        """True where they are to be read before the next step."""
+        """True if the losses have to be read before the next step."""
         return len(self.steps) == UNREAD or time.monotonic() - self.read_at >= SECONDS
 
     def take_step(self, batch: StepInput, make: Make, place: str, rate: float | None) -> None:
-        """Take a step; `rate` is its learning rate, None for that which the optimizer has until losses are read."""
+        """Take a step.
+
+        Args:
+            batch: The batch.
+            make: The function that made it.
+            place: Its place in words, for an error.
+            rate: Its learning rate, or None for the one that the optimizer has until losses are read.
+        """
         self.trainer.take_step(batch)
         self.steps.append((make, place, rate))
 
     def read(self) -> list[float]:
-        """The losses of these steps. Raises `TrainingError` for the first that is no finite number."""
+        """Return the losses of these steps. Raises `TrainingError` for the first that is not a finite number."""
         losses = self.trainer.last_losses(len(self.steps)) if self.steps else []
         for loss, (make, place, rate) in zip(losses, self.steps, strict=True):
             if not math.isfinite(loss):

@@ -34,30 +34,46 @@ SEED = 20140615
 
 
 class RowDropout(keras.layers.Dropout):
-    """Dropout between the table and the rest, so that every student has it and nothing that is saved does.
+    """Dropout between the table and the rest of the encoder, so that every student has it and saves nothing of it.
 
     The trainer calls it, so it is always in training. Srivastava et al. (2014), Dropout: a simple way to prevent neural
     networks from overfitting, scaled while training, as Keras does it.
     """
 
     def call(self, rows: Tensor) -> Tensor:
-        """Rows of the table `(1, t, w)`, each number 0 with chance `rate` and else divided by 1 - `rate`."""
+        """Set numbers of embeddings `(1, t, w)` to 0 with chance `rate`, and divide the others by 1 - `rate`."""
         return super().call(rows, training=True)
 
 
 def select_packed(x: Mapping[str, Tensor], prefix: str = "") -> dict[str, Tensor]:
-    """Return the arrays of a step that an encoder's `pack` made, of those whose names begin with `prefix`."""
+    """Return the arrays that an encoder's `pack` made, out of a step's input.
+
+    Args:
+        x: The input.
+        prefix: The prefix of their names.
+
+    Returns:
+        The arrays, without the prefix.
+    """
     return {name: x[prefix + name] for name in PACKED if prefix + name in x}
 
 
 class Trainer(Trained):
-    """An encoder under training; a batch's `loss(vectors, x)` sees the vectors of all its packed texts.
+    """An encoder under training.
 
-    `pace` is that of the embedding table; where some of its rows move alone, the rest of the encoder is fixed.
-    `precision`, by default `Precision()`, is what `quantise` rounds weights to. With `parts` above 1 that many batches
-    make one step, of the mean of their gradients. A `loss` that is a Keras layer trains its own weights too. `options`,
-    a `TrainingSettings`, say how steps are computed; one of several devices is made within `devices.shared_by` them.
-    `settle` is what is done to the encoder before its first step with rounded weights.
+    Args:
+        encoder: The encoder.
+        loss: Called with the vectors of a batch's packed texts and the batch. If it is a Keras layer, its weights train
+            too.
+        learning_rate: The learning rate.
+        train_table: Whether the embedding table trains.
+        precision: The precision that `quantise` rounds weights to, by default `Precision()`.
+        parts: The number of batches per step, of which the gradients' mean is taken.
+        options: How steps are computed. A trainer on several devices is made within `devices.shared_by`.
+        pace: The training of the table. If only some of its rows move, the rest of the encoder is fixed.
+
+    Attributes:
+        settle: Called with the encoder before the first step with rounded weights.
     """
 
     settle: Callable[[Model], None] | None = None
@@ -91,27 +107,35 @@ class Trainer(Trained):
         self.compile(optimizer=optimizer, jit_compile=self.jits)
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
-        """The vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
+        """Return the vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
         if self.quantised:
             return fake_encode(self.encoder, self.precision, select_packed(x))
         return self.encoded(self.encoder, select_packed(x))
 
     def encoded(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
-        """`(n, d)`, in the precision that the options ask for. Rounded weights are finer than bfloat16."""
+        """Encode packed texts in the precision of the options. Rounded weights are finer than bfloat16.
+
+        Args:
+            student: The encoder.
+            packed: The packed arrays.
+
+        Returns:
+            The vectors `(n, d)`.
+        """
         if self.policy == "float32":
             return student.encode_packed(**packed, rows=self.dropped)
         return mixed_encode(student, self.policy, packed, rows=self.dropped)
 
     @property
     def jits(self) -> bool:
-        """True where XLA compiles the step: where it is asked for, on several devices, and on JAX.
+        """True if XLA compiles the step: on request, on several devices, and on JAX.
 
-        An operation alone is not worth sharing, and without it JAX computes one after another.
+        A single operation is not worth sharing, and without XLA JAX computes one after another.
         """
         return self.options.jit or self.options.devices != 1 or keras.backend.backend() == "jax"
 
     def shaped(self, batch: StepInput) -> StepInput:
-        """A batch as steps take it: where XLA compiles them, of few shapes."""
+        """Return a batch in the shape that steps take: one of few shapes if XLA compiles them."""
         return few_shapes(batch, require_devices(self.options)) if self.jits else batch
 
     def compute_loss(
@@ -122,12 +146,25 @@ class Trainer(Trained):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """The loss of a batch `x` whose vectors are `y_pred`. Keras calls it, and gives no labels and no weights."""
+        """Return the loss of a batch. Keras calls this without labels and weights.
+
+        Args:
+            x: The batch.
+            y: Unused.
+            y_pred: The vectors of its texts.
+            sample_weight: Unused.
+            training: Unused.
+
+        Returns:
+            A scalar.
+        """
         # PyTorch's trainer hands the batch over as NumPy arrays.
         return self.batch_loss(y_pred, {name: ops.convert_to_tensor(value) for name, value in (x or {}).items()})
 
     def make_train_function(self, force: bool = False) -> None:
-        """Keras's own; on TensorFlow one that is compiled once, which takes seconds, and not for every first shape."""
+        """Make the function of a step; on TensorFlow it is compiled once, which takes seconds, and not for every new
+        shape.
+        """
         if keras.backend.backend() != "tensorflow" or self.run_eagerly or self.jits:
             super().make_train_function(force)
         elif force or self.train_function is None:  # type: ignore[has-type]
@@ -136,7 +173,7 @@ class Trainer(Trained):
             self.train_function = lambda batches: step(next(batches)[0])
 
     def quantise(self, on: bool = True) -> None:
-        """Compute with rounded weights from the next step on, or again with the weights as they are."""
+        """Compute with rounded weights from the next step on, or again with exact ones."""
         if on != self.quantised:
             self.quantised = on
             if on and self.settle:
@@ -145,5 +182,5 @@ class Trainer(Trained):
             self.make_train_function(force=True)
 
     def as_shipped(self) -> AbstractContextManager[Model | None]:
-        """A context in which `encoder` has the weights that steps compute with: rounded ones when `quantised`."""
+        """Return a context in which `encoder` has the weights that steps compute with: rounded ones if quantised."""
         return quantised(self.encoder, self.precision) if self.quantised else nullcontext()

@@ -1,1 +1,1 @@
-"""`distill tune`: settings searched on dev."""
+"""`distill tune`: search settings on dev."""

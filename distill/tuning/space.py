@@ -1,4 +1,4 @@
-"""The space of a search for settings: a file's or the default, checked before anything starts."""
+"""The space of a search for settings, from a file or the default, checked before anything starts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ WEIGHTS = [0.25, 0.5, 1.0, 2.0, 4.0]
 
 @dataclass(frozen=True)
 class Values:
-    """One of some values, which Optuna takes as they are or, where they are lists of names, as a text."""
+    """A choice of values. Optuna gets lists of names as texts."""
 
     values: tuple[Value, ...]
 
@@ -69,25 +69,33 @@ class Values:
         return self.values
 
     def suggest(self, trial: Trial, name: str) -> Value:
-        """The value that Optuna suggests to a trial."""
+        """Return the value that Optuna suggests to a trial.
+
+        Args:
+            trial: The trial.
+            name: The setting.
+
+        Returns:
+            The value.
+        """
         return self.value(trial.suggest_categorical(name, [_name(value) for value in self.values]))
 
     def value(self, suggested: Value) -> Value:
-        """The value that Optuna knows as `suggested`."""
+        """Return the value that Optuna knows as `suggested`."""
         return next(value for value in self.values if _same(_name(value), suggested))
 
     def fixed(self, value: Value) -> Value | None:
-        """The suggestion of Optuna that gives `value`; None where it is not among these."""
+        """Return the suggestion that stands for a value, or None if the value is not in the space."""
         return next((_name(one) for one in self.values if _same(plain(one), plain(value))), None)
 
     def plain(self) -> list[Json]:
-        """The values as JSON has them."""
+        """Return the values as JSON."""
         return [plain(value) for value in self.values]
 
 
 @dataclass(frozen=True)
 class Range:
-    """From `low` to `high`, both inclusive: evenly, evenly in the logarithm, or in steps."""
+    """A range from `low` to `high`, both inclusive: even, even in the logarithm, or in steps."""
 
     low: float
     high: float
@@ -100,22 +108,30 @@ class Range:
         return self.low, self.high
 
     def suggest(self, trial: Trial, name: str) -> Value:
-        """The value that Optuna suggests to a trial."""
+        """Return the value that Optuna suggests to a trial.
+
+        Args:
+            trial: The trial.
+            name: The setting.
+
+        Returns:
+            The value.
+        """
         whole = isinstance(self.low, int)
         steps = {} if self.step is None else {"step": self.step}
         return (trial.suggest_int if whole else trial.suggest_float)(name, self.low, self.high, log=self.log, **steps)
 
     def value(self, suggested: Value) -> Value:
-        """The value that Optuna knows as `suggested`, which is it."""
+        """Return the value that Optuna knows as `suggested`, which is the same."""
         return suggested
 
     def fixed(self, value: Json) -> Value | None:
-        """`value`, None where the range does not hold it."""
+        """Return the value, or None if it is outside the range."""
         steps = 0.0 if self.step is None else (value - self.low) / self.step
         return value if self.low <= value <= self.high and math.isclose(steps, round(steps), abs_tol=1e-9) else None
 
     def plain(self) -> dict[str, Json]:
-        """The range as a file has it."""
+        """Return the range as a file has it."""
         return {name: value for name, value in vars(self).items() if value is not None and value is not False}
 
 
@@ -123,7 +139,7 @@ Part: TypeAlias = Values | Range
 
 
 def read_space(path: File) -> dict[str, Json]:
-    """`{setting: list or table}` of a TOML file, nested tables or dotted names. Raises `ConfigError`."""
+    """Read the space of a TOML file with nested tables or dotted names. Raises `ConfigError`."""
     return dict(_flat(read_toml(path)))
 
 
@@ -137,10 +153,10 @@ def _flat(values, prefix=""):
 
 @dataclass(frozen=True)
 class Searched:
-    """The settings that a search may change, those of both stages; the others are the same for all trials.
+    """The settings of both stages, which a search may change. The others are the same for all trials.
 
-    `whole` returns all settings with those of two stages among them, checked. It raises `ConfigError` where they do not
-    go together, or not with the others.
+    `whole` returns all settings with those of both stages, checked. It raises `ConfigError` if they contradict each
+    other.
     """
 
     teacher: TeacherSettings
@@ -149,7 +165,16 @@ class Searched:
 
 
 def default_space(searched: Searched, stage: str, given: Collection[str] = ()) -> dict[str, Json]:
-    """CL-ReLKT's Table 1, and the weights and temperatures of what else is learned, but for the settings `given`."""
+    """Return the default space: CL-ReLKT's Table 1, and the weights and temperatures of other objectives.
+
+    Args:
+        searched: The settings.
+        stage: The stage that is searched.
+        given: Settings that are left out.
+
+    Returns:
+        The space.
+    """
     space: dict[str, Json] = {}
     if stage != "student":
         space |= TEACHER_SPACE
@@ -165,7 +190,7 @@ def default_space(searched: Searched, stage: str, given: Collection[str] = ()) -
 
 
 def _weights(parallel):
-    """Of the sources that were given without one, where there are others beside."""
+    """Return the weights of sources that have none, if there are others beside them."""
     plainly = [Path(source) for source in parallel if weighted(source)[0] == Path(source)]
     return {f"{WEIGHT}{path}": WEIGHTS for path in plainly} if len(parallel) > 1 else {}
 
@@ -173,7 +198,20 @@ def _weights(parallel):
 def checked_space(
     space: Mapping[str, Json], searched: Searched, stage: str, place: str = "the space"
 ) -> dict[str, Part]:
-    """The space of a file's values. Raises `ConfigError` for a name that is none, or a value that is not allowed."""
+    """Check the space of a file.
+
+    Args:
+        space: The values or ranges by setting.
+        searched: The settings.
+        stage: The stage that is searched.
+        place: The place to name in errors.
+
+    Returns:
+        The space.
+
+    Raises:
+        ConfigError: If a name is no setting, or a value is not allowed.
+    """
     if not space:
         raise ConfigError(f"{place}: nothing to search; give a setting and its values")
     parts, known = {}, searchable(searched, stage)
@@ -188,7 +226,15 @@ def checked_space(
 
 
 def searchable(searched: Searched, stage: str) -> list[str]:
-    """Names of the settings that a trial of this stage may have of its own."""
+    """Return the names of the settings that a trial may change.
+
+    Args:
+        searched: The settings.
+        stage: The stage that is searched.
+
+    Returns:
+        The names.
+    """
     sections = ("teacher", "student") if stage == "both" else (stage,)
     fixed = free_of(Work.TRIAL)
     names = [name for part in sections for name in _names(part, getattr(searched, part)) if name not in fixed]
@@ -231,7 +277,7 @@ def _is_number(value):
 
 
 def _cast(part, name, searched, place):
-    """The part with values as the setting has them, each allowed."""
+    """Convert the values of a part to those of the setting, each of which must be allowed."""
     try:
         ends: list[Json] = [value_of(applied(searched, {name: value}), name) for value in part.ends]
     except InputError as error:
@@ -250,7 +296,18 @@ def _names(part, section):
 
 
 def applied(searched: Searched, values: Mapping[str, Value]) -> Searched:
-    """A checked copy of the settings with a trial's values. Raises `ConfigError`."""
+    """Return a checked copy of the settings with a trial's values.
+
+    Args:
+        searched: The settings.
+        values: The values by setting.
+
+    Returns:
+        The settings.
+
+    Raises:
+        ConfigError: If they contradict each other.
+    """
     weights = {name.removeprefix(WEIGHT): value for name, value in values.items() if name.startswith(WEIGHT)}
     others = {name: value for name, value in values.items() if not name.startswith(WEIGHT)}
     if weights:
@@ -276,7 +333,15 @@ def _reweighted(source, weights):
 
 
 def value_of(searched: Searched, name: str) -> Value:
-    """The value of a setting, or the weight of a file of --parallel, by its name."""
+    """Return the value of a setting, or the weight of a file of `--parallel`.
+
+    Args:
+        searched: The settings.
+        name: The setting or file.
+
+    Returns:
+        The value.
+    """
     if name.startswith(WEIGHT):
         weights = {str(path): weight for path, weight in map(weighted, searched.student.parallel)}
         return weights[name.removeprefix(WEIGHT)]
@@ -285,7 +350,15 @@ def value_of(searched: Searched, name: str) -> Value:
 
 
 def start_of(space: Mapping[str, Part], searched: Searched) -> dict[str, Value]:
-    """The suggestions of Optuna that give the settings' own values, where the space has them."""
+    """Return the suggestions that stand for the settings' own values, as far as the space has them.
+
+    Args:
+        space: The space.
+        searched: The settings.
+
+    Returns:
+        The suggestions by setting.
+    """
     start = {name: part.fixed(value_of(searched, name)) for name, part in space.items()}
     return {name: value for name, value in start.items() if value is not None}
 
@@ -295,5 +368,5 @@ def _name(value):
 
 
 def _same(one, other):
-    """True is not 1."""
+    """Compare two values without taking True for 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)

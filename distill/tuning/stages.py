@@ -1,4 +1,4 @@
-"""The training of a trial of `distill tune`: of a teacher, of a student of one teacher, or of both."""
+"""The training of a trial of `distill tune`: a teacher, a student of one teacher, or both."""
 
 from __future__ import annotations
 
@@ -24,20 +24,31 @@ if TYPE_CHECKING:
 
 
 class Teachers:
-    """Stage 1 of a trial, by triplets: each trains the base, in the `session` of all trials."""
+    """Stage 1 of a trial, by triplets: each trial trains the base in the `session` of all trials."""
 
     def __init__(self, inputs: Inputs, base: KerasEncoder, session: Session):
         self.inputs, self.base, self.session = inputs, base, session
 
     def train(self, settings: Searched, watch: Watch | None = None) -> KerasEncoder:
-        """The teacher of a trial's settings."""
+        """Train the teacher of a trial's settings.
+
+        Args:
+            settings: The settings.
+            watch: Called at each evaluation.
+
+        Returns:
+            The teacher.
+        """
         job = teacher_job(replace(self.inputs, teacher=settings.teacher, student=settings.student))
         # By triplets, as a search refuses softmax, it is one encoder.
         return cast("KerasEncoder", job.train(self.base, replace(self.session, watch=watch)))
 
 
 class Students:
-    """Stage 2 of a trial towards one teacher: its vectors, and the student untrained, are made once."""
+    """Stage 2 of a trial towards one teacher.
+
+    The teacher's vectors are computed once, and the untrained student is made once.
+    """
 
     def __init__(self, inputs: Inputs, teacher: KerasEncoder, session: Session, shape: Shape, table_of: str = ""):
         from ..stages.transfer_stage import require_space
@@ -50,7 +61,15 @@ class Students:
         self.targets = self.job.targets(teacher)
 
     def train(self, settings: Searched, watch: Watch | None = None) -> KerasEncoder:
-        """The student of a trial's settings."""
+        """Train the student of a trial's settings.
+
+        Args:
+            settings: The settings.
+            watch: Called at each evaluation.
+
+        Returns:
+            The student.
+        """
         sources = reweighted(self.inputs.sources, settings.student)
         inputs = replace(self.inputs, student=settings.student, sources=sources)
         job = replace(self.job, settings=settings.student, sources=inputs.learned_lines)
@@ -59,21 +78,37 @@ class Students:
 
 
 def reweighted(sources: Sequence[Parallel], student: StudentSettings) -> list[Parallel]:
-    """Sources of parallel text with the weights that the settings name them with; the data set's own stays last."""
+    """Return sources of parallel text with the weights that the settings give them. The data set's own stays last.
+
+    Args:
+        sources: The sources.
+        student: The settings of stage 2.
+
+    Returns:
+        The sources.
+    """
     weights = [weight for _, weight in map(weighted, student.parallel)]
     named = zip(sources, weights, strict=False)
     return [*(replace(one, weight=weight) for one, weight in named), *sources[len(weights) :]]
 
 
 class Both:
-    """Each trial trains a teacher and its student, whose dev scores are watched."""
+    """A trial that trains a teacher and its student, whose dev scores are watched."""
 
     def __init__(self, inputs: Inputs, base: KerasEncoder, session: Session, shape: Shape):
         self.inputs, self.session, self.shape = inputs, session, shape
         self.teachers = Teachers(inputs, base, session)
 
     def train(self, settings: Searched, watch: Watch | None = None) -> KerasEncoder:
-        """The student of a trial's settings, of the teacher of the same."""
+        """Train a teacher and its student with a trial's settings.
+
+        Args:
+            settings: The settings.
+            watch: Called at each evaluation of the student.
+
+        Returns:
+            The student.
+        """
         teacher, inputs = self.teachers.train(settings), replace(self.inputs, student=settings.student)
         return Students(inputs, teacher, self.session, self.shape).train(settings, watch)
 
@@ -81,9 +116,20 @@ class Both:
 def first_encoder(
     inputs: Inputs, shape: ShapeSettings, training: TrainingSettings, teacher_path: File | None = None
 ) -> tuple[KerasEncoder, Shape]:
-    """The teacher in `teacher_path`, without one the base, and the shape that students are cut to.
+    """Load the encoder that trials start from.
 
-    Raises `EncoderError` for what cannot be trained, and `ConfigError` for a shape that is no cut of it.
+    Args:
+        inputs: The inputs.
+        shape: The shape that students are cut to.
+        training: How steps are computed.
+        teacher_path: The folder of a teacher. Without it the base is loaded.
+
+    Returns:
+        The encoder and the shape.
+
+    Raises:
+        EncoderError: If it cannot be trained.
+        ConfigError: If it cannot be cut to the shape.
     """
     start()
     import keras
@@ -105,10 +151,18 @@ def stage_of(
     folder: Path | None = None,
     table_of: str = "",
 ) -> Teachers | Students | Both:
-    """`Teachers`, `Students` or `Both`, ready to train from `first_encoder`, in the `session` of all trials.
+    """Make the training of a stage.
 
-    `Students` take it for their teacher; with a `folder` they have one trained of it now, which is saved there.
-    `table_of` names the encoder that their table comes from, by default the base.
+    Args:
+        name: "teacher", "student" or "both".
+        inputs: The inputs.
+        first: The encoder and shape of `first_encoder`. Students take the encoder for their teacher.
+        session: The session of all trials.
+        folder: A folder, in which students have a teacher trained and saved now.
+        table_of: The name of the encoder that the students' table comes from, by default the base.
+
+    Returns:
+        The training.
     """
     encoder, shape = first
     if name == "teacher":

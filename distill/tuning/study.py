@@ -1,4 +1,4 @@
-"""A search for settings by Optuna: its trials are kept in a file, and the same search goes on where it was left."""
+"""A search for settings by Optuna, whose trials are kept in a file, so that it can go on later."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Train: TypeAlias = Callable[[Searched, Watch], KerasEncoder | None]
 
 @dataclass(frozen=True)
 class TrialRow:
-    """A trial: its values, P@1 on dev by evaluation, the one that counts, and the reason where it was pruned."""
+    """A trial: its values, P@1 on dev by evaluation, the P@1 that counts, and the reason if it was pruned."""
 
     number: int
     state: str
@@ -46,13 +46,13 @@ class TrialRow:
     reason: str = ""
 
     def as_dict(self) -> dict[str, Json]:
-        """The row as the file of all trials has it."""
+        """Return the row as the file of all trials has it."""
         row = {"number": self.number, "state": self.state, "values": self.values, "p@1": self.p1, "scores": self.scores}
         return {**row, "reason": self.reason} if self.reason else row
 
 
 def require_optuna() -> ModuleType:
-    """The module. Raises `InputError` where it is not installed."""
+    """Return the module. Raises `InputError` if it is not installed."""
     try:
         import optuna
     except ImportError as error:
@@ -62,11 +62,20 @@ def require_optuna() -> ModuleType:
 
 
 class Tuning:
-    """A search in the SQLite file `path`, which is made; one at a time may use it.
+    """A search in an SQLite file, which only one process may use at a time.
 
-    `made_of`, `{name: plain value}`, is all that its trials depend on: a search that is there and made of something
-    else is refused. Its first trial has the values of the `settings`, and the `seed` decides the others. Trials that
-    were broken off are marked as failed; they do not count. Raises `InputError`.
+    Trials that were broken off are marked as failed and do not count.
+
+    Args:
+        path: The file, which is made.
+        made_of: Plain values on which the trials depend. An existing search made of something else is refused.
+        space: The space.
+        settings: The settings, whose values the first trial has.
+        seed: The seed of the other trials.
+        log: The log.
+
+    Raises:
+        InputError: If the file cannot be used.
     """
 
     def __init__(
@@ -87,12 +96,19 @@ class Tuning:
                 self._end(trial.number, "FAIL")
 
     def run(self, train: Train | None, trials: int) -> list[TrialRow]:
-        """Go on until `trials` came to an end or were pruned; returns `rows`.
+        """Run trials until so many have ended or were pruned.
 
-        `train(settings, watch)`, None where so many did before, trains and calls `watch(step, scores)` at each
-        evaluation on dev, the start's first; `reached` of these is what is maximised. The first trial has the settings'
-        own values, as far as the space holds them. One whose loss is no number, or whose values do not go together, is
-        pruned too.
+        The first trial has the settings' own values, as far as the space holds them. The value that is maximised is
+        that of `reached`. A trial is pruned too if its loss is not a number or its values contradict each other.
+
+        Args:
+            train: Called with (settings, watch); it trains, and calls `watch(step, scores)` at each evaluation on dev,
+                the
+                start's first. None if so many trials have ended before.
+            trials: The number of trials.
+
+        Returns:
+            All trials.
         """
         with self._storage():
             while self.done < trials:
@@ -102,11 +118,11 @@ class Tuning:
 
     @property
     def done(self) -> int:
-        """The number of trials that count: those that came to their end, and those that were pruned."""
+        """The number of trials that have ended or were pruned."""
         return len(self._trials("COMPLETE", "PRUNED"))
 
     def rows(self) -> list[TrialRow]:
-        """All trials, in order."""
+        """Return all trials in their order."""
         return [self._row(trial) for trial in self.study.get_trials(deepcopy=False)]
 
     def _trial(self, train, done, trials):
@@ -169,7 +185,7 @@ class Tuning:
 
     @contextmanager
     def _storage(self):
-        """Errors of the file as ours."""
+        """Raise errors of the file as `InputError`."""
         from optuna.exceptions import OptunaError
         from sqlalchemy.exc import SQLAlchemyError
 
@@ -180,7 +196,7 @@ class Tuning:
 
 
 def best_of(rows: Sequence[TrialRow]) -> TrialRow:
-    """The row of the highest P@1 that came to its end, the first of several. Raises `TrainingError` without one."""
+    """Return the ended trial with the highest P@1, the first of several. Raises `TrainingError` if there is none."""
     ended = [row for row in rows if row.state == COMPLETE]
     if not ended:
         raise TrainingError("no trial came to its end; give more --trials, or another --space")
@@ -188,7 +204,7 @@ def best_of(rows: Sequence[TrialRow]) -> TrialRow:
 
 
 def reached(scores: Sequence[Scores]) -> float:
-    """The P@1 of the weights that `loop.fit` leaves: a mean's, or the best of the last phase, quantised or not."""
+    """Return the P@1 of the weights that `loop.fit` leaves: a mean's, or the best of the last phase."""
     last = scores[-1].get("quantised")
     if scores[-1].get("averaged"):
         return scores[-1]["p@1"]
@@ -196,7 +212,7 @@ def reached(scores: Sequence[Scores]) -> float:
 
 
 def shown_values(values: Mapping[str, Value]) -> str:
-    """`name value` of all, in one line."""
+    """Return all values in one line as `name value`."""
     return ", ".join(f"{name} {shown_value(value)}" for name, value in values.items())
 
 
@@ -214,7 +230,7 @@ def _study(path):
 
 
 def _sampler(seed, done, first):
-    """Seeded by how many trials count, so that a search that goes on is the one that was not broken off."""
+    """Seed Optuna by the number of ended trials, so that a resumed search equals one that was not broken off."""
     import optuna
 
     seeded = int(np.random.SeedSequence((seed, done)).generate_state(1)[0])

@@ -1,4 +1,4 @@
-"""`distill tune`: settings searched on dev, the best of them as a config, and all trials."""
+"""`distill tune`: search settings on dev, and write the best as a config, with all trials."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .study import TrialRow, Tuning, best_of, require_optuna
 
 @dataclass(frozen=True)
 class Tuned:
-    """A search for settings: what it began with, its space, the dev scores' unit and languages, and its trials."""
+    """A finished search: its settings, its space, the unit and languages of dev scores, and its trials."""
 
     stage: str
     unit: str
@@ -40,7 +40,7 @@ class Tuned:
     trials: list[TrialRow]
 
     def as_dict(self) -> dict[str, Json]:
-        """The content of the file of all trials."""
+        """Return the content of the file of all trials."""
         return {
             "stage": self.stage,
             "split": "dev",
@@ -55,7 +55,7 @@ class Tuned:
 
 @dataclass(frozen=True)
 class Search:
-    """A search: the stage whose settings it looks for, in the space of a file or the default one, in so many trials.
+    """A search: its stage, its number of trials, and its space, from a file or the default.
 
     Settings that were `given` as flags are not searched by default.
     """
@@ -66,7 +66,7 @@ class Search:
     given: Collection[str] = ()
 
     def space_of(self, settings: Searched) -> dict[str, Part]:
-        """The `checked_space`. Raises `InputError` where a file asks for settings that were given as flags."""
+        """Return the checked space. Raises `InputError` if a file asks for settings that were given as flags."""
         if not self.space:
             return checked_space(default_space(settings, self.stage, self.given), settings, self.stage)
         space = read_space(self.space)
@@ -76,13 +76,25 @@ class Search:
 
 
 def tune(settings: Settings, search: Search, study: File, output: File, teacher_path: str | None = None) -> Tuned:
-    """Search, or go on with a search, until so many trials came to an end; `trials_path(output)` holds its result.
+    """Start a search, or resume one, until so many trials have ended.
 
-    What is maximised is P@1 on dev as training tracks it (`dev_score.DevScore`), of `--dev-dataset` where that is
-    given: for a student the mean over all of the run's languages, the teacher's among them, unit `student.dev_unit`;
-    for a teacher in its language alone, unit `teacher.unit`. `output` becomes the settings of the best trial, for
-    `distill run --config`. Beside the file `study` lie its log and, with the stage student, the teacher.
-    Raises `InputError` for what cannot be read or trained, or where the study is one of other data or settings.
+    P@1 on dev is maximised as training tracks it (`dev_score.DevScore`), on `--dev-dataset` if given: for a student the
+    mean over the run's languages, the teacher's among them, in unit `student.dev_unit`; for a teacher in its language,
+    in unit `teacher.unit`. The log and, with the stage "student", the teacher lie beside the file of the search.
+
+    Args:
+        settings: The settings.
+        search: The search.
+        study: The file of the search.
+        output: The file for the settings of the best trial, for `distill run --config`. `trials_path(output)` gets all
+            trials.
+        teacher_path: The folder of a teacher.
+
+    Returns:
+        The finished search.
+
+    Raises:
+        InputError: If an input cannot be read or trained, or the search is one of other data or settings.
     """
     require_optuna()
     refuse_unused(settings, "tune")
@@ -121,7 +133,18 @@ def tune(settings: Settings, search: Search, study: File, output: File, teacher_
 def depends_on(
     inputs: Inputs, values: Mapping[str, Value], space: Mapping[str, Part], stage: str, teacher_path: str | None = None
 ) -> dict[str, Json]:
-    """`{name: plain value}` of all that a trial's figures depend on, its own values apart; `values` are by name."""
+    """Return the plain values that a trial's figures depend on, apart from its own.
+
+    Args:
+        inputs: The inputs.
+        values: The settings by name.
+        space: The space.
+        stage: The stage.
+        teacher_path: The folder of a teacher.
+
+    Returns:
+        The values by name.
+    """
     free = free_of(Work.STUDY | Work.TRIAL).union(space)
     first = {"teacher file": _identity(teacher_path)} if teacher_path else {"base": _identity(inputs.teacher.base)}
     return {
@@ -146,7 +169,7 @@ def _identity(source):
 
 
 def trials_path(output: Path) -> Path:
-    """The file of all trials, beside the best settings."""
+    """Return the file of all trials, beside the best settings."""
     return output.with_name(f"{output.stem}.trials.json")
 
 

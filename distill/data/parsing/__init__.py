@@ -1,1 +1,1 @@
-"""The forms that people's files have: fields of records, SQuAD's objects, tables."""
+"""Parse the forms of people's files: fields of records, SQuAD's objects, tables."""

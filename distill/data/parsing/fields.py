@@ -1,4 +1,4 @@
-"""Fields of a record: texts, ids, titles, languages and answers."""
+"""Parse the fields of a record: texts, ids, titles, languages and answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,20 @@ IDS, TEXTS, LANGUAGES = ("id", "_id", "pid"), ("text", "context", "passage"), ("
 
 
 def text_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
-    """The text under a key of an object. Raises `DataError`, with file and place, where it is none or blank."""
+    """Return the text under a key.
+
+    Args:
+        path: The file, for errors.
+        row: The object.
+        key: The key.
+        place: The place in the file, for errors.
+
+    Returns:
+        The text.
+
+    Raises:
+        DataError: If there is no text, or only blanks.
+    """
     value = row.get(key)
     if not isinstance(value, str) or not value.strip():
         raise DataError(f"{path}, {place}: expected a non-empty string under {key!r}, got {value!r}")
@@ -20,7 +33,20 @@ def text_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
 
 
 def id_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
-    """The id under a key of an object. Raises `DataError`, with file and place, for what `as_id` takes for none."""
+    """Return the id under a key.
+
+    Args:
+        path: The file, for errors.
+        row: The object.
+        key: The key.
+        place: The place in the file, for errors.
+
+    Returns:
+        The id.
+
+    Raises:
+        DataError: If `as_id` accepts none.
+    """
     id = as_id(row.get(key))
     if id is None:
         raise DataError(f"{path}, {place}: expected a string or a whole number under {key!r}, got {row.get(key)!r}")
@@ -28,28 +54,44 @@ def id_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
 
 
 def as_id(value: Json) -> str | None:
-    """A text that is not blank, or a whole number as its digits; None for anything else."""
+    """Return a text that is not blank, or a whole number as its digits; None for anything else."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) and value.strip() else None
 
 
 def given(row: Mapping[str, Json], keys: Sequence[str]) -> str | None:
-    """The first of the keys that an object has a value under, null being none."""
+    """Return the first of some keys under which an object has a value other than null.
+
+    Args:
+        row: The object.
+        keys: The keys.
+
+    Returns:
+        The key, or None.
+    """
     return next((key for key in keys if row.get(key) is not None), None)
 
 
 def title_of(row: Mapping[str, Json], default: str) -> str:
-    """The title of an object, the default where it has none or null."""
+    """Return the title of an object, or the default if it has none.
+
+    Args:
+        row: The object.
+        default: The default.
+
+    Returns:
+        The title.
+    """
     title = row.get("title")
     return default if title is None else str(title)
 
 
 def answers_of(row: Mapping[str, Json]) -> Json:
-    """The answers of a question as SQuAD lists them, [{"text", "answer_start"}].
+    """Return the answers of a question as SQuAD lists them, [{"text", "answer_start"}].
 
-    Hugging Face's data sets have an object of lists in their place, {"text": [], "answer_start": []}. What has neither
-    form is given back as it is.
+    Hugging Face's data sets have an object of lists instead, {"text": [], "answer_start": []}. Anything else is
+    returned unchanged.
     """
     answers = row.get("answers")
     texts = answers.get("text") if isinstance(answers, dict) else None
@@ -65,7 +107,10 @@ def answers_of(row: Mapping[str, Json]) -> Json:
 
 
 def answer_texts(row: Mapping[str, Json]) -> Json:
-    """The texts of a question's answers, in either form of `answers_of` or as a list of texts; else what is there."""
+    """Return the texts of a question's answers, in a form of `answers_of` or as a list of texts.
+
+    Anything else is returned unchanged.
+    """
     answers = answers_of(row)
     if not isinstance(answers, list):
         return answers

@@ -1,4 +1,4 @@
-"""Sentence boundaries that data has of its own, [[start, end], …] in characters of a paragraph or passage."""
+"""Parse the sentence boundaries that data has, [[start, end], …] in characters of a paragraph or passage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ BREAKS = "sentence_breaks"
 
 
 def sentences_of(value: Mapping[str, Json], text: str) -> tuple[tuple[int, int], ...]:
-    """The boundaries that a paragraph gives; none where they are wrong, which LAReQA alone refuses."""
+    """Return the boundaries of a paragraph, empty if they are malformed, which only LAReQA refuses.
+
+    Args:
+        value: The paragraph.
+        text: Its text.
+
+    Returns:
+        The boundaries.
+    """
     try:
         return tuple(breaks_of(value, text, "")) if BREAKS in value else ()
     except DataError:
@@ -19,7 +27,19 @@ def sentences_of(value: Mapping[str, Json], text: str) -> tuple[tuple[int, int],
 
 
 def breaks_of(value: Mapping[str, Json], text: str, place: str) -> list[tuple[int, int]]:
-    """A paragraph's sentences as `[(start, end)]`. Raises `DataError` unless ascending, within it and not blank."""
+    """Return the boundaries of a paragraph.
+
+    Args:
+        value: The paragraph.
+        text: Its text.
+        place: The place in the file, for errors.
+
+    Returns:
+        The boundaries `(start, end)`.
+
+    Raises:
+        DataError: Unless they are ascending, inside the text, and not blank.
+    """
     breaks = value.get(BREAKS)
     if not isinstance(breaks, list) or not breaks:
         raise DataError(f"{place}: expected [[start, end], …] under {BREAKS!r}, got {breaks!r}")

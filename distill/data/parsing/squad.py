@@ -1,4 +1,4 @@
-"""SQuAD's objects, version 1.1 or 2.0: articles, paragraphs, the questions that these answer, and their answers."""
+"""Parse SQuAD's objects, version 1.1 or 2.0: articles, paragraphs, questions and answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IMPOSSIBLE = "is_impossible"
 
 
 def articles_of(path: File) -> list[dict[str, Json]]:
-    """The articles of a SQuAD file. Raises `DataError`."""
+    """Return the articles of a SQuAD file. Raises `DataError`."""
     value = read_json(path)
     if not isinstance(value, dict):
         raise DataError(f"{path}: expected a SQuAD object with 'data', got {type(value).__name__}")
@@ -23,34 +23,79 @@ def articles_of(path: File) -> list[dict[str, Json]]:
 
 
 def paragraphs_of(path: File, articles: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
-    """The paragraphs of all articles, in order."""
+    """Return the paragraphs of all articles, in order.
+
+    Args:
+        path: The file, for errors.
+        articles: The articles.
+
+    Returns:
+        The paragraphs.
+    """
     return [paragraph for article in articles for paragraph in list_of(path, article, "paragraphs")]
 
 
 def questions_of(path: File, paragraph: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """The questions that a paragraph answers. Raises `DataError`."""
+    """Return the questions that a paragraph answers.
+
+    Args:
+        path: The file, for errors.
+        paragraph: The paragraph.
+
+    Returns:
+        The questions.
+
+    Raises:
+        DataError: If one is malformed.
+    """
     return [qa for qa in list_of(path, paragraph, "qas") if not is_impossible(qa)]
 
 
 def is_impossible(qa: Mapping[str, Json]) -> bool:
-    """Return whether a question says of itself that its paragraph does not answer it."""
+    """Return whether a question is marked as not answered by its paragraph."""
     return qa.get(IMPOSSIBLE) in (True, "true", "True")
 
 
 def impossible_ids(path: File, articles: Sequence[Mapping[str, Json]]) -> list[str]:
-    """The ids of the questions that their paragraphs do not answer."""
+    """Return the ids of the questions that are not answered by their paragraphs.
+
+    Args:
+        path: The file, for errors.
+        articles: The articles.
+
+    Returns:
+        The ids.
+    """
     qas = (qa for paragraph in paragraphs_of(path, articles) for qa in list_of(path, paragraph, "qas"))
     return [str(qa.get("id")) for qa in qas if is_impossible(qa)]
 
 
 def say_impossible(source: File, left: int, total: int) -> None:
-    """Say how many of all questions of a source were left out, where there were some."""
+    """Print how many questions of a source were left out, if any.
+
+    Args:
+        source: The source.
+        left: The number that was left out.
+        total: The number of all questions.
+    """
     if left:
         say(f"{source}: {left:,} of {total:,} questions left out: no passage answers them ({IMPOSSIBLE!r})")
 
 
 def list_of(path: File, value: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
-    """The list of objects under a key of a SQuAD object. Raises `DataError`."""
+    """Return the list of objects under a key of a SQuAD object.
+
+    Args:
+        path: The file, for errors.
+        value: The object.
+        key: The key.
+
+    Returns:
+        The list.
+
+    Raises:
+        DataError: If it is something else.
+    """
     items = value.get(key) if isinstance(value, dict) else None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise DataError(f"{path}: expected SQuAD format, a list of objects under {key!r}")
@@ -58,7 +103,7 @@ def list_of(path: File, value: Mapping[str, Json], key: str) -> list[dict[str, J
 
 
 def squad_answers(qa: Mapping[str, Json]) -> tuple[str, ...]:
-    """The distinct texts of a question's answers, as many as it has: they are not needed for training."""
+    """Return the distinct texts of a question's answers, which may be none."""
     texts = answer_texts(qa)
     texts = texts if isinstance(texts, list) else []
     return tuple(dict.fromkeys(text for text in texts if isinstance(text, str) and text.strip()))

@@ -1,4 +1,4 @@
-"""Tables headed by languages or names."""
+"""Parse tables whose columns are languages or names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 def columns_of(path: Path, named: Sequence[str] = ()) -> dict[str, list[str]]:
-    """`{language: [line]}` of a folder of `{lang}.txt`, or of a .tsv: the columns `named` or headed by a code."""
+    """Read the lines of a folder of `{lang}.txt`, or the columns of a .tsv.
+
+    Args:
+        path: The folder or file.
+        named: The columns; by default those with a language code.
+
+    Returns:
+        The lines by language.
+    """
     return _from_files(path) if path.is_dir() else read_table(path, named)
 
 
@@ -30,10 +38,20 @@ def _from_files(folder):
 
 
 def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:
-    """`{column: [cell]}` of a .tsv: the columns `named` or headed by a code. Raises `DataError` with the line.
+    """Read the cells of a .tsv.
 
-    A cell within quotation marks whose own are doubled is taken without them; any other is text as it is. Blank lines
-    at the end do not count.
+    A cell in quotation marks, with its own ones doubled, is taken without them; any other is taken as it is. Blank
+    lines at the end are ignored.
+
+    Args:
+        path: The file.
+        named: The columns; by default those with a language code.
+
+    Returns:
+        The cells by column.
+
+    Raises:
+        DataError: If a line is malformed, with its number.
     """
     lines = _lines(path)
     while lines and not lines[-1].strip():

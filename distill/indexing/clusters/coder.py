@@ -1,4 +1,4 @@
-"""Vectors as codes of a few bytes: fewer axes where these hold them, a centroid, and the residual as codewords.
+"""Code vectors in a few bytes: on fewer axes, as a centroid and a product-quantised residual.
 
 Jégou, Douze and Schmid (2011), "Product quantization for nearest neighbor search": IVFADC.
 """
@@ -22,7 +22,7 @@ LEFT_OUT, FEWER = 1e-4, 0.8
 
 @dataclass(frozen=True)
 class Coder:
-    """How vectors become codes: `axes` that turn them, float32 `(width, axes)` or None, centroids, and codewords."""
+    """Turns vectors into codes: by `axes`, float32 `(width, axes)` or None, by centroids and by codewords."""
 
     axes: tuple[NDArray[np.int8], NDArray[np.float32]] | None
     width: int
@@ -32,7 +32,16 @@ class Coder:
 
     @classmethod
     def learn(cls, sample: Floats, lists: int, random: np.random.Generator) -> Coder:
-        """Learn axes, so many centroids and the codewords from a sample of vectors, float32 `(n, axes)`."""
+        """Learn axes, centroids and codewords from a sample.
+
+        Args:
+            sample: The vectors, float32 `(n, axes)`.
+            lists: The number of centroids.
+            random: The random generator.
+
+        Returns:
+            The coder.
+        """
         axes, width, turn = _axes(sample, random)
         turned = turn(sample)
         centroids = round_rows(cluster(turned, lists, random))
@@ -43,7 +52,7 @@ class Coder:
         return cls(axes, width, centroids, round_rows(np.stack(books).reshape(PLACES, -1)), turn)
 
     def sections(self) -> dict[str, NDArray[np.generic]]:
-        """Return what turns a question and decodes a list, by the names of sections."""
+        """Return the arrays that turn a question and decode a list, by the names of sections."""
         parts = {"axes": self.axes, "centroids": self.centroids, "books": self.books}
         named = {name: part for name, part in parts.items() if part is not None}
         codes = {name: part[0] for name, part in named.items()}
@@ -60,7 +69,10 @@ class Coder:
 
 
 def _axes(sample: Floats, random: np.random.Generator):
-    """The axes that vectors are turned to, where fewer hold them, their number, and how one turns."""
+    """Return the axes that vectors are turned to, if fewer suffice, with their number.
+
+    The function that turns vectors comes last.
+    """
     squares, all_axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     left = 1 - np.cumsum(squares[::-1]) / max(squares.sum(), np.finfo(float).tiny)
     enough = _in_places(int(np.argmax(left <= LEFT_OUT)) + 1)

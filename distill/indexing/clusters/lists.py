@@ -1,4 +1,4 @@
-"""The vectors of an index in the lists of their centroids, which a page loads one by one."""
+"""Sort the vectors of an index into the lists of their centroids, which a page loads one by one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Vectors:
-    """The vectors of an index whose products with a question are its scores, one for each sentence of a passage."""
+    """The vectors of an index whose products with a question are its scores, one per sentence."""
 
     index: Index
 
@@ -34,7 +34,7 @@ class Vectors:
         return np.repeat(passages, counts_of(self.index.array("sentence_starts"), passages))
 
     def rows(self, rows: Integers | slice) -> Floats:
-        """Return some of them, float32 `(rows, axes)`."""
+        """Return some vectors, float32 `(rows, axes)`."""
         score, passages = self.index.score, self.passage_of[rows]
         if score == "vector":
             return self.index.vectors("passage", passages)
@@ -42,7 +42,7 @@ class Vectors:
         return sentences if score == "sentence" else sentences + self.index.vectors("passage", passages)
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """All of them, some at a time."""
+        """Yield all vectors in blocks."""
         for start in range(0, len(self.passage_of), BLOCK):
             part = slice(start, min(start + BLOCK, len(self.passage_of)))
             yield part, self.rows(part)
@@ -59,12 +59,12 @@ class Lists:
 
     @cached_property
     def order(self) -> Integers:
-        """The passages in the order of their first vectors' lists, so that candidates lie near each other."""
+        """The passages in the order of the lists of their first vectors, so that candidates lie near each other."""
         first = np.searchsorted(self.passages, np.arange(self.passages[-1] + 1 if len(self.passages) else 0))
         return np.argsort(self.lists[first], kind="stable")
 
     def sections(self, units: NDArray[np.uint32]) -> dict[str, NDArray[np.generic]]:
-        """Return the lists: of each, the places and sizes of the records of all its vectors, then their codes."""
+        """Return the lists: for each vector the place and size of its passage's record, then the codes."""
         order, entry = np.argsort(self.lists, kind="stable"), 4 + self.codes.shape[1]
         counts = np.bincount(self.lists, minlength=self.count)
         ends = np.cumsum(counts)
@@ -77,7 +77,15 @@ class Lists:
 
 
 def sort_into_lists(vectors: Vectors, coder: Coder) -> Lists:
-    """Return the list of each vector, and its code."""
+    """Return the list and the code of each vector.
+
+    Args:
+        vectors: The vectors.
+        coder: The coder.
+
+    Returns:
+        The lists.
+    """
     lists, codes = np.empty(len(vectors.passage_of), np.int64), np.empty((len(vectors.passage_of), PLACES), np.uint8)
     with task("sort into clusters", len(lists)) as advance:
         for part, rows in vectors.blocks():

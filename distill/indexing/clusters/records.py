@@ -1,4 +1,4 @@
-"""The record of each passage: what scores it again, and what is shown of it, in one stretch of bytes."""
+"""Write a record per passage, one range of bytes with everything that scores and shows it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEAD = np.dtype([(name, "<u4") for name in ("bytes", "row", "sentences", "vector
 
 @dataclass(frozen=True)
 class Records:
-    """The records of an index's passages, in an `order` that a file has them in."""
+    """The records of an index's passages, in the `order` of a file."""
 
     index: Index
     coder: Coder
@@ -37,7 +37,7 @@ class Records:
         """Yield the records of passages: a head of six uint32, scales, bounds, vectors, text and document.
 
         The head has the bytes of the record, the row, the number of sentences, and the bytes of the vectors, of the
-        text, and of the document. Vectors are the passage's, then its sentences', turned and in 8 bits.
+        text, and of the document. The passage's vector comes first, then those of its sentences, turned and in 8 bits.
         """
         vectors, scales = round_rows(self.coder.turn(self._vectors(rows)))
         ends = np.cumsum(1 + self._sentences[rows]).tolist()
@@ -53,7 +53,7 @@ class Records:
         return head.tobytes() + content + bytes(-size % UNIT)
 
     def _vectors(self, rows):
-        """That of each passage, and behind it those of its sentences, where there are any."""
+        """Return the vector of each passage, followed by those of its sentences, if there are any."""
         passages = self.index.vectors("passage", rows)
         if not self.index.has_sentences:
             return passages
@@ -72,14 +72,14 @@ class Records:
 
     @cached_property
     def _sentences(self) -> Integers:
-        """How many sentences each passage has."""
+        """The number of sentences of each passage."""
         if not self.index.has_sentences:
             return np.zeros(self.index.passages, np.int64)
         return counts_of(self.index.array("sentence_starts"), np.arange(self.index.passages))
 
     @cached_property
     def _sizes(self) -> Integers:
-        """The units of each record, in the file's order."""
+        """The size of each record in units, in the file's order."""
         array, rows = self.index.array, self.order
         sentences = self._sentences[rows]
         documents = np.diff(array("document_starts").astype(np.int64))[array("document_of")[rows]]
@@ -88,7 +88,7 @@ class Records:
 
     @cached_property
     def units(self) -> NDArray[np.uint32]:
-        """By passage, where its record begins, in units, and in the highest byte how many it has, 0 for over 255."""
+        """The first unit of each passage's record, and in the highest byte its number of units, 0 for more than 255."""
         starts = np.cumsum(self._sizes) - self._sizes
         if len(starts) and starts[-1] >= PLACE:
             raise ExportError(
@@ -101,7 +101,7 @@ class Records:
         return units
 
     def section(self) -> Rows:
-        """Return all records as a section of a file, which are never in memory together."""
+        """Return all records as a section of a file; they are never in memory together."""
         total = int(self._sizes.sum()) * UNIT
         return Rows(np.dtype(np.uint8), (total,), self._blocks)
 

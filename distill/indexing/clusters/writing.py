@@ -30,14 +30,14 @@ def write_clusters(index: File, output: File, seed: int = 0) -> None:
     """Write the `clusters.bin` of an index.
 
     Args:
-        index: the folder of `distill index`.
-        output: the file that is written.
-        seed: of the samples, the centroids and the codewords.
+        index: The folder of `distill index`.
+        output: The file.
+        seed: The seed of the samples, the centroids and the codewords.
 
     Raises:
-        ExportError: for an index of more than a page holds.
-        DataError: for a folder that has no whole index.
-        InputError: for an index of fewer bits than 8, of words or of no passage, or what cannot be read or written.
+        ExportError: If the index is larger than a page can hold.
+        DataError: If the folder has no whole index.
+        InputError: If the index has fewer bits than 8, words or no passage, or a file cannot be read or written.
     """
     stored = Index(index)
     _require_plain(stored)

@@ -1,1 +1,1 @@
-"""The words of an index, and those that mean the same."""
+"""The words of an index, and words that mean the same."""

@@ -1,6 +1,6 @@
-"""BM25 of an index: for each word the passages that have it, so that a question looks at these alone.
+"""BM25 of an index: the passages of each word, so that a question looks at these only.
 
-Sections, beside those of docs/formats.md:
+Sections, besides those of docs/formats.md:
 
 | name | |
 |---|---|
@@ -9,12 +9,12 @@ Sections, beside those of docs/formats.md:
 | "bm25.rows" | uint32: passages that have the word, ascending |
 | "bm25.weights" | uint8: 255 f / (f + k1 (1 - b + b l / mean l)), rounded, at least 1, of f times in l words |
 
-A passage's share of a question is its BM25, with Lucene's idf and without the factor k1 + 1, by the most that it can
-be: the sum of idf weight / 255 of the words that it has, by the sum of idf of the question's distinct words. Words of
-no passage count among these, so that a question of whose words few are known has small shares.
+A passage's share of a question is its BM25, with Lucene's idf and without the factor k1 + 1, divided by the largest
+possible value: the sum of idf weight / 255 over the words that it has, by the sum of idf over the question's distinct
+words. Words of no passage count among these, so that a question with few known words has small shares.
 
-With `related.RelatedWords` a word of no passage has those that are like it: its weight in a passage is the greatest of
-theirs, each times its cosine to the power `POWER`, and its idf that of the passages that have any of them.
+With `related.RelatedWords`, a word of no passage uses similar ones: its weight in a passage is the greatest of theirs,
+each times its cosine to the power `POWER`, and its idf that of the passages that have any of them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _joined(parts):
 
 
 def _sections(numbers, words, counts, rows, lengths):
-    """Of entries by passage: the word's number, how often it is there, the passage; and of the lengths of passages."""
+    """Make the sections of entries by passage (word, count, passage), and of the lengths of passages."""
     terms = sorted((term.encode(), number) for term, number in numbers.items())
     place = np.empty(len(terms), dtype=np.uint32)
     place[[number for _, number in terms]] = np.arange(len(terms), dtype=np.uint32)
@@ -95,7 +95,13 @@ def _weights(counts: Integers, lengths: NDArray[np.float64], mean: float) -> NDA
 
 
 class Lexical:
-    """The words of an index of so many `passages`, by its `sections`, and `related` ones of words that it lacks."""
+    """The words of an index.
+
+    Args:
+        sections: The sections of the index.
+        passages: The number of passages.
+        related: Finds similar words for those that the index lacks, or None.
+    """
 
     def __init__(
         self, sections: Mapping[str, NDArray[np.generic]], passages: int, related: RelatedWords | None = None
@@ -120,13 +126,13 @@ class Lexical:
         return shares / np.float32(whole or 1)
 
     def _postings(self, term):
-        """The passages that have a word, and its weights there."""
+        """Return the passages that have a word, and its weights there."""
         number = self._number(term.encode())
         entries = self._entries(number) if number >= 0 else slice(0, 0)
         return self._rows[entries], self._weights[entries]
 
     def _related_postings(self, related):
-        """The passages that have any of the `related` words, numbers and cosines, and the greatest weights there."""
+        """Return the passages that have any of the `related` words, and the greatest weights there."""
         entries = [(self._entries(number), np.float32(cosine**POWER)) for number, cosine in related]
         rows = _joined([self._rows[each] for each, _ in entries])
         weights = np.concatenate([np.zeros(0, np.float32), *(self._weights[each] * share for each, share in entries)])
@@ -141,7 +147,7 @@ class Lexical:
         return slice(int(self._starts[number]), int(self._starts[number + 1]))
 
     def _number(self, term: bytes) -> int:
-        """The place of a word among all, -1 without one."""
+        """Return the place of a word among all, or -1."""
         low, high = 0, len(self._term_starts) - 1
         while low < high:
             middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""The encoder of an index's words: named when the index is made, loaded when it is searched."""
+"""The encoder of an index's words: named when the index is made, and loaded when it is searched."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ USUAL, NONE = "released-small", "none"
 def name_word_encoder(
     source: File | None, card: Mapping[str, Json], known: Mapping[str, Json] | None
 ) -> dict[str, Json]:
-    """Return the entries of an index's card on the encoder of its words; none where it has no words.
+    """Return the entries of an index's card about the encoder of its words, none if it has no words.
 
     Args:
-        source: what a user names, `NONE` for no vectors; None for that of `known`, or `USUAL`.
-        card: that of the index as it will be.
-        known: the card of the index that is there, None without one.
+        source: The name that a user gives, `NONE` for no vectors; None for that of `known`, or `USUAL`.
+        card: The card of the index that is made.
+        known: The card of the existing index, or None.
 
     Raises:
-        InputError: for an encoder of words that the index has not.
-        EncoderError: for a name of no encoder.
+        InputError: If an encoder of words is given but the index has no words.
+        EncoderError: If the name is that of no encoder.
     """
     if not card["hybrid"]:
         if source is not None:
@@ -56,10 +56,18 @@ def name_word_encoder(
 def load_related_words(
     sections: Mapping[str, NDArray[np.generic]], card: Mapping[str, Json], encoder: Encoder, fingerprint: str
 ) -> RelatedWords | None:
-    """Return what finds the words of an index that are like another one; None where its words have no vectors.
+    """Return the finder of similar words of an index, or None if its words have no vectors.
 
-    Where the encoder that gave them is gone or has changed, that is said once, and no word is like another.
-    `encoder` is the one that asks, which has the `fingerprint` and may be the same.
+    If the encoder of the words is gone or has changed, a line says so once, and no word is similar to another.
+
+    Args:
+        sections: The sections of the index.
+        card: Its card.
+        encoder: The encoder that asks, which may be the same.
+        fingerprint: Its fingerprint.
+
+    Returns:
+        The finder.
     """
     if "words.vectors" not in sections:
         return None
@@ -68,7 +76,7 @@ def load_related_words(
 
 
 def _load_same(source: str, known: str) -> Encoder | None:
-    """The encoder of that name where it still has the fingerprint that is known; else None, which is said."""
+    """Return the encoder of that name if it still has the known fingerprint; else print that, and return None."""
     try:
         if weights_fingerprint(source) == known:
             return load_encoder(source)

@@ -1,13 +1,13 @@
-"""Words of an index in the space of an encoder, so that a question's word that no passage has finds those like it.
+"""Find words of an index that mean the same as a question's word, in the space of an encoder.
 
-A question in another language than the passages' has few of their words, but an encoder of many languages knows which
-words mean the same. Sections, beside those of docs/formats.md:
+A question in another language than the passages' shares few of their words, but a multilingual encoder knows which
+words mean the same. Sections, besides those of docs/formats.md:
 
 | name | |
 |---|---|
-| "words.mean" | float32 (d): what is taken off the vector of a word |
-| "words.axes" | float32 (d, a): the axes that are left of it |
-| "words.vectors" | uint8: a numbers of 4 bits a word, in the order of "bm25.terms" |
+| "words.mean" | float32 (d): the mean that is subtracted from a word's vector |
+| "words.axes" | float32 (d, a): the axes that are kept of it |
+| "words.vectors" | uint8: a numbers of 4 bits per word, in the order of "bm25.terms" |
 | "words.scales" | float32 (t): 0 for a word that the encoder does not know |
 """
 
@@ -50,7 +50,7 @@ SAME = 0.9999
 
 @dataclass(frozen=True)
 class WordSpace:
-    """The `mean` `(d,)` that is taken off vectors of words, and the `axes` `(d, a)` that are left of them."""
+    """The space of words: the `mean` `(d,)` that is subtracted from vectors, and the `axes` `(d, a)` that are kept."""
 
     mean: Floats
     axes: Floats
@@ -64,7 +64,7 @@ class WordSpace:
         return cls(mean, np.ascontiguousarray(axes[:, ::-1][:, :AXES], dtype=np.float32))
 
     def project(self, vectors: Floats) -> Floats:
-        """Return vectors `(n, d)` as unit rows, float32 `(n, a)`."""
+        """Return vectors `(n, d)` as unit vectors of the space, float32 `(n, a)`."""
         return unit_rows(cast(Floats, (vectors - self.mean) @ self.axes))
 
 
@@ -72,12 +72,15 @@ def encode_words(words: Sequence[str], encoder: Encoder, seed: int = 0) -> dict[
     """Return the sections of the words of an index.
 
     Args:
-        words: all, in the order of "bm25.terms".
-        encoder: of the languages in which it is asked.
-        seed: of the words that choose the axes, where there are many.
+        words: All words, in the order of "bm25.terms".
+        encoder: An encoder of the languages in which questions are asked.
+        seed: The seed of the sample of words that determines the axes.
+
+    Returns:
+        The sections by name.
 
     Raises:
-        EncoderError: where the encoder gives vectors that are no numbers.
+        EncoderError: If the encoder's vectors are not finite.
     """
     # What chose the axes is not encoded again where that is all.
     few, unknown = len(words) <= SAMPLED, _encode(UNKNOWN, encoder)
@@ -97,7 +100,7 @@ def _draw(words, seed):
 
 
 def _code(vectors, space, unknown):
-    """Codes and scales of some words by their vectors: scales of 0 where these are those of `unknown` letters."""
+    """Return codes and scales of words by their vectors; the scale is 0 for a vector of `unknown` letters."""
     codes, scales = packed(space.project(vectors), BITS)
     return codes, np.where(_are_unknown(vectors, unknown), np.float32(0), scales)
 
@@ -119,10 +122,13 @@ def words_of(sections: Mapping[str, NDArray[np.generic]]) -> list[str]:
 
 
 class RelatedWords:
-    """Finds the words of an index that are like another one, by the index's `sections`.
+    """Finds words of an index that are similar to another one.
 
-    `load` gives the encoder of these words, or None where it is not to be had; it is called once, for the first word
-    that is looked for. Several threads may ask: the encoder is used by one at a time.
+    Several threads may use it; the encoder is used by one at a time.
+
+    Args:
+        sections: The sections of the index.
+        load: Loads the encoder of words, or returns None if it is gone. It is called once, for the first word.
     """
 
     def __init__(self, sections: Mapping[str, NDArray[np.generic]], load: Callable[[], Encoder | None]) -> None:
@@ -133,12 +139,12 @@ class RelatedWords:
         self._held = lru_cache(HELD)(self._find)
 
     def find(self, word: str) -> list[tuple[int, float]]:
-        """Return the numbers of at most `MOST` words, nearest first, with their cosines; none of a word with a digit.
+        """Return the numbers of at most `MOST` similar words, nearest first, with their cosines.
 
-        Another number, or another code, does not mean the same.
+        A word with a digit has none, because another number or code does not mean the same.
 
         Raises:
-            EncoderError: where the encoder gives vectors of another dimension than the index has.
+            EncoderError: If the encoder's dimension is not that of the index.
         """
         return [] if any(letter.isdigit() for letter in word) else self._held(word)
 
@@ -177,7 +183,9 @@ class RelatedWords:
         return [(int(rows[at]), min(float(cosines[at]), 1.0)) for at in order if cosines[at] >= LEAST]
 
     def _near(self, vector):
-        """The rows with the greatest products along the first axes, ascending: of whole numbers, so they are exact."""
+        """Return the rows with the greatest products along the first axes, ascending; products of whole numbers are
+        exact.
+        """
         codes, _ = quantised(vector[None, : self._first.shape[1]])
         products = multiply_blocks(codes[0].astype(np.float32), self._first) * self._scales
         if len(products) <= CLOSELY:
