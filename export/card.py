@@ -139,6 +139,9 @@ def card_of(
         notes: Where the encoder comes from.
         removal: The language components that `encode.py` can remove.
         pieces: The languages for which it is known which tokens they use.
+
+    Returns:
+        The card.
     """
     sizes, origin = (student.dimension, len(student.tokenizer)), Origin.of(student.origin)
     return Card(name, form, *sizes, stored_files(folder), notes or {}, removal, pieces, origin)

@@ -203,6 +203,9 @@ def other_ids(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequ
         student: The encoder that the artefact should reproduce.
         artefact: The loaded artefact.
         texts: The texts to tokenize.
+
+    Returns:
+        The texts that differ.
     """
     pairs = zip(texts, student.tokenizer.encode(texts), strict=True)
     return [text for text, ids in pairs if list(artefact.tokenize(text)) != shortened(ids, artefact.max_length)]

@@ -135,7 +135,7 @@ def _facts(judged: JudgedCard, figures: Figures) -> Iterator[str]:
 
 
 def _yaml(value: Mapping[str, Json]) -> Iterator[str]:
-    """Yield the lines of a mapping as YAML: JSON values are valid YAML, and a list of strings gets one line per item."""
+    """Yield a mapping as lines of YAML: JSON is valid YAML, and a list of strings gets one line per item."""
     for key, content in value.items():
         if isinstance(content, list) and all(isinstance(one, str) for one in content):
             yield f"{key}:"

@@ -21,6 +21,9 @@ def read_removal(path: File, rank: int, form: Form) -> LanguageRemoval:
         rank: The number of directions that are removed for each language.
         form: The form of the artefact.
 
+    Returns:
+        The components.
+
     Raises:
         InputError: If the format cannot remove components, or the file has no such rank.
     """

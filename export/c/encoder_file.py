@@ -194,6 +194,9 @@ def fingerprint(content: bytes, tokenizer: Tokenizer) -> str:
     Args:
         content: The flatbuffer of the bundle.
         tokenizer: Its tokenizer.
+
+    Returns:
+        The identity, a string.
     """
     spellings = () if tokenizer.spellings is None else (tokenizer.spellings,)
     parts = (content, tokenizer.proto, *spellings, *filter(None, [tokenizer.reading.content()]))

@@ -1,1 +1,1 @@
-"""Families of networks as what they are shipped in: a folder each, of the name of that in `students/`."""
+"""What each family of networks is exported as: a folder per family, with the name of its folder in `students/`."""

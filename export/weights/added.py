@@ -80,6 +80,9 @@ def like(array: np.ndarray, stored: np.ndarray) -> np.ndarray:
     Args:
         array: The array to view.
         stored: An array of the wanted type.
+
+    Returns:
+        The same bytes in the type of `stored`.
     """
     return np.ascontiguousarray(array).view(stored.dtype)
 

@@ -89,6 +89,9 @@ def uint8_values(codes: Bytes, scales: Scales) -> Floats:
     Args:
         codes: uint8 array `(..., width)`.
         scales: int32 array `(..., 1)`.
+
+    Returns:
+        float32 array `(..., width)`.
     """
     return (codes.astype(np.float32) - ZERO) * _real(scales)
 
@@ -112,6 +115,9 @@ def int8_values(codes: NDArray[np.int8], scales: Scales) -> Floats:
     Args:
         codes: int8 array `(..., width)`.
         scales: int32 array `(..., 1)`.
+
+    Returns:
+        float32 array `(..., width)`.
     """
     return codes.astype(np.float32) * _real(scales)
 
@@ -148,6 +154,9 @@ def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
         packed: uint8 array `(..., stored / 2)`.
         steps: uint8 array `(..., groups)`.
         scales: int32 array `(..., 1)`.
+
+    Returns:
+        float32 array `(..., stored)`.
     """
     codes = unpack(packed).astype(np.float32) - INT4_ZERO
     groups = codes.reshape(*codes.shape[:-1], -1, GROUP)
@@ -176,6 +185,9 @@ def product_values(codes: Bytes, words: Bytes, scales: Scales) -> Floats:
         codes: uint8 array `(..., places)`.
         words: uint8 array `(places * 256, size)`.
         scales: int32 array `(places * 256, 1)`.
+
+    Returns:
+        float32 array `(..., places * size)`.
     """
     where = _places(codes)
     return uint8_values(words[where], scales[where]).reshape(*codes.shape[:-1], -1)
@@ -224,6 +236,9 @@ def column_values(codes: Bytes, words: NDArray[np.int8], step: Floats) -> Floats
         codes: uint8 array `(..., places)`.
         words: int8 array `(places * 256, size)`.
         step: float32 array `(1,)`.
+
+    Returns:
+        float32 array `(..., places * size - 1)`.
     """
     rows = words[_places(codes)].astype(np.float32).reshape(*codes.shape[:-1], -1)
     return rows[..., :-1] * (rows[..., -1:] * step)
@@ -267,6 +282,9 @@ def mixed_values(
         words: int8 array `(places * 256, size)`.
         step: float32 array `(1,)`.
         count: The number of frequent rows, int32 `(1,)`.
+
+    Returns:
+        float32 array `(rows, stored)`.
     """
     parts = int4_values(packed, steps, scales)[: count[0]], column_values(codes, words, step)
     return np.concatenate([part[:, : min(parts[0].shape[1], parts[1].shape[1])] for part in parts])
