@@ -55,18 +55,20 @@ class Form:
         if self.page and self.format != "web":
             raise InputError(f"--title, --about: only for the format web, not for {self.format}")
         if format_.library and (self.precision.dense, self.precision.table) != ("float32", "float32"):
-            raise InputError(f"--precision, --table: the format {self.format} has float32 weights; leave them out")
+            raise InputError(
+                f"--precision, --table: the format {self.format} always has float32 weights; leave them out"
+            )
         if self.precision.dense == "int4" and not (self.format == "bundle" or format_.keeps):
             takers = ", ".join(name for name in FORMATS if name == "bundle" or format_of(name).keeps)
             raise InputError(f"--precision int4: only for the formats {takers}, not for {self.format}; give int8")
         if self.max_length and not format_.fixable:
-            raise InputError(f"--max-length: the format {self.format} takes any length; leave it out")
+            raise InputError(f"--max-length: the format {self.format} accepts any length; leave it out")
         if self.signatures and (not format_.signatures or self.max_length):
             raise InputError("--signatures: only for the format bundle, and without --max-length")
         if list(self.signatures) != sorted(set(self.signatures)):
-            raise InputError(f"--signatures: expected lengths that grow, got {','.join(map(str, self.signatures))}")
+            raise InputError(f"--signatures: expected ascending lengths, got {','.join(map(str, self.signatures))}")
         if any(length < SHORTEST for length in (*self.signatures, self.max_length or SHORTEST)):
-            raise InputError(f"a length is at least {SHORTEST} tokens, bos and eos among them")
+            raise InputError(f"--max-length, --signatures: expected at least {SHORTEST} tokens, including bos and eos")
 
     @property
     def lengths(self) -> Lengths:

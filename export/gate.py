@@ -261,7 +261,7 @@ def require_passed(
     """
     reasons = verdict(figures, settings, table, others)
     if reasons and not force:
-        raise GateError(f"the exported encoder is not the student: {'; '.join(reasons)}")
+        raise GateError(f"the exported encoder differs from the student: {'; '.join(reasons)}")
     return reasons
 
 

@@ -29,8 +29,8 @@ def read_removal(path: File, rank: int, form: Form) -> LanguageRemoval:
     """
     if form.format not in MODELS:
         raise InputError(
-            f"--removal: encode.py removes, and the format {form.format} has none; "
-            f"take {' or '.join(MODELS)}, or fold it in (distill lir fold)"
+            f"--removal: the format {form.format} has no encode.py, which removes components; "
+            f"use {' or '.join(MODELS)}, or fold them in with distill lir fold"
         )
     return LanguageRemoval.load(path).at(rank)
 

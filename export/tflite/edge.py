@@ -55,7 +55,7 @@ def edge_model(
     """
     if tokenizer and tokenizer.spellings is not None:
         encoder = edge_encoder(model, precision)
-        return _around(lambda ids: encoder(expanded(Unpadded()(ids), tokenizer)), length)
+        return _around(lambda ids: encoder(expanded(Unpadded(name="unpadded")(ids), tokenizer)), length)
     return _around(edge_encoder(model, precision, "sliced" if sliced else "masked"), length)
 
 

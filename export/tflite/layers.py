@@ -126,13 +126,13 @@ class WholeDense(keras.layers.Layer):
 
 
 class NarrowDense(WholeDense):
-    """A `WholeDense` with whole numbers up to 7."""
+    """Like `WholeDense`, with whole numbers up to 7."""
 
     levels = LEVELS_OF_4
 
 
 class MixedDense(keras.layers.Layer):
-    """The sum of a `WholeDense` of the first inputs and a `NarrowDense` of the others.
+    """The sum of one `WholeDense` of the first inputs and one `NarrowDense` of the others.
 
     Args:
         kernel: `(in, out)`.

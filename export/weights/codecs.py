@@ -275,10 +275,10 @@ def mixed_values(
     The result has one row more than the table if the table has no rows for one of the parts.
 
     Args:
-        packed: uint8 array `(frequent, stored / 2)`.
-        steps: uint8 array `(frequent, groups)`.
-        scales: int32 array `(frequent, 1)`.
-        codes: uint8 array `(others, places)`.
+        packed: uint8 array `(first, stored / 2)`.
+        steps: uint8 array `(first, groups)`.
+        scales: int32 array `(first, 1)`.
+        codes: uint8 array `(rest, places)`.
         words: int8 array `(places * 256, size)`.
         step: float32 array `(1,)`.
         count: The number of frequent rows, int32 `(1,)`.
@@ -375,7 +375,7 @@ class Codec:
         return *(array[kept] for array in rows), *shared
 
     def basis(self, table: Floats) -> Floats | None:
-        """Return the matrix `(width, width)` to multiply a table by before it is stored, see `rotation`, or None."""
+        """Return the matrix `(width, width)` to multiply a table by before storing it, or None; see `rotation`."""
         return None
 
     def frequent(self, rows: int) -> int:

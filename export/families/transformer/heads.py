@@ -26,7 +26,7 @@ class Heads:
     before: int
     size_before: int
 
-    def columns(self, array: Floats, is_query: bool = False) -> Floats:
+    def pad_columns(self, array: Floats, is_query: bool = False) -> Floats:
         """Pad the columns of an array to all heads.
 
         The scores are divided by the root of a head's size, so a query is scaled to make up for the difference.

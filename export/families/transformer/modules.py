@@ -124,9 +124,9 @@ def _block(name: str, block: Block, heads: Heads) -> dict[str, Floats]:
     weights = {}
     for part in ("query", "key", "value"):
         layer = getattr(block, part)
-        kernel, bias = (heads.columns(np.asarray(array), part == "query") for array in (layer.kernel, layer.bias))
+        kernel, bias = (heads.pad_columns(np.asarray(array), part == "query") for array in (layer.kernel, layer.bias))
         weights |= _linear(f"{name}.attention.self.{part}", kernel, bias)
-    kernel = heads.columns(np.asarray(block.attention.kernel).T).T
+    kernel = heads.pad_columns(np.asarray(block.attention.kernel).T).T
     weights |= _linear(f"{name}.attention.output.dense", kernel, np.asarray(block.attention.bias))
     weights |= dict(_norm(f"{name}.attention.output.LayerNorm", block.attention_norm))
     for theirs, layer in (("intermediate", block.first), ("output", block.second)):

@@ -88,9 +88,9 @@ class ModernNodes(Nodes):
         """
         g, name = self.graph, block.name
         read = self.norm(x, f"{name}/attention_norm", block.attention_norm) if block.normed else x
-        query, key, value = self.looked(read, block)
+        query, key, value = self.project_heads(read, block)
         query, key = (self.turned(part, turns) for part in (query, key))
-        means = self.look(query, key, value, looks, block)
+        means = self.compute_attention(query, key, value, looks, block)
         x = g.add("Add", x, self.dense(means, f"{name}/attention", [block.attention]))
         both = self.dense(self.norm(x, f"{name}/norm", block.norm), f"{name}/first", block.unit_layers)
         first, gate = g.split(both, [block.inner] * 2)

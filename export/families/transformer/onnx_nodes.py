@@ -45,12 +45,12 @@ class Nodes:
         Returns:
             The name of the tokens `(b, t, w)`.
         """
-        x = self.place(x, places)
+        x = self.add_positions(x, places)
         for block in self.model.blocks:
             x = self.block(x, looks, block)
         return x
 
-    def place(self, x: str, places: str) -> str:
+    def add_positions(self, x: str, places: str) -> str:
         """Add position embeddings and their normalisation.
 
         Args:
@@ -94,10 +94,10 @@ class Nodes:
         Returns:
             The name of each token's weighted mean of the values, `(b, t, heads * size)`.
         """
-        query, key, value = self.looked(x, block)
-        return self.look(query, key, value, looks, block)
+        query, key, value = self.project_heads(x, block)
+        return self.compute_attention(query, key, value, looks, block)
 
-    def looked(self, x: str, block: Block) -> list[str]:
+    def project_heads(self, x: str, block: Block) -> list[str]:
         """Add the projections to queries, keys and values.
 
         Args:
@@ -113,7 +113,7 @@ class Nodes:
         parts = [g.add("Reshape", part, g.numbers(0, 0, block.heads, size)) for part in parts]
         return [g.add("Transpose", part, perm=[0, 2, 1, 3]) for part in parts]
 
-    def look(self, query: str, key: str, value: str, looks: str, block: Block) -> str:
+    def compute_attention(self, query: str, key: str, value: str, looks: str, block: Block) -> str:
         """Add scaled dot-product attention.
 
         Args:
