@@ -1,1 +1,1 @@
-"""What each family of networks is exported as: a folder per family, with the name of its folder in `students/`."""
+"""Parts of exported networks by family, in folders with the names of those in `students/`."""
