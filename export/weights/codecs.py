@@ -375,7 +375,7 @@ class Codec:
         return *(array[kept] for array in rows), *shared
 
     def basis(self, table: Floats) -> Floats | None:
-        """Return the matrix `(width, width)` to multiply a table by before storing it, or None; see `rotation`."""
+        """Return the matrix `(width, width)` to multiply a table by before storing it, or None."""
         return None
 
     def frequent(self, rows: int) -> int:
