@@ -61,4 +61,4 @@ def padded(width: int, heads: int, size: int) -> Heads:
     for count in range(heads, width + 1):
         if width % count == 0 and width // count >= size:
             return Heads(count, width // count, heads, size)
-    raise ExportError(f"a BertModel of width {width} has no room for {heads} heads of size {size}; export a bundle")
+    raise ExportError(f"a BertModel of width {width} has no room for {heads} heads of {size}; export a bundle")

@@ -29,7 +29,7 @@ def modern_config(model: TransformerEncoder, activation: str) -> dict[str, Json]
     """
     if model.heads * model.head_size != model.width:
         raise ExportError(
-            f"a ModernBertModel of width {model.width} does not support {model.heads} heads of size "
+            f"a ModernBertModel of width {model.width} does not support {model.heads} heads of "
             f"{model.head_size}; export a bundle"
         )
     local = [place in model.local for place in range(model.depth)]
