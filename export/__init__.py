@@ -1,1 +1,1 @@
-"""Artefacts for the edge: TFLite, the bundle, its parity check and its latency benchmark."""
+"""Export students to other runtimes: formats, the gate that checks an artefact, and its card."""

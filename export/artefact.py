@@ -1,4 +1,4 @@
-"""An artefact: a folder with one encoder in one format and its card, there only when it passed the gate."""
+"""Export a student as an artefact: a folder with the encoder in one format and its card, kept if it passes the gate."""
 
 from __future__ import annotations
 
@@ -35,13 +35,28 @@ def export_artefact(
     progress: Progress | None = None,
     texts: Mapping[str, Sequence[str]] | PieceLanguages | None = None,
 ) -> JudgedCard:
-    """Convert a student, write the artefact to `folder` and return its card with the gate's figures.
+    """Convert a student and write it to a folder, after checking it with the gate.
 
-    `notes` go into the card; `removal` is put in with all its directions; `texts`, by language, say which languages use
-    a piece, where that is not known. Without a `gate` nothing is measured: of what is stored as it is in a bundle that
-    was. Raises `GateError`, leaving nothing under `folder`, when the gate refuses the artefact (see `gate.verdict`);
-    with its `force` the artefact is kept and its card says why it was refused. Raises `ExportError` for one that cannot
-    be run, and `InputError` for a `removal` of another space.
+    Args:
+        student: The encoder to export.
+        folder: The folder to write.
+        gate: The questions and thresholds of the check. With None nothing is measured, which is meant for weights that
+            are copied from a bundle that was measured.
+        form: The format, the precision and the lengths; None for a bundle with the defaults.
+        notes: More entries for the card.
+        removal: Language components that the artefact's `encode.py` can remove.
+        progress: Called with the number of texts that the gate has encoded.
+        texts: Texts by language that tell which languages use a token, or the languages of each token if they are
+            known.
+
+    Returns:
+        The card with what the gate measured.
+
+    Raises:
+        GateError: If the gate refuses the artefact. Nothing is left in `folder`. With `gate.force` the artefact is kept
+            instead, and its card gives the reasons.
+        ExportError: If the artefact cannot be run.
+        InputError: If `removal` belongs to another vector space.
     """
     form = form or Form()
     form.require()
@@ -79,7 +94,21 @@ def write_artefact(
     removal: LanguageRemoval | None = None,
     texts: Mapping[str, Sequence[str]] | PieceLanguages | None = None,
 ) -> Card:
-    """Write the artefact to a folder that it makes, not yet measured against the student, and return its card."""
+    """Write an artefact that has not yet been measured.
+
+    Args:
+        student: The encoder to export.
+        folder: The folder to create.
+        form: The format, the precision and the lengths.
+        name: The name of the artefact.
+        notes: More entries for the card.
+        removal: Language components that the artefact's `encode.py` can remove.
+        texts: Texts by language that tell which languages use a token, or the languages of each token if they are
+            known.
+
+    Returns:
+        The card of the artefact.
+    """
     student = as_read(student, form)
     _require_readable(student, form)
     folder.mkdir()
@@ -92,7 +121,7 @@ def write_artefact(
         add_index(folder, form.index, form.page or PageText(), form.clusters)
     elif form.page:
         write_page(folder, form.page)
-    # A format of one file has the tokenizer in it.
+    # A format that consists of one file contains the tokenizer, so no languages are recorded for it.
     known = None
     if texts and (folder / encode.TOKENIZER).is_file():
         known = texts if isinstance(texts, PieceLanguages) else piece_languages(student.tokenizer, texts)
@@ -103,18 +132,23 @@ def write_artefact(
 
 
 def as_read(student: KerasEncoder, form: Form) -> KerasEncoder:
-    """Return the student as an artefact reads text: with its spellings, or without."""
+    """Return the student as an artefact reads text: with or without its spellings.
+
+    Args:
+        student: The encoder to export.
+        form: The form of the artefact.
+    """
     return student if form.spelled else student.without_spellings()
 
 
 def _require_readable(student: KerasEncoder, form: Form) -> None:
-    """Raise `EncoderError` where the student's tokenizer reads texts in a way that the form's format does not."""
+    """Raise `EncoderError` if the student's tokenizer reads text in a way that the format does not support."""
     both = (student, getattr(student, "documents", student))
     if not format_of(form.format).reads and any(one.tokenizer.reading.content() for one in both):
         readers = " and ".join(name for name in FORMATS if format_of(name).reads)
         raise EncoderError(
-            f"{student.name}: the format {form.format} puts no prompt before a text and cuts no long one, as this "
-            f"encoder does; export it as {readers}"
+            f"{student.name}: this encoder puts a prompt before a text or truncates long texts, which the format "
+            f"{form.format} does not support; export it as {readers}"
         )
 
 

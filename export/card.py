@@ -1,4 +1,4 @@
-"""The card of an artefact: the files in its folder, where they come from, and the figures that the gate measured."""
+"""Describe an artefact in its card: the files in its folder, where they come from, and what the gate measured."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .languages import CARD_KEY
 from .removal import described
 
 README = "README.md"
-# Notes that say where the encoder comes from.
+# The notes that tell where an encoder comes from.
 ORIGIN = (
     "source",
     "documents",
@@ -41,7 +41,7 @@ ORIGIN = (
 
 @dataclass(frozen=True)
 class StoredFile:
-    """The size and the SHA-256 of a file."""
+    """The size in bytes and the SHA-256 of a file."""
 
     bytes: int
     sha256: str
@@ -49,9 +49,18 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Card:
-    """The card of the files in a folder; `notes` say where they come from, `removal` is what `encode.py` removes.
+    """The card of an artefact.
 
-    `pieces` are the languages that are known of each piece, `origin` is whose weights these were.
+    Args:
+        name: The name of the artefact.
+        form: Its format, precision and lengths.
+        dimension: The number of components of a vector.
+        vocabulary: The number of tokens.
+        files: The files in the folder by name.
+        notes: Where the encoder comes from.
+        removal: The language components that `encode.py` can remove, or None.
+        pieces: The languages for which it is known which tokens they use.
+        origin: The owner and the licence of the weights that the encoder was initialised from.
     """
 
     name: str
@@ -66,11 +75,11 @@ class Card:
 
     @property
     def bytes(self) -> int:
-        """The size of all files."""
+        """The size of all files in bytes."""
         return sum(file.bytes for file in self.files.values())
 
     def as_dict(self) -> dict[str, Json]:
-        """The card as `card.json` has it."""
+        """Return the content of `card.json`."""
         return {
             "name": self.name,
             "format": self.form.format,
@@ -91,9 +100,13 @@ class Card:
 
 @dataclass(frozen=True)
 class JudgedCard:
-    """A card with the gate's figures, and the reasons for which it refuses the artefact: none where it passed.
+    """A card with what the gate measured.
 
-    What was not measured has no figures. `costs` are what an artefact without spellings loses by language.
+    Args:
+        card: The card.
+        figures: What the gate measured, or None if the artefact was not measured.
+        refused: The reasons for which the gate refuses the artefact; empty if it passed.
+        costs: What an artefact without spellings loses, by language.
     """
 
     card: Card
@@ -102,7 +115,7 @@ class JudgedCard:
     costs: Mapping[str, Cost] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Json]:
-        """The card as `card.json` has it."""
+        """Return the content of `card.json`."""
         measured = {"dev": self.figures.as_dict(), "refused": list(self.refused)} if self.figures else {}
         return {**self.card.as_dict(), **measured, **({"without_spellings": as_dict(self.costs)} if self.costs else {})}
 
@@ -116,30 +129,53 @@ def card_of(
     removal: LanguageRemoval | None = None,
     pieces: tuple[str, ...] = (),
 ) -> Card:
-    """The `Card` of the files that lie in `folder`."""
+    """Make the card of the files in a folder.
+
+    Args:
+        name: The name of the artefact.
+        student: The encoder that was exported.
+        form: The format, the precision and the lengths.
+        folder: The folder of the artefact.
+        notes: Where the encoder comes from.
+        removal: The language components that `encode.py` can remove.
+        pieces: The languages for which it is known which tokens they use.
+
+    Returns:
+        The card.
+    """
     sizes, origin = (student.dimension, len(student.tokenizer)), Origin.of(student.origin)
     return Card(name, form, *sizes, stored_files(folder), notes or {}, removal, pieces, origin)
 
 
 def stored_files(folder: Path) -> dict[str, StoredFile]:
-    """The files that lie in a folder and in those inside it, by name."""
+    """Return the sizes and hashes of all files in a folder, including its subfolders, by relative path."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {path.relative_to(folder).as_posix(): StoredFile(path.stat().st_size, sha256(path)) for path in files}
 
 
 def write_card(folder: Path, card: Card) -> None:
-    """Write `card.json`."""
+    """Write `card.json`.
+
+    Args:
+        folder: The folder of the artefact.
+        card: The card.
+    """
     write_json(folder / CARD, card.as_dict())
 
 
 def write_judged(folder: Path, judged: JudgedCard) -> None:
-    """Write `card.json` with the gate's figures, and the page that says the same to a person."""
+    """Write `card.json` with the gate's figures, and the README that tells a person the same.
+
+    Args:
+        folder: The folder of the artefact.
+        judged: The card with the gate's figures.
+    """
     write_json(folder / CARD, judged.as_dict())
     write_text(folder / README, readme(judged))
 
 
 def readme(judged: JudgedCard) -> str:
-    """The card as a page of Markdown."""
+    """Return the README of an artefact."""
     card, figures, precision = judged.card, judged.figures, judged.card.form.precision
     origin = {key: card.notes[key] for key in ORIGIN if key in card.notes}
     lines = [
@@ -157,7 +193,7 @@ def readme(judged: JudgedCard) -> str:
     return PAGE.format(
         name=card.name,
         dimension=card.dimension,
-        derived=derivation(card.origin, "`card.json` says the same with the files' sha256."),
+        derived=derivation(card.origin, "`card.json` has the same facts and the sha256 of the files."),
         how=how,
         facts="\n".join(lines),
         table=MEASURED.format(table=p1_table(figures.p1)) if figures else AS_STORED,
@@ -170,12 +206,12 @@ def _cosines(figures):
 
 
 def compared(card: Card) -> str:
-    """The encoder that an artefact was compared with, in words."""
+    """Return the name of the encoder that an artefact was compared with, for a person to read."""
     return "the student" if card.form.spelled else "the student without its words and spellings"
 
 
 def costs_line(judged: JudgedCard) -> str:
-    """The line on what an artefact without spellings loses."""
+    """Return the line about what an artefact without spellings loses."""
     dataset = judged.figures.dataset if judged.figures else ""
     return (
         f"without the words and spellings of its encoder: P@1 on the dev questions of {dataset}, "
@@ -184,19 +220,19 @@ def costs_line(judged: JudgedCard) -> str:
 
 
 def removes(removal: LanguageRemoval) -> str:
-    """The page's line on the languages whose directions are removed."""
-    return f"- `encode(texts, language=…)` removes what is of: {', '.join(removal.languages)}"
+    """Return the line about the languages whose components can be removed."""
+    return f"- `encode(texts, language=…)` can remove the components of: {', '.join(removal.languages)}"
 
 
 def lengths(form: Form) -> str:
-    """The number of tokens that a text may have, in words."""
+    """Describe in words how many tokens a text may have."""
     if form.signatures:
         return f"up to {form.longest} tokens, signatures of {', '.join(map(str, form.signatures))}"
     return f"up to {form.longest} tokens" if form.longest else "of any length"
 
 
 def p1_table(scores: Mapping[str, Scores]) -> str:
-    """P@1 in per cent by language, as a table of Markdown."""
+    """Return P@1 in per cent by language as a Markdown table."""
     lines = [
         f"| {language} | {100 * row.student:.1f} | {100 * row.artefact:.1f} | {row.p_holm:.3f} |"
         for language, row in scores.items()
@@ -206,8 +242,8 @@ def p1_table(scores: Mapping[str, Scores]) -> str:
 
 PAGE = """# {name}
 
-A sentence encoder for retrieval question answering: text in, {dimension} numbers of unit length out.
-The document whose vector has the largest dot product with the question's answers it.
+A sentence encoder for retrieval question answering. It turns a text into a vector of {dimension} numbers with unit
+length. The document whose vector has the largest dot product with the question's vector answers the question.
 
 {how}
 
@@ -218,7 +254,7 @@ The document whose vector has the largest dot product with the question's answer
 {derived}
 """
 
-MEASURED = """P@1 on dev in per cent, one vector a document, and McNemar's p (Holm-corrected) between the two:
+MEASURED = """P@1 on dev questions in per cent, with one vector per document, and McNemar's p (Holm-corrected):
 
 {table}"""
-AS_STORED = "It was not measured here: all weights are those of its source, bit for bit."
+AS_STORED = "It was not measured again: all weights are those of its source, bit for bit."

@@ -1,4 +1,4 @@
-"""The cost of leaving the spellings of an encoder out of an artefact, by language."""
+"""Measure by language what it costs to leave the spellings of an encoder out of an artefact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from .gate import SPLIT, UNIT, Gate
 
 @dataclass(frozen=True)
 class Cost:
-    """P@1 of a language's dev questions `before`, by the whole encoder, and `after`, and their vectors' mean cosine."""
+    """The cost of leaving out the spellings in one language.
+
+    Args:
+        before: P@1 on the language's dev questions with the whole encoder.
+        after: P@1 on them without spellings.
+        cosine: The mean cosine between the vectors of the two encoders.
+    """
 
     before: float
     after: float
@@ -24,9 +30,18 @@ class Cost:
 
 
 def spelling_cost(whole: Encoder, artefact: Artefact, gate: Gate, progress: Progress | None = None) -> dict[str, Cost]:
-    """Return by language what an artefact without spellings costs on the gate's questions.
+    """Measure what an artefact without spellings loses on the gate's questions.
 
-    One that takes texts of some length only has the documents encoded by the whole encoder.
+    If the artefact has a maximum length, the whole encoder encodes the documents for both.
+
+    Args:
+        whole: The encoder with its spellings.
+        artefact: The artefact without spellings.
+        gate: The data set and the languages of the questions.
+        progress: Called with the number of texts that were encoded.
+
+    Returns:
+        The `Cost` of each language.
     """
     both, searching = (whole, artefact), whole if artefact.max_length else artefact
     units = [encode_units(encoder, gate.dataset, (UNIT,), progress) for encoder in (whole, searching)]
@@ -44,12 +59,12 @@ def spelling_cost(whole: Encoder, artefact: Artefact, gate: Gate, progress: Prog
 
 
 def as_dict(costs: Mapping[str, Cost]) -> dict[str, Json]:
-    """Return the costs as they stand in a card."""
+    """Return the costs by language as the entries of a card."""
     return {language: asdict(cost) for language, cost in costs.items()}
 
 
 def told(costs: Mapping[str, Cost]) -> str:
-    """Return the costs in a line."""
+    """Return the costs by language as one line of text."""
     return ", ".join(
         f"{language} {100 * cost.before:.1f} to {100 * cost.after:.1f} ({cost.cosine:.3f})"
         for language, cost in costs.items()

@@ -1,4 +1,4 @@
-"""The form of an artefact: its format, its weights' precision and the lengths that it takes."""
+"""The form of an artefact: its format, the precision of its weights and the lengths of text that it accepts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,24 @@ SHORTEST = 4
 
 @dataclass(frozen=True)
 class Form:
-    """`max_length` None and no `signatures`: texts of any length; lengths count tokens, bos and eos among them.
+    """The form of an artefact.
 
-    `index` is the `index.bin` that a page searches, `clusters` the same where the page loads parts of it, `page`
-    what it says of itself; `about` what is known of the encoder besides, for the artefact's README. One that is not
-    `spelled` reads text without the spellings that its encoder has.
+    With neither `max_length` nor `signatures` the artefact accepts texts of any length. Lengths count tokens, including
+    bos and eos.
 
-    Raises `InputError` for what a format has not.
+    Args:
+        format: The name of the format, one of `settings.choices.FORMATS`.
+        precision: How the weights are stored.
+        max_length: The fixed number of tokens of the input, or None.
+        signatures: Numbers of tokens, in ascending order, that each get a signature of their own.
+        index: The path of the `index.bin` that a page searches; for the format web only.
+        about: Markdown about the encoder for the artefact's README.
+        spelled: False to read text without the spellings of the encoder, which are aliases for other tokens.
+        page: The title and the description of a page; for the format web only.
+        clusters: The path of a `clusters.bin`, the index of a page that loads only what a question needs.
+
+    Raises:
+        InputError: If the format does not support one of these options.
     """
 
     format: str = "bundle"
@@ -44,36 +55,49 @@ class Form:
         if self.page and self.format != "web":
             raise InputError(f"--title, --about: only for the format web, not for {self.format}")
         if format_.library and (self.precision.dense, self.precision.table) != ("float32", "float32"):
-            raise InputError(f"--precision, --table: the format {self.format} has float32 weights; leave them out")
+            raise InputError(
+                f"--precision, --table: the format {self.format} always has float32 weights; leave them out"
+            )
         if self.precision.dense == "int4" and not (self.format == "bundle" or format_.keeps):
             takers = ", ".join(name for name in FORMATS if name == "bundle" or format_of(name).keeps)
             raise InputError(f"--precision int4: only for the formats {takers}, not for {self.format}; give int8")
         if self.max_length and not format_.fixable:
-            raise InputError(f"--max-length: the format {self.format} takes any length; leave it out")
+            raise InputError(f"--max-length: the format {self.format} accepts any length; leave it out")
         if self.signatures and (not format_.signatures or self.max_length):
             raise InputError("--signatures: only for the format bundle, and without --max-length")
         if list(self.signatures) != sorted(set(self.signatures)):
-            raise InputError(f"--signatures: expected lengths that grow, got {','.join(map(str, self.signatures))}")
+            raise InputError(f"--signatures: expected ascending lengths, got {','.join(map(str, self.signatures))}")
         if any(length < SHORTEST for length in (*self.signatures, self.max_length or SHORTEST)):
-            raise InputError(f"a length is at least {SHORTEST} tokens, bos and eos among them")
+            raise InputError(f"--max-length, --signatures: expected at least {SHORTEST} tokens, including bos and eos")
 
     @property
     def lengths(self) -> Lengths:
-        """The numbers of tokens that the artefact takes, with the format's own where one is needed."""
+        """The numbers of tokens that the artefact accepts, with the format's default where it needs a fixed length."""
         return Lengths(self.max_length or format_of(self.format).length, self.signatures)
 
     @property
     def longest(self) -> int | None:
-        """Most tokens of a text, None for any number."""
+        """The largest number of tokens of a text, or None if any number is accepted."""
         return self.lengths.longest
 
     def require(self) -> None:
-        """Raise `InputError` when a package is missing that the format is written or checked with."""
+        """Require the packages that the format is written and checked with.
+
+        Raises:
+            InputError: If one of them is not installed.
+        """
         require_format(self.format)
 
 
 def require_format(name: str) -> None:
-    """Raise `InputError` when a package is missing that the format of that name is written or checked with."""
+    """Require the packages that a format is written and checked with.
+
+    Args:
+        name: The name of the format.
+
+    Raises:
+        InputError: If one of them is not installed.
+    """
     format_ = format_of(name)
     missing = [package for package in format_.needs if find_spec(package) is None]
     if missing:
@@ -83,7 +107,14 @@ def require_format(name: str) -> None:
 
 
 def lengths_of(text: str | None) -> tuple[int, ...]:
-    """`16,32` as `(16, 32)`. Raises `InputError`."""
+    """Parse a list of lengths, such as `16,32` to `(16, 32)`.
+
+    Args:
+        text: Numbers separated by commas, or None for no lengths.
+
+    Raises:
+        InputError: If a part is not a whole number.
+    """
     try:
         return tuple(int(part) for part in (text or "").split(",") if part.strip())
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The gate: an artefact, loaded with its own runtime, against the student, by ids, vectors and P@1 on dev."""
+"""Check an artefact against its student: run it with its own runtime and compare ids, vectors and dev P@1."""
 
 from __future__ import annotations
 
@@ -25,10 +25,15 @@ UNIT, SPLIT = "document", "dev"
 
 @dataclass(frozen=True)
 class Gate:
-    """Dev questions of some languages, and how much an artefact may lose on them; with `force` one that fails stays.
+    """The questions that an artefact is checked on, and how much it may lose.
 
-    `model` is the encoder that a student is of, as it is loaded to be used: a bundle, whose weights the student has,
-    rounds its activations. None is the student itself.
+    Args:
+        dataset: The data set whose dev questions are asked.
+        languages: The languages of the questions.
+        settings: The thresholds and the number of threads.
+        force: True to keep an artefact that fails, and to note the reasons in its card.
+        model: The encoder to compare with, as it is loaded for use; None for the student itself. It matters for a
+            bundle, whose student has the same weights but does not round its activations.
     """
 
     dataset: Dataset
@@ -40,29 +45,38 @@ class Gate:
 
 @dataclass(frozen=True)
 class Reference:
-    """The measure of an artefact: the vectors of an encoder, and the ids of a tokenizer."""
+    """The encoder and the tokenizer that an artefact is compared with."""
 
     encoder: Encoder
     tokenizer: Tokenizer
 
     @property
     def name(self) -> str:
-        """The encoder's name."""
+        """The name of the encoder."""
         return self.encoder.name
 
     @property
     def dimension(self) -> int:
-        """The vectors' number of components."""
+        """The number of components of a vector."""
         return self.encoder.dimension
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Return the encoder's vectors of texts."""
+        """Encode texts with the encoder.
+
+        Args:
+            texts: The texts.
+            role: Whether the texts are questions or documents.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            Vectors of unit length, float32 `(n, d)`.
+        """
         return self.encoder.encode(texts, role, progress)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """P@1 of the student and of the artefact in one language, and McNemar's p, Holm-corrected over the languages."""
+    """P@1 of the student and of the artefact in one language, with McNemar's p, Holm-corrected over the languages."""
 
     student: float
     artefact: float
@@ -73,10 +87,19 @@ class Scores:
 
 @dataclass(frozen=True)
 class Figures:
-    """An artefact measured against its student on a data set's dev questions.
+    """An artefact measured against its student on the dev questions of a data set.
 
-    `texts` questions, `other_ids` of them with ids that are not the student's, `cut` of them cut by the artefact;
-    cosines to the student of those that were not; `drop` is in points of mean P@1.
+    Args:
+        dataset: The name of the data set.
+        texts: The number of questions.
+        other_ids: The number of questions whose token ids differ from the student's.
+        other_ids_example: One of these questions, or None.
+        cut: The number of questions that the artefact truncates.
+        cosine_mean: The mean cosine to the student, over the questions that were not truncated.
+        cosine_min: The least of these cosines.
+        documents_by: Which of "student" and "artefact" encoded the documents.
+        p1: P@1 by language.
+        drop: The loss of mean P@1, in percentage points.
     """
 
     dataset: str
@@ -91,12 +114,12 @@ class Figures:
     drop: float
 
     def as_dict(self) -> dict[str, Json]:
-        """The figures as they stand in a card."""
+        """Return the figures as the entries of a card."""
         return {"p@1" if name == "p1" else name: value for name, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, figures: Mapping[str, Json]) -> Figures:
-        """The figures that stand in a card."""
+        """Return the figures of a card's entries."""
         values = {name: value for name, value in figures.items() if name != "p@1"}
         return cls(**values, p1={language: Scores(**scores) for language, scores in figures["p@1"].items()})
 
@@ -109,10 +132,21 @@ def measure(
     progress: Progress | None = None,
     others: float = 0.0,
 ) -> Figures:
-    """Return the figures that the gate judges: ids that differ, cosines, and P@1 by language with McNemar's test.
+    """Measure an artefact: differing ids, cosines, and P@1 by language with McNemar's test.
 
-    An artefact that takes texts of some length only is one for questions: the student encodes the documents then, and
-    cosines leave the questions out that were cut; with `others` those that have other ids too.
+    An artefact with a maximum length is meant for questions, so the student encodes the documents for both. Questions
+    that the artefact truncates are left out of the cosines.
+
+    Args:
+        student: The encoder that the artefact should reproduce.
+        artefact: The loaded artefact.
+        dataset: The data set whose dev questions are asked.
+        languages: The languages of the questions.
+        progress: Called with the number of texts that were encoded.
+        others: The share of questions whose ids may differ; if it is not zero, these are left out of the cosines too.
+
+    Returns:
+        The `Figures` that the gate judges.
     """
     vectors, expected = (
         encode_questions(encoder, dataset, SPLIT, languages, progress) for encoder in (artefact, student)
@@ -134,13 +168,19 @@ def measure(
         float(cosines.min()) if len(cosines) else 0.0,
         "student" if artefact.max_length else "artefact",
         p1,
-        # Rounded, so that a loss of just what is allowed is not more than that.
+        # Rounded, so that floating point does not push a loss of exactly the allowed size over the limit.
         round(100 * float(np.mean([scores.student - scores.artefact for scores in p1.values()])), 6),
     )
 
 
 def size(dataset: Dataset, languages: Sequence[str], max_length: int | None = None) -> int:
-    """The number of texts that `measure` encodes, for a progress bar."""
+    """Return the number of texts that `measure` encodes, for a progress bar.
+
+    Args:
+        dataset: The data set whose dev questions are asked.
+        languages: The languages of the questions.
+        max_length: The maximum length of the artefact in tokens, or None.
+    """
     both = 2 * evaluation_size(dataset, [SPLIT], languages, (UNIT,))
     return both - len(dataset.titles) if max_length else both
 
@@ -157,13 +197,30 @@ def _scores(student: dict[str, Integers], artefact: dict[str, Integers]) -> dict
 
 
 def other_ids(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequence[str]) -> list[str]:
-    """The texts whose ids in the artefact are not the student's, shortened to those that the artefact takes."""
+    """Find the texts whose token ids in the artefact differ from the student's, truncated to what the artefact accepts.
+
+    Args:
+        student: The encoder that the artefact should reproduce.
+        artefact: The loaded artefact.
+        texts: The texts to tokenize.
+
+    Returns:
+        The texts that differ.
+    """
     pairs = zip(texts, student.tokenizer.encode(texts), strict=True)
     return [text for text, ids in pairs if list(artefact.tokenize(text)) != shortened(ids, artefact.max_length)]
 
 
 def cosines_of(vectors: Mapping[str, Floats], expected: Mapping[str, Floats]) -> Floats:
-    """Cosines of `{language: (q, d)}` and `{language: (q, d)}`, rows of unit length, language after language."""
+    """Compute the cosines between two sets of unit vectors, language by language.
+
+    Args:
+        vectors: Float arrays `(q, d)` by language.
+        expected: Float arrays of the same shapes by language.
+
+    Returns:
+        Cosines of all languages, one after another, `(n,)`.
+    """
     return np.concatenate([np.sum(vectors[language] * expected[language], axis=1) for language in vectors])
 
 
@@ -173,9 +230,13 @@ def _whole(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequenc
 
 
 def verdict(figures: Figures, settings: ExportSettings, table: str, others: float = 0.0) -> tuple[str, ...]:
-    """The reasons to refuse an artefact with a table in the format `table`, sentences: none when it passes.
+    """Return the reasons to refuse an artefact as sentences, or an empty tuple if it passes.
 
-    A share of `others` of the questions may have other ids.
+    Args:
+        figures: The measured figures.
+        settings: The thresholds.
+        table: The format of the embedding table, a key of `CODECS`, which has a default for the least cosine.
+        others: The share of questions whose ids may differ.
     """
     return tuple(_reasons(figures, settings, settings.min_cosine or CODECS[table].least_cosine, others))
 
@@ -183,10 +244,24 @@ def verdict(figures: Figures, settings: ExportSettings, table: str, others: floa
 def require_passed(
     figures: Figures, settings: ExportSettings, table: str, force: bool = False, others: float = 0.0
 ) -> tuple[str, ...]:
-    """Raise `GateError` where the artefact that was measured is refused; with `force` return its `verdict`."""
+    """Require that a measured artefact passes the gate.
+
+    Args:
+        figures: The measured figures.
+        settings: The thresholds.
+        table: The format of the embedding table, a key of `CODECS`.
+        force: True to return the reasons instead of raising.
+        others: The share of questions whose ids may differ.
+
+    Returns:
+        The reasons to refuse it, as `verdict` returns them.
+
+    Raises:
+        GateError: If the artefact is refused, and `force` is False.
+    """
     reasons = verdict(figures, settings, table, others)
     if reasons and not force:
-        raise GateError(f"the exported encoder is not the student: {'; '.join(reasons)}")
+        raise GateError(f"the exported encoder differs from the student: {'; '.join(reasons)}")
     return reasons
 
 
@@ -196,16 +271,16 @@ def _reasons(figures: Figures, settings: ExportSettings, least: float, others: f
             f"the tokens of {figures.other_ids} of {figures.texts} dev questions are not the student's, "
             f"the first {figures.other_ids_example!r}"
         )
-    # Not `<`: a vector that is no number fails too.
+    # Not `<`, so that a NaN fails too.
     if not figures.cosine_min >= least:
         yield (
-            f"least cosine to the student {figures.cosine_min:.4f} (mean {figures.cosine_mean:.4f}) "
+            f"the least cosine to the student is {figures.cosine_min:.4f} (mean {figures.cosine_mean:.4f}) "
             f"on {figures.texts - figures.cut} dev questions, expected at least {least}"
         )
     if figures.drop > allowed_drop(settings.max_drop, figures.texts):
         yield (
-            f"{figures.drop:.2f} points of mean dev P@1 are lost on {figures.texts} questions, "
-            f"allowed are {settings.max_drop}"
+            f"mean dev P@1 drops by {figures.drop:.2f} points on {figures.texts} questions, "
+            f"expected at most {settings.max_drop}"
         )
     worse = [
         language for language, scores in figures.p1.items() if scores.significant and scores.artefact < scores.student

@@ -1,4 +1,4 @@
-"""The page of a folder for the hub of models: YAML that the hub reads, and what a person should know."""
+"""Write the README of a folder for the model hub: YAML metadata for the hub and text for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .formats.sentence import CODE
 from .gate import Figures
 from .hub.modules import LENGTHS
 
-# Data by their names on the hub, where these are known, by the names or the folders that notes have.
+# The names of data sets on the hub, by the names or folders that notes use.
 DATASETS = {
     "xquad": "google/xquad",
     "massive": "AmazonScience/massive",
@@ -24,14 +24,18 @@ DATASETS = {
 }
 TEXTS = ("dataset", "parallel_text", "triplets")
 CODE_OPTION = ", trust_remote_code=True"
-SAID = "`card.json` has the sha256 of every file."
-LICENCES = ", and what it learned from has licences of its own"
-# The section of a page on what an encoder learned from, which what is made of it has too; figures are its own.
+SAID = "`card.json` lists the sha256 of every file."
+LICENCES = ", and the data it learned from have licences of their own"
+# The section of a README on what an encoder learned from; an encoder derived from it inherits the section.
 LEARNED = "## What it learned from"
 
 
 def hub_page(judged: JudgedCard) -> str:
-    """Return the page of an artefact for the hub. Raises `ValueError` for one that was not measured."""
+    """Return the README of an artefact for the model hub.
+
+    Raises:
+        ValueError: If the artefact was not measured.
+    """
     card, figures = judged.card, judged.figures
     if figures is None:
         raise ValueError(f"{card.name}: no figures for its page")
@@ -49,7 +53,7 @@ def hub_page(judged: JudgedCard) -> str:
 
 
 def said_of(folder: File) -> tuple[dict[str, Json], str]:
-    """Return what the card of an artefact says of where it comes from, and what its page says that it learned from."""
+    """Read an artefact's card entries on where it comes from, and its README's section on what it learned from."""
     path = Path(folder) / README
     card: dict[str, Json] = {**read_card(Path(folder))}
     page = path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -79,7 +83,7 @@ def _metadata(card: Card, figures: Figures) -> dict[str, Json]:
 
 
 def _terms(card: Card) -> dict[str, Json]:
-    """The licence on the hub's terms; that of data stands beside it."""
+    """Return the licence in the hub's terms; the data may add licences of their own."""
     licence = card.origin.licence.lower()
     if _learned(card):
         return {"license": "other", "license_name": f"{licence}-and-those-of-its-data"}
@@ -110,19 +114,19 @@ def _result(language, scores, figures: Figures) -> dict[str, Json]:
 
 def _facts(judged: JudgedCard, figures: Figures) -> Iterator[str]:
     card = judged.card
-    lengths = "of which long ones are cut" if _has_attention(card) else "of any length"
-    yield f"{card.dimension} numbers of unit length, of texts {lengths}; {card.vocabulary:,} pieces"
+    lengths = "long texts are truncated" if _has_attention(card) else "texts may have any length"
+    yield f"vectors of {card.dimension} numbers with unit length; {lengths}; {card.vocabulary:,} tokens"
     yield f"{card.bytes / 1e6:.1f} MB, weights in float32, from the encoder {card.notes.get('source', card.name)}"
     than = "it" if card.form.spelled else "it without its words and spellings"
     yield f"cosine to {than}: {figures.cosine_mean:.5f}, least {figures.cosine_min:.5f}"
     if judged.costs:
         yield costs_line(judged)
     yield (
-        f"dev questions of {figures.dataset} that `tokenizer.json` cuts otherwise than SentencePiece: "
-        f"{figures.other_ids} of {figures.texts}; letters and their marks have to be composed (NFC)"
+        f"dev questions of {figures.dataset} that `tokenizer.json` tokenizes differently from SentencePiece: "
+        f"{figures.other_ids} of {figures.texts}; letters with marks have to be composed (NFC)"
     )
     if CODE.name in card.files:
-        yield f"`{CODE.name}` is run where the folder is opened; its sha256 is {card.files[CODE.name].sha256}"
+        yield f"opening the folder runs `{CODE.name}`; its sha256 is {card.files[CODE.name].sha256}"
     for key in ORIGIN[1:]:
         if key in card.notes:
             yield f"{key}: {', '.join(_listed(card.notes[key]))}"
@@ -131,7 +135,7 @@ def _facts(judged: JudgedCard, figures: Figures) -> Iterator[str]:
 
 
 def _yaml(value: Mapping[str, Json]) -> Iterator[str]:
-    """The lines of a mapping: JSON is YAML, so a value is one line of it, and a list of names one a line."""
+    """Yield a mapping as lines of YAML: JSON is valid YAML, and a list of strings gets one line per item."""
     for key, content in value.items():
         if isinstance(content, list) and all(isinstance(one, str) for one in content):
             yield f"{key}:"
@@ -146,15 +150,15 @@ PAGE = """---
 
 # {name}
 
-A sentence encoder for retrieval question answering, made by `distill`: questions in many languages, and the document
-whose vector has the largest cosine to the question's answers it.
+A sentence encoder for retrieval question answering, made by `distill`. It encodes questions in many languages; the
+document whose vector has the largest cosine to the question's vector answers the question.
 
 {how}
 
 {facts}
 
-P@1 on dev in per cent, one vector a document, of the encoder and of this folder, and McNemar's p (Holm-corrected)
-between the two:
+P@1 on dev questions in per cent, with one vector per document, for the encoder and for this folder, and McNemar's p
+(Holm-corrected) between the two:
 
 {table}
 {about}

@@ -1,6 +1,7 @@
-"""The languages that use each piece of an artefact's vocabulary, in bits, so that some can be taken out of it later.
+"""Record which languages use each token of an artefact's vocabulary, as bits, so that some can be taken out later.
 
-Neither SentencePiece's scores nor scripts say it: of a multilingual vocabulary more than half may be Latin.
+Neither SentencePiece's scores nor the scripts of tokens tell this: more than half of a multilingual vocabulary may be
+Latin.
 """
 
 from __future__ import annotations
@@ -22,9 +23,13 @@ FILE, BITS, SPELLED, CARD_KEY = "languages.npz", "bits", "spelled", "pieces"
 
 @dataclass(frozen=True)
 class PieceLanguages:
-    """The `languages` of some text, and which of them `used` `(pieces, languages)` each piece of a vocabulary.
+    """The languages of some text, and which of them use each token of a vocabulary.
 
-    `spelled` `(spellings, languages)` are those of its spellings; of None any language may have any.
+    Args:
+        languages: The names of the languages.
+        used: Which languages use a token, bool `(tokens, languages)`.
+        spelled: Which languages use a spelling, bool `(spellings, languages)`, or None if any language may use any of
+            them.
     """
 
     languages: tuple[str, ...]
@@ -32,15 +37,28 @@ class PieceLanguages:
     spelled: Booleans | None = None
 
     def of(self, languages: Sequence[str]) -> PieceLanguages:
-        """Return those of some of the languages, in the order given. Raises `InputError` for others."""
+        """Return the same for some of the languages, in the given order.
+
+        Args:
+            languages: The names of the languages.
+
+        Raises:
+            InputError: If one of them is unknown.
+        """
         if unknown := [name for name in languages if name not in self.languages]:
-            raise InputError(f"no pieces of {', '.join(unknown)}; there are of {', '.join(self.languages)}")
+            raise InputError(f"no tokens of {', '.join(unknown)} are known; expected {', '.join(self.languages)}")
         columns = [self.languages.index(name) for name in languages]
         spelled = None if self.spelled is None else self.spelled[:, columns]
         return PieceLanguages(tuple(languages), self.used[:, columns], spelled)
 
     def with_words(self, before: int, many: int, language: str) -> PieceLanguages:
-        """Return those with so many spellings of one language behind the ones that were there `before`."""
+        """Return the same with more spellings that one language uses.
+
+        Args:
+            before: The number of spellings that are there already.
+            many: The number of new spellings, which follow them.
+            language: The language of the new spellings.
+        """
         old = np.ones((before, len(self.languages)), dtype=bool) if self.spelled is None else self.spelled
         new = np.zeros((many, len(self.languages)), dtype=bool)
         new[:, self.languages.index(language)] = True
@@ -48,8 +66,17 @@ class PieceLanguages:
 
 
 def piece_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], least: int = 1) -> PieceLanguages:
-    """Return the languages whose `texts`, by language, use a piece `least` times or more."""
-    # With Keras, which who reads them does without.
+    """Find the languages whose texts use each token.
+
+    Args:
+        tokenizer: The tokenizer of the vocabulary.
+        texts: Texts by language.
+        least: The number of times that a language has to use a token.
+
+    Returns:
+        The languages of each token.
+    """
+    # This import needs Keras, which reading the file does not.
     from ..students.vocabulary.pieces import used_pieces
 
     used = np.zeros((len(tokenizer), len(texts)), dtype=bool)
@@ -59,7 +86,12 @@ def piece_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], le
 
 
 def write_languages(folder: Path, pieces: PieceLanguages) -> None:
-    """Write the bits; the same pieces give the same bytes."""
+    """Write the bits into an artefact; the same languages give the same bytes.
+
+    Args:
+        folder: The folder of the artefact.
+        pieces: The languages of each token.
+    """
     bits = np.packbits(pieces.used, axis=1)
     with open(folder / FILE, "wb") as file:
         if pieces.spelled is None:
@@ -69,11 +101,22 @@ def write_languages(folder: Path, pieces: PieceLanguages) -> None:
 
 
 def read_languages(folder: Path, card: Mapping[str, Json]) -> PieceLanguages:
-    """Return what `write_languages` wrote beside a card. Raises `EncoderError` where it is none, or there is none."""
+    """Read what `write_languages` wrote.
+
+    Args:
+        folder: The folder of the artefact.
+        card: The card of the artefact.
+
+    Returns:
+        The languages of each token.
+
+    Raises:
+        EncoderError: If the file is missing or damaged, or does not match the card.
+    """
     pieces = card.get(CARD_KEY)
     if not isinstance(pieces, dict) or FILE not in card["files"]:
         raise EncoderError(
-            f"{folder}: it does not say which languages use its pieces, no {FILE}; export it again, or take released"
+            f"{folder}: no {FILE} says which languages use its tokens; export it again, or use the encoder released"
         )
     try:
         names = tuple(pieces["languages"])
@@ -83,8 +126,8 @@ def read_languages(folder: Path, card: Mapping[str, Json]) -> PieceLanguages:
                 for name in (BITS, SPELLED)
             )
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error) as error:
-        raise EncoderError(f"{folder / FILE}: not the languages of its pieces") from error
+        raise EncoderError(f"{folder / FILE}: expected the languages of its tokens; export it again") from error
     if used is None or used.shape != (card["vocabulary"], len(names)):
         many = 0 if used is None else len(used)
-        raise EncoderError(f"{folder / FILE}: of {many} pieces, the card says {card['vocabulary']}")
+        raise EncoderError(f"{folder / FILE}: expected {card['vocabulary']} tokens as in the card, got {many}")
     return PieceLanguages(names, used, spelled)

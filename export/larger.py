@@ -1,4 +1,4 @@
-"""An artefact with another language: more pieces and rows, and all that was there in the codes that it had."""
+"""Add a language to an artefact: it gets more tokens and embeddings, and everything else keeps its stored codes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ from .weights.codecs import CODECS
 
 @dataclass(frozen=True)
 class NewLanguage:
-    """A `language`, the `texts` that say which pieces it uses, and its `rows`, float32 `(n, width)`.
+    """A language to add to an artefact.
 
-    They are of the pieces that `tokenizer` has behind those of an artefact, the most frequent first. `notes` go into
-    the card.
+    Args:
+        language: The name of the language.
+        tokenizer: A tokenizer with the artefact's tokens followed by the new ones, the most frequent first.
+        rows: The embeddings of the new tokens, float32 `(n, width)`.
+        texts: Texts that tell which tokens the language uses.
+        notes: More entries for the card.
     """
 
     language: str
@@ -41,10 +45,21 @@ class NewLanguage:
 
 
 def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> dict[str, Json]:
-    """Write the artefact in `folder` with a new language to `output`, and return its card.
+    """Write an artefact with an additional language.
 
-    A text that uses no new piece has the same vector, to the last bit. `source` is named in the card. Raises
-    `EncoderError` for an artefact whose table cannot be added to.
+    A text that uses none of the new tokens keeps its vector, to the last bit.
+
+    Args:
+        folder: The folder of the artefact.
+        output: The folder to write.
+        new: The language, its tokens and their embeddings.
+        source: The name of the artefact, for the new card.
+
+    Returns:
+        The card of the new artefact.
+
+    Raises:
+        EncoderError: If nothing can be added to the artefact's table.
     """
     card = checked_card(folder)
     pieces = read_languages(folder, card) if FILE in card["files"] else None
@@ -56,7 +71,7 @@ def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> d
         if pieces:
             before = len(spellings_of(Tokenizer.load(folder / encode.TOKENIZER)))
             write_languages(aside, _with_language(pieces, tokenizer, order, new, before))
-        # Of this version: an older one reads no spellings.
+        # The script of this version, because an older one may not read spellings.
         shutil.copyfile(encode.__file__, aside / "encode.py")
         if encode.REMOVAL in card["files"]:
             shutil.copyfile(folder / encode.REMOVAL, aside / encode.REMOVAL)
@@ -67,7 +82,7 @@ def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> d
 
 
 def _write_model(folder: Path, card: dict[str, Json], aside: Path, new: NewLanguage) -> Integers:
-    """Write the model's file with all rows and return their order, as `Addition.order` gives it."""
+    """Write the model's file with all embeddings, and return their order as `Addition.order` gives it."""
     format_, codec = format_of(card["format"]), card["precision"]["table"]
     addition = Addition(codec, card["vocabulary"], new.rows, CODECS[codec].frequent(len(new.rows)))
     orders: list[Integers] = []
@@ -80,22 +95,22 @@ def _write_model(folder: Path, card: dict[str, Json], aside: Path, new: NewLangu
         content = (folder / format_.file).read_bytes()
         (aside / format_.file).write_bytes(format_.with_table(content, card["vocabulary"], codec, remade))
     except (ExportError, ValueError, IndexError, KeyError) as error:
-        raise EncoderError(f"{folder}: no rows can be put into {format_.file}: {error}") from error
+        raise EncoderError(f"{folder}: no embeddings can be added to {format_.file}: {error}") from error
     return orders[0]
 
 
 def _with_language(
     pieces: PieceLanguages, tokenizer: Tokenizer, order: Integers, new: NewLanguage, before: int
 ) -> PieceLanguages:
-    """The languages of all pieces: of the old ones as they were, and the new language where its texts use a piece.
+    """Return the languages of all tokens: the old ones are unchanged, the new language has those that its texts use.
 
-    So many spellings were there `before`.
+    `before` is the number of spellings that were there already.
     """
     used = np.zeros((len(tokenizer), len(pieces.languages) + 1), dtype=bool)
     old = order < len(pieces.used)
     used[old, :-1] = pieces.used[order[old]]
     used[sorted(used_pieces(tokenizer, new.texts)), -1] = True
-    # A word has its piece whether the texts hold it or not.
+    # A word has its own token, whether it occurs in the texts or not.
     used[~old, -1] = True
     larger, many = (
         PieceLanguages((*pieces.languages, new.language), used, _spelled(pieces)),
@@ -105,7 +120,7 @@ def _with_language(
 
 
 def _spelled(pieces: PieceLanguages) -> Booleans | None:
-    """The languages of the spellings that were there, with a new one, which has those that any may have."""
+    """Return the languages of the old spellings; the new language may use those that any language may use."""
     old = pieces.spelled
     return None if old is None else np.column_stack([old, old.all(axis=1)])
 
@@ -129,7 +144,12 @@ def _card(card: dict[str, Json], folder: Path, name: str, new: NewLanguage, sour
 
 
 def page(card: dict[str, Json], new: NewLanguage) -> str:
-    """Return the card of an artefact with a new language as a page of Markdown."""
+    """Return the README of an artefact with an additional language.
+
+    Args:
+        card: The card of the artefact.
+        new: The added language.
+    """
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
         **{key: card[key] for key in ("name", "dimension", "source")},
@@ -142,18 +162,18 @@ def page(card: dict[str, Json], new: NewLanguage) -> str:
     )
 
 
-SAID = "`card.json` says the same with the files' sha256, and what the new language was learned from."
+SAID = "`card.json` has the same facts, the sha256 of the files, and what the new language was learned from."
 PAGE = """# {name}
 
-A sentence encoder for {languages}: text in, {dimension} numbers of unit length out. It is {source} with pieces and rows
-for {new}: a text that holds none of these has the vector that it had there.
+A sentence encoder for {languages}. It turns a text into a vector of {dimension} numbers with unit length. It is
+{source} with more tokens, for {new}. A text that contains none of these keeps its vector.
 
 {how}
 
 - size: {size}
 - source: {source}
 - languages: {languages}
-- pieces: {pieces}
+- tokens: {pieces}
 
 {derived}
 """

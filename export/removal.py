@@ -1,4 +1,4 @@
-"""Language components in an artefact, so that its `encode.py` removes those of the language that it is told."""
+"""Put language components into an artefact, so that its `encode.py` can remove those of a given language."""
 
 from __future__ import annotations
 
@@ -14,21 +14,38 @@ from .form import Form
 
 
 def read_removal(path: File, rank: int, form: Form) -> LanguageRemoval:
-    """The `LanguageRemoval` for an artefact. Raises `InputError` where its format or rank can have none."""
+    """Load the `LanguageRemoval` for an artefact.
+
+    Args:
+        path: The file that `fit_removal` wrote.
+        rank: The number of directions that are removed for each language.
+        form: The form of the artefact.
+
+    Returns:
+        The components.
+
+    Raises:
+        InputError: If the format cannot remove components, or the file has no such rank.
+    """
     if form.format not in MODELS:
         raise InputError(
-            f"--removal: encode.py removes, and the format {form.format} has none; "
-            f"take {' or '.join(MODELS)}, or fold it in (distill lir fold)"
+            f"--removal: the format {form.format} has no encode.py, which removes components; "
+            f"use {' or '.join(MODELS)}, or fold them in with distill lir fold"
         )
     return LanguageRemoval.load(path).at(rank)
 
 
 def write_removal(folder: Path, removal: LanguageRemoval) -> None:
-    """Write the components, float32 `(languages, r, d)`."""
+    """Write the components into an artefact as a float32 array `(languages, r, d)`.
+
+    Args:
+        folder: The folder of the artefact.
+        removal: The components.
+    """
     with open(folder / REMOVAL, "wb") as file:
         np.save(file, removal.stacked())
 
 
 def described(removal: LanguageRemoval) -> dict[str, Json]:
-    """The components in a card."""
+    """Return the entry of a card about the components."""
     return {"languages": list(removal.languages), "rank": removal.rank, "encoder": removal.encoder}

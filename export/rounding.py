@@ -1,4 +1,4 @@
-"""An encoder with the table that its artefact will have, so that the rest can be trained to it."""
+"""Round an encoder's table as its artefact will store it, so that the rest of the network can be trained to fit."""
 
 from __future__ import annotations
 
@@ -17,22 +17,34 @@ from ..system.types import Model
 from .weights.codecs import kept
 from .weights.precision import Precision
 
-# Tokens from which on a text is taken for a passage, and texts of a language that are looked at.
+# The number of tokens from which a text counts as a passage, and the number of texts that are read per language.
 PASSAGE, MOST_TEXTS = 48, 4_000
 
 
 def rounded(encoder: KerasEncoder, table: str) -> KerasEncoder:
-    """Return the encoder with a table that holds what the format `table` of `codecs.CODECS` keeps of it."""
+    """Return an encoder whose table is rounded to what a storage format keeps.
+
+    Args:
+        encoder: The encoder.
+        table: The name of the format, a key of `CODECS`.
+    """
     values = encoder.model.get_layer(TABLE).get_weights()[0]
     return KerasEncoder(with_table(encoder.model, kept(table, values)), encoder.tokenizer, encoder.name)
 
 
 def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEncoder, Precision]:
-    """Return the encoder as a table of codewords keeps it best, and the precision with that table.
+    """Give the embeddings that changed most more bits in a table of codewords.
 
-    Rows that moved, and that codewords would change most, stand behind the frequent ones, where they have 4 bits a
-    number: see `StoredTable.promote`. Where the order of the pieces is not free, all rows stay in their places, and
-    where the precision has no stored table, nothing changes.
+    Embeddings that moved, and that codewords would change most, are placed behind the frequent ones, which have 4 bits
+    per number; see `StoredTable.promote`. If the order of the tokens is not free, every embedding stays in its place.
+    If the precision has no stored table, nothing changes.
+
+    Args:
+        encoder: The trained encoder.
+        precision: The precision with the table that the encoder started from.
+
+    Returns:
+        The encoder with its tokens in the new order, and the precision with the new table.
     """
     if not precision.stored:
         return encoder, precision
@@ -44,11 +56,19 @@ def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEnco
 
 
 def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]) -> KerasEncoder:
-    """Return the encoder with dense layers on the grid of a `precision` of 4 bits, as the tokens of texts need them.
+    """Round the dense layers to 4 bits such that their outputs on the tokens of some texts change least.
 
-    `texts` are by language. Half of the tokens are of short ones, read as questions, as many of each language; the
-    other half of passages, see `draw_by_role`. The layers make up for what the precision changes in the table, too. The
-    encoder itself is returned in another precision, or where its family rounds its kernels as they are.
+    Half of the tokens come from short texts, read as questions, with the same number for each language; the other half
+    comes from passages, see `draw_by_role`. The layers also compensate for what the precision changes in the table.
+
+    Args:
+        encoder: The encoder.
+        precision: The precision of the artefact.
+        texts: Texts by language.
+
+    Returns:
+        The encoder with rounded layers. It is the given one if the precision is not int4, or if its family rounds
+        kernels without looking at their inputs.
     """
     if not rounds_blocks(encoder.model, precision):
         return encoder
@@ -59,15 +79,28 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
 
 
 def rounds_blocks(model: Model, precision: Precision) -> bool:
-    """Return whether a model's kernels are rounded to what their inputs need, in a precision of 4 bits."""
+    """Return True if a model's kernels are rounded to suit their inputs, which is so with 4 bits only.
+
+    Args:
+        model: The student.
+        precision: The precision of the artefact.
+    """
     return precision.dense == "int4" and has_part(model.family, "rounding")
 
 
 def draw_by_role(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], most: int) -> list[list[int]]:
-    """Return id lists of about `most` ids together: half of short texts as questions, half of long ones as documents.
+    """Draw texts as token ids, half of them short ones as questions and half of them long ones as documents.
 
-    Short are those below `PASSAGE` tokens, of which each language has as many; of long ones any language's are drawn.
-    Where none is short, or none is long, all texts stand in for them.
+    A text is short below `PASSAGE` tokens. Each language gets the same number of tokens of short texts; long ones are
+    drawn from all languages together. If there are no short or no long texts, all texts are used instead.
+
+    Args:
+        tokenizer: The tokenizer of the encoder.
+        texts: Texts by language.
+        most: The number of ids to draw in total, approximately.
+
+    Returns:
+        Lists of ids.
     """
     random = np.random.default_rng(0)
     some = [[several[place] for place in random.permutation(len(several))[:MOST_TEXTS]] for several in texts.values()]

@@ -1,4 +1,4 @@
-"""An artefact as an `Encoder`, by the runtime that its format is for."""
+"""Load an artefact as an `Encoder`, run by the runtime that its format is meant for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from .formats.registry import format_of
 
 
 def load_artefact(folder: File, threads: int = 1) -> Artefact:
-    """The artefact in `folder`. Raises `EncoderError` when it is not whole."""
+    """Load the artefact in a folder.
+
+    Args:
+        folder: The folder of the artefact.
+        threads: The number of threads that the runtime uses.
+
+    Returns:
+        The artefact as an `Encoder`.
+
+    Raises:
+        EncoderError: If the artefact is incomplete or damaged, or its format is unknown.
+    """
     folder = Path(folder)
     label = read_label(folder)
     if label.format not in FORMATS:
@@ -21,7 +32,7 @@ def load_artefact(folder: File, threads: int = 1) -> Artefact:
 
 
 def size_of(path: File) -> int:
-    """Bytes on disk of the files in a folder, or of a file."""
+    """Return the size in bytes of a file, or of all files in a folder."""
     path = Path(path)
     files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
     return sum(part.stat().st_size for part in files)

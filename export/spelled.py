@@ -1,4 +1,4 @@
-"""An artefact with another way to cut text: spellings behind its pieces, and all else as it was."""
+"""Add spellings to an artefact's tokenizer and leave everything else as it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .languages import PieceLanguages, write_languages
 from .student import checked_card
 from .subset import MEASURED, SPELLED
 
-# Written anew.
+# These files are written again and not copied.
 OWN = (encode.CARD, encode.TOKENIZER, encode.SPELLINGS, encode.READING)
 
 
@@ -30,10 +30,18 @@ def write_spelled(
     source: str,
     pieces: PieceLanguages | None = None,
 ) -> None:
-    """Write the artefact in `folder` with a tokenizer that has spellings to `output`.
+    """Write an artefact whose tokenizer has spellings.
 
-    `notes` go into the card, where `source` is named; the languages that use its `pieces` stay as they are where none
-    are given. Raises `EncoderError` for an artefact that is not whole.
+    Args:
+        folder: The folder of the artefact.
+        output: The folder to write.
+        tokenizer: The tokenizer with spellings.
+        notes: The entries of the card about the spellings.
+        source: The name of the artefact, for the new card.
+        pieces: The languages of the tokens and spellings; None to keep those of the artefact.
+
+    Raises:
+        EncoderError: If the artefact is incomplete or damaged.
     """
     card = checked_card(folder)
     with write_aside(output) as aside:
@@ -54,7 +62,12 @@ def write_spelled(
 
 
 def page(card: Mapping[str, Json], many: int) -> str:
-    """Return the card of an artefact with so many spellings as a page of Markdown."""
+    """Return the README of an artefact with spellings.
+
+    Args:
+        card: The card of the artefact.
+        many: The number of spellings.
+    """
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
         **{key: card[key] for key in ("name", "dimension", "source")},
@@ -66,12 +79,12 @@ def page(card: Mapping[str, Json], many: int) -> str:
     )
 
 
-SAID = "`card.json` says the same with the files' sha256, and the spellings by kind and language."
+SAID = "`card.json` has the same facts, the sha256 of the files, and the spellings by kind and language."
 PAGE = """# {name}
 
-A sentence encoder: text in, {dimension} numbers of unit length out. It is {source} with {many} spellings
-({kinds}), each read as other pieces: what people type as the words as they are written,
-and `words` as what they mean. A text that is cut as before has the vector that it had there.
+A sentence encoder. It turns a text into a vector of {dimension} numbers with unit length. It is {source} with {many}
+spellings ({kinds}). Each spelling is read as other tokens: a noisy form as the word in its correct form, and `words`
+as what they mean. A text that is tokenized as before keeps its vector.
 
 {how}
 

@@ -1,4 +1,4 @@
-"""The student in an artefact, with float weights to train on: what the artefact stores, dequantised."""
+"""Load the student in an artefact with float weights to train on: what the artefact stores, dequantised."""
 
 from __future__ import annotations
 
@@ -31,9 +31,16 @@ T = TypeVar("T")
 
 
 class StoredEncoder(KerasEncoder):
-    """A bundle for the formats that take it as it is stored: its own runtime gives the vectors, and no Keras is needed.
+    """A bundle for the formats that take its weights as they are stored.
 
-    Raises `EncoderError` for a bundle that is not whole.
+    The bundle's own runtime computes the vectors, and Keras is not needed.
+
+    Args:
+        folder: The folder of the bundle.
+        threads: The number of threads that the runtime uses.
+
+    Raises:
+        EncoderError: If the bundle is incomplete or damaged.
     """
 
     def __init__(self, folder: File, threads: int = 1) -> None:
@@ -45,7 +52,7 @@ class StoredEncoder(KerasEncoder):
 
     @property
     def origin(self) -> dict[str, Json] | None:
-        """Whose weights the bundle's card says that it began with."""
+        """The owner and the licence of the weights that the bundle was initialised from, as its card says."""
         return self._origin.as_dict()
 
     @cached_property
@@ -56,19 +63,33 @@ class StoredEncoder(KerasEncoder):
 
     @property
     def dimension(self) -> int:
-        """The vectors' number of components."""
+        """The number of components of a vector."""
         return self._dimension
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Return the bundle's vectors."""
+        """Encode texts with the bundle.
+
+        Args:
+            texts: The texts.
+            role: Whether the texts are questions or documents.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            Vectors of unit length, float32 `(n, d)`.
+        """
         return self._bundle.encode(texts, role, progress)
 
 
 def load_student(folder: File) -> KerasEncoder:
-    """Return the `KerasEncoder` whose vectors are those of the artefact in `folder`, but for rounded activations.
+    """Load the student of an artefact, whose vectors are those of the artefact except for rounded activations.
 
-    What an export multiplied out stays so. Raises `EncoderError` for an artefact that is not whole, or of a format or
-    a precision that has no weights to read.
+    Layers that the export merged stay merged.
+
+    Args:
+        folder: The folder of the artefact.
+
+    Raises:
+        EncoderError: If the artefact is incomplete or damaged, or its format or precision has no weights to read.
     """
     folder = Path(folder)
     card = checked_card(folder)
@@ -78,7 +99,14 @@ def load_student(folder: File) -> KerasEncoder:
 
 
 def checked_card(folder: Path) -> dict[str, Json]:
-    """Return the card of a whole artefact with a tokenizer and a table beside it. Raises `EncoderError`."""
+    """Return the card of a complete artefact with a tokenizer and a table.
+
+    Args:
+        folder: The folder of the artefact.
+
+    Raises:
+        EncoderError: If the artefact is incomplete or damaged, or its weights cannot be read.
+    """
     with as_encoder_error():
         known = encode.read_card(folder)
         encode.check_files(folder, known)
@@ -87,16 +115,21 @@ def checked_card(folder: Path) -> dict[str, Json]:
     codec = precision.get("table") if isinstance(precision, dict) else None
     if card["format"] not in encode.MODELS:
         formats = " and ".join(encode.MODELS)
-        raise EncoderError(f"{folder}: weights are read out of {formats}, not out of the format {card['format']!r}")
+        raise EncoderError(f"{folder}: expected the format {formats} to read weights from, got {card['format']!r}")
     if codec not in CODECS:
-        raise EncoderError(f"{folder}: its table is in {codec!r}, expected one of {', '.join(CODECS)}; export it again")
+        raise EncoderError(f"{folder}: expected a table in one of {', '.join(CODECS)}, got {codec!r}; export it again")
     return card
 
 
 def bundle_form(folder: Path, form: Form) -> Form:
-    """Return `form` with the precision and the length of the bundle in `folder`, and the weights that are stored there.
+    """Return a form with the precision, the length and the stored weights of a bundle.
 
-    Raises `EncoderError` for a bundle that is not whole.
+    Args:
+        folder: The folder of the bundle.
+        form: The form to complete.
+
+    Raises:
+        EncoderError: If the bundle is incomplete or damaged.
     """
     card = checked_card(folder)
     content = (folder / encode.MODELS["bundle"]).read_bytes()
@@ -122,7 +155,7 @@ def _weights(folder: Path, card: dict[str, Json], rows: int) -> dict[str, Floats
 
 
 def _read(read: Callable[[bytes, int, str], T], folder: Path, card: dict[str, Json], rows: int) -> T:
-    """The result of `read`, a function of a format, on its file."""
+    """Call `read`, a function of a format, on the format's file, and raise its errors as `EncoderError`."""
     try:
         return read((folder / format_of(card["format"]).file).read_bytes(), rows, card["precision"]["table"])
     except (ExportError, KeyError, ValueError) as error:
@@ -130,13 +163,21 @@ def _read(read: Callable[[bytes, int, str], T], folder: Path, card: dict[str, Js
 
 
 def _unreadable(folder, card, error):
-    return EncoderError(f"{folder}: no weights can be read out of {format_of(card['format']).file}: {error}")
+    return EncoderError(f"{folder}: no weights can be read from {format_of(card['format']).file}: {error}")
 
 
 def table_of(folder: File, rows: int) -> Floats:
-    """Return the table `(rows, width)` of the artefact in `folder`, as its weights are read; no Keras is needed.
+    """Load the embedding table of an artefact; Keras is not needed.
 
-    Raises `EncoderError` as `load_student`.
+    Args:
+        folder: The folder of the artefact.
+        rows: The number of tokens.
+
+    Returns:
+        The table, float32 `(rows, width)`.
+
+    Raises:
+        EncoderError: As `load_student` does.
     """
     folder = Path(folder)
     card = checked_card(folder)
@@ -147,10 +188,19 @@ def table_of(folder: File, rows: int) -> Floats:
 
 
 def stored_table(folder: File, codec: str, like: KerasEncoder) -> StoredTable | None:
-    """Return the table in the codewords of the artefact in `folder`, for an encoder `like` it.
+    """Load the codewords of an artefact's embedding table for an encoder that started from it.
 
-    None where the artefact's table is not in `codec`, one of two parts, or the encoder has other pieces or a table of
-    another width. Raises `EncoderError` for an artefact that is not whole.
+    Args:
+        folder: The folder of the artefact.
+        codec: The format that the table should have, a key of `CODECS`.
+        like: The encoder that started from the artefact.
+
+    Returns:
+        The stored table, or None if it is not of this format or has only one part, or if the encoder has other tokens
+        or another width.
+
+    Raises:
+        EncoderError: If the artefact is incomplete or damaged.
     """
     folder = Path(folder)
     card = checked_card(folder)
@@ -161,7 +211,7 @@ def stored_table(folder: File, codec: str, like: KerasEncoder) -> StoredTable | 
         return None
     rows, width = like.model.get_layer("embedding").embeddings.shape
     arrays = format_.arrays((folder / format_.file).read_bytes(), rows)
-    # A student of another shape may have the same pieces.
+    # A student of another shape may have the same tokens.
     ours = CODECS[codec].rows(np.zeros((1, width), dtype=np.float32))
     if [array.shape[1:] for array in arrays] != [array.shape[1:] for array in ours]:
         return None

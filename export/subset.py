@@ -1,4 +1,4 @@
-"""A bundle of some of an artefact's languages: fewer pieces and rows, nothing trained and nothing rounded anew."""
+"""Write a bundle for some of an artefact's languages: fewer tokens, with nothing trained or rounded again."""
 
 from __future__ import annotations
 
@@ -24,13 +24,19 @@ from .languages import CARD_KEY, PieceLanguages, read_languages, write_languages
 from .student import checked_card
 from .weights.codecs import CODECS
 
-# Figures of the whole, which are not the subset's, and what the whole's spellings are.
+# Entries about the whole artefact, which are not true of the subset.
 MEASURED, SPELLED = ("dev", "refused"), "spelled"
 
 
 @dataclass(frozen=True)
 class Subset:
-    """Pieces and bytes, before and after, and the share of each language's pieces that stayed."""
+    """The result of taking languages out of an artefact.
+
+    Args:
+        pieces: The number of tokens before and after.
+        bytes: The size in bytes before and after.
+        kept: The share of each language's tokens that was kept.
+    """
 
     pieces: tuple[int, int]
     bytes: tuple[int, int]
@@ -38,17 +44,28 @@ class Subset:
 
 
 def write_subset(folder: Path, output: File, languages: Sequence[str], source: str) -> Subset:
-    """Write the artefact in `folder` with the pieces of these languages alone to `output`.
+    """Write an artefact with only the tokens of some languages.
 
-    A text none of whose pieces is lost has the same vector, to the last bit. `source` is named in the card. Raises
-    `InputError` for a language that there is not, or where nothing would be left out, and `EncoderError` for an
-    artefact that does not say which languages use its pieces.
+    A text that loses none of its tokens keeps its vector, to the last bit.
+
+    Args:
+        folder: The folder of the artefact.
+        output: The folder to write.
+        languages: The languages to keep.
+        source: The name of the artefact, for the new card.
+
+    Returns:
+        The sizes before and after, and the shares that were kept.
+
+    Raises:
+        InputError: If a language is unknown, or no language would be left out.
+        EncoderError: If the artefact does not say which languages use its tokens.
     """
     card, tokenizer = checked_card(folder), Tokenizer.load(folder / encode.TOKENIZER)
     pieces = read_languages(folder, card)
     wanted = pieces.of(tuple(dict.fromkeys(languages)))
     if set(wanted.languages) == set(pieces.languages):
-        raise InputError(f"--languages: {folder} has no others; leave some out, or take it as it is")
+        raise InputError(f"--languages: {folder} has no other languages; leave some out, or use it as it is")
     tokenizer, wanted = with_own_words(tokenizer, wanted)
     smaller, old_ids = pruned(tokenizer, kept_pieces(tokenizer, wanted), always=())
     result = Subset((len(tokenizer), len(smaller)), (card["bytes"], 0), kept_shares(pieces, old_ids))
@@ -69,16 +86,24 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
 
 
 def with_own_words(tokenizer: Tokenizer, wanted: PieceLanguages) -> tuple[Tokenizer, PieceLanguages]:
-    """Return the tokenizer without words that stand for pieces in other languages alone, and the languages of the rest.
+    """Remove the spellings that only other languages use.
 
-    Raises `EncoderError` for languages of other spellings.
+    Args:
+        tokenizer: The tokenizer of the artefact.
+        wanted: The languages of its tokens and spellings, for the languages to keep.
+
+    Returns:
+        The tokenizer with the remaining spellings, and the languages of these.
+
+    Raises:
+        EncoderError: If the number of spellings does not match.
     """
     spellings = spellings_of(tokenizer)
     if wanted.spelled is None:
         return tokenizer, wanted
     if len(spellings) != len(wanted.spelled):
         raise EncoderError(
-            f"{tokenizer.source}: {len(spellings)} spellings, and languages of {len(wanted.spelled)}; export it again"
+            f"{tokenizer.source}: {len(spellings)} spellings, but languages of {len(wanted.spelled)}; export it again"
         )
     kept = wanted.spelled.any(axis=1)
     rest = with_spellings(tokenizer, [spellings[place] for place in np.flatnonzero(kept)])
@@ -86,7 +111,13 @@ def with_own_words(tokenizer: Tokenizer, wanted: PieceLanguages) -> tuple[Tokeni
 
 
 def spelled_of(tokenizer: Tokenizer, wanted: PieceLanguages, old_ids: Integers) -> Booleans | None:
-    """Return the languages of the spellings whose pieces are kept."""
+    """Return the languages of the spellings whose tokens are all kept, bool `(spellings, languages)`, or None.
+
+    Args:
+        tokenizer: The tokenizer with the spellings.
+        wanted: The languages of its tokens and spellings.
+        old_ids: The ids of the tokens that are kept, int `(n,)`.
+    """
     if wanted.spelled is None:
         return None
     kept = set(old_ids.tolist())
@@ -94,7 +125,12 @@ def spelled_of(tokenizer: Tokenizer, wanted: PieceLanguages, old_ids: Integers) 
 
 
 def kept_pieces(tokenizer: Tokenizer, wanted: PieceLanguages) -> set[int]:
-    """Return the ids that languages use, with those that every language needs."""
+    """Return the ids of the tokens that some languages use, and of those that every language needs.
+
+    Args:
+        tokenizer: The tokenizer of the artefact.
+        wanted: The languages to keep, and the tokens that they use.
+    """
     proto, scripts = model_proto(tokenizer), set()
     for place in range(len(wanted.languages)):
         scripts |= own_scripts(proto, np.flatnonzero(wanted.used[:, place]).tolist())
@@ -102,7 +138,12 @@ def kept_pieces(tokenizer: Tokenizer, wanted: PieceLanguages) -> set[int]:
 
 
 def kept_shares(pieces: PieceLanguages, old_ids: Integers) -> dict[str, float]:
-    """Return the share of each language's pieces that are among those kept."""
+    """Return the share of each language's tokens that is kept, by language.
+
+    Args:
+        pieces: The languages of all tokens.
+        old_ids: The ids of the tokens that are kept, int `(n,)`.
+    """
     counts, before = pieces.used[old_ids].sum(axis=0), pieces.used.sum(axis=0)
     shares = zip(pieces.languages, counts / before.clip(1), strict=True)
     return {name: round(float(share), 4) for name, share in shares}
@@ -116,7 +157,7 @@ def _write_model(folder: Path, card: dict[str, Json], aside: Path, old_ids: Inte
         remade = partial(CODECS[codec].taken, kept=old_ids)
         content = format_.with_table(content, card["vocabulary"], codec, remade)
     except (ExportError, ValueError, IndexError, KeyError) as error:
-        raise EncoderError(f"{folder}: no rows can be taken out of {format_.file}: {error}") from error
+        raise EncoderError(f"{folder}: no embeddings can be taken out of {format_.file}: {error}") from error
     (aside / format_.file).write_bytes(content)
 
 
@@ -138,7 +179,12 @@ def _card(
 
 
 def page(card: dict[str, Json], result: Subset) -> str:
-    """Return a subset's card as a page of Markdown."""
+    """Return the README of a subset.
+
+    Args:
+        card: The card of the subset.
+        result: The sizes and the kept shares.
+    """
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     rows = "\n".join(f"| {name} | {100 * share:.1f} |" for name, share in result.kept.items())
     return PAGE.format(
@@ -148,15 +194,16 @@ def page(card: dict[str, Json], result: Subset) -> str:
         languages=", ".join(card["languages"]),
         pieces=f"{result.pieces[1]} of {result.pieces[0]}",
         size=f"{card['bytes'] / 1e6:.1f} MB",
-        table=f"| language | pieces kept, % |\n|---|---|\n{rows}",
+        table=f"| language | tokens kept, % |\n|---|---|\n{rows}",
     )
 
 
-SAID = "`card.json` says the same with the files' sha256."
+SAID = "`card.json` has the same facts and the sha256 of the files."
 PAGE = """# {name}
 
-A sentence encoder for {languages}: text in, {dimension} numbers of unit length out. It is {source} with {pieces} of its
-pieces: a text that loses none has the same vector. One in another language is cut finer, or is `<unk>`.
+A sentence encoder for {languages}. It turns a text into a vector of {dimension} numbers with unit length. It is
+{source} with {pieces} of its tokens. A text that loses none of its tokens keeps its vector. A text in another
+language is split into more tokens, or becomes `<unk>`.
 
 {how}
 

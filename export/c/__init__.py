@@ -1,1 +1,1 @@
-"""An encoder as one file for a program in C, and that program: what `distill export --format c` writes."""
+"""An encoder as one file for a program in C, and that program: the format `c` of `distill export`."""

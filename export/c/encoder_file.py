@@ -1,6 +1,6 @@
-"""The encoder of a bundle as one file of sections, `encoder.bin`: see docs/formats.md.
+"""Write the encoder of a bundle as one file of binary sections, `encoder.bin`: see docs/formats.md.
 
-Rows, kernels and scales are those of the bundle's flatbuffer, bit for bit.
+Embeddings, kernels and scales are those of the bundle's flatbuffer, bit for bit.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from ..weights.codecs import MIXED
 from ..weights.kernels import LEVELS_OF_4
 from .tokenizer_sections import tokenizer_sections
 
-# What a code of 4 bits has more than its number.
+# The offset of a code of 4 bits, which stores zero as this.
 ZERO_OF_4 = 8
-# Of the list `settings`, and its length.
+# The version and the length of the list `settings`.
 VERSION, SETTINGS = 1, 16
-# The numbers in `settings` of the codecs that a program in C decodes. A table of two parts says itself where they meet.
+# The numbers in `settings` of the codecs that a program in C decodes. A table of two parts stores where they meet.
 TABLES = {"float32": 0, "uint8": 1, "int4": 2, **dict.fromkeys(MIXED, 3)}
-# Where the numbers of a family begin in `settings`.
+# The place in `settings` where the numbers of a family begin.
 FAMILY = 8
-# The end of the name of a kernel in 4 bits, and of the tables of places in 8.
+# The suffixes of the names of a kernel in 4 bits, and of position embeddings in 8.
 PACKED, CODES, SCALES = "packed", "codes", "scales"
-# The columns of the section `answerable`, whose rows are the `PASSAGE_SCORES`: these numbers, then so many of `at` and
-# of `probability`.
+# The columns of the section `answerable`, with a row for each of `PASSAGE_SCORES`, are followed by `POINTS` columns
+# of `at` and as many of `probability`.
 CALIBRATED, POINTS = ("best", "margin", "usual", "threshold", "precision"), 12
 Sections = dict[str, np.ndarray]
 
@@ -45,7 +45,15 @@ Sections = dict[str, np.ndarray]
 class Settings:
     """The list `settings` of a file: see docs/formats.md.
 
-    `family` says what its layers are, and what its `numbers` are; `max_length` is None for texts of any length.
+    Args:
+        family: The family of the network, which tells its layers apart.
+        dimension: The number of components of a vector.
+        width: The width of the embedding table.
+        vocabulary: The number of tokens.
+        max_length: The largest number of tokens of a text, or None for texts of any length.
+        rounded: True if activations are rounded to 8 bits.
+        table: The format of the embedding table, a key of `CODECS`.
+        numbers: What the family stores besides.
     """
 
     family: str
@@ -58,10 +66,14 @@ class Settings:
     numbers: tuple[int, ...]
 
     def as_array(self) -> np.ndarray:
-        """The settings as they stand in the file. Raises `ExportError` where it has no room for them."""
+        """Return the settings as the file stores them, int32 `(16,)`.
+
+        Raises:
+            ExportError: If the file has no room for them.
+        """
         if len(self.numbers) > SETTINGS - FAMILY:
             raise ExportError(
-                f"the format c takes {SETTINGS - FAMILY - 2} branches, the student has {len(self.numbers) - 2}"
+                f"the format c supports {SETTINGS - FAMILY - 2} branches, the student has {len(self.numbers) - 2}"
             )
         part = family_part(self.family, "plain", "an encoder in C or Java")
         numbers = [VERSION, part.NUMBER, self.dimension, self.width, self.vocabulary]
@@ -71,7 +83,7 @@ class Settings:
 
     @classmethod
     def from_array(cls, numbers: np.ndarray) -> Settings:
-        """The settings that stand in a file."""
+        """Return the settings that a file stores, int32 `(16,)`."""
         _, number, dimension, width, vocabulary, most, rounded, table, *rest = numbers.tolist()
         part = owner("plain", lambda family: number == family.NUMBER)
         codec = next(codec for codec, one in TABLES.items() if one == table)
@@ -79,15 +91,26 @@ class Settings:
 
 
 def require_table(table: str) -> None:
-    """Raise `ExportError` for a table in a format that a program in C does not decode."""
+    """Raise `ExportError` if a program in C cannot decode a table of this format."""
     if table not in TABLES:
-        raise ExportError(f"--table: the format c takes {', '.join(TABLES)}, not {table}; export with one of these")
+        raise ExportError(f"--table: the format c supports {', '.join(TABLES)}, got {table}; export with one of these")
 
 
 def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str, max_length: int | None) -> Sections:
-    """Return the sections of a bundle's encoder, of the `content` of its flatbuffer with a table in the format `table`.
+    """Return the sections of a bundle's encoder.
 
-    Raises `ExportError` for a graph, a table or a tokenizer that a program in C does not take.
+    Args:
+        content: The flatbuffer of the bundle.
+        tokenizer: Its tokenizer.
+        name: The name of the encoder.
+        table: The format of the embedding table, a key of `CODECS`.
+        max_length: The largest number of tokens of a text, or None.
+
+    Returns:
+        Arrays by the names of their sections.
+
+    Raises:
+        ExportError: If a program in C does not support the graph, the table or the tokenizer.
     """
     require_table(table)
     graph = Graph(content)
@@ -111,9 +134,10 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
 
 
 def answerable_sections(said: Mapping[str, Json]) -> Sections:
-    """Return the section of what a card says of answers, float32 `(3, 29)`; a score that is not in it has zeros.
+    """Return the section with a card's calibration of answers, float32 `(3, 29)`, with zeros for a missing score.
 
-    Raises `ExportError` where it has more points than the section.
+    Raises:
+        ExportError: If the card has more points than the section has room for.
     """
     rows = np.zeros((len(PASSAGE_SCORES), len(CALIBRATED) + 2 * POINTS), dtype=np.float32)
     for name, fields in said["scores"].items():
@@ -123,18 +147,21 @@ def answerable_sections(said: Mapping[str, Json]) -> Sections:
 
 
 def _filled(line: list[float]) -> Floats:
-    """The numbers of a line, the last one as often again as there is room."""
+    """Return a line padded to the fixed length by repeating its last number."""
     if not 0 < len(line) <= POINTS:
-        raise ExportError(f"the format c takes 1 to {POINTS} points of probability, the card has {len(line)}")
+        raise ExportError(f"the format c supports 1 to {POINTS} points of probability, the card has {len(line)}")
     return np.array([*line, *line[-1:] * (POINTS - len(line))], dtype=np.float32)
 
 
 def layer_sections(products: Mapping[str, Product]) -> Sections:
-    """The sections of dense layers: y = act(x V^T + b) s, with V `(out, in)`; b and s only where there are any."""
+    """Return the sections of dense layers, y = act(x V^T + b) s with V `(out, in)`.
+
+    A layer without b or s has no section for it.
+    """
     sections = {}
     for name, product in products.items():
         scales = np.ones(product.outputs, np.float32) if product.scales is None else product.scales.reshape(-1)
-        # The names of a transformer's layers are longer than those of a section.
+        # The name of a section has no room for the full names of a transformer's layers.
         name = name.removeprefix("block_")
         sections |= _kernel_section(name, product.stored)
         if product.stored.dtype == np.int8 or product.scales is not None:
@@ -152,17 +179,25 @@ def _kernel_section(name, stored):
 
 
 def unpack(packed: np.ndarray) -> np.ndarray:
-    """Return the int8 kernel `(out, in)` of one in 4 bits, uint8 `(out, in / 2)`."""
+    """Unpack a kernel of 4 bits, uint8 `(out, in / 2)`, to int8 `(out, in)`."""
     return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.int8) - np.int8(ZERO_OF_4)
 
 
 def find_shortest(*lengths: int | None) -> int | None:
-    """Return the least number of tokens that is not None, None where all are."""
+    """Return the smallest of the lengths that are not None, or None if there are none."""
     return min((length for length in lengths if length), default=None)
 
 
 def fingerprint(content: bytes, tokenizer: Tokenizer) -> str:
-    """The identity of the encoder of a flatbuffer and a tokenizer, that of its bundle: 64 hexadecimal digits."""
+    """Compute the identity of an encoder, which is also that of its bundle: 64 hexadecimal digits.
+
+    Args:
+        content: The flatbuffer of the bundle.
+        tokenizer: Its tokenizer.
+
+    Returns:
+        The identity, a string.
+    """
     spellings = () if tokenizer.spellings is None else (tokenizer.spellings,)
     parts = (content, tokenizer.proto, *spellings, *filter(None, [tokenizer.reading.content()]))
     return joint(hashlib.sha256(part).hexdigest() for part in parts)

@@ -1,7 +1,7 @@
-"""An `encoder.bin` computed by NumPy as the program in C does: the gate of an export runs it, where no compiler is.
+"""Compute an `encoder.bin` with NumPy as the program in C does, for the gate of an export, which may have no compiler.
 
-Activations are rounded as LiteRT rounds them: each row of numbers by itself, to 256 whole numbers from its least to its
-greatest, zero among them.
+Activations are rounded as LiteRT rounds them: each row of numbers by itself, to 256 levels from its minimum to its
+maximum, with zero as one of them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,20 @@ from .encoder_file import CODES, PACKED, SCALES, Settings, unpack
 from .tokenizer_sections import tokenizer_of
 
 LOWEST, HIGHEST = np.float32(-128), np.float32(127)
-# Under the root of a length, and of a variance: `students.student.EPSILON`, which is there with Keras alone.
+# Added under the root of a length or a variance, as `students.student.EPSILON`, which only Keras students import.
 LEAST = 1e-12
 
 
 class SectionsEncoder:
-    """An `encoder.bin` as an `Encoder`. Raises `EncoderError` for a file that is none."""
+    """An `encoder.bin` as an `Encoder`.
+
+    Args:
+        path: The path of the file.
+        name: The name of the encoder.
+
+    Raises:
+        EncoderError: If the file is not an encoder's.
+    """
 
     def __init__(self, path: File, name: str) -> None:
         try:
@@ -44,12 +52,29 @@ class SectionsEncoder:
         self._numbers = settings.numbers
 
     def tokenize(self, text: str, role: Role = "question") -> list[int]:
-        """The ids of a text: bos, pieces, eos, those of the prompt of its role first."""
+        """Tokenize a text to ids, including bos and eos, with the prompt of its role first.
+
+        Args:
+            text: The text.
+            role: Whether the text is a question or a document.
+
+        Returns:
+            Token ids, truncated to `max_length`.
+        """
         (ids,) = self._tokenizer.encode([well_formed(text)], role)
         return shortened(ids, self.max_length)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
+        """Encode texts.
+
+        Args:
+            texts: The texts.
+            role: Whether the texts are questions or documents.
+            progress: Called with 1 after each text.
+
+        Returns:
+            Vectors of unit length, float32 `(n, dimension)`.
+        """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             vectors[row] = self._vector(self._table[self.tokenize(text, role)], self._layers, self._numbers)
@@ -59,7 +84,7 @@ class SectionsEncoder:
 
 
 class Layers:
-    """The dense layers and the vectors among the sections of a file."""
+    """The dense layers and vectors among the sections of a file."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self._arrays = arrays
@@ -69,11 +94,20 @@ class Layers:
         return any(f"{name}.{part}" in self._arrays for part in ("kernel", PACKED))
 
     def dense(self, name: str, x: Floats, relu: bool = False) -> Floats:
-        """act(x V^T + b) s of rows `(n, in)`: float32 `(n, out)`."""
+        """Apply a dense layer, act(x V^T + b) s.
+
+        Args:
+            name: The name of the layer.
+            x: Float array `(n, in)`.
+            relu: True if act is a ReLU.
+
+        Returns:
+            float32 array `(n, out)`.
+        """
         bias, scales = (self._arrays.get(f"{name}.{part}") for part in ("bias", "scales"))
         if f"{name}.{PACKED}" in self._arrays or self._arrays[f"{name}.kernel"].dtype == np.int8:
             x, steps = rounded(x)
-            # Sums of whole numbers, in float32 exact up to 2^24, which none comes near.
+            # float32 is exact for whole numbers up to 2^24, and no sum comes near that.
             x = (x @ self._kernel(name)) * steps
         else:
             x = x @ self._kernel(name)
@@ -82,7 +116,7 @@ class Layers:
         return x if scales is None else x * scales
 
     def inputs(self, name: str) -> int:
-        """The numbers of a row that a layer reads."""
+        """Return the number of inputs of a layer."""
         return len(self._kernel(name))
 
     def _kernel(self, name):
@@ -95,18 +129,35 @@ class Layers:
         return self._arrays[f"{name}.kernel"] if packed is None else unpack(packed)
 
     def norm(self, name: str, x: Floats, epsilon: float = LEAST) -> Floats:
-        """Rows `(n, w)` less their mean, over their standard deviation, with the gains and biases of a layer."""
+        """Normalise rows to zero mean and unit variance, and apply the gains and biases of a layer.
+
+        Args:
+            name: The name of the layer.
+            x: Float array `(n, w)`.
+            epsilon: Added to the variance.
+
+        Returns:
+            float32 array `(n, w)`.
+        """
         centred = x - x.mean(axis=1, keepdims=True)
         variance = np.mean(centred * centred, axis=1, keepdims=True)
         gamma, beta = (self._arrays[f"{name}.{part}"] for part in ("gamma", "beta"))
         return centred / np.sqrt(variance + np.float32(epsilon)) * gamma + beta
 
     def vector(self, name: str) -> Floats:
-        """A section's numbers."""
+        """Return the numbers of a section."""
         return self._arrays[name]
 
     def places(self, name: str, count: int) -> Floats:
-        """Rows `(count, w)` of a table of places; those behind its last are that one."""
+        """Return position embeddings; positions beyond the table repeat its last row.
+
+        Args:
+            name: The name of the table.
+            count: The number of positions.
+
+        Returns:
+            float32 array `(count, w)`.
+        """
         codes = self._arrays.get(f"{name}.{CODES}")
         if codes is None:
             rows = self._arrays[f"{name}.embeddings"]
@@ -116,7 +167,14 @@ class Layers:
 
 
 def rounded(x: Floats) -> tuple[Floats, Floats]:
-    """Rows `(n, w)` -> whole numbers less that of zero, float32 `(n, w)`, and the steps of the rows `(n, 1)`."""
+    """Round each row to whole numbers, less the number that stands for zero.
+
+    Args:
+        x: Float array `(n, w)`.
+
+    Returns:
+        Whole numbers as float32 `(n, w)`, and the step of each row, float32 `(n, 1)`.
+    """
     least, greatest = np.minimum(x.min(axis=1), 0)[:, None], np.maximum(x.max(axis=1), 0)[:, None]
     spread = greatest - least
     scale = np.where(spread > 0, (HIGHEST - LOWEST) / np.where(spread > 0, spread, 1), 1).astype(np.float32)
@@ -127,17 +185,25 @@ def rounded(x: Floats) -> tuple[Floats, Floats]:
 
 
 def windows(x: Floats, order: int) -> Floats:
-    """Each row with its neighbours side by side, zeros beyond the ends: `(n, w)` -> `(n, order * w)`."""
+    """Concatenate each row with its neighbours, with zeros beyond the ends.
+
+    Args:
+        x: Float array `(n, w)`.
+        order: The number of rows in a window.
+
+    Returns:
+        float32 array `(n, order * w)`.
+    """
     before = (order - 1) // 2
     padded = np.pad(x, [(before, order - 1 - before), (0, 0)])
     return np.concatenate([padded[place : place + len(x)] for place in range(order)], axis=1)
 
 
 def flatten(vectors: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return vectors as sections, float32 `(n,)` each."""
+    """Return arrays as flat sections, float32 `(n,)` each."""
     return {name: np.asarray(vector, dtype=np.float32).reshape(-1) for name, vector in vectors.items()}
 
 
 def unit(x: Floats) -> Floats:
-    """Rows `(n, d)` at unit length."""
+    """Scale rows `(n, d)` to unit length."""
     return x / np.sqrt(np.maximum(np.sum(x * x, axis=1, keepdims=True), np.float32(LEAST)))

@@ -1,4 +1,4 @@
-"""A SentencePiece model as sections of a file, and back."""
+"""Convert a SentencePiece model to sections of a file and back."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ from ...errors import ExportError
 from ..encode import Reading
 
 UNKNOWN, CONTROL, BYTE, UNIGRAM = 2, 3, 6, 1
-# The section with what spellings stand for.
+# The section with the ids that spellings stand for.
 SPELLINGS = "spellings"
-# The names of the sections of prompts begin so, and end in a role.
+# The prefix of the names of prompt sections, which end in a role.
 PROMPT = "prompt."
-# What the list `tokenizer` has behind the ids of the unknown piece and of the two that stand around a text.
+# The flags in the list `tokenizer`, which follow the ids of the unknown piece, of bos and of eos.
 FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 
 
 def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
-    """Return the sections of a tokenizer: its pieces, their scores and types, the map of its normaliser.
+    """Return the sections of a tokenizer: its pieces, their scores and types, and its normaliser's map of characters.
 
-    Its spellings stand behind the pieces, and in a section of their own the pieces that each stands for, and -1.
+    Spellings follow the pieces; a section of its own holds the ids that each stands for, separated by -1.
 
-    Raises `ExportError` for one that is no unigram model, or cuts unknown characters into bytes.
+    Raises:
+        ExportError: If the tokenizer is not a unigram model, or splits unknown characters into bytes.
     """
     proto = whole_proto(tokenizer)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     if tokenizer.reading.wordpiece:
-        raise ExportError(f"{tokenizer.source}: the format c takes SentencePiece's pieces, not BERT's; export a bundle")
+        raise ExportError(
+            f"{tokenizer.source}: the format c needs SentencePiece's tokenizer, not BERT's; export a bundle"
+        )
     if trainer.model_type != UNIGRAM or trainer.byte_fallback:
         kind = "one with byte_fallback" if trainer.byte_fallback else f"model_type {trainer.model_type}"
-        raise ExportError(f"{tokenizer.source}: the format c takes unigram SentencePiece models, not {kind}")
+        raise ExportError(f"{tokenizer.source}: the format c needs a unigram SentencePiece model, not {kind}")
     pieces = [piece.piece.encode() for piece in proto.pieces]
     types = np.array([piece.type for piece in proto.pieces], dtype=np.uint8)
     names = [trainer.bos_piece, trainer.eos_piece]
@@ -56,7 +59,7 @@ def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
 
 
 def tokenizer_of(sections: Mapping[str, np.ndarray]) -> Tokenizer:
-    """Return the tokenizer of these sections."""
+    """Return the tokenizer that some sections describe."""
     proto, content, starts = empty_proto(), sections["pieces"].tobytes(), sections["piece_starts"].tolist()
     spans = zip(
         starts[:-1], starts[1:], sections["piece_scores"].tolist(), sections["piece_types"].tolist(), strict=True

@@ -1,1 +1,1 @@
-"""Families of networks as what they are shipped in: a folder each, of the name of that in `students/`."""
+"""Parts of exported networks by family, in folders with the names of those in `students/`."""

@@ -1,4 +1,4 @@
-"""A student with the table that its codec stores best: the same function."""
+"""Prepare a student for a codec by rotating its embedding table, without changing its function."""
 
 from __future__ import annotations
 
@@ -14,10 +14,19 @@ FACTOR = "factor/kernel"
 
 
 def prepared(model: Model, precision: Precision) -> Model:
-    """Return a student that computes the same, with the table that its codec stores best: itself, or a turned copy.
+    """Return a student that computes the same, with the table that its codec stores best.
 
-    Where the family puts a factor behind the turned table, the copy has its `rank`.
-    Raises `ExportError` where a codec turns the table and the student's family has no `rotation`.
+    If the family adds a factor behind the rotated table, the copy has its `rank`.
+
+    Args:
+        model: The student.
+        precision: How the weights are stored.
+
+    Returns:
+        The student itself, or a copy with a rotated table.
+
+    Raises:
+        ExportError: If the codec rotates the table and the student's family has no `rotation`.
     """
     if precision.stored:
         return model

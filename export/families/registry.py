@@ -1,6 +1,6 @@
-"""The parts of a family's folder, each imported when an export asks for it.
+"""Find the parts of a family's folder; each is imported when an export needs it.
 
-A folder has `edge.py`, the graph of a bundle; the other parts are there where a family has them: `onnx.py`,
+Every folder has `edge.py`, the graph of a bundle. The other parts exist where a family supports them: `onnx.py`,
 `rotation.py`, `stored.py` and `stored_onnx.py`, `plain.py`, `modules.py`. docs/contributing/student.md says what each
 one holds.
 """
@@ -17,7 +17,19 @@ from ...settings.choices import FAMILIES
 
 
 def family_part(family: str, part: str, what: str) -> ModuleType:
-    """Return a module of a family's folder. Raises `ExportError` where it has none: `what` it cannot be written as."""
+    """Import a module of a family's folder.
+
+    Args:
+        family: The name of the family.
+        part: The name of the module.
+        what: What the module writes a student as, for the error.
+
+    Returns:
+        The module.
+
+    Raises:
+        ExportError: If the family has no such module.
+    """
     if not has_part(family, part):
         raise ExportError(
             f"a student of the family {family} cannot be written as {what} yet; expected one of "
@@ -27,12 +39,28 @@ def family_part(family: str, part: str, what: str) -> ModuleType:
 
 
 def has_part(family: str, part: str) -> bool:
-    """Return True where a family's folder has a module of that name."""
+    """Return True if a family's folder has a module.
+
+    Args:
+        family: The name of the family.
+        part: The name of the module.
+    """
     return find_spec(f".{family}.{part}", __package__) is not None
 
 
 def owner(part: str, owns: Callable[[ModuleType], bool]) -> ModuleType:
-    """Return the module `part` of the first family whose module owns something. Raises `ExportError` for none."""
+    """Find the first family with a module that recognises something as its own.
+
+    Args:
+        part: The name of the module.
+        owns: A function from the module to True if the module recognises it.
+
+    Returns:
+        The module.
+
+    Raises:
+        ExportError: If there is none.
+    """
     for family in FAMILIES:
         if has_part(family, part) and owns(module := import_module(f".{family}.{part}", __package__)):
             return module

@@ -1,1 +1,1 @@
-"""Artefact formats, one file a family: how a format is written, loaded and described."""
+"""The formats in which an encoder can be exported, one file per format."""

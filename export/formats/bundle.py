@@ -1,4 +1,4 @@
-"""A bundle: a TFLite model, the tokenizer and `encode.py`, which runs them without our package."""
+"""The format bundle: a TFLite model, the tokenizer and `encode.py`, which runs them without this package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Bundle(encode.Encoder):
-    """The `Encoder` of `encode.py` with errors of ours."""
+    """The `Encoder` of `encode.py`, with this package's errors."""
 
     def encode(
         self,
@@ -31,25 +31,55 @@ class Bundle(encode.Encoder):
         progress: Progress | None = None,
         language: str | None = None,
     ) -> Floats:
-        """Encode texts as `encode.Encoder` does. Raises `EncoderError`."""
+        """Encode texts as `encode.Encoder` does.
+
+        Args:
+            texts: The texts.
+            role: Whether the texts are questions or documents.
+            progress: Called with the number of texts that were encoded.
+            language: The language whose components are removed, if the bundle has any.
+
+        Returns:
+            Vectors of unit length, float32 `(n, d)`.
+
+        Raises:
+            EncoderError: If a text or the language cannot be used.
+        """
         with as_encoder_error():
             return super().encode(texts, role, progress, language)
 
 
 def load_bundle(folder: Path, label: Label, threads: int) -> Bundle:
-    """The artefact with an `encode.py` in it, as that runs it. Raises `EncoderError` when it is not whole."""
+    """Load an artefact that has an `encode.py`, as that script runs it.
+
+    Args:
+        folder: The folder of the artefact.
+        label: What its card says.
+        threads: The number of threads that the runtime uses.
+
+    Returns:
+        The artefact as an `Encoder`.
+
+    Raises:
+        EncoderError: If the artefact is incomplete or damaged.
+    """
     with as_encoder_error(), hushed():
         return Bundle(folder, threads)
 
 
 def write_tokenizer(student: KerasEncoder, folder: Path) -> None:
-    """Write what stands beside a model: the tokenizer and `encode.py`."""
+    """Write the files beside a model: the tokenizer and `encode.py`.
+
+    Args:
+        student: The encoder.
+        folder: The folder of the artefact.
+    """
     student.tokenizer.save(folder / encode.TOKENIZER)
     shutil.copyfile(encode.__file__, folder / "encode.py")
 
 
 def how_to(runtime: str) -> str:
-    """The page's lines on using an artefact with an `encode.py` in it."""
+    """Return the README's section on using an artefact that has an `encode.py`."""
     return f"""```
 pip install numpy sentencepiece {runtime}
 ```

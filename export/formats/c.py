@@ -1,4 +1,4 @@
-"""One file for a program in C, the program, and what compiles it."""
+"""The format c: the encoder in one file, a program in C that reads it, and its build files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 MODEL = "encoder.bin"
 SOURCES = Path(__file__).parents[1] / "c"
-# What of them goes into an artefact.
+# The sources that are copied into an artefact.
 PROGRAM = (
     *("distill.h", "distill_inside.h", "distill.c", "distill_writer.c"),
     *("example.c", "distill_sqlite.c", "CMakeLists.txt"),
 )
-HOW_TO = f"""`{MODEL}` is the encoder in one file, and `distill.c` with `distill.h`, C99 without a library, reads it:
+HOW_TO = f"""`{MODEL}` is the encoder in one file. `distill.c` with `distill.h`, C99 without a library, reads it:
 
 ```
 cc -std=c99 -O3 -o example example.c distill.c -lm
@@ -33,7 +33,17 @@ echo "Where does the Danube end?" | ./example {MODEL}
 
 
 def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    """Write the encoder's one file. Raises `ExportError` for what a program in C does not take."""
+    """Write the encoder's one file.
+
+    Args:
+        student: The encoder.
+        folder: The folder of the artefact.
+        precision: How the weights are stored.
+        lengths: The numbers of tokens that the artefact accepts.
+
+    Raises:
+        ExportError: If a program in C does not support the encoder.
+    """
     from ...system.sections import write_sections
     from ..c.encoder_file import encoder_sections, require_table
 
@@ -44,18 +54,23 @@ def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, len
 
 
 def _converted(student, precision):
-    # With TensorFlow, which a bundle that is taken as it is does without.
+    # This import needs TensorFlow, which copying the weights of a bundle does not.
     from ..tflite.convert import convert
 
     return convert(student.model, precision)
 
 
 def add_answerable(folder: Path, said: Mapping[str, Json]) -> None:
-    """Put what a card says of answers into the encoder's one file."""
+    """Add a card's calibration of answers to the encoder's one file.
+
+    Args:
+        folder: The folder of the artefact.
+        said: The entry of the card.
+    """
     from ...system.sections import read_sections, write_sections
     from ..c.encoder_file import answerable_sections
 
-    # Out of the file, in whose place the new one comes.
+    # Copied out of the mapped file, which the new one replaces.
     sections = {name: np.array(array) for name, array in read_sections(folder / MODEL).items()}
     write_sections(folder / MODEL, {**sections, **answerable_sections(said)})
 
@@ -67,7 +82,19 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
 
 
 def load_sections(folder: Path, label: Label, threads: int) -> Artefact:
-    """The artefact by its one file, computed by NumPy. Raises `EncoderError` when it is not whole."""
+    """Load an artefact from its one file, to be computed by NumPy.
+
+    Args:
+        folder: The folder of the artefact.
+        label: What its card says.
+        threads: Ignored; NumPy chooses.
+
+    Returns:
+        The artefact as an `Encoder`.
+
+    Raises:
+        EncoderError: If the artefact is incomplete or damaged.
+    """
     from ..c.reference import SectionsEncoder
 
     return SectionsEncoder(whole_file(folder, label, MODEL), label.name)

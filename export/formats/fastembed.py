@@ -1,4 +1,4 @@
-"""A folder that FastEmbed opens: an ONNX file of masked ids, the tokenizer as the package tokenizers reads it."""
+"""The format fastembed: a folder with an ONNX model of masked ids and a tokenizer for the package tokenizers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...encoders.spellings import Expansions
 
 MODEL = "model.onnx"
-# Of the dev questions, that may be cut into other pieces.
+# The share of dev questions whose token ids may differ.
 OTHERS = 0.005
 HOW_TO = """```
 pip install fastembed
@@ -37,7 +37,7 @@ model = TextEmbedding("distill/{folder}", specific_model_path="{folder}")
 (vector,) = model.embed("Where does the Danube end?")
 ```
 
-Where there is a `reading.json`, put its prompts before the texts; `distill.plugs.fastembed` does, and needs less."""
+If there is a `reading.json`, put its prompts before the texts; `distill.plugs.fastembed` does this for you."""
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:

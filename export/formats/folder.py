@@ -1,4 +1,4 @@
-"""The folder of an artefact: its card read, its files checked."""
+"""Read the card of an artefact's folder and check its files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,30 @@ from .format import Label
 
 
 def read_label(folder: File) -> Label:
-    """The `Label` of the artefact in `folder`. Raises `EncoderError`."""
+    """Read what loading needs from the card of an artefact.
+
+    Args:
+        folder: The folder of the artefact.
+
+    Raises:
+        EncoderError: If there is no valid card.
+    """
     with as_encoder_error():
         card = encode.read_card(Path(folder))
     return Label(card["name"], card["format"], card["dimension"], card["max_length"], tuple(card["files"]))
 
 
 def bundle_fingerprint(folder: File) -> str | None:
-    """The identity of the encoder of a bundle: the sha256 of its card's hashes of the model and the tokenizer's files.
+    """Compute the identity of a bundle's encoder from the hashes of its model and its tokenizer's files.
 
-    None for an artefact of another format. Raises `EncoderError`.
+    Args:
+        folder: The folder of the bundle.
+
+    Returns:
+        A sha256 in hexadecimal digits, or None for an artefact of another format.
+
+    Raises:
+        EncoderError: If there is no valid card.
     """
     with as_encoder_error():
         files = encode.read_card(Path(folder))["files"]
@@ -34,7 +48,19 @@ def bundle_fingerprint(folder: File) -> str | None:
 
 
 def whole_file(folder: Path, label: Label, name: str) -> Path:
-    """The path of a file of an artefact. Raises `EncoderError` where one is changed, or the card does not list it."""
+    """Check the files of an artefact and return the path of one of them.
+
+    Args:
+        folder: The folder of the artefact.
+        label: What its card says.
+        name: The name of the file.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        EncoderError: If a file was changed, or the card does not list this one.
+    """
     with as_encoder_error():
         encode.check_files(folder, encode.read_card(folder))
     if name not in label.files:
@@ -43,9 +69,13 @@ def whole_file(folder: Path, label: Label, name: str) -> Path:
 
 
 def require_whole(folder: Path) -> Path:
-    """Return the folder of an artefact whose files, in folders of their own too, are those of its card.
+    """Check all files of an artefact, including those in subfolders, and return its folder.
 
-    Raises `EncoderError` where one is missing or changed.
+    Args:
+        folder: The folder of the artefact.
+
+    Raises:
+        EncoderError: If a file is missing or was changed.
     """
     with as_encoder_error():
         card = encode.read_card(folder)
@@ -58,7 +88,19 @@ def require_whole(folder: Path) -> Path:
 
 
 def one_file(folder: Path, label: Label, name: str) -> Path:
-    """The path of an artefact's only file. Raises `EncoderError` where it is changed, or is not what the card lists."""
+    """Check the only file of an artefact and return its path.
+
+    Args:
+        folder: The folder of the artefact.
+        label: What its card says.
+        name: The name of the file.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        EncoderError: If the file was changed, or the card lists other files.
+    """
     path = whole_file(folder, label, name)
     if label.files != (name,):
         raise unknown_format(folder, label)
@@ -66,13 +108,18 @@ def one_file(folder: Path, label: Label, name: str) -> Path:
 
 
 def unknown_format(folder: Path, label: Label) -> EncoderError:
-    """The error for a folder whose files are not those of the format that its card names."""
-    return EncoderError(f"{folder}: no artefact of a known format, {encode.CARD} says {label.format!r}")
+    """Return the error for a folder whose files are not those of the format that its card names.
+
+    Args:
+        folder: The folder of the artefact.
+        label: What its card says.
+    """
+    return EncoderError(f"{folder}: its files are not of a known format; {encode.CARD} says {label.format!r}")
 
 
 @contextmanager
 def as_encoder_error() -> Iterator[None]:
-    """Errors of `encode.py`, which has to do without ours, as `EncoderError`."""
+    """Raise the errors of `encode.py`, which cannot import this package's, as `EncoderError`."""
     try:
         yield
     except (encode.BundleError, encode.TextError) as error:

@@ -1,4 +1,4 @@
-"""The parts of an artefact format."""
+"""Define what a format of artefacts consists of."""
 
 from __future__ import annotations
 
@@ -21,20 +21,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Numbers of tokens that an artefact takes: one `fixed`, or some `signatures`, else any; bos and eos count."""
+    """The numbers of tokens that an artefact accepts, including bos and eos; without either, any number.
+
+    Args:
+        fixed: The fixed number of tokens of the input.
+        signatures: The numbers of tokens of its signatures.
+    """
 
     fixed: int | None = None
     signatures: tuple[int, ...] = ()
 
     @property
     def longest(self) -> int | None:
-        """Most tokens of a text, None for any number."""
+        """The largest number of tokens of a text, or None for any number."""
         return max(self.signatures, default=self.fixed)
 
 
 @dataclass(frozen=True)
 class Label:
-    """The lines of a card that loading needs; `files` are names, `max_length` is None for texts of any length."""
+    """The entries of a card that loading needs.
+
+    Args:
+        name: The name of the artefact.
+        format: The name of its format.
+        dimension: The number of components of a vector.
+        max_length: The largest number of tokens of a text, or None for texts of any length.
+        files: The names of its files.
+    """
 
     name: str
     format: str
@@ -44,16 +57,16 @@ class Label:
 
 
 class Artefact(Encoder, Protocol):
-    """An exported encoder; `max_length` is the most tokens of a text, None for any number."""
+    """An exported encoder; `max_length` is the largest number of tokens of a text, or None for any number."""
 
     max_length: int | None
 
     def tokenize(self, text: str) -> Sequence[int]:
-        """The ids of a text: bos, pieces, eos."""
+        """Tokenize a text to ids, including bos and eos."""
 
 
 def _in_card_alone(folder: Path, said: Mapping[str, Json]) -> None:
-    """Leave the files as they are: what reads these reads the card."""
+    """Leave the files as they are, because the format's readers read the card."""
 
 
 def _unreadable(content: bytes, rows: int, codec: str, remade: Remade | None = None) -> NoReturn:
@@ -62,28 +75,37 @@ def _unreadable(content: bytes, rows: int, codec: str, remade: Remade | None = N
 
 @dataclass(frozen=True)
 class Format:
-    """A way to write a student as an artefact, and to run it again.
+    """A format: how a student is written as an artefact, and how the artefact is run.
 
-    `write(student, folder, precision, lengths)` puts the files into a folder that is there, `file` the model among
-    them; `load(folder, label, threads)` is the encoder back again. `how_to` is for the artefact's page, where
-    `{dimension}` and `{max_length}` are filled in. `needs` are packages beyond the installation, which the `extra`
-    brings; `worker` is the loader of `bench/worker.py` that runs it without our package, if there is one. A format
-    takes texts of any length unless it is `fixable` to one length, or has `signatures` of some; `length` is that of a
-    format which needs a fixed one and was given none.
-
-    Of the content of `file`, whose table has so many rows and is stored by a codec, `weights(content, rows, codec)` are
-    the student's by name, and `with_table(content, rows, codec, remade)` is the same file with what is `remade` of the
-    table's arrays. Both raise `ExportError` or `ValueError` for a file that is none of ours, and where a format cannot
-    be read back. `table(content, rows, codec)` is the table alone, where that costs less than all weights, and
-    `arrays(content, rows)` what it is stored in; a format without keeps no codes of what it is made from. One that
-    `keeps` takes the weights of a bundle as they are stored there. `add_answerable(folder, said)` puts what the card
-    says of answers into what `write` has written, where that is read without the card.
-
-    One that is not `expanded` has ids of spellings too, and what these stand for is read behind its tokenizer. One that
-    `reads` puts a prompt before a text and cuts a long one, where the encoder's tokenizer does.
-
-    One with a `library` is a folder for the hub of models that this library reads, with float32 weights alone. Of the
-    dev questions a share of `others` may have other ids there; their vectors are left out of the gate's cosines.
+    Args:
+        name: The name of the format.
+        file: The file of the model.
+        write: A function `write(student, folder, precision, lengths)` that writes the files into an existing folder.
+        load: A function `load(folder, label, threads)` that returns the encoder.
+        how_to: The README's section on using the artefact, in which `{dimension}` and `{max_length}` are filled in.
+        needs: The packages that the format needs beyond the default installation.
+        extra: The extra of this package that installs them.
+        worker: The loader in `bench/worker.py` that runs the artefact without this package, if there is one.
+        fixable: True if the artefact can have a fixed number of tokens; otherwise it accepts texts of any length.
+        signatures: True if the artefact can have signatures for several lengths.
+        length: The default of a format that needs a fixed number of tokens.
+        weights: A function `weights(content, rows, codec)` from the content of `file`, whose table has so many rows and
+            is stored by a codec, to the student's weights by name. It raises `ExportError` or `ValueError` if the file
+            is not an artefact's or the format cannot be read.
+        table: A function `table(content, rows, codec)` that returns only the table, if that is cheaper than all
+            weights.
+        with_table: A function `with_table(content, rows, codec, remade)` that returns the file with the table's arrays
+            replaced by what `remade` makes of them. It raises errors as `weights` does.
+        arrays: A function `arrays(content, rows)` that returns the arrays that store the table. A format without it
+            does not keep the codes of the artefact that an encoder came from.
+        keeps: True if the format copies the weights of a bundle as they are stored.
+        library: The library that reads a folder of this format from the model hub. Such a folder has float32 weights
+            only.
+        others: The share of dev questions whose token ids may differ; these are left out of the gate's cosines.
+        expanded: False if spellings have ids of their own, which are expanded behind the tokenizer.
+        reads: True if the format supports prompts before a text and truncates long texts, if the tokenizer does.
+        add_answerable: A function `add_answerable(folder, said)` that adds the card's calibration of answers to the
+            written files, for a format that is read without the card.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""One file for a program in Java, and the sources of what reads it, for Kotlin and Android too."""
+"""The format java: the encoder in one file and the Java sources that read it, for Kotlin and Android too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder
 
 SOURCES = Path(__file__).parents[1] / "java"
-HOW_TO = f"""`{MODEL}` is the encoder in one file; the sources beside it, Java 8 without a dependency, are the package
+HOW_TO = f"""`{MODEL}` is the encoder in one file. The sources, Java 8 without dependencies, are the package
 `distill` and `Example.java`:
 
 ```
@@ -24,7 +24,7 @@ javac -d classes *.java
 java -cp classes Example {MODEL} "Where does the Danube end?"
 ```
 
-In Kotlin (not run: there was no Kotlin, no Gradle and no phone), with the sources but `Example.java` in the app's
+In Kotlin (not tested: no Kotlin, Gradle or phone was available), put the sources except `Example.java` into the app's
 `src/main/java/distill`:
 
 ```kotlin
@@ -35,7 +35,7 @@ for (hit in index.search("Where does the Danube end?", 5)) println("${{{{hit.sco
 
 
 def program() -> list[Path]:
-    """Return the files in Java that go into an artefact."""
+    """Return the Java sources that are copied into an artefact."""
     return sorted(SOURCES.glob("*.java"))
 
 
@@ -45,5 +45,5 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
         shutil.copyfile(path, folder / path.name)
 
 
-# All but what is written is as for a program in C.
+# Everything else is as for a program in C.
 FORMATS = (replace(C_FORMATS[0], name="java", write=_write, how_to=HOW_TO),)

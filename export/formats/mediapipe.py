@@ -1,4 +1,4 @@
-"""Files that MediaPipe's TextEmbedder takes as they are: a string model, and a zip of model and tokenizer."""
+"""The formats mediapipe and mediapipe-zip, which MediaPipe's TextEmbedder runs as they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MODEL, ZIP, ZIP_LENGTH = "encoder.tflite", "encoder.task", 512
 HOW_TO = "`{}` is for MediaPipe's TextEmbedder: give it as `model_asset_path`."
 ZIP_HOW_TO = f"""{HOW_TO.format(ZIP)}
-A text may have {{max_length}} pieces, bos and eos among them: count them before, a longer one is an error there."""
+A text may have {{max_length}} tokens, including bos and eos. Count them first: a longer text is an error there."""
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:

@@ -1,4 +1,4 @@
-"""A folder that model2vec and its ports open: a static student without a network, one row a piece."""
+"""The format model2vec: a static student without a network as a folder that model2vec and its ports open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder
 
 MODEL = "model.safetensors"
-# Of the dev questions: of unknown characters side by side SentencePiece makes one piece, and bytes stay apart.
+# The share of dev questions whose token ids may differ: SentencePiece joins adjacent unknown characters.
 OTHERS = 0.05
 HOW_TO = """```
 pip install model2vec

@@ -1,4 +1,4 @@
-"""An npm package: the encoder of the format c, the program as WebAssembly, and a library for browsers and Node."""
+"""The format npm: a package with the encoder of the format c, the program in WebAssembly, and JavaScript around it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SOURCES = (
     *(EXPORT / "npm" / name for name in ("index.js", "index.d.ts")),
     *(EXPORT / "web" / name for name in ("distill.js", "distill.wasm")),
 )
-HOW_TO = """A package for npm without dependencies, for Node 18 and newer and for browsers. `npm install` with the
-path of this folder puts it into a project, and so it does with the file that `npm pack` makes of it. `index.d.ts` says
-what it has, docs/npm.md says more.
+HOW_TO = """An npm package without dependencies, for browsers and for Node 18 or newer. Install it into a project with
+`npm install` and the path of this folder, or of the file that `npm pack` makes of it. `index.d.ts` documents its
+interface; docs/npm.md says more.
 
 ```js
 import {{ readFile, writeFile }} from "node:fs/promises";
@@ -51,7 +51,7 @@ again.close();
 
 
 def package() -> dict[str, Json]:
-    """Return what `package.json` says."""
+    """Return the content of `package.json`."""
     return {
         "name": NAME,
         "version": __version__,
@@ -77,5 +77,5 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
     write_json(folder / PACKAGE, package())
 
 
-# All but what is written is as for a program in C.
+# Everything else is as for a program in C.
 FORMATS = (replace(C_FORMATS[0], name="npm", write=_write, how_to=HOW_TO),)

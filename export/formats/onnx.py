@@ -1,4 +1,4 @@
-"""An ONNX file with the tokenizer and `encode.py`, for servers."""
+"""The format onnx: an ONNX model with the tokenizer and `encode.py`, for servers."""
 
 from __future__ import annotations
 

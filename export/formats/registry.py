@@ -1,4 +1,4 @@
-"""Formats by name, each imported when it is looked up."""
+"""Find formats by name; each is imported when it is looked up."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from .format import Format
 
 
 def format_of(name: str) -> Format:
-    """The `Format` of a name in `settings.choices.FORMATS`, from the file that its first word names.
+    """Return the `Format` of a name in `settings.choices.FORMATS`, from the module that the name's first word names.
 
-    Raises `InputError` for another name.
+    Args:
+        name: The name of the format.
+
+    Raises:
+        InputError: If there is no such format.
     """
     if name not in FORMATS:
         raise InputError(f"--format: expected one of {', '.join(FORMATS)}, got {name}")

@@ -1,4 +1,4 @@
-"""A folder that Sentence-Transformers opens: modules of its own, or one class of ours in PyTorch beside its weights."""
+"""The format sentence-transformers: modules of the library, or a class of ours in PyTorch beside its weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MODEL = "modules.json"
 CODE = Path(__file__).parents[1] / "hub" / "distill_ngram.py"
-# Of the dev questions, that may be cut into other pieces.
+# The share of dev questions whose token ids may differ.
 OTHERS = 0.005
 HOW_TO = """```
 pip install sentence-transformers

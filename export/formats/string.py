@@ -1,4 +1,4 @@
-"""A TFLite model with its tokenizer in it: text in, vector out, with tensorflow-text's operators."""
+"""The format string: a TFLite model with its tokenizer inside, which needs tensorflow-text's operators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder
 
 MODEL = "encoder.tflite"
-HOW_TO = f"""`{MODEL}` takes one string and has its tokenizer in it; run it with tensorflow-text's operators
+HOW_TO = f"""`{MODEL}` takes one string and contains its tokenizer; run it with tensorflow-text's operators
 (`tensorflow_text.core.pybinds.tflite_registrar.SELECT_TFTEXT_OPS`)."""
 
 

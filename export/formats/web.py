@@ -1,4 +1,4 @@
-"""A page that searches by itself: the encoder of the format c, the program as WebAssembly, and an index or none."""
+"""The format web: a page that searches by itself, with the encoder of the format c, WebAssembly and maybe an index."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .format import Lengths
 if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder
 
-HOW_TO = """A page for any static server; nothing is computed on it. Here: `python -m http.server` in this folder, then
-http://localhost:8000. docs/web.md says more."""
+HOW_TO = """A page for any static server; the browser does all the work. To try it, run `python -m http.server` in this
+folder and open http://localhost:8000. docs/web.md says more."""
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
@@ -30,9 +30,9 @@ def _add_answerable(folder: Path, said: Mapping[str, Json]) -> None:
     from ..web.site import write_page
 
     c.add_answerable(folder, said)
-    # It says how long the encoder's file is.
+    # The page shows the size of the encoder's file.
     write_page(folder)
 
 
-# All but what is written is as for a program in C.
+# Everything else is as for a program in C.
 FORMATS = (replace(c.FORMATS[0], name="web", write=_write, how_to=HOW_TO, add_answerable=_add_answerable),)

@@ -1,1 +1,1 @@
-"""A student as the folders that Sentence-Transformers and model2vec open."""
+"""Students as folders that Sentence-Transformers and model2vec open."""

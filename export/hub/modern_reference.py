@@ -1,4 +1,7 @@
-"""A ModernBertModel by NumPy, after Warner et al. (2024) and the names of transformers: an export's gate runs it."""
+"""Compute a ModernBertModel with NumPy, after Warner et al. (2024), for the gate of an export.
+
+Weights and settings have transformers' names.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,18 @@ SLIDING = "sliding_attention"
 
 @dataclass(frozen=True)
 class Modern:
-    """A `ModernBertModel` of these weights and this config."""
+    """A `ModernBertModel`.
+
+    Args:
+        weights: Its weights by name.
+        config: Its settings.
+    """
 
     weights: Weights
     config: Mapping[str, Json]
 
     def tokens(self, ids: Sequence[int]) -> Floats:
-        """Return the vectors `(t, w)` of a text's ids."""
+        """Compute the vectors `(t, w)` of a text's token ids."""
         x = self._norm(self.weights["embeddings.tok_embeddings.weight"][list(ids)], "embeddings.norm")
         for place, kind in enumerate(self.config["layer_types"]):
             name = f"layers.{place}"
@@ -54,7 +62,7 @@ class Modern:
 
 
 def _turned(x: Floats, angles: Floats) -> Floats:
-    """Heads `(h, t, s)` whose pairs, half a head apart, are turned by angles `(t, s / 2)`."""
+    """Rotate the pairs of heads `(h, t, s)`, half a head apart, by angles `(t, s / 2)`."""
     first, second = np.split(x, 2, axis=-1)
     cosine, sine = np.cos(angles), np.sin(angles)
     return np.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)

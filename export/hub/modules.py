@@ -1,6 +1,6 @@
-"""The modules of a Sentence-Transformers folder, and the files that they are.
+"""Write the modules of a Sentence-Transformers folder.
 
-The names of types, files and settings are those that sentence-transformers 6.2 writes itself.
+The names of types, files and settings are those that sentence-transformers 6.2 writes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .tokenizer_json import FILE, tokenizer_json
 
 WEIGHTS, CONFIG, MODULES, ROUTER = "model.safetensors", "config.json", "modules.json", "router_config.json"
 SETTINGS = "config_sentence_transformers.json"
-# A module with attention says there how many ids of a text it reads.
+# In this file, a module with attention says how many ids of a text it reads.
 LENGTHS = "sentence_bert_config.json"
 REQUIRED = ">=6"
 STATIC = "sentence_transformers.sentence_transformer.modules.static_embedding.StaticEmbedding"
@@ -33,24 +33,29 @@ ACTIVATIONS = {
     "tanh": "torch.nn.modules.activation.Tanh",
     "gelu": "torch.nn.modules.activation.GELU",
 }
-# Modules that every version since 3 has, with settings that each knows.
+# The package of modules that every version since 3 has, with settings that each of them knows.
 PLAIN = "sentence_transformers.models."
-# The class of ours, in the file of its name beside it.
+# Our own class, in the file of its name beside the weights.
 NGRAM = "distill_ngram.NGramEncoder"
 SENTENCE = "sentence_embedding"
-# What a student without a network behind its table is trained with.
+# How to train a student without a network behind its table.
 LINEAR = "train one without it: distill run --static --set student.trained_weights=table"
-# Sentence-Transformers' names of what a role is.
+# Sentence-Transformers' names for roles.
 TASKS = {"question": "query", "document": "document"}
-# Among the weights of an n-gram module, of whole numbers.
+# The name of the ids that spellings stand for, among the weights of an n-gram module.
 SPELLINGS = "spellings"
 
 
 @dataclass(frozen=True)
 class Module:
-    """A module of a pipeline: its class, what its `config.json` and `model.safetensors` hold, its tokenizer if any.
+    """A module of a Sentence-Transformers pipeline.
 
-    `files` are the contents of further ones by name.
+    Args:
+        type: The name of its class, with the package.
+        config: The content of its `config.json`.
+        weights: The content of its `model.safetensors`.
+        tokenizer: The tokenizer of the first module, or None.
+        files: The contents of more files by name.
     """
 
     type: str
@@ -61,11 +66,11 @@ class Module:
 
     @property
     def name(self) -> str:
-        """The name of the class."""
+        """The name of the class, without the package."""
         return self.type.rpartition(".")[2]
 
     def write(self, folder: Path) -> None:
-        """Write the files of the module into a folder, which is made where it is missing."""
+        """Write the files of the module into a folder, which is created if it is missing."""
         folder.mkdir(exist_ok=True)
         if self.config:
             write_json(folder / CONFIG, dict(self.config))
@@ -78,17 +83,35 @@ class Module:
 
 
 def embedding(table: Floats, tokenizer: Tokenizer) -> Module:
-    """Return the module that takes the mean of the rows of a text's pieces, of a table `(rows, width)`."""
+    """Make the module that averages the embeddings of a text's tokens.
+
+    Args:
+        table: The embedding table `(rows, width)`.
+        tokenizer: The tokenizer.
+
+    Returns:
+        The module.
+    """
     return Module(STATIC, weights={"embedding.weight": table}, tokenizer=tokenizer)
 
 
 def normalize() -> Module:
-    """Return the module that makes vectors of unit length."""
+    """Make the module that scales vectors to unit length."""
     return Module(NORMALIZE, {"module_input_name": SENTENCE, "module_output_name": SENTENCE})
 
 
 def dense(kernel: Floats, bias: Floats | None = None, residual: Floats | None = None, relu: bool = False) -> Module:
-    """Return act(x K + b) + x R as a module, of a kernel `(in, out)`, `b` `(out,)` and `residual` R `(in, out)`."""
+    """Make a module of act(x K + b) + x R.
+
+    Args:
+        kernel: K, float array `(in, out)`.
+        bias: b, float array `(out,)`, or None.
+        residual: R, float array `(in, out)`, or None.
+        relu: True if act is a ReLU.
+
+    Returns:
+        The module.
+    """
     config: dict[str, Json] = {
         "in_features": kernel.shape[0],
         "out_features": kernel.shape[1],
@@ -107,7 +130,16 @@ def dense(kernel: Floats, bias: Floats | None = None, residual: Floats | None = 
 
 
 def plain_dense(kernel: Floats, bias: Floats | None = None, activation: str = "linear") -> Module:
-    """Return act(x K + b) as a module of all versions, of a kernel `(in, out)` and a bias `(out,)`."""
+    """Make a module of act(x K + b) that every version since 3 reads.
+
+    Args:
+        kernel: K, float array `(in, out)`.
+        bias: b, float array `(out,)`, or None.
+        activation: Keras's name of act.
+
+    Returns:
+        The module.
+    """
     config: dict[str, Json] = {
         "in_features": kernel.shape[0],
         "out_features": kernel.shape[1],
@@ -119,9 +151,12 @@ def plain_dense(kernel: Floats, bias: Floats | None = None, activation: str = "l
 
 
 def write_pipeline(folder: Path, modules: Sequence[Module], prompts: Mapping[str, str] | None = None) -> None:
-    """Write the folder of an encoder of these modules, one after another; the first lies in the folder itself.
+    """Write the folder of an encoder whose modules are applied one after another.
 
-    `prompts` are put before texts by their task, "query" or "document".
+    Args:
+        folder: The folder to write; the first module's files are in it, all others in subfolders.
+        modules: The modules.
+        prompts: The prompts that are put before texts, by task, "query" or "document".
     """
     paths = [f"{place}_{module.name}" if place else "" for place, module in enumerate(modules)]
     for path, module in zip(paths, modules, strict=True):
@@ -132,9 +167,12 @@ def write_pipeline(folder: Path, modules: Sequence[Module], prompts: Mapping[str
 def write_router(
     folder: Path, routes: Mapping[str, Sequence[Module]], prompts: Mapping[str, str] | None = None
 ) -> None:
-    """Write the folder of an encoder of modules by task, "query" or "document"; the first is for texts of none.
+    """Write the folder of an encoder with different modules for each task.
 
-    `prompts` are put before texts by their task.
+    Args:
+        folder: The folder to write.
+        routes: The modules by task, "query" or "document"; the first task is the default.
+        prompts: The prompts that are put before texts, by task.
     """
     types, structure = {}, {}
     for task, modules in routes.items():
@@ -148,9 +186,15 @@ def write_router(
 
 
 def write_model2vec(folder: Path, rows: Floats, tokenizer: Tokenizer) -> None:
-    """Write the folder of a model2vec model of a table `(rows, d)`: texts of any length, vectors of unit length.
+    """Write the folder of a model2vec model for texts of any length, with vectors of unit length.
 
-    The library leaves unknown pieces out. So others stand for them, with the row of these.
+    The library leaves out unknown tokens. More tokens are therefore added for unknown characters, with the embedding of
+    the unknown one.
+
+    Args:
+        folder: The folder to write.
+        rows: The embedding table `(rows, d)`.
+        tokenizer: The tokenizer.
     """
     content = tokenizer_json(tokenizer, none_unknown=True)
     more = len(content["model"]["vocab"]) - len(rows)
@@ -187,16 +231,21 @@ def _write_modules(folder: Path, modules: Sequence[tuple[str, str]], prompts: Ma
 
 
 def write_weights(path: Path, weights: Mapping[str, np.ndarray]) -> None:
-    """Write arrays by name, in float32, whole numbers in int32; the same arrays give the same bytes."""
+    """Write arrays to a safetensors file in float32 or int32; the same arrays give the same bytes.
+
+    Args:
+        path: The path of the file.
+        weights: Arrays by name.
+    """
     from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(array, dtype=_kind(array)) for name, array in weights.items()}
-    # What transformers and its relatives look for.
+    # transformers and related libraries require this entry.
     path.write_bytes(save(arrays, metadata={"format": "pt"}))
 
 
 def read_weights(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays in a file by name, float32 or int32."""
+    """Read the arrays of a safetensors file by name, in float32 or int32."""
     from safetensors.numpy import load_file
 
     return {name: np.asarray(array, dtype=_kind(array)) for name, array in load_file(path).items()}
@@ -207,5 +256,10 @@ def _kind(array):
 
 
 def write_content(path: Path, content: Mapping[str, Json]) -> None:
-    """Write the content of a `tokenizer.json` or of a file beside it."""
+    """Write the content of a `tokenizer.json`, or of a file beside it.
+
+    Args:
+        path: The path of the file.
+        content: The content, which is written as JSON.
+    """
     path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")

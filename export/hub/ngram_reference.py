@@ -1,4 +1,4 @@
-"""The n-gram encoder of `distill_ngram`, by NumPy."""
+"""Compute the n-gram encoder of `distill_ngram` with NumPy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from ...system.types import Floats, Json
 
 
 def ngram_vectors(texts: Sequence[Sequence[int]], weights: Mapping[str, Floats], config: Mapping[str, Json]) -> Floats:
-    """Return the vectors `(n, d)` of texts of an id or more, by the weights and settings that lie in a folder."""
+    """Compute the vectors of texts.
+
+    Args:
+        texts: The token ids of each text, at least one.
+        weights: The weights in the folder, by name.
+        config: The settings in the folder.
+
+    Returns:
+        Vectors of unit length, float32 `(n, d)`.
+    """
     layers, starts = _Layers(weights), np.cumsum([0, *map(len, texts)])
     x = weights["embedding.weight"][np.concatenate(texts)]
     x = layers.linear("factor", x) if config["sizes"]["rank"] else x
@@ -46,7 +55,7 @@ def _branch(x, layers, name, window, config):
 
 
 def _windows(x, order, starts):
-    """Each row with those about it, `order` in all, and zeros where its text has none."""
+    """Concatenate each row with its neighbours, `order` in all, with zeros beyond its text."""
     before = (order - 1) // 2
     padding = [(before, order - 1 - before), (0, 0)]
     padded = [np.pad(x[start:end], padding) for start, end in zip(starts, starts[1:], strict=False)]

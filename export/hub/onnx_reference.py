@@ -1,4 +1,4 @@
-"""A folder of an ONNX model and `tokenizer_files` as an encoder, by the two packages that FastEmbed runs it with."""
+"""Load a folder of an ONNX model and `tokenizer_files` with the two packages that FastEmbed runs it with."""
 
 from __future__ import annotations
 
@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
 
 class OnnxFolderEncoder:
-    """The folder as an `Encoder`; `model` is the file's name. Raises `EncoderError` for a folder that is none."""
+    """A folder of an ONNX model as an `Encoder`.
+
+    Args:
+        folder: The folder.
+        model: The name of the model's file.
+        name: The name of the encoder.
+        dimension: The number of components of a vector.
+        threads: The number of threads that onnxruntime uses.
+
+    Raises:
+        EncoderError: If the folder cannot be opened.
+    """
 
     max_length: int | None = None
 
@@ -32,15 +43,24 @@ class OnnxFolderEncoder:
         try:
             self._tokenizer = _tokenizer(folder)
             self._session = _session(folder / model, threads)
-        except Exception as error:  # those of the packages have no common type
+        except Exception as error:  # the packages' errors have no common type
             raise EncoderError(f"{folder}: cannot be opened: {first_line(error)}; export it again") from error
 
     def tokenize(self, text: str) -> list[int]:
-        """The ids of a question: bos, pieces, eos; a spelling has its own."""
+        """Tokenize a question to ids, including bos and eos; a spelling has an id of its own."""
         return self._ids(text, "question")
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
+        """Encode texts.
+
+        Args:
+            texts: The texts.
+            role: Whether the texts are questions or documents.
+            progress: Called with 1 after each text.
+
+        Returns:
+            Vectors of unit length, float32 `(n, dimension)`.
+        """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             ids = np.array([self._ids(text, role)], dtype=np.int64)
@@ -55,7 +75,11 @@ class OnnxFolderEncoder:
 
 
 def prompted_reading(folder: Path) -> Reading:
-    """Return the reading of the folder's texts, a plain one where there is no file. Raises `EncoderError`."""
+    """Load how a folder's texts are read, which is plainly if there is no file for it.
+
+    Raises:
+        EncoderError: If the file is not valid.
+    """
     path = folder / READING
     return reading_of(path.read_bytes(), str(path)) if path.is_file() else Reading()
 

@@ -1,4 +1,4 @@
-"""A SentencePiece model of merges, such as Gemma's, as the `tokenizer.json` of Hugging Face's own models."""
+"""Write a SentencePiece model of merges, such as Gemma's, as the `tokenizer.json` of Hugging Face's own models."""
 
 from __future__ import annotations
 
@@ -15,15 +15,23 @@ if TYPE_CHECKING:
 
 
 def merges_of(proto: Message, source: str) -> dict[str, Json]:
-    """Return the parts of a `tokenizer.json` that cut a text. Raises `ExportError` for one that changes it before."""
+    """Return the parts of a `tokenizer.json` that tokenize a text.
+
+    Args:
+        proto: The SentencePiece model.
+        source: Its name for errors.
+
+    Raises:
+        ExportError: If the model changes a text before it is tokenized.
+    """
     normalizer = proto.normalizer_spec
     reasons = {
         "a map of characters": bool(normalizer.precompiled_charsmap),
-        "a blank before each text": normalizer.add_dummy_prefix,
-        "one blank between words": normalizer.remove_extra_whitespaces,
+        "a space before each text": normalizer.add_dummy_prefix,
+        "one space between words": normalizer.remove_extra_whitespaces,
     }
     for reason in (reason for reason, there in reasons.items() if there):
-        raise ExportError(f"{source}: a tokenizer.json stands for merges of texts as they are, not with {reason}")
+        raise ExportError(f"{source}: a tokenizer.json cannot hold a model of merges with {reason}; export a bundle")
     blank = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
     back = {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}
     return {
@@ -42,7 +50,7 @@ def merges_of(proto: Message, source: str) -> dict[str, Json]:
 
 
 def _pairs(proto: Message) -> Iterator[list[str]]:
-    """Any two pieces that make up another, the likeliest one first."""
+    """Yield each pair of pieces that make up another piece, the most likely one first."""
     normal = {piece.piece: piece.score for piece in proto.pieces if piece.type == NORMAL}
     for name in sorted(normal, key=lambda name: -normal[name]):
         for place in range(1, len(name)):

@@ -1,6 +1,6 @@
-"""A tokenizer as the `tokenizer.json` of Hugging Face's own models: bos and eos by a template, names as they are.
+"""Write a tokenizer as the `tokenizer.json` of Hugging Face's own models: a template adds bos and eos, names are kept.
 
-A text that holds the name of a special piece is cut there, as those models' are.
+The name of a special token within a text is split off as that token, as those models do.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 BPE = 2
-# What a piece that no text has scores below the least, further than an unknown character.
+# Unused pieces score this much below the least piece, which is lower than an unknown character.
 NEVER = 1000
 
 
 def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
-    """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, but for its prompts.
+    """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, except for its prompts.
 
-    Raises `ExportError` for one with spellings, or of a kind that the file has no place for.
+    Raises:
+        ExportError: If the tokenizer has spellings, or is of a kind that the file cannot represent.
     """
     if tokenizer.spellings is not None:
-        raise ExportError(f"{tokenizer.source}: a plain tokenizer has no spellings; export it with --without-spellings")
+        raise ExportError(f"{tokenizer.source}: a plain tokenizer has no spellings; export with --without-spellings")
     proto = whole_proto(tokenizer)
     rules = tokenizer.reading.wordpiece
     if rules:
@@ -48,11 +49,16 @@ def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
 
 
 def tokenizer_config(tokenizer: Tokenizer, longest: int) -> dict[str, Json]:
-    """Return the content of the `tokenizer_config.json` beside it, for texts of at most `longest` ids."""
+    """Return the content of the `tokenizer_config.json` beside it.
+
+    Args:
+        tokenizer: The tokenizer.
+        longest: The largest number of ids of a text.
+    """
     proto = whole_proto(tokenizer)
     (bos, eos), unknown = ends_of(proto), proto.pieces[tokenizer.unknown].piece
     names = {piece.piece for piece in proto.pieces if piece.type == CONTROL}
-    # What fills a batch is masked, so that any piece would do.
+    # Padding is masked, so any token would do.
     padding = next((name for name in ("<pad>", "[PAD]") if name in names), unknown)
     mask = next((name for name in ("<mask>", "[MASK]") if name in names), None)
     return {
@@ -67,7 +73,7 @@ def tokenizer_config(tokenizer: Tokenizer, longest: int) -> dict[str, Json]:
 
 def _added(proto: Message) -> Iterator[dict[str, Json]]:
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    # Of unigram models the pieces that users named are cut like others, of scores that no others reach.
+    # In a unigram model user-defined pieces are ordinary pieces with scores that no others reach.
     named = (USER_DEFINED,) if proto.trainer_spec.model_type == BPE else ()
     for id, piece in enumerate(proto.pieces):
         if piece.type in (CONTROL, UNKNOWN, *named):
@@ -115,7 +121,7 @@ def _unigram(proto: Message, source: str) -> dict[str, Json]:
 
 
 def _normalizers(spec) -> Iterator[dict[str, Json]]:
-    """As transformers' own conversion of a SentencePiece model has them."""
+    """Yield normalisers as transformers' own conversion of a SentencePiece model has them."""
     if spec.precompiled_charsmap:
         yield {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(spec.precompiled_charsmap).decode()}
     if spec.remove_extra_whitespaces:

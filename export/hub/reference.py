@@ -1,7 +1,7 @@
-"""The folders of `modules` and of model2vec computed by NumPy: the gate of an export runs it, as there is no PyTorch.
+"""Compute the folders of `modules` and of model2vec with NumPy, for the gate of an export, which has no PyTorch.
 
-It reads what was written: the types and settings of the modules, their weights, and `tokenizer.json` with the package
-that Sentence-Transformers and model2vec cut texts with.
+It reads what was written: the types and settings of the modules, their weights, and `tokenizer.json`, with the package
+tokenizers, which Sentence-Transformers and model2vec use too.
 """
 
 from __future__ import annotations
@@ -23,16 +23,23 @@ from .ngram_reference import ngram_vectors
 from .tokenizer_json import FILE, before_others
 from .transformer_reference import POOLINGS, Bert, gelu, relu
 
-# Texts are encoded so many at a time.
+# The number of texts that are encoded at a time.
 BATCH = 256
 Step = Callable[[Floats], Floats]
 Ids = Sequence[list[int]]
 
 
 class FolderEncoder:
-    """The folder of an encoder, or of two by role, as an `Encoder`. Raises `EncoderError` for a folder that is none.
+    """A folder of Sentence-Transformers or model2vec as an `Encoder`.
 
-    With `known` pieces that are unknown are left out of a text, as model2vec does; others stand in their place.
+    Args:
+        folder: The folder.
+        name: The name of the encoder.
+        dimension: The number of components of a vector.
+        known: True to leave out unknown tokens, as model2vec does; other tokens then stand in their place.
+
+    Raises:
+        EncoderError: If the folder cannot be opened.
     """
 
     max_length: int | None = None
@@ -43,14 +50,23 @@ class FolderEncoder:
             self._routes = _routes(folder, known)
             self._prompts = _prompts(folder)
         except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
-            raise EncoderError(f"{folder}: not a folder of Sentence-Transformers: {error}; export it again") from error
+            raise EncoderError(f"{folder}: not a Sentence-Transformers folder: {error}; export it again") from error
 
     def tokenize(self, text: str) -> list[int]:
-        """The ids of a question: bos, pieces, eos; a spelling has its own."""
+        """Tokenize a question to ids, including bos and eos; a spelling has an id of its own."""
         return self._routes["question"].pieces(self._prompts["question"] + text)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
+        """Encode texts.
+
+        Args:
+            texts: The texts.
+            role: Whether the texts are questions or documents.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            Vectors of unit length, float32 `(n, dimension)`.
+        """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), BATCH):
             part = [self._prompts[role] + text for text in texts[start : start + BATCH]]
@@ -61,20 +77,25 @@ class FolderEncoder:
 
 
 class Pipeline:
-    """Modules of a folder, one after another: `(type, folder)` of each, the first of which cuts texts."""
+    """The modules of a folder, applied one after another.
+
+    Args:
+        modules: The type and the folder of each module; the first one tokenizes texts.
+        known: True to leave out unknown tokens.
+    """
 
     def __init__(self, modules: Sequence[tuple[str, Path]], known: bool = False) -> None:
         (first, folder), *rest = modules
         self._tokenizer = _tokenizer(folder)
         model = read_json(folder / FILE)["model"]
         self._unknown = model["unk_id"] if "unk_id" in model else model["vocab"][model["unk_token"]]
-        # A template has bos and eos where a normaliser has not.
+        # Such a tokenizer adds bos and eos by a template, and all others by a normaliser.
         self._is_plain = _class(first) == "Transformer"
         if self._is_plain:
             self._tokenizer.enable_truncation(read_json(folder / LENGTHS)["max_seq_length"])
         self._left_out = {self._unknown} if known else set()
         self._known = before_others(model) if known else len(model["vocab"])
-        # StaticEmbedding takes the mean of none.
+        # A StaticEmbedding averages no tokens for an empty text.
         self._empty = read_json(folder / CONFIG)["empty"] if _class(first) == "NGramEncoder" else []
         if self._is_plain:
             (_, pooling), *rest = rest
@@ -84,7 +105,7 @@ class Pipeline:
         self._steps = [STEPS[_class(type_)](path) for type_, path in rest]
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text."""
+        """Tokenize texts to lists of ids."""
         texts = [well_formed(text) for text in texts]
         encodings = self._tokenizer.encode_batch(texts, add_special_tokens=self._is_plain)
         return [
@@ -93,12 +114,12 @@ class Pipeline:
         ]
 
     def pieces(self, text: str) -> list[int]:
-        """The ids of a text, of what stands for an unknown piece that of the unknown piece."""
+        """Tokenize a text to ids, with the unknown token's id for each token that stands for unknown characters."""
         (ids,) = self.ids([text])
         return [self._unknown if id >= self._known else id for id in ids]
 
     def vectors(self, texts: Sequence[str]) -> Floats:
-        """The vectors `(n, d)` of texts."""
+        """Compute the vectors `(n, d)` of texts."""
         vectors = self._embedded(self.ids(texts))
         for step in self._steps:
             vectors = step(vectors)
@@ -110,12 +131,12 @@ def _tokenizer(folder):
 
     try:
         return Tokenizer.from_file(str(folder / FILE))
-    except Exception as error:  # it raises none of its own
+    except Exception as error:  # the package has no error type of its own
         raise ValueError(f"{folder / FILE}: {error}") from error
 
 
 def _prompts(folder: Path) -> dict[str, str]:
-    """The prompt of each role; a folder of another library has none."""
+    """Return the prompt of each role; a folder of another library has none."""
     settings = read_json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
     return {role: settings.get("prompts", {}).get(task, "") for role, task in TASKS.items()}
 
@@ -153,7 +174,7 @@ def _ngram(folder: Path) -> Callable[[Ids], Floats]:
 
 
 def _bert(folder: Path, pooling: Path) -> Callable[[Ids], Floats]:
-    """Two modules: the second makes one vector of a text's tokens."""
+    """Return a function of two modules, the second of which pools a text's tokens into one vector."""
     config = read_json(folder / CONFIG)
     bert = ARCHITECTURES[config["model_type"]](read_weights(folder / WEIGHTS), config)
     (pooled,) = (POOLINGS[name] for name, on in read_json(pooling / CONFIG).items() if on is True)
@@ -172,7 +193,7 @@ def _dense(folder: Path) -> Step:
 
 
 ARCHITECTURES: dict[str, type[Bert | Modern]] = {"bert": Bert, "modernbert": Modern}
-# By the names of the classes.
+# Functions by the names of PyTorch's classes.
 ACTIVATIONS: dict[str, Step] = {"Identity": lambda x: x, "ReLU": relu, "Tanh": np.tanh, "GELU": gelu}
 STARTS = {"StaticEmbedding": _mean, "NGramEncoder": _ngram}
 STEPS: dict[str, Callable[[Path], Step]] = {"Normalize": lambda folder: unit_rows, "Dense": _dense}

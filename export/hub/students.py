@@ -1,4 +1,4 @@
-"""Students as modules of Sentence-Transformers: those of a student's family, and of two by role."""
+"""Convert students to modules of Sentence-Transformers, including pairs of students, one per role."""
 
 from __future__ import annotations
 
@@ -11,14 +11,28 @@ from .modules import TASKS, Module
 
 
 class Pair(KerasEncoder):
-    """An encoder of questions, with `documents` by another of the same space."""
+    """An encoder of questions with another encoder of documents in the same vector space.
+
+    Args:
+        questions: The encoder of questions.
+        documents: The encoder of documents.
+    """
 
     def __init__(self, questions: KerasEncoder, documents: KerasEncoder) -> None:
         super().__init__(questions.model, questions.tokenizer, questions.name)
         self.documents = documents
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Return the vectors by the encoder of the role."""
+        """Encode texts with the encoder of their role.
+
+        Args:
+            texts: The texts.
+            role: Whether the texts are questions or documents.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            Vectors of unit length, float32 `(n, d)`.
+        """
         return (
             self.documents.encode(texts, role, progress)
             if role == "document"
@@ -26,12 +40,12 @@ class Pair(KerasEncoder):
         )
 
     def without_spellings(self) -> Pair:
-        """Return the pair, both as they read text without spellings."""
+        """Return the pair with both encoders reading text without spellings."""
         return Pair(super().without_spellings(), self.documents.without_spellings())
 
 
 def prompts_of(student: KerasEncoder) -> dict[str, str]:
-    """Return the prompts of a student, or of two by role, by Sentence-Transformers' names of tasks."""
+    """Return the prompts of a student or a pair by task, with Sentence-Transformers' names."""
     readings = {
         "question": student.tokenizer.reading,
         "document": getattr(student, "documents", student).tokenizer.reading,
@@ -40,13 +54,18 @@ def prompts_of(student: KerasEncoder) -> dict[str, str]:
 
 
 def modules_of(student: KerasEncoder) -> list[Module]:
-    """Return the modules that compute what a student computes. Raises `ExportError` for one that they cannot."""
+    """Return the modules that compute the same as a student.
+
+    Raises:
+        ExportError: If the modules cannot compute it.
+    """
     return family_part(student.model.family, "modules", "a Sentence-Transformers folder").modules_of(student)
 
 
 def linear_rows(student: KerasEncoder) -> Floats:
-    """Return the rows `(pieces, d)` of which a text's sum, at unit length, is its vector.
+    """Return rows `(tokens, d)` whose sum over a text's tokens, at unit length, is the text's vector.
 
-    Raises `ExportError` for a student that is no such sum.
+    Raises:
+        ExportError: If the student is not such a sum.
     """
     return family_part(student.model.family, "modules", "a model2vec folder").linear_rows(student)

@@ -1,4 +1,4 @@
-"""The files of a tokenizer beside an ONNX model, as FastEmbed reads them: bos, pieces, eos, cut at the longest text."""
+"""Write the tokenizer files beside an ONNX model as FastEmbed reads them, with bos and eos and a maximum length."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ from .tokenizer_json import FILE, UNIGRAM, tokenizer_json
 
 SETTINGS = "tokenizer_config.json"
 LONGEST = "model_max_length"
-# Ids of a text where any number is taken: a number has to be there.
+# The maximum length of texts of any length, because the file needs a number.
 ANY = 2**31 - 1
 
 
 def write_tokenizer_files(tokenizer: Tokenizer, folder: Path) -> None:
-    """Write the files of a tokenizer into a folder, spellings with ids of their own; its prompts stand in a file alone.
+    """Write the files of a tokenizer; spellings get ids of their own, and prompts a file of their own.
 
-    Raises `ExportError` for a tokenizer that they have no place for.
+    Args:
+        tokenizer: The tokenizer.
+        folder: The folder of the artefact.
+
+    Raises:
+        ExportError: If the files cannot represent the tokenizer.
     """
     names = [piece.piece for piece in whole_proto(tokenizer).pieces]
     settings = tokenizer_config(tokenizer, tokenizer.reading.longest or ANY)
     write_content(folder / FILE, _content(tokenizer))
     write_content(folder / SETTINGS, settings)
     write_content(folder / CONFIG, {"pad_token_id": names.index(settings["pad_token"])})
-    # Versions before 0.9 want the file; a text in which a special piece is named is cut as any other.
+    # Versions before 0.9 need the file. It is empty, so that the name of a special token is tokenized like any text.
     write_content(folder / "special_tokens_map.json", {})
     if content := tokenizer.reading.content():
         (folder / READING).write_bytes(content)
@@ -40,11 +45,11 @@ def _content(tokenizer: Tokenizer) -> dict[str, Json]:
         return plain_tokenizer_json(tokenizer)
     if tokenizer.spellings is not None and tokenizer.reading.longest:
         raise ExportError(
-            f"{tokenizer.source}: it cuts a long text behind its spellings, which a tokenizer.json cannot; export it "
+            f"{tokenizer.source}: it truncates texts behind spellings, which a tokenizer.json cannot; export it "
             "with --without-spellings"
         )
     content = tokenizer_json(tokenizer, template=True)
     if proto.normalizer_spec.precompiled_charsmap:
-        # The package's own map of characters leaves letters and their marks apart.
+        # The package's own map of characters does not compose letters with their marks.
         content["normalizer"]["normalizers"].insert(0, {"type": "NFC"})
     return content

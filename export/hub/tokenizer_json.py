@@ -1,8 +1,8 @@
-"""A SentencePiece model as a `tokenizer.json`, which the package tokenizers reads.
+"""Write a SentencePiece model as a `tokenizer.json`, which the package tokenizers reads.
 
-StaticEmbedding and model2vec leave out what a tokenizer puts around a text. So bos and eos come from the normaliser, as
-characters that stand for them; a text that has such a character itself gets an unknown one in its place. What takes a
-tokenizer as it is gets them by a template, which an empty text has too.
+StaticEmbedding and model2vec drop what a tokenizer adds around a text. The normaliser therefore adds bos and eos as
+characters that stand for them; such a character within a text is replaced by an unknown one. For libraries that keep
+what a tokenizer adds, a template adds bos and eos, also to an empty text.
 """
 
 from __future__ import annotations
@@ -22,27 +22,33 @@ if TYPE_CHECKING:
 FILE = "tokenizer.json"
 UNIGRAM = 1
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
-# Unicode's private use area: no text has them but by accident.
+# Unicode's private use area, whose characters texts contain only by accident.
 PRIVATE = range(0xE000, 0xF900)
-# What an unknown character scores below the least piece.
+# An unknown character scores this much below the least piece.
 PENALTY = 10
-# The last normalisers, of bos and of eos.
+# The number of the last normalisers, which add bos and eos.
 ENDS = 2
 
 
 def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: bool = False) -> dict[str, Json]:
-    """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, bos and eos among them.
+    """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, including bos and eos.
 
-    Spellings are pieces behind the others, as they are to SentencePiece: its ids are those of `Tokenizer.unexpanded`.
-    With `none_unknown` further pieces, behind the others, stand for what is unknown: a library that leaves unknown
-    pieces out sees none. With a `template` bos and eos stand around a text that was cut, too. Raises `ExportError` for
-    a SentencePiece model that it cannot stand for.
+    Spellings are pieces behind the others, as they are to SentencePiece; the ids are those of `Tokenizer.unexpanded`.
+
+    Args:
+        tokenizer: The tokenizer.
+        none_unknown: True to add pieces, behind the others, for unknown characters, for a library that leaves out the
+            unknown token.
+        template: True to add bos and eos by a template, around a truncated text too.
+
+    Raises:
+        ExportError: If the file cannot represent the SentencePiece model.
     """
     proto = whole_proto(tokenizer)
     require_unigram(proto, tokenizer.source)
     if tokenizer.reading.longest and not template:
         raise ExportError(
-            f"{tokenizer.source}: it cuts texts of more than {tokenizer.reading.longest} ids, which a "
+            f"{tokenizer.source}: it truncates texts to {tokenizer.reading.longest} ids, which a "
             "tokenizer.json of a student without attention does not; export a bundle"
         )
     bos, eos, spare, other = _unused(proto, 4)
@@ -79,20 +85,20 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: b
 
 
 def before_others(model: Mapping[str, Json]) -> int:
-    """Return the number of pieces before those that stand for what is unknown, of the model in a `tokenizer.json`."""
+    """Return the number of pieces before those for unknown characters, in the model of a `tokenizer.json`."""
     least = min(score for _, score in model["vocab"])
     return sum(score > least for _, score in model["vocab"])
 
 
 def _characters(proto: Message) -> tuple[list[str], list[str]]:
-    """The characters of all pieces, in order, and those that are no piece alone: unknown but within another."""
+    """Return the characters of all pieces, in order, and those that are not a piece by themselves."""
     names = {piece.piece for piece in proto.pieces if piece.type in (NORMAL, USER_DEFINED)}
     alphabet = sorted({" ", SPACE}.union(*names))
     return alphabet, [character for character in alphabet if character not in names and character != " "]
 
 
 def _class(characters: list[str]) -> str:
-    """Characters in order as the inside of a regular expression's class: ranges of such as follow each other."""
+    """Return sorted characters as the inside of a regular expression's class, with ranges of consecutive ones."""
     ranges: list[list[int]] = []
     for code in map(ord, characters):
         if ranges and ranges[-1][1] == code - 1:
@@ -103,12 +109,12 @@ def _class(characters: list[str]) -> str:
 
 
 def ends_of(proto: Message) -> tuple[str, str]:
-    """Return the names of the pieces before and behind a text."""
+    """Return the names of bos and eos."""
     return proto.trainer_spec.bos_piece, proto.trainer_spec.eos_piece
 
 
 def template_of(proto: Message) -> dict[str, Json]:
-    """Return the part of a `tokenizer.json` that puts bos and eos around a text."""
+    """Return the part of a `tokenizer.json` that adds bos and eos around a text."""
     names = [piece.piece for piece in proto.pieces]
     bos, eos = ends_of(proto)
     ends = [{"SpecialToken": {"id": name, "type_id": 0}} for name in (bos, eos)]
@@ -122,7 +128,15 @@ def template_of(proto: Message) -> dict[str, Json]:
 
 
 def require_unigram(proto: Message, source: str) -> None:
-    """Raise `ExportError` for a SentencePiece model that is no plain unigram one."""
+    """Require that a SentencePiece model is a plain unigram one.
+
+    Args:
+        proto: The SentencePiece model.
+        source: Its name for errors.
+
+    Raises:
+        ExportError: If it is of another kind.
+    """
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     kinds = {piece.type for piece in proto.pieces}
     reasons = {
@@ -134,17 +148,17 @@ def require_unigram(proto: Message, source: str) -> None:
     }
     for reason, there in reasons.items():
         if there:
-            raise ExportError(f"{source}: a tokenizer.json stands for plain unigram SentencePiece models, not {reason}")
+            raise ExportError(f"{source}: a tokenizer.json needs a plain unigram SentencePiece model, not {reason}")
 
 
 def _unused(proto: Message, count: int) -> list[str]:
-    """The first characters of the private use area that are in no piece."""
+    """Return the first `count` characters of the private use area that are in no piece."""
     used = {character for piece in proto.pieces for character in piece.piece}
     return [chr(code) for code in PRIVATE if chr(code) not in used][:count]
 
 
 def _piece(piece, marks: dict[str, str], spare: str) -> str:
-    # It is in no text, though a text may have its name.
+    # The piece occurs in no text, though a text may contain its name.
     if piece.type in (CONTROL, UNKNOWN, UNUSED):
         return marks.get(piece.piece) or spare + piece.piece
     return piece.piece

@@ -1,4 +1,7 @@
-"""A BertModel by NumPy, after Devlin et al. (2019) and the names of transformers: the gate of an export runs it."""
+"""Compute a BertModel with NumPy, after Devlin et al. (2019), for the gate of an export.
+
+Weights and settings have transformers' names.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,18 @@ Weights = Mapping[str, Floats]
 
 @dataclass(frozen=True)
 class Bert:
-    """A `BertModel` of these weights and this config."""
+    """A `BertModel`.
+
+    Args:
+        weights: Its weights by name.
+        config: Its settings.
+    """
 
     weights: Weights
     config: Mapping[str, Json]
 
     def tokens(self, ids: Sequence[int]) -> Floats:
-        """Return the vectors `(t, w)` of a text's ids."""
+        """Compute the vectors `(t, w)` of a text's token ids."""
         w = self.weights
         x = w["embeddings.word_embeddings.weight"][list(ids)] + w["embeddings.token_type_embeddings.weight"][0]
         x = self._norm(x + w["embeddings.position_embeddings.weight"][: len(ids)], "embeddings.LayerNorm")
@@ -53,9 +61,16 @@ class Bert:
 
 
 def means_of(query: Floats, key: Floats, value: Floats, hidden: NDArray[np.bool_] | None = None) -> Floats:
-    """Return each token's mean of the values that it looks at, `(t, h * s)`, of heads `(h, t, s)`.
+    """Compute scaled dot-product attention: each token's weighted mean of the values.
 
-    It does not look at those that are `hidden` from it, `(t, t)`.
+    Args:
+        query: Float array `(h, t, s)`.
+        key: Float array `(h, t, s)`.
+        value: Float array `(h, t, s)`.
+        hidden: True where a token, by row, must not attend to another, by column, bool `(t, t)`.
+
+    Returns:
+        Float array `(t, h * s)`.
     """
     scores = query @ key.transpose(0, 2, 1) / np.sqrt(np.float32(query.shape[-1]))
     if hidden is not None:
@@ -66,7 +81,7 @@ def means_of(query: Floats, key: Floats, value: Floats, hidden: NDArray[np.bool_
 
 
 def gelu(x: Floats) -> Floats:
-    """x times the normal distribution's share below x, to 2e-7: Abramowitz and Stegun (1964), 7.1.26."""
+    """Return the Gaussian error linear unit of x, to 2e-7: Abramowitz and Stegun (1964), 7.1.26."""
     far = np.abs(x) / np.sqrt(np.float32(2))
     t = 1 / (1 + 0.3275911 * far)
     sum_ = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
@@ -74,17 +89,17 @@ def gelu(x: Floats) -> Floats:
 
 
 def gelu_tanh(x: Floats) -> Floats:
-    """`gelu` by a hyperbolic tangent."""
+    """Return `gelu` approximated by a hyperbolic tangent."""
     return x * (1 + np.tanh(np.sqrt(2 / np.pi).astype(np.float32) * (x + 0.044715 * x**3))) / 2
 
 
 def relu(x: Floats) -> Floats:
-    """The larger of x and 0."""
+    """Return the larger of x and 0."""
     return np.maximum(x, 0)
 
 
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {"gelu": gelu, "gelu_pytorch_tanh": gelu_tanh, "relu": relu}
-# One vector of a text's tokens `(t, w)`, by the settings of a Pooling.
+# Functions from a text's token vectors `(t, w)` to one vector, by the settings of a Pooling module.
 POOLINGS: dict[str, Callable[[Floats], Floats]] = {
     "pooling_mode_mean_tokens": lambda x: x.mean(axis=0),
     "pooling_mode_cls_token": lambda x: x[0],

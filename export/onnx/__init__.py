@@ -1,1 +1,1 @@
-"""A student as an ONNX file."""
+"""Students as ONNX files."""

@@ -1,4 +1,4 @@
-"""Parts of an ONNX graph: products in whole numbers, lookups in a table of few bits, unit length."""
+"""Parts of an ONNX graph: products in whole numbers, lookups in a quantised table, scaling to unit length."""
 
 from __future__ import annotations
 
@@ -16,26 +16,56 @@ from ..weights.products import CODEWORDS
 from .nodes import Graph
 
 EPSILON = 1e-12
-# The end of a slice that goes to the end.
+# The end of a slice without an upper bound.
 ALL = np.iinfo(np.int64).max
-# Adds the nodes of a value times a kernel; its constants stand under a name.
+# A function that adds the nodes of a value times a kernel, with its constants under a name.
 Product: TypeAlias = Callable[[Graph, str, str, Floats], str]
 
 
 def float_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
-    """`(..., in)` times a float32 kernel `(in, out)`."""
+    """Add the product of a value `(..., in)` and a float32 kernel.
+
+    Args:
+        g: The graph.
+        x: The value `(..., in)`.
+        name: The name of the layer.
+        kernel: float32 array `(in, out)`.
+
+    Returns:
+        The name of the product `(..., out)`.
+    """
     return g.add("MatMul", x, g.constant(f"{name}/kernel", kernel))
 
 
 def half_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
-    """The same with the kernel stored as float16, which a runtime makes float32 once, when it loads the file."""
+    """Add the same product with a float16 kernel, which a runtime converts to float32 once, when it loads the file.
+
+    Args:
+        g: The graph.
+        x: The value `(..., in)`.
+        name: The name of the layer.
+        kernel: float32 array `(in, out)`.
+
+    Returns:
+        The name of the product `(..., out)`.
+    """
     return g.add("MatMul", x, g.cast(g.constant(f"{name}/kernel", kernel.astype(np.float16)), "float32"))
 
 
 def int8_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
-    """The same in whole numbers: a scale an output channel, and a step a row of `x`, whose largest number is 127.
+    """Add the same product in whole numbers, with a scale per output channel and a step per row of `x`.
 
-    Rows are uint8 about 128: onnxruntime multiplies uint8 by int8 several times faster than int8 by int8.
+    Rows are uint8 with 128 for zero, because onnxruntime multiplies uint8 by int8 several times faster than int8 by
+    int8. The largest number of a row becomes 127.
+
+    Args:
+        g: The graph.
+        x: The value `(..., in)`.
+        name: The name of the layer.
+        kernel: float32 array `(in, out)`.
+
+    Returns:
+        The name of the product `(..., out)`.
     """
     codes, scales = unsaturated_channels(kernel)
     largest = g.add("ReduceMax", g.add("Abs", x), axes=[-1], keepdims=1)
@@ -46,11 +76,16 @@ def int8_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
 
 
 def unsaturated_channels(kernel: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """float32 `(in, out)` -> int8 codes and a float32 scale an output channel, `(out,)`.
+    """Quantise a kernel as `quantize_channels` does, such that no two products overflow 16 bits.
 
-    `quantize_channels`, with one restriction. Processors with AVX2 alone add two neighbouring products in 16 bits
-    and cut off what is larger. So no two neighbours of a channel sum to more than 128: 128 * 255 fits. The scale of
-    a channel grows where they would.
+    Processors with AVX2 only add two neighbouring products in 16 bits and clip the sum. Therefore two neighbours of a
+    channel sum to at most 128, as 128 * 255 fits; where they would not, the channel's scale is increased.
+
+    Args:
+        kernel: float32 array `(in, out)`.
+
+    Returns:
+        int8 codes `(in, out)` and float32 scales `(out,)`.
     """
     codes, scales = quantize_channels(kernel)
     pairs = [np.maximum(sign * codes, 0) for sign in (1, -1)]
@@ -59,7 +94,7 @@ def unsaturated_channels(kernel: Floats) -> tuple[NDArray[np.int8], Floats]:
     return np.round(kernel / scales).astype(np.int8), scales
 
 
-# What multiplies tokens, and what multiplies the one row of a text. A text's row stays float: it is a small part
+# The products for tokens and for the one row of a text. A text's row stays float: it is a small part
 # of the work, and rounding it would make a difference of 1e-7 between two batches one of 1e-3.
 PRODUCTS: dict[str, tuple[Product, Product]] = {
     "int8": (int8_product, half_product),
@@ -68,9 +103,16 @@ PRODUCTS: dict[str, tuple[Product, Product]] = {
 
 
 def lookup_of(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str], str]:
-    """Ids `(b, t)` -> rows `(b, t, w)` of a table, as a function that adds the nodes.
+    """Store a table and return a function that adds the nodes of a lookup in it.
 
-    The stored arrays are `encoded`'s, by numbers under `name`.
+    Args:
+        g: The graph.
+        table: float32 array `(rows, w)`.
+        codec: The format of the table, a key of `CODECS`.
+        name: The name of the table; the stored arrays are numbered under it.
+
+    Returns:
+        A function from the name of ids `(b, t)` to the name of rows `(b, t, w)`.
     """
     stored = [g.constant(f"{name}/{number}", array) for number, array in enumerate(encoded(codec, table))]
     rows, shared = CODECS[codec].split(stored)
@@ -83,22 +125,62 @@ def lookup_of(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str],
 
 
 def float32_lookup(g: Graph, rows: str, width: int) -> str:
-    """Rows `(b, t, width)` of `codecs.float32_rows`."""
+    """Return rows of `codecs.float32_rows`.
+
+    Args:
+        g: The graph.
+        rows: Gathered rows `(b, t, width)`.
+        width: The number of columns of the table.
+
+    Returns:
+        The name of the rows `(b, t, width)`.
+    """
     return rows
 
 
 def uint8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
-    """Rows `(b, t, width)` of `codecs.uint8_rows`."""
+    """Decode rows of `codecs.uint8_rows`.
+
+    Args:
+        g: The graph.
+        codes: Gathered codes `(b, t, width)`.
+        scales: Gathered scales `(b, t, 1)`.
+        width: The number of columns of the table.
+
+    Returns:
+        The name of the rows `(b, t, width)`.
+    """
     return g.add("Mul", g.add("Sub", g.cast(codes, "float32"), g.number(ZERO)), real(g, scales))
 
 
 def int8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
-    """Rows `(b, t, width)` of `codecs.int8_rows`."""
+    """Decode rows of `codecs.int8_rows`.
+
+    Args:
+        g: The graph.
+        codes: Gathered codes `(b, t, width)`.
+        scales: Gathered scales `(b, t, 1)`.
+        width: The number of columns of the table.
+
+    Returns:
+        The name of the rows `(b, t, width)`.
+    """
     return g.add("Mul", g.cast(codes, "float32"), real(g, scales))
 
 
 def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> str:
-    """Rows of `codecs.int4_rows`: a byte's two halves are two halves of a row; each group of numbers has its step."""
+    """Decode rows of `codecs.int4_rows`: the halves of bytes are the halves of a row, and each group has its step.
+
+    Args:
+        g: The graph.
+        packed: Gathered codes `(b, t, stored / 2)`.
+        steps: Gathered steps `(b, t, groups)`.
+        scales: Gathered scales `(b, t, 1)`.
+        width: The number of columns of the table.
+
+    Returns:
+        The name of the rows `(b, t, width)`.
+    """
     four = g.number(4, "uint8")
     low = g.add("BitShift", g.add("BitShift", packed, four, direction="LEFT"), four, direction="RIGHT")
     halves = g.add("Concat", low, g.add("BitShift", packed, four, direction="RIGHT"), axis=-1)
@@ -109,14 +191,38 @@ def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> s
 
 
 def product_lookup(g: Graph, codes: str, words: str, scales: str, width: int, size: int) -> str:
-    """Rows of `codecs.product_rows`: a codeword at each place of a row, laid end to end."""
+    """Decode rows of `codecs.product_rows` by concatenating the codewords of their places.
+
+    Args:
+        g: The graph.
+        codes: Gathered codes `(b, t, places)`.
+        words: The codewords `(places * 256, size)`.
+        scales: The scales of the codewords `(places * 256, 1)`.
+        width: The number of columns of the table.
+        size: The number of components of a codeword.
+
+    Returns:
+        The name of the rows `(b, t, width)`.
+    """
     where = _places(g, codes, width, size)
     rows = uint8_lookup(g, g.add("Gather", words, where), g.add("Gather", scales, where), width)
     return _cut(g, g.add("Reshape", rows, g.numbers(0, 0, -1)), width, size)
 
 
 def column_lookup(g: Graph, codes: str, words: str, step: str, width: int, size: int) -> str:
-    """Rows of `codecs.column_rows`: codewords laid end to end, times the last column and the step."""
+    """Decode rows of `codecs.column_rows`: concatenated codewords times the last column and the step.
+
+    Args:
+        g: The graph.
+        codes: Gathered codes `(b, t, places)`.
+        words: The codewords `(places * 256, size)`.
+        step: The step of a number, `(1,)`.
+        width: The number of columns of the table.
+        size: The number of components of a codeword.
+
+    Returns:
+        The name of the rows `(b, t, width)`.
+    """
     rows = g.cast(g.add("Gather", words, _places(g, codes, width + 1, size)), "float32")
     rows = g.add("Reshape", rows, g.numbers(0, 0, -1))
     lengths = g.add("Slice", rows, g.numbers(-1), g.numbers(ALL), g.numbers(-1))
@@ -130,12 +236,25 @@ def _places(g, codes, width, size):
 
 
 def _cut(g, rows, width, part):
-    """Rows of whole parts, of which the last may reach beyond the width."""
+    """Cut rows of whole parts to the width, beyond which the last part may reach."""
     return rows if width % part == 0 else g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
 
 
 def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str:
-    """Rows of `codecs.mixed_rows`: an id below the number of frequent rows is one of theirs, another of the rest."""
+    """Decode rows of `codecs.mixed_rows`.
+
+    Ids below the number of frequent rows are looked up among these, all others in the rest.
+
+    Args:
+        g: The graph.
+        ids: The ids `(b, t)`.
+        *arrays: The stored arrays.
+        width: The number of columns of the table.
+        size: The number of components of a codeword.
+
+    Returns:
+        The name of the rows `(b, t, width)`.
+    """
     *first, codes, words, step, count = arrays
     frequent, zero = g.add("Less", ids, count), g.number(0, "int32")
     place, rest = g.add("Where", frequent, ids, zero), g.add("Where", frequent, zero, g.add("Sub", ids, count))
@@ -146,11 +265,19 @@ def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str
 
 
 def real(g: Graph, scales: str) -> str:
-    """Scales in fixed point as float32."""
+    """Convert scales in fixed point to float32.
+
+    Args:
+        g: The graph.
+        scales: The scales.
+
+    Returns:
+        The name of the result.
+    """
     return g.add("Mul", g.cast(scales, "float32"), g.number(2.0**-FRACTION_BITS))
 
 
-# Nodes that look rows up in the arrays of a codec, by the codec's name: out of gathered rows, or of ids where none are.
+# The lookups by codec. They decode gathered rows, or take ids if the codec gathers no rows by them.
 LOOKUPS: dict[str, Callable] = {
     "float32": float32_lookup,
     "uint8": uint8_lookup,
@@ -164,19 +291,37 @@ LOOKUPS: dict[str, Callable] = {
 
 
 def gelu(g: Graph, x: str) -> str:
-    """x times the normal distribution's share below x."""
+    """Add the Gaussian error linear unit of a value.
+
+    Args:
+        g: The graph.
+        x: The value.
+
+    Returns:
+        The name of the result.
+    """
     share = g.add("Add", g.add("Erf", g.add("Div", x, g.number(2**0.5))), g.number(1))
     return g.add("Mul", g.add("Mul", x, share), g.number(0.5))
 
 
 def gelu_tanh(g: Graph, x: str) -> str:
-    """`gelu` by a hyperbolic tangent: Hendrycks and Gimpel (2016), Gaussian error linear units, section 2."""
+    """Add `gelu` approximated by a hyperbolic tangent.
+
+    Hendrycks and Gimpel (2016), Gaussian error linear units, section 2.
+
+    Args:
+        g: The graph.
+        x: The value.
+
+    Returns:
+        The name of the result.
+    """
     cube = g.add("Mul", g.add("Mul", x, g.add("Mul", x, x)), g.number(0.044715))
     bent = g.add("Tanh", g.add("Mul", g.add("Add", x, cube), g.number((2 / np.pi) ** 0.5)))
     return g.add("Mul", g.add("Mul", x, g.add("Add", bent, g.number(1))), g.number(0.5))
 
 
-# Keras's names of functions of each number.
+# Activations by Keras's names.
 ACTIVATIONS: dict[str, Callable[[Graph, str], str]] = {
     "linear": lambda g, x: x,
     "relu": lambda g, x: g.add("Relu", x),
@@ -187,13 +332,31 @@ ACTIVATIONS: dict[str, Callable[[Graph, str], str]] = {
 
 
 def unit(g: Graph, x: str, name: str) -> str:
-    """Rows of unit length, `(b, d)` -> the value `name`."""
+    """Scale rows to unit length.
+
+    Args:
+        g: The graph.
+        x: The rows `(b, d)`.
+        name: The name of the result.
+
+    Returns:
+        The name of the result.
+    """
     square = g.add("ReduceSum", g.add("Mul", x, x), g.numbers(-1), keepdims=1)
     return g.add("Div", x, g.add("Sqrt", g.add("Max", square, g.number(EPSILON))), name=name)
 
 
 def windows(g: Graph, x: str, order: int) -> str:
-    """`(b, t, c)` -> `(b, t, order * c)`: each token's window laid side by side, zeros beyond the ends."""
+    """Concatenate each token with its neighbours, with zeros beyond the ends.
+
+    Args:
+        g: The graph.
+        x: The tokens `(b, t, c)`.
+        order: The number of tokens of a window.
+
+    Returns:
+        The name of the windows `(b, t, order * c)`.
+    """
     reach = order - 1
     padded = g.add("Pad", x, g.numbers(0, reach // 2, 0, 0, reach - reach // 2, 0))
     ends = [place - reach or ALL for place in range(order)]

@@ -1,4 +1,4 @@
-"""Ids with a mask, as other libraries give them, spellings among them, as the `ids` that an encoder's nodes read."""
+"""Convert masked ids, as other libraries give them, to the `ids` that an encoder's nodes read, and expand spellings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ PADDING = -1
 
 
 def masked_ids(graph: Graph, spellings: Expansions | None = None) -> list[Value]:
-    """Add the nodes from the inputs `input_ids` and `attention_mask` to `ids`, and return the two inputs.
+    """Add the nodes that convert the inputs `input_ids` and `attention_mask`, int64 `(b, t)`, to `ids`.
 
-    Both are int64 `(b, t)`. Ids of spellings are those that they stand for, side by side.
+    Args:
+        graph: The graph.
+        spellings: The ids that spellings stand for, which replace them; None without spellings.
+
+    Returns:
+        The two inputs.
     """
     g = graph
     there = g.add("Greater", "attention_mask", g.number(0, "int64"))
@@ -26,11 +31,11 @@ def masked_ids(graph: Graph, spellings: Expansions | None = None) -> list[Value]
 
 
 def _expanded(g: Graph, ids: str, spellings: Expansions) -> str:
-    """`(b, t)` -> `(b, t * most)`: of each id those that it stands for, at most so many, and then padding."""
+    """Replace each id by those that it stands for and padding: `(b, t)` -> `(b, t * most)`."""
     lengths = np.diff(spellings.starts)
     place = g.add("Sub", ids, g.number(spellings.first, "int64"))
     spelled = g.add("GreaterOrEqual", place, g.number(0, "int64"))
-    # Behind the spellings stands one of a single id, for all that is none.
+    # An id that is not a spelling is looked up at a place behind all spellings, with a length of one.
     place = g.add("Where", spelled, place, g.number(len(lengths), "int64"))
     start = _of_each(g, place, "starts", np.append(spellings.starts[:-1], 0).astype(np.int32))
     length = _of_each(g, place, "lengths", np.append(lengths, 1).astype(np.uint8))
@@ -44,17 +49,17 @@ def _expanded(g: Graph, ids: str, spellings: Expansions) -> str:
 
 
 def _of_each(g: Graph, place: str, name: str, array: Integers) -> str:
-    """Numbers `(b, t, 1)` of the spellings at the places `(b, t)`."""
+    """Look up numbers `(b, t, 1)` of the spellings at the places `(b, t)`."""
     numbers = g.add("Gather", g.constant(f"spellings/{name}", array), place)
     return g.add("Unsqueeze", g.cast(numbers, "int64"), g.numbers(-1))
 
 
 def _closed(g: Graph, ids: str) -> str:
-    """`(b, n)` -> `(b, m)`, m ids of the longest row: padding behind them all, as neighbours are read together."""
+    """Move padding behind all ids, as neighbours are read together: `(b, n)` -> `(b, m)`, m ids of the longest row."""
     there = g.add("GreaterOrEqual", ids, g.number(0, "int64"))
     place = g.add("Sub", g.add("CumSum", g.cast(there, "int64"), g.number(1, "int64")), g.number(1, "int64"))
     rows, width = (g.add("Slice", g.add("Shape", ids), g.numbers(side), g.numbers(side + 1)) for side in (0, 1))
-    # All padding goes to one place behind the others.
+    # All padding is scattered to one place behind the others.
     place = g.add("Where", there, place, width)
     blank = g.add("Expand", g.numbers(PADDING), g.add("Concat", rows, g.add("Add", width, g.numbers(1)), axis=0))
     closed = g.add("ScatterElements", blank, place, ids, axis=1)

@@ -1,9 +1,9 @@
-"""The encoder as an ONNX file, for servers: batches of padded texts, int8 products, the table in few bits.
+"""Write an encoder as an ONNX file for servers: batches of padded texts, int8 products, a quantised table.
 
-Written operator by operator: `export/families/` has the nodes of each family.
+The graph is written operator by operator: `export/families/` has the nodes of each family.
 
-Activations are quantised token by token, because one range for a whole batch would let a text's vector depend on
-its neighbours. Rows of the table are gathered first and decoded then: a runtime that folds constants never makes
+Activations are quantised token by token, because one range for a whole batch would make a text's vector depend on the
+other texts. Rows of the table are gathered before they are decoded, so that a runtime that folds constants never makes
 a float table.
 """
 
@@ -31,12 +31,23 @@ def plain_ids(graph: Graph) -> list[Value]:
 def onnx_model(
     model: Student, dense: str = "int8", table: str = "uint8", inputs: Callable[[Graph], list[Value]] = plain_ids
 ) -> bytes:
-    """An ONNX file, bytes, of a student: `ids` int32 `(b, t)` -> `vectors` float32 `(b, d)` of unit length.
+    """Convert a student to ONNX; the same model gives the same bytes.
 
-    Any negative id is padding; a text is one id at least. `dense` is "int8" or "float32", `table` a key of
-    `codecs.CODECS`; other `inputs` add the nodes that make `ids` of them. The same model gives the same bytes. Raises
-    `ConfigError` for another `dense` or `table`, and `ExportError` when the package onnx is missing, the student's
-    family has no nodes or the graph is not valid.
+    The file maps `ids` int32 `(b, t)` to `vectors` float32 `(b, d)` of unit length. Negative ids are padding; a text
+    has at least one id.
+
+    Args:
+        model: The student.
+        dense: The format of dense kernels, "int8" or "float32".
+        table: The format of the embedding table, a key of `CODECS`.
+        inputs: A function that adds the nodes which compute `ids` from other inputs, and returns these.
+
+    Returns:
+        The content of the file.
+
+    Raises:
+        ConfigError: If there is no such `dense` or `table`.
+        ExportError: If the package onnx is missing, the student's family cannot be written, or the graph is not valid.
     """
     if dense not in PRODUCTS or table not in LOOKUPS:
         raise ConfigError(
@@ -48,6 +59,6 @@ def onnx_model(
     values = inputs(graph)
     (rows,) = model.get_layer("embedding").get_weights()
     nodes(graph, model, PRODUCTS[dense]).vectors(lookup_of(graph, rows, table, "table"))
-    # Without the model's name: an automatic one counts up in a process.
+    # The model's name is left out, because Keras's automatic names depend on the models made before.
     text = f"Token ids, negative where padded, to vectors of unit length; dense {dense}, table {table}"
     return checked(graph.model("encoder", values, [("vectors", "float32", ("b", model.dimension))], text))

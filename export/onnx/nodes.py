@@ -1,4 +1,4 @@
-"""An ONNX graph written node by node: names the values, holds the constants, and serialises the checked whole."""
+"""Write an ONNX graph node by node: name the values, hold the constants, and serialise the checked model."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from ...system.types import Json
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-# The lowest operator set with LayerNormalization, and the file format of its time.
+# The lowest operator set with LayerNormalization, and the file format of the same time.
 OPSET, IR_VERSION = 17, 8
 # A serialised protobuf cannot be larger.
 LARGEST = 2**31 - 1
-# An input or an output: its name, its type in NumPy, its shape with a name for any size.
+# An input or an output: its name, its NumPy type and its shape, where a string stands for any size.
 Value: TypeAlias = tuple[str, str, tuple[int | str, ...]]
 Attribute: TypeAlias = int | float | str | list[int]
 
 
 def onnx_package() -> ModuleType:
-    """The package `onnx`; `ExportError` where it is not installed."""
+    """Import the package `onnx`.
+
+    Raises:
+        ExportError: If it is not installed.
+    """
     try:
         import onnx
     except ImportError as error:
@@ -35,9 +39,10 @@ def onnx_package() -> ModuleType:
 
 
 class Graph:
-    """Nodes in the order of computation. A value is its name, a string; every method that adds one returns it.
+    """The nodes of a graph, in the order of computation.
 
-    `settings` are what the file says of its student beside the arrays.
+    A value is represented by its name, a string, which every method that adds one returns. `settings` are what the file
+    stores of its student beside the arrays.
     """
 
     def __init__(self) -> None:
@@ -46,42 +51,91 @@ class Graph:
         self.settings: dict[str, Json] = {}
 
     def constant(self, name: str, array: ArrayLike) -> str:
-        """A stored array under its `name`; the same name again must mean the same array."""
+        """Store an array; the same name again must mean the same array.
+
+        Args:
+            name: The name of the array.
+            array: The array.
+
+        Returns:
+            The name.
+        """
         if name not in self.constants:
             self.constants[name] = self.onnx.numpy_helper.from_array(np.asarray(array, order="C"), name)
         return name
 
     def number(self, value: float, dtype: str = "float32") -> str:
-        """A stored scalar."""
+        """Store a scalar.
+
+        Args:
+            value: The number.
+            dtype: Its NumPy type.
+
+        Returns:
+            The name of the scalar.
+        """
         return self.constant(f"{dtype}/{value}", np.array(value, dtype=dtype).reshape(()))
 
     def numbers(self, *values: int) -> str:
-        """A stored int64 list: axes, shapes, bounds, sizes."""
+        """Store an int64 list, such as axes, shapes, bounds or sizes, and return its name."""
         return self.constant(f"int64s/{','.join(map(str, values))}", np.array(values, dtype=np.int64))
 
     def add(self, operator: str, *inputs: str, name: str | None = None, **attributes: Attribute) -> str:
-        """Add a node of one output, which has its name."""
+        """Add a node with one output.
+
+        Args:
+            operator: The name of the operator.
+            *inputs: The names of the inputs.
+            name: The name of the output; None to number it.
+            **attributes: The attributes of the operator.
+
+        Returns:
+            The name of the output.
+        """
         name = name or f"{operator}_{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, [name], name, **attributes))
         return name
 
     def split(self, x: str, sizes: Sequence[int]) -> list[str]:
-        """Cut the last axis into parts of these sizes, with one output each."""
+        """Split the last axis into parts.
+
+        Args:
+            x: The value to split.
+            sizes: The sizes of the parts.
+
+        Returns:
+            The names of the parts.
+        """
         lengths, name = self.numbers(*sizes), f"Split_{len(self.nodes)}"
         names = [f"{name}_{number}" for number in range(len(sizes))]
         self.nodes.append(self.onnx.helper.make_node("Split", [x, lengths], names, name, axis=-1))
         return names
 
     def cast(self, x: str, dtype: str) -> str:
-        """Numbers as those of a NumPy type."""
+        """Convert a value to another type.
+
+        Args:
+            x: The value.
+            dtype: The NumPy type.
+
+        Returns:
+            The name of the result.
+        """
         return self.add("Cast", x, to=self.kind(dtype))
 
     def kind(self, dtype: str) -> int:
-        """ONNX's number of a NumPy type."""
+        """Return ONNX's number for a NumPy type."""
         return self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
 
     def model(self, name: str, inputs: Sequence[Value], outputs: Sequence[Value], description: str) -> ModelProto:
-        """The `ModelProto`; `inputs` and `outputs` are `(name, dtype, shape)`, a string in a shape any size."""
+        """Return the `ModelProto` of the graph.
+
+        Args:
+            name: The name of the graph.
+            inputs: Name, type and shape of each input; a string in a shape stands for any size.
+            outputs: The same for each output.
+            description: The description of the model.
+        """
         helper = self.onnx.helper
         values = [
             [helper.make_tensor_value_info(value, self.kind(dtype), shape) for value, dtype, shape in side]
@@ -100,7 +154,18 @@ class Graph:
 
 
 def checked(model: ModelProto, largest: int = LARGEST) -> bytes:
-    """The serialised `ModelProto`, if it is valid, of consistent shapes and within the size; else `ExportError`."""
+    """Check a model and serialise it.
+
+    Args:
+        model: The `ModelProto`.
+        largest: The largest size in bytes.
+
+    Returns:
+        The content of the file.
+
+    Raises:
+        ExportError: If the model is not valid or is too large.
+    """
     onnx = onnx_package()
     if model.ByteSize() > largest:
         raise ExportError(

@@ -1,4 +1,4 @@
-"""The weights of a student out of its ONNX file, by the names that `students.from_weights` takes."""
+"""Read the weights of a student from its ONNX file, by the names that `students.from_weights` takes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,18 @@ if TYPE_CHECKING:
 
 
 def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
-    """Return `{name: array}` of the student in an ONNX file, its table of so many `rows` in the format `codec`.
+    """Read the weights of the student in an ONNX file.
 
-    Raises `ExportError` for a file that is none of ours, or without the package onnx.
+    Args:
+        content: The content of the file.
+        rows: The number of rows of its embedding table.
+        codec: The format of the table, a key of `CODECS`.
+
+    Returns:
+        Arrays by name.
+
+    Raises:
+        ExportError: If the file is not a student's, or the package onnx is missing.
     """
     model = read_model(content)
     arrays = arrays_of(model)
@@ -36,7 +45,16 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
 
 
 def with_table(content: bytes, codec: str, remade: Remade) -> bytes:
-    """Return the file with what is `remade` of the arrays of its table in the format `codec`."""
+    """Replace the arrays of the embedding table.
+
+    Args:
+        content: The content of the file.
+        codec: The format of the table, a key of `CODECS`.
+        remade: A function from the stored arrays to the new ones.
+
+    Returns:
+        The content of the new file.
+    """
     model, helper = read_model(content), onnx_package().numpy_helper
     stored = {array.name: array for array in model.graph.initializer}
     tables = [stored[name] for name in _names(codec)]
@@ -47,12 +65,16 @@ def with_table(content: bytes, codec: str, remade: Remade) -> bytes:
 
 
 def _names(codec: str, name: str = "table") -> list[str]:
-    """The names of the arrays that a table of a name is stored in, in a format."""
+    """Return the names of the arrays that store a table."""
     return [f"{name}/{number}" for number in range(CODECS[codec].arrays)]
 
 
 def read_model(content: bytes) -> ModelProto:
-    """Return the `ModelProto` of a file. Raises `ExportError` for another."""
+    """Return the `ModelProto` of a file.
+
+    Raises:
+        ExportError: If it is not an ONNX file.
+    """
     from google.protobuf.message import DecodeError
 
     try:
@@ -62,17 +84,35 @@ def read_model(content: bytes) -> ModelProto:
 
 
 def arrays_of(model: ModelProto) -> dict[str, np.ndarray]:
-    """Return `{name: array}` of a graph's constants."""
+    """Return the constants of a model by name."""
     helper = onnx_package().numpy_helper
     return {stored.name: helper.to_array(stored) for stored in model.graph.initializer}
 
 
 def table_of(arrays: Mapping[str, np.ndarray], codec: str, width: int, name: str = "table") -> Floats:
-    """Return the rows `(n, width)` of the table of a name, which is stored in the format `codec`."""
+    """Decode a table.
+
+    Args:
+        arrays: The constants of the graph, by name.
+        codec: The format of the table, a key of `CODECS`.
+        width: The number of columns.
+        name: The name of the table.
+
+    Returns:
+        float32 array `(n, width)`.
+    """
     return np.ascontiguousarray(decoded(codec, [arrays[part] for part in _names(codec, name)], width))
 
 
 def kernel_of(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
-    """Return a product's kernel `(in, out)`: float, float16, or whole numbers with a scale an output channel."""
+    """Decode a kernel: float32, float16, or whole numbers with a scale per output channel.
+
+    Args:
+        arrays: The constants of the graph, by name.
+        name: The name of the layer.
+
+    Returns:
+        float32 array `(in, out)`.
+    """
     scales = arrays.get(f"{name}/scales", np.float32(1))
     return arrays[f"{name}/kernel"].astype(np.float32) * scales

@@ -1,1 +1,1 @@
-"""A student as a TFLite flatbuffer."""
+"""Students as TFLite flatbuffers."""

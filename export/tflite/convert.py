@@ -1,4 +1,4 @@
-"""A Keras student as a TFLite flatbuffer."""
+"""Convert a Keras student to a TFLite flatbuffer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .flatbuffer import require_operators
 from .narrow import narrow_kernels
 from .packing import signed
 
-# Free bytes of the temporary folder under which a conversion that failed has failed for want of them.
+# With fewer free bytes in the temporary folder, a failed conversion is taken to have run out of space.
 ROOM = 1 << 20
 
 
@@ -36,12 +36,22 @@ def convert(
     sliced: bool | None = None,
     tokenizer: Tokenizer | None = None,
 ) -> bytes:
-    """The flatbuffer, bytes, of a student; int32 ids `(1, t)` in, float32 `(1, d)` out.
+    """Convert a student to a flatbuffer that maps int32 ids `(1, t)` to a float32 vector `(1, d)`.
 
-    `length`, `sliced` and `tokenizer` are `edge.edge_model`'s, sliced by default where t is not fixed; `lengths` makes
-    a signature `encode_<t>` of each, sharing the weights.
-    Raises `ExportError` when Keras does not run on TensorFlow, or the file lacks the weights, or an operator in it
-    is not builtin or newer than the oldest supported runtime.
+    Args:
+        model: The student.
+        precision: How the weights are stored; None for the defaults.
+        length: The fixed t, or None for any number.
+        lengths: Values of t that get a signature `encode_<t>` each; all share the weights.
+        sliced: True to cut padding off in the graph, False to mask it; None to cut it off unless t is fixed.
+        tokenizer: A tokenizer whose spellings the graph expands.
+
+    Returns:
+        The flatbuffer.
+
+    Raises:
+        ExportError: If Keras does not run on TensorFlow, the weights are missing in the file, or one of its operators
+            is not builtin or is newer than the oldest supported runtime.
     """
     require_tensorflow()
     precision = precision or Precision()
@@ -54,7 +64,11 @@ def convert(
 
 
 def require_tensorflow() -> None:
-    """Raise `ExportError` when Keras does not run on TensorFlow: another backend fails while the graph is built."""
+    """Require that Keras runs on TensorFlow, as other backends fail when the graph is built.
+
+    Raises:
+        ExportError: If Keras runs on another backend.
+    """
     if keras.backend.backend() != "tensorflow":
         raise ExportError(
             f"export needs KERAS_BACKEND=tensorflow, not {keras.backend.backend()}; set it and export the saved encoder"
@@ -62,12 +76,21 @@ def require_tensorflow() -> None:
 
 
 def converted(keras_model: Model, precision: Precision, custom: bool = False) -> bytes:
-    """The flatbuffer of a functional Keras model with one input and one output."""
+    """Convert a functional Keras model with one input and one output.
+
+    Args:
+        keras_model: The model.
+        precision: How the weights are stored.
+        custom: True to allow custom operators.
+
+    Returns:
+        The flatbuffer.
+    """
     return signed(_convert(lambda lite: _frozen(lite, keras_model), precision, custom))
 
 
 def _frozen(lite, keras_model):
-    """A converter of the graph with its weights as constants: by way of a SavedModel it takes four times as long."""
+    """Return a converter of the graph with its weights as constants; a SavedModel would take four times as long."""
     import tensorflow as tf
 
     [given] = keras_model.inputs
@@ -79,7 +102,7 @@ def _frozen(lite, keras_model):
 
 
 def converted_half(keras_model: Model) -> bytes:
-    """The flatbuffer of a functional Keras model, its weights in float16."""
+    """Convert a functional Keras model to a flatbuffer with weights in float16."""
     import tensorflow as tf
 
     def make(lite):
@@ -92,7 +115,16 @@ def converted_half(keras_model: Model) -> bytes:
 
 
 def converted_signatures(model: Student, precision: Precision, lengths: Sequence[int]) -> bytes:
-    """One flatbuffer with a signature a length."""
+    """Convert a student to one flatbuffer with a signature for each length.
+
+    Args:
+        model: The student.
+        precision: How the weights are stored.
+        lengths: The numbers of tokens.
+
+    Returns:
+        The flatbuffer.
+    """
     archive, names = keras.export.ExportArchive(), [f"encode_{length}" for length in lengths]
     with tempfile.TemporaryDirectory() as folder:
         with hushed(), contextlib.redirect_stdout(io.StringIO()):
@@ -121,7 +153,7 @@ def _convert(make, precision, custom=False):
 
 
 def _require_room(error):
-    """Raise `OSError` where the converter had no room for its temporary files, of which it says nothing."""
+    """Raise `OSError` if the converter had no space for its temporary files, which it does not report."""
     folder = tempfile.gettempdir()
     if shutil.disk_usage(folder).free < ROOM:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder) from error
@@ -132,13 +164,26 @@ def _configured(lite, converter, precision, custom):
     converter.allow_custom_ops = custom
     if precision.dense != "float32":
         converter.optimizations = [lite.Optimize.DEFAULT]
-        # One scale a kernel loads in older runtimes; `layers.py` makes it lossless.
+        # Older runtimes load kernels with one scale only; `layers.py` makes that lossless.
         converter._experimental_disable_per_channel_quantization_for_dense_layers = True
     return converter
 
 
 def checked(content: bytes, model: Student, precision: Precision, custom: Sequence[str] = ()) -> bytes:
-    """The flatbuffer, if its weights are in it and its operators run where they should; else `ExportError`."""
+    """Check that a flatbuffer has its weights and that its operators run where they should.
+
+    Args:
+        content: The flatbuffer.
+        model: The student.
+        precision: How the weights are stored.
+        custom: The names of the custom operators that are allowed.
+
+    Returns:
+        The flatbuffer.
+
+    Raises:
+        ExportError: If the weights are missing, or an operator is not supported.
+    """
     least = model.get_layer("embedding").count_params() * CODECS[precision.table].bits // 8
     if len(content) < least:
         raise ExportError(

@@ -1,4 +1,4 @@
-"""A student as the graph of an artefact, of any length of text or of some."""
+"""Build the graph that an artefact has of a student, for texts of any length or of some lengths."""
 
 from __future__ import annotations
 
@@ -18,9 +18,15 @@ from .layers import Padding, unpadded
 
 
 def edge_encoder(model: Student, precision: Precision, padding: Padding = None) -> keras.layers.Layer:
-    """A layer, ids `(t,)` -> `(1, d)`, that computes what `model` does for one text.
+    """Build a layer that computes for one text what a student does, ids `(t,)` -> `(1, d)`.
 
-    Ids are negative where padded, after the text's; `padding` is None, masked or sliced.
+    Args:
+        model: The student.
+        precision: How the weights are stored.
+        padding: How negative ids behind a text's are treated: None if there are none, else "masked" or "sliced".
+
+    Returns:
+        The layer.
     """
     part = family_part(model.family, "edge", "a TFLite graph")
     return part.EdgeEncoder(prepared(model, precision), precision, padding, name="encoder")
@@ -33,32 +39,56 @@ def edge_model(
     sliced: bool = True,
     tokenizer: Tokenizer | None = None,
 ) -> Model:
-    """A student as a functional model, ids int32 `(1, t)` -> `(1, d)`, rows of unit length.
+    """Build a functional model of a student, ids int32 `(1, t)` -> `(1, d)` of unit length.
 
-    `length` fixes t; None is any. `sliced`: the padding is cut off in the graph and costs nothing, and an input that is
-    kept at one length spares the runtime a new plan for every other length of a text. Else it is masked, so that every
-    shape is known beforehand; then `length` is needed. With a `tokenizer` ids are those of its spellings too, and the
-    input is sliced.
+    Args:
+        model: The student.
+        precision: How the weights are stored.
+        length: The fixed t, or None for any number.
+        sliced: True to cut padding off in the graph, where it costs nothing; an input that is kept at one length then
+            spares the runtime a new plan for every other length. False to mask it, so that every shape is known
+            beforehand; this needs `length`.
+        tokenizer: A tokenizer whose spellings the graph expands; padding is then cut off.
+
+    Returns:
+        The model.
     """
     if tokenizer and tokenizer.spellings is not None:
         encoder = edge_encoder(model, precision)
-        return _around(lambda ids: encoder(expanded(Unpadded()(ids), tokenizer)), length)
+        return _around(lambda ids: encoder(expanded(Unpadded(name="unpadded")(ids), tokenizer)), length)
     return _around(edge_encoder(model, precision, "sliced" if sliced else "masked"), length)
 
 
 def edge_models(model: Student, precision: Precision, lengths: Sequence[int]) -> dict[int, Model]:
-    """`{length: functional model}`, all with the same weights."""
+    """Build functional models for several lengths that share their weights.
+
+    Args:
+        model: The student.
+        precision: How the weights are stored.
+        lengths: The numbers of tokens.
+
+    Returns:
+        Models by length.
+    """
     encoder = edge_encoder(model, precision, "masked")
     return {length: _around(encoder, length) for length in lengths}
 
 
 def expanded(ids: Tensor, tokenizer: Tokenizer) -> Tensor:
-    """Return the ids `(n,)` that ids `(t,)` of a tokenizer's pieces stand for; without spellings they are the same."""
+    """Replace the ids of spellings by those that they stand for, ids `(t,)` -> `(n,)`.
+
+    Args:
+        ids: Ids without padding.
+        tokenizer: The tokenizer; without spellings the ids stay as they are.
+
+    Returns:
+        int32 ids `(n,)`.
+    """
     return ids if tokenizer.spellings is None else Expanded(tokenizer, name="expanded")(ids)
 
 
 class Expanded(keras.layers.Layer):
-    """ids `(t,)`, none of them padding -> `(n,)` with those that spellings stand for in their place."""
+    """Replaces the ids of spellings by those that they stand for: ids `(t,)` without padding -> `(n,)`."""
 
     def __init__(self, tokenizer: Tokenizer, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -74,7 +104,7 @@ class Expanded(keras.layers.Layer):
         counts = tf.where(plain, 1, tf.gather(tf.constant(self.counts), place))
         starts = tf.gather(tf.constant(self.starts), place)
         ends, at = tf.cumsum(counts), tf.range(tf.reduce_sum(counts))
-        # Of each place in the result the piece that it comes from: as many as end before it.
+        # The token that each place of the result comes from is the number of tokens that end before it.
         piece = tf.reduce_sum(tf.cast(ends[None, :] <= at[:, None], tf.int32), axis=1)
         source = tf.gather(ids, piece)
         within = tf.where(source < self.first, 0, at - tf.gather(ends - counts, piece))
@@ -86,7 +116,7 @@ class Expanded(keras.layers.Layer):
 
 
 class Unpadded(keras.layers.Layer):
-    """ids `(t,)` up to the padding."""
+    """Cuts off the padding behind ids `(t,)`."""
 
     def call(self, ids: Tensor) -> Tensor:
         return unpadded(ids)

@@ -1,4 +1,4 @@
-"""A TFLite flatbuffer read and changed by its schema: which operators it needs, and their names."""
+"""Read and change a TFLite flatbuffer by its schema: the operators that it needs, and their names."""
 
 from __future__ import annotations
 
@@ -11,17 +11,25 @@ NEWEST = {
     **dict.fromkeys(("ADD", "BITCAST", "CONCATENATION", "EXPAND_DIMS", "FLOOR", "GREATER_EQUAL", "MAXIMUM"), 1),
     **dict.fromkeys(("LESS", "MEAN", "MUL", "PAD", "RELU", "RESHAPE", "RSQRT", "SELECT_V2", "SHAPE"), 1),
     **dict.fromkeys(("SQUARED_DIFFERENCE", "STRIDED_SLICE", "SUB", "SUM", "TANH", "TILE"), 1),
-    # Of transformers.
+    # These are for transformers.
     **dict.fromkeys(("BATCH_MATMUL", "CUMSUM", "DIV", "GELU", "MINIMUM", "REDUCE_MAX", "SOFTMAX", "TRANSPOSE"), 1),
     **dict.fromkeys(("COS", "SIN"), 1),
-    # Of spellings: run in MediaPipe and in newer runtimes alone.
+    # These are for spellings, and were run in MediaPipe and in newer runtimes only.
     **dict.fromkeys(("LESS_EQUAL", "RANGE"), 1),
     **{"CAST": 3, "FULLY_CONNECTED": 9, "GATHER": 2},
 }
 
 
 def require_operators(content: bytes, custom: Sequence[str] = ()) -> None:
-    """Raise `ExportError` for an operator that is neither builtin nor in `custom`, or newer than `NEWEST`."""
+    """Require that all operators of a flatbuffer are supported.
+
+    Args:
+        content: The flatbuffer.
+        custom: The names of the custom operators that are allowed.
+
+    Raises:
+        ExportError: If an operator is neither builtin nor allowed, or is newer than in `NEWEST`.
+    """
     for name, version, is_custom in operators(content):
         if is_custom and name not in custom:
             raise ExportError(f"the converted file needs the operator {name}, which is not builtin")
@@ -34,7 +42,7 @@ def require_operators(content: bytes, custom: Sequence[str] = ()) -> None:
 
 
 def operators(content: bytes) -> list[tuple[str, int, bool]]:
-    """`[(name, version, custom)]` of a flatbuffer; `custom` is False for a builtin."""
+    """List the operators of a flatbuffer as `(name, version, is_custom)`."""
     model = _model(content)
     codes = [model.OperatorCodes(number) for number in range(model.OperatorCodesLength())]
     return [_operator(code) for code in codes]
@@ -50,9 +58,18 @@ def _operator(code):
 
 
 def renamed(content: bytes, old: str, new: str) -> bytes:
-    """The flatbuffer with its custom operator `old` called `new`, in place: nothing else moves.
+    """Rename a custom operator in place, without moving anything else.
 
-    Raises `ExportError` where `new` is longer than the room that the name has; what a longer name left is room.
+    Args:
+        content: The flatbuffer.
+        old: The name of the operator.
+        new: The new name.
+
+    Returns:
+        The new flatbuffer.
+
+    Raises:
+        ExportError: If there is no room for the new name; a longer name that was there before counts as room.
     """
     model, changed = _model(content), bytearray(content)
     for number in range(model.OperatorCodesLength()):
@@ -63,7 +80,7 @@ def renamed(content: bytes, old: str, new: str) -> bytes:
 
 
 def _place_of_name(code):
-    """The start of an operator's custom name: a length, uint32, and that many bytes, NUL-terminated."""
+    """Return the start of an operator's custom name: a uint32 length and that many bytes, NUL-terminated."""
     from flatbuffers.number_types import UOffsetTFlags
 
     table = code._tab

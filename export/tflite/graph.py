@@ -1,4 +1,4 @@
-"""The graph in a flatbuffer: operators in the order of computation, constants as arrays, what depends on what."""
+"""Read the graph in a flatbuffer: operators in the order of computation, constants as arrays, dependencies."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ NONE = -1  # the tensor that is left out
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator: its name in the schema, and the tensors that it reads and writes, by number.
+    """An operator of a graph.
 
-    `relu`: it ends in a ReLU; `approximate`: it is a GELU by a hyperbolic tangent.
+    Args:
+        name: Its name in the schema.
+        inputs: The numbers of the tensors that it reads.
+        outputs: The numbers of the tensors that it writes.
+        relu: True if it ends in a ReLU.
+        approximate: True if it is a GELU approximated by a hyperbolic tangent.
     """
 
     name: str
@@ -34,8 +39,14 @@ class Operator:
 class Product:
     """A dense layer of a graph: y = act(x V^T step + b) s, where act is a ReLU or the identity.
 
-    `stored` is V `(out, in)`, of int8 or float32; `added` `(out,)` is b, `scales` `(out,)` is s, None where there is
-    none. `start` is the tensor that it reads, `end` its result.
+    Args:
+        stored: V, int8 or float32 `(out, in)`.
+        step: The scale of V.
+        added: b, float32 `(out,)`, or None.
+        scales: s, float32 `(out,)`, or None.
+        relu: True if act is a ReLU.
+        start: The tensor that it reads.
+        end: The tensor of its result.
     """
 
     stored: np.ndarray
@@ -48,23 +59,23 @@ class Product:
 
     @property
     def inputs(self) -> int:
-        """The numbers of a row that it reads."""
+        """The number of inputs."""
         return self.stored.shape[1]
 
     @property
     def outputs(self) -> int:
-        """The numbers of a row that it gives."""
+        """The number of outputs."""
         return self.stored.shape[0]
 
     @cached_property
     def kernel(self) -> Floats:
-        """W `(in, out)` of y = act(x W + bias)."""
+        """The kernel W of y = act(x W + bias), float32 `(in, out)`."""
         kernel = self.stored.T.astype(np.float32) * np.float32(self.step)
         return kernel if self.scales is None else kernel * self.scales
 
     @property
     def bias(self) -> Floats:
-        """The bias `(out,)` of that, zeros without."""
+        """The bias of the same, float32 `(out,)`; zeros if there is none."""
         bias = np.zeros(self.outputs, np.float32) if self.added is None else self.added
         return bias if self.scales is None else bias * self.scales
 
@@ -94,11 +105,11 @@ class Graph:
             yield Operator(name, tuple(inputs), tuple(outputs), relu, approximate)
 
     def has(self, name: str) -> bool:
-        """Return True where an operator has this name."""
+        """Return True if an operator has this name."""
         return any(operator.name == name for operator in self.operators)
 
     def constant(self, tensor: int) -> np.ndarray | None:
-        """Return the array of a tensor as it is stored, None for one that is computed, or is left out (-1)."""
+        """Return the array of a tensor as it is stored, or None if it is computed or left out (-1)."""
         if tensor < 0 or tensor in self._producers:
             return None
         about = self._graph.Tensors(tensor)
@@ -111,18 +122,18 @@ class Graph:
         return buffer.DataAsNumpy().view(_dtypes()[about.Type()]).reshape(shape)
 
     def real(self, tensor: int) -> Floats | None:
-        """Return the array of a tensor as float32: whole numbers times their scale."""
+        """Return the array of a tensor as float32, with whole numbers multiplied by their scale."""
         array = self.constant(tensor)
         return None if array is None else array.astype(np.float32) * np.float32(self._step_of(tensor, array))
 
     def _step_of(self, tensor: int, array: np.ndarray) -> float:
-        """The scale of a tensor's whole numbers, 1 without."""
+        """Return the scale of a tensor's whole numbers, or 1."""
         quantised = self._graph.Tensors(tensor).Quantization()
         known = array.dtype == np.int8 and quantised is not None and quantised.ScaleLength()
         return float(quantised.Scale(0)) if known else 1.0
 
     def producer(self, tensor: int) -> Operator | None:
-        """Return the operator that computes a tensor, None for a constant or an input."""
+        """Return the operator that computes a tensor, or None for a constant or an input."""
         return self._producers.get(tensor)
 
     @cached_property
@@ -142,14 +153,14 @@ class Graph:
                 relu = True
             elif following.name == "MUL" and other is not None and other.size == len(stored):
                 scales, relu = other, relu or following.relu
-            # A MAXIMUM with less than every number keeps the converter from joining what stands on either side.
+            # A MAXIMUM with a number below all others keeps the converter from merging the layers on either side.
             elif following.name != "MAXIMUM" or other is None:
                 break
             end = following.outputs[0]
         return Product(stored, step, added, scales, relu, start, end)
 
     def _alone(self, tensor: int) -> Operator | None:
-        """The only operator that reads a tensor, None where there are several."""
+        """Return the only operator that reads a tensor, or None if there are several."""
         readers = self.readers(tensor)
         return readers[0] if len(readers) == 1 else None
 
@@ -167,7 +178,7 @@ class Graph:
 
     @cached_property
     def behind(self) -> Callable[[int], frozenset[int]]:
-        """A function from a tensor to the places in `products` of those that it is computed from."""
+        """A function from a tensor to the places in `products` of the layers that it is computed from."""
         places = {product.end: place for place, product in enumerate(self.products)}
         known: dict[int, frozenset[int]] = {}
         for operator in self.operators:
@@ -177,11 +188,16 @@ class Graph:
         return lambda tensor: known.get(tensor, frozenset())
 
     def lookups(self, rows: int) -> tuple[list[int], list[int]]:
-        """Return the tensors of the arrays that ids pick rows of, each of `rows` rows, and those of codebooks.
+        """Find the tensors of the embedding table and those of its codebooks, in the order of the codecs.
 
-        Each in the order of the codecs: the widest first, a scale last. Of a table of two parts, which share the rows,
-        all are the latter: the first part, the codes of the second, which their codebooks hang on, the step of their
-        numbers and the `count`.
+        The order is: the widest first, scales last. A table of two parts shares the rows between them and is returned
+        as codebooks: the arrays of the first part, the codes of the second, its codewords, their step and `count`.
+
+        Args:
+            rows: The number of rows of the table.
+
+        Returns:
+            The numbers of the tensors that ids select rows of, and of those of codebooks.
         """
         gathers = [operator for operator in self._gathers if operator not in self._placed]
         after = {operator.inputs[0]: self.after(operator) for operator in gathers}
@@ -201,27 +217,27 @@ class Graph:
 
     @cached_property
     def _placed(self) -> list[Operator]:
-        """Those that look up places in a text, which are counted, in place of its ids."""
+        """The operators that look up positions in a text, which are counted, and not its ids."""
         counted = frozenset().union(*(self.after(one) for one in self.operators if one.name == "CUMSUM"))
         return [operator for operator in self._gathers if operator.inputs[1] in counted]
 
     def positions(self) -> list[np.ndarray]:
-        """Return the arrays that places in a text pick rows of, in the order of the codecs."""
+        """Return the arrays that positions in a text select rows of, in the order of the codecs."""
         return [self.stored(tensor) for tensor in self._widest(operator.inputs[0] for operator in self._placed)]
 
     def _step(self, gather: Operator) -> int:
-        """The tensor of the first vector that gathered rows are multiplied by."""
+        """Return the tensor of the first vector that gathered rows are multiplied by."""
         after = self.after(gather)
         products = (one for one in self.operators if one.name == "MUL" and after & set(one.inputs))
         return next(tensor for one in products for tensor in one.inputs if self.stored(tensor).ndim == 1)
 
     @cached_property
     def count(self) -> int | None:
-        """The tensor of the number that ids are compared with, the rows of a table's first part; None for one part."""
+        """The tensor with the number of rows in a table's first part, to which ids are compared; None for one part."""
         return next((operator.inputs[1] for operator in self.operators if operator.name == "LESS"), None)
 
     def after(self, operator: Operator) -> set[int]:
-        """Return the tensors that are computed from what an operator writes, and these."""
+        """Return the tensors that an operator writes, and all that are computed from them."""
         reached = set(operator.outputs)
         for other in self.operators:
             if reached & set(other.inputs):
@@ -232,7 +248,7 @@ class Graph:
         return sorted(tensors, key=lambda tensor: (self.stored(tensor).dtype == np.int32, -self.stored(tensor).size))
 
     def stored(self, tensor: int) -> np.ndarray:
-        """Return `constant`, an array without rows for a tensor that has none."""
+        """Return `constant`, or an array without rows if the tensor has none."""
         array = self.constant(tensor)
         return np.zeros((0, 0)) if array is None else array
 
@@ -242,7 +258,7 @@ class Graph:
 
 
 def _options(kind, operator):
-    """An operator's options, of a class of the schema."""
+    """Return the options of an operator, as a class of the schema."""
     options = kind()
     options.Init(operator.BuiltinOptions().Bytes, operator.BuiltinOptions().Pos)
     return options

@@ -1,9 +1,9 @@
 """Layers whose weights are already on the artefact's grid, so that the converter stores them without loss.
 
-The converter's dynamic-range quantisation stores a dense kernel as int8 with one scale, max|kernel| / 127, and a
-kernel of whole numbers up to 127 therefore exactly. One scale for a whole trained kernel is too coarse (mean
-cosine .96 to the student), and one an output channel needs an operator version that older runtimes lack; hence
-each channel's scale stands after the product, in float32.
+The converter's dynamic-range quantisation stores a dense kernel as int8 with one scale, max|kernel| / 127, and
+therefore stores a kernel of whole numbers up to 127 exactly. One scale for a whole trained kernel is too coarse (mean
+cosine .96 to the student), and a scale per output channel needs an operator version that older runtimes lack. Hence
+each channel's scale is applied after the product, in float32.
 """
 
 from __future__ import annotations
@@ -21,21 +21,29 @@ from ..weights.kernels import LEVELS, LEVELS_OF_4, quantize_channels
 from ..weights.precision import Precision
 from ..weights.products import CODEWORDS
 
-# Below every activation, above float32's least.
+# This is below every activation and above the least float32.
 FLOOR = -3.0e38
-# Padding behind a text's ids: none, masked or cut off in the graph.
+# How a graph treats padding behind a text's ids; None if there is none.
 Padding: TypeAlias = Literal["masked", "sliced"] | None
 # A trained weight, or its values.
 Kernel: TypeAlias = Union[Floats, "keras.Variable"]
 
 
 def apart(x: Tensor) -> Tensor:
-    """x, in a form that keeps the converter from multiplying what stands before and after into one kernel."""
+    """Return x in a form that keeps the converter from merging the kernels before and after it."""
     return ops.maximum(x, FLOOR)
 
 
 def constant(layer: keras.layers.Layer, value: Tensor | np.ndarray) -> keras.Variable:
-    """A weight of `layer` that holds `value` and does not train."""
+    """Add a weight that does not train.
+
+    Args:
+        layer: The layer to add it to.
+        value: The value of the weight.
+
+    Returns:
+        The variable.
+    """
     value = np.asarray(value)
     return layer.add_weight(
         shape=value.shape, dtype=value.dtype.name, initializer=lambda shape, dtype: value, trainable=False
@@ -43,12 +51,20 @@ def constant(layer: keras.layers.Layer, value: Tensor | np.ndarray) -> keras.Var
 
 
 def unpadded(ids: Tensor) -> Tensor:
-    """ids `(t,)` up to the padding."""
+    """Cut off the padding behind ids `(t,)`."""
     return ids[: ops.sum(ops.cast(ops.greater_equal(ids, 0), "int32"))]
 
 
 def windows(x: Tensor, order: int) -> Tensor:
-    """Each row with its neighbours side by side, zeros beyond the ends: `(t, c)` -> `(t, order * c)`."""
+    """Concatenate each row with its neighbours, with zeros beyond the ends: `(t, c)` -> `(t, order * c)`.
+
+    Args:
+        x: Rows `(t, c)`.
+        order: The number of rows of a window.
+
+    Returns:
+        Windows `(t, order * c)`.
+    """
     reach = order - 1
     before = reach // 2
     padded = ops.pad(x, [[before, reach - before], [0, 0]])
@@ -56,12 +72,27 @@ def windows(x: Tensor, order: int) -> Tensor:
 
 
 def kept(x: Tensor, keep: Tensor | None) -> Tensor:
-    """`(t, c)` with the rows of padding at zero, where `keep` `(t, 1)` says which are."""
+    """Set the rows of padding to zero.
+
+    Args:
+        x: Rows `(t, c)`.
+        keep: 0 for padding and 1 for all others, `(t, 1)`; None if there is no padding.
+
+    Returns:
+        Rows `(t, c)`.
+    """
     return x if keep is None else x * keep
 
 
 class FloatDense(keras.layers.Layer):
-    """act(x W + b): `(n, in)` -> `(n, out)`; act is ReLU with `relu`, else the identity."""
+    """A dense layer with float32 weights, act(x W + b): `(n, in)` -> `(n, out)`.
+
+    Args:
+        kernel: W, `(in, out)`.
+        bias: b, `(out,)`, or None.
+        relu: True if act is a ReLU.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, kernel: Kernel, bias: Kernel | None = None, relu: bool = False, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -75,9 +106,10 @@ class FloatDense(keras.layers.Layer):
 
 
 class WholeDense(keras.layers.Layer):
-    """The same with a kernel of whole numbers: act(x V + b / s) s for W = V s; no scale s is negative.
+    """A dense layer with a kernel of whole numbers, act(x V + b / s) s for W = V s, where no scale s is negative.
 
-    They are stored in 8 bits, and those up to 7 in 4 (`narrow.narrow_kernels`).
+    The numbers are stored in 8 bits, or in 4 if they are at most 7 (`narrow.narrow_kernels`). The arguments are those
+    of `FloatDense`.
     """
 
     levels = LEVELS
@@ -94,13 +126,20 @@ class WholeDense(keras.layers.Layer):
 
 
 class NarrowDense(WholeDense):
-    """The same of whole numbers up to 7."""
+    """Like `WholeDense`, with whole numbers up to 7."""
 
     levels = LEVELS_OF_4
 
 
 class MixedDense(keras.layers.Layer):
-    """A `WholeDense` of the first `wide` inputs plus a `NarrowDense` of the others."""
+    """The sum of one `WholeDense` of the first inputs and one `NarrowDense` of the others.
+
+    Args:
+        kernel: `(in, out)`.
+        bias: `(out,)`, or None.
+        wide: The number of inputs of the `WholeDense`.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, kernel: Kernel, bias: Kernel | None, wide: int, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -113,7 +152,12 @@ class MixedDense(keras.layers.Layer):
 
 
 class Norm(keras.layers.Layer):
-    """`LayerNormalization` of rows, `(t, c)`."""
+    """A `LayerNormalization` of rows `(t, c)`.
+
+    Args:
+        norm: The student's layer.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, norm: keras.layers.LayerNormalization, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -127,13 +171,21 @@ class Norm(keras.layers.Layer):
         return scaled if self.beta is None else scaled + self.beta
 
 
-# The class of a dense layer in a precision.
+# The classes of dense layers by precision.
 Dense: TypeAlias = Callable[..., keras.layers.Layer]
 DENSE: dict[str, Dense] = {"int8": WholeDense, "int4": NarrowDense, "float32": FloatDense}
 
 
 class Table(keras.layers.Layer):
-    """Looks up rows in the format that `codecs.encoded` stores and decodes only these: ids `(t,)` -> `(t, width)`."""
+    """Looks up rows of a table that is stored as by `codecs.encoded`, and decodes only these.
+
+    It maps ids `(t,)` to rows `(t, width)`.
+
+    Args:
+        table: float32 array `(rows, width)`.
+        precision: How the table is stored.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, table: Floats, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -147,12 +199,12 @@ class Table(keras.layers.Layer):
 
 
 def _opaque(array):
-    """float32 rows as their bits: the converter would quantise such a constant, and leaves a vector as it is."""
+    """Return float32 rows as their bits, because the converter quantises float matrices, though not vectors."""
     return array.view(np.int32) if array.dtype == np.float32 and array.ndim > 1 else array
 
 
 def _cut(rows, width):
-    # A slice that takes all is a copy.
+    # A slice of all columns would be a copy.
     return rows if rows.shape[1] == width else rows[:, :width]
 
 
@@ -211,7 +263,7 @@ def _words(codes, words):
     return ops.reshape(ops.cast(_rows(words, _places(codes)), "float32"), (-1, size))
 
 
-# Rows of a table out of the arrays of its codec, by the codec's name; out of ids where it gathers nothing by them.
+# Functions by codec that decode gathered rows, or take ids if the codec gathers no rows by them.
 DECODE: dict[str, Callable] = {
     "uint8": _uint8,
     "int8-row": lambda codes, scales: ops.cast(codes, "float32") * _real(scales),

@@ -1,4 +1,4 @@
-"""Artefacts that MediaPipe's TextEmbedder runs as they are."""
+"""Write and run artefacts for MediaPipe's TextEmbedder."""
 
 from __future__ import annotations
 
@@ -21,19 +21,25 @@ from . import mediapipe_worker
 from .flatbuffer import renamed
 from .strings import MEDIAPIPE_OPERATOR, OPERATOR, StringRuntime
 
-# What MediaPipe looks for in the zip, and the bytes that a member's start has to be a multiple of to be mapped.
+# The members that MediaPipe looks for in the zip, and the alignment that it needs to map them into memory.
 MODEL_MEMBER, TOKENIZER_MEMBER, ALIGNMENT = "encoder.tflite", "sentencepiece.model", 16
-# A zip member's header up to its name, which the extra field and the content follow.
+# The size of a zip member's header before its name; the extra field and the content follow.
 HEADER = 30
 
 
 def for_mediapipe(content: bytes) -> bytes:
-    """A string model's flatbuffer with its tokenizer under the name that MediaPipe registers."""
+    """Rename the tokenizer's operator in a string model to the name that MediaPipe registers."""
     return renamed(content, OPERATOR, MEDIAPIPE_OPERATOR)
 
 
 def write_zip(path: Path, content: bytes, proto: bytes) -> None:
-    """The model `(1, t)` -> `(1, d)` and its SentencePiece model: stored at the root, aligned."""
+    """Write a zip with a model and its tokenizer, stored at the root and aligned.
+
+    Args:
+        path: The path of the zip.
+        content: The flatbuffer, `(1, t)` -> `(1, d)`.
+        proto: The SentencePiece model.
+    """
     with open(path, "wb") as file, ZipFile(file, "w", ZIP_STORED) as archive:
         for name, member in ((TOKENIZER_MEMBER, proto), (MODEL_MEMBER, content)):
             info = ZipInfo(name)  # of a fixed date
@@ -43,19 +49,23 @@ def write_zip(path: Path, content: bytes, proto: bytes) -> None:
 
 
 def read_tokenizer(path: Path) -> bytes:
-    """The SentencePiece model, bytes, in what `write_zip` wrote. Raises `EncoderError` for a zip of anything else."""
+    """Return the SentencePiece model in a zip of `write_zip`.
+
+    Raises:
+        EncoderError: If it is another zip, or none.
+    """
     try:
         with ZipFile(path) as archive:
             names = archive.namelist()
             if sorted(names) == sorted((TOKENIZER_MEMBER, MODEL_MEMBER)):
                 return archive.read(TOKENIZER_MEMBER)
-    except Exception as error:  # a broken zip raises what its reading happens to
-        raise EncoderError(f"{path}: not a zip that can be read: {first_line(error)}; export it again") from error
-    raise EncoderError(f"{path}: expected {TOKENIZER_MEMBER} and {MODEL_MEMBER} alone, got {names}; export it again")
+    except Exception as error:  # a broken zip may raise any error
+        raise EncoderError(f"{path}: the zip cannot be read: {first_line(error)}; export it again") from error
+    raise EncoderError(f"{path}: expected only {TOKENIZER_MEMBER} and {MODEL_MEMBER}, got {names}; export it again")
 
 
 def _filler(size):
-    """An extra field of a zip member's header, `size` bytes modulo the alignment."""
+    """Return an extra field for a zip member's header, of `size` bytes modulo the alignment."""
     if size == 0:
         return b""
     size += ALIGNMENT if size < 4 else 0
@@ -64,13 +74,17 @@ def _filler(size):
 
 
 def string_ids(path: Path) -> Callable[[str], list[int]]:
-    """The tokenizer in a `mediapipe` artefact, as a function of a text."""
+    """Return the tokenizer of a `mediapipe` artefact as a function of a text."""
     return StringRuntime(renamed(path.read_bytes(), MEDIAPIPE_OPERATOR, OPERATOR)).tokenize
 
 
 def zip_ids(path: Path) -> Callable[[str], list[int]]:
-    """The tokenizer in a `mediapipe-zip` artefact, as a function of a text. Raises `EncoderError`."""
-    # Those of spellings are expanded by the model.
+    """Return the tokenizer of a `mediapipe-zip` artefact as a function of a text.
+
+    Raises:
+        EncoderError: If the file cannot be read.
+    """
+    # The model expands the ids of spellings.
     tokenizer = Tokenizer(read_tokenizer(path), str(path))
     return lambda text: tokenizer.encode([text])[0]
 
@@ -78,9 +92,16 @@ def zip_ids(path: Path) -> Callable[[str], list[int]]:
 class MediaPipeEncoder:
     """A `mediapipe` or `mediapipe-zip` artefact as an `Encoder`, run by MediaPipe in a process of its own.
 
-    `tokenize` is `string_ids` or `zip_ids` of its file; `max_length` is None for texts of any length.
-    MediaPipe aborts its process on a tokenizer that it cannot read and is dead after a text that is too long, so it
-    does not share ours; and it looks up a host of its maker, so it gets no network where the system can withhold it.
+    MediaPipe aborts its process on a tokenizer that it cannot read, and no longer works after a text that is too long,
+    so it does not share ours. It also looks up a host of its maker, so it gets no network if the system can withhold
+    it.
+
+    Args:
+        path: The path of the artefact's file.
+        name: The name of the encoder.
+        dimension: The number of components of a vector.
+        tokenize: `string_ids` or `zip_ids` of the file.
+        max_length: The largest number of tokens of a text, or None for texts of any length.
     """
 
     def __init__(
@@ -95,10 +116,19 @@ class MediaPipeEncoder:
         self.tokenize, self.max_length = tokenize, max_length
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """`[str]` -> float32 `(n, dimension)`.
+        """Encode texts.
 
-        Raises `EncoderError` for a text of more than `max_length` pieces, which MediaPipe would not come back from,
-        and `ExportError` when MediaPipe fails or is not installed.
+        Args:
+            texts: The texts.
+            role: Ignored; the artefact has no roles.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            float32 array `(n, dimension)`.
+
+        Raises:
+            EncoderError: If a text has more than `max_length` tokens, after which MediaPipe would not work any more.
+            ExportError: If MediaPipe fails or is not installed.
         """
         texts = [well_formed(text) for text in texts]
         self._require_length(texts)
@@ -117,7 +147,7 @@ class MediaPipeEncoder:
             pieces = len(self.tokenize(text))
             if pieces > self.max_length:
                 raise EncoderError(
-                    f"{self.path.name} takes texts of {self.max_length} pieces at most, bos and eos among them; "
+                    f"{self.path.name} accepts texts of at most {self.max_length} tokens, including bos and eos; "
                     f"text {number} of {len(texts)} has {pieces}: {text[:40]!r}"
                 )
 
@@ -130,7 +160,7 @@ def _reason(done):
 
 
 def without_network() -> list[str]:
-    """The words before a command that run it without a network, none where the system has no such thing."""
+    """Return the words before a command that run it without a network, none if the system cannot do that."""
     words = ["unshare", "--map-root-user", "--net"]
     if shutil.which(words[0]) and not subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
         return words

@@ -1,4 +1,4 @@
-"""Run by `mediapipe.py` in a process of its own: texts as JSON on stdin, their vectors as .npy on stdout."""
+"""Read texts as JSON from stdin and write their vectors as .npy to stdout: `mediapipe.py` runs this as a process."""
 
 import io
 import json
@@ -9,14 +9,14 @@ from typing import cast
 
 
 def main(path: str) -> None:
-    """Write the vectors of the texts on stdin, by the model at `path`."""
-    # This folder has modules of names that packages have.
+    """Encode the texts on stdin with the model at `path` and write their vectors."""
+    # Modules of this folder have the same names as packages.
     sys.path[:] = [
         folder for folder in sys.path if os.path.abspath(folder) != os.path.dirname(os.path.abspath(__file__))
     ]
-    # MediaPipe takes TensorFlow where it is there, for marks in its documentation alone: ten seconds.
+    # MediaPipe imports TensorFlow if it is installed, only to mark its documentation, which takes ten seconds.
     sys.modules["tensorflow"] = cast(ModuleType, None)
-    # It prints to both streams.
+    # MediaPipe prints to both streams.
     answer = os.dup(1)
     os.dup2(2, 1)
     import numpy as np

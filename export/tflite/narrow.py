@@ -1,4 +1,4 @@
-"""Kernels of whole numbers up to 7 in 4 bits: half the bytes, which runtimes multiply as fast."""
+"""Store kernels of whole numbers up to 7 in 4 bits: half the bytes, which runtimes multiply as fast."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .packing import packed
 
 
 def narrow_kernels(content: bytes) -> bytes:
-    """Return the flatbuffer with every int8 kernel whose numbers are whole and at most 7 in int4, two a byte.
+    """Store every int8 kernel of a flatbuffer whose numbers are whole and at most 7 in int4, two per byte.
 
-    The converter stores whole numbers up to 7 as multiples of 7 / 127; they have a scale of 1 from then on.
+    The converter stores whole numbers up to 7 as multiples of 7 / 127; afterwards they have a scale of 1.
     """
     from ai_edge_litert import schema_py_generated as schema
 
@@ -35,12 +35,20 @@ def _narrow(schema, kernel, buffer):
 
 
 def pack_nibbles(numbers: np.ndarray) -> np.ndarray:
-    """Return int8 numbers from -8 to 7 as uint8, two a byte, the first of them in the low bits."""
+    """Pack int8 numbers from -8 to 7 as uint8, two per byte, the first of them in the low bits."""
     flat = np.append(numbers.reshape(-1), np.zeros(numbers.size % 2, np.int8)).view(np.uint8) & 15
     return flat[0::2] | flat[1::2] << 4
 
 
 def unpack_nibbles(stored: np.ndarray, size: int) -> np.ndarray:
-    """Return the `size` int8 numbers of what `pack_nibbles` gave."""
+    """Invert `pack_nibbles`.
+
+    Args:
+        stored: The packed numbers, uint8.
+        size: The number of numbers.
+
+    Returns:
+        int8 array `(size,)`.
+    """
     both = np.stack([stored & 15, stored >> 4], axis=1).reshape(-1)[:size].astype(np.int8)
     return np.where(both > LEVELS_OF_4, both - 16, both).astype(np.int8)

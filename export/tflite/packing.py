@@ -1,4 +1,4 @@
-"""A flatbuffer written from the schema's objects, and the signature that a converted graph gets."""
+"""Write a flatbuffer from the schema's objects, and give a converted graph its signature."""
 
 from __future__ import annotations
 
@@ -11,15 +11,23 @@ import numpy as np
 if TYPE_CHECKING:
     from ai_edge_litert.schema_py_generated import ModelT
 
-# The schema's alignment of a buffer, which the package's own packing leaves out.
+# The alignment of a buffer in the schema, which the package's own packing ignores.
 ALIGNMENT = 16
 IDENTIFIER = b"TFL3"
-# As a SavedModel's is called, and its output.
+# The names of a SavedModel's signature and of its output.
 SIGNATURE, OUTPUT = b"serving_default", b"output_0"
 
 
 def packed(model: ModelT, size: int) -> bytes:
-    """Return the flatbuffer of a model, of about so many bytes."""
+    """Serialise a model to a flatbuffer.
+
+    Args:
+        model: The model.
+        size: The approximate size in bytes.
+
+    Returns:
+        The flatbuffer.
+    """
     from ai_edge_litert import schema_py_generated as schema
 
     for buffer in model.buffers:
@@ -30,7 +38,7 @@ def packed(model: ModelT, size: int) -> bytes:
 
 
 def signed(content: bytes) -> bytes:
-    """Return the flatbuffer, which has one input and one output, with the signature that a SavedModel's would have."""
+    """Add to a flatbuffer with one input and one output the signature that a SavedModel's would have."""
     from ai_edge_litert import schema_py_generated as schema
 
     model = schema.ModelT.InitFromPackedBuf(content, 0)
@@ -61,7 +69,7 @@ def _packed(schema, buffer, builder):
 
 
 def _vector(builder, data):
-    """`Builder.CreateNumpyVector` with the schema's alignment."""
+    """Create a vector as `Builder.CreateNumpyVector` does, with the schema's alignment."""
     builder.StartVector(1, len(data), ALIGNMENT)
     builder.head -= len(data)
     builder.Bytes[builder.head : builder.head + len(data)] = data.tobytes()

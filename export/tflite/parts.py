@@ -1,4 +1,4 @@
-"""The parts of a student in its flatbuffer, by name, as they are stored there."""
+"""Find the parts of a student in its flatbuffer, by name, as they are stored."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ from .graph import Graph, Product
 
 @dataclass(frozen=True)
 class Parts:
-    """The dense layers of a student, and its vectors, such as gains and biases of normalisations.
+    """The dense layers and vectors of a student, such as gains and biases of normalisations.
 
-    `family` names the folder in `export/families/` that found them, whose `stored.py` says which there are; `width` is
-    the numbers of a row of the table, `orders` the tokens of each window, `last` the layer that gives the vectors.
-    `settings` are what the arrays do not say.
+    Args:
+        family: The folder in `export/families/` that found them, whose `stored.py` documents their names.
+        products: The dense layers by name.
+        vectors: The vectors by name.
+        width: The number of columns of the embedding table.
+        orders: The number of tokens of each window.
+        last: The name of the layer that returns the vectors.
+        settings: Settings that the arrays do not tell.
     """
 
     family: str
@@ -31,20 +36,24 @@ class Parts:
 
     @property
     def size(self) -> int:
-        """The number of weights beside the table."""
+        """The number of weights, without the table."""
         layers = sum(one.stored.size + (0 if one.added is None else one.added.size) for one in self.products.values())
         return layers + sum(vector.size for vector in self.vectors.values())
 
 
 def parts_of(graph: Graph) -> Parts:
-    """Return the parts of a student. Raises `ExportError` for a graph that is none of ours."""
+    """Find the parts of a student in its graph.
+
+    Raises:
+        ExportError: If the graph is not a student's.
+    """
     with as_graph_error():
         return owner("stored", lambda family: family.owns(graph)).parts_of(graph)
 
 
 @contextmanager
 def as_graph_error() -> Iterator[None]:
-    """Errors of looking for parts where there are none, as `ExportError`."""
+    """Raise errors of looking for missing parts as `ExportError`."""
     try:
         yield
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:

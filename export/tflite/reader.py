@@ -1,4 +1,4 @@
-"""A reader's network as a flatbuffer: one window of a passage at a time, weights in float16."""
+"""Convert a reader's network to a flatbuffer that reads one window of a passage at a time, with weights in float16."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ from .convert import converted_half, require_tensorflow
 
 
 def reader_flatbuffer(network: Model, lengths: Mapping[str, int | None]) -> bytes:
-    """Return the flatbuffer, bytes, of a network whose inputs have names, at fixed `lengths` of their second axis.
+    """Convert a network with named inputs to a flatbuffer with one signature.
 
-    An input `(b, d)` has none, None. One signature takes float32 `(1, length, d)` by name. Raises `ExportError` when
-    Keras does not run on TensorFlow, or the conversion fails.
+    Args:
+        network: The network.
+        lengths: The fixed length of the second axis of each input, by name; None for an input `(b, d)`. An input is
+            then float32 `(1, length, d)`, or `(1, d)`.
+
+    Returns:
+        The flatbuffer.
+
+    Raises:
+        ExportError: If Keras does not run on TensorFlow, or the conversion fails.
     """
     require_tensorflow()
     inputs = {name: _fixed(name, network.input[name].shape, length) for name, length in lengths.items()}

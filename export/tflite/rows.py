@@ -1,4 +1,4 @@
-"""A flatbuffer with other rows in its table: what is copied of codes and scales stays what it was."""
+"""Replace the rows of a flatbuffer's embedding table; codes and scales that are copied stay the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,20 @@ from .packing import packed
 
 
 def with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
-    """Return the flatbuffer with what is `remade` of its table's arrays, of so many `rows` in the format `codec`."""
+    """Replace the arrays of the embedding table.
+
+    Args:
+        content: The flatbuffer.
+        rows: The number of rows of the table.
+        codec: The format of the table, a key of `CODECS`.
+        remade: A function from the stored arrays to the new ones.
+
+    Returns:
+        The new flatbuffer.
+
+    Raises:
+        ValueError: If there is no such table.
+    """
     from ai_edge_litert import schema_py_generated as schema
 
     graph = Graph(content)
@@ -30,14 +43,14 @@ def with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
 
 
 def _set_array(model, number, array):
-    """Put an array into a buffer, in every signature that reads it."""
+    """Put an array into a buffer, for every signature that reads it."""
     model.buffers[number].data = _content(array)
     for tensor in (tensor for part in model.subgraphs for tensor in part.tensors if tensor.buffer == number):
         tensor.shape = np.array(array.shape, dtype=np.int32)
 
 
 def _set_count(schema, model, count):
-    """Compare ids with another number, in a tensor of its own: a converter stores equal constants once."""
+    """Compare ids with another number, in a tensor of its own, as the converter stores equal constants once."""
     model.buffers.append(schema.BufferT())
     model.buffers[-1].data = _content(count)
     less = [place for place, code in enumerate(model.operatorCodes) if code.builtinCode == schema.BuiltinOperator.LESS]

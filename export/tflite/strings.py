@@ -1,4 +1,4 @@
-"""Text in, vector out: the tokenizer inside the flatbuffer, for tensorflow-text's runtime and for MediaPipe's."""
+"""Convert a student to a flatbuffer with its tokenizer inside, for the runtimes of tensorflow-text and of MediaPipe."""
 
 from __future__ import annotations
 
@@ -18,12 +18,24 @@ from ..weights.precision import Precision
 from .convert import checked, converted, require_tensorflow
 from .edge import edge_encoder, expanded
 
-# The tokenizer's operator as tensorflow-text registers it, and as MediaPipe does.
+# The names of the tokenizer's operator in tensorflow-text and in MediaPipe.
 OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepieceTokenizeOp"
 
 
 def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -> bytes:
-    """The flatbuffer, bytes: a string `(1,)` in, float32 `(1, d)` out. Raises `ExportError` as `tflite.convert`."""
+    """Convert a student to a flatbuffer that maps a string `(1,)` to a float32 vector `(1, d)`.
+
+    Args:
+        model: The student.
+        tokenizer: Its tokenizer.
+        precision: How the weights are stored.
+
+    Returns:
+        The flatbuffer.
+
+    Raises:
+        ExportError: As `convert.convert` does.
+    """
     require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
     ids = Pieces(tokenizer.proto, name="pieces")(text)
@@ -33,7 +45,12 @@ def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -
 
 
 class Pieces(keras.layers.Layer):
-    """One text `(1,)` -> its ids int32 `(t,)`: bos, pieces, eos."""
+    """Tokenizes one text `(1,)` to ids int32 `(t,)`, including bos and eos.
+
+    Args:
+        proto: The SentencePiece model.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, proto: bytes, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -49,7 +66,7 @@ class Pieces(keras.layers.Layer):
 
 
 class StringRuntime:
-    """A string model under tensorflow-text's operators."""
+    """A string model, run with tensorflow-text's operators."""
 
     def __init__(self, content: bytes) -> None:
         from tensorflow.lite.python.interpreter import InterpreterWithCustomOps
@@ -66,12 +83,12 @@ class StringRuntime:
         self._ids = int(tokenizer["outputs"][0])
 
     def vector(self, text: str) -> Floats:
-        """float32 `(d,)`."""
+        """Return the vector of a text, float32 `(d,)`."""
         self._invoke(text)
         return self._interpreter.get_tensor(self._output)[0]
 
     def tokenize(self, text: str) -> list[int]:
-        """The ids that the tokenizer inside the model makes of a text; a spelling has its own."""
+        """Return the ids of the tokenizer inside the model; a spelling has an id of its own."""
         self._invoke(text)
         return self._interpreter.get_tensor(self._ids).tolist()
 
@@ -81,7 +98,16 @@ class StringRuntime:
 
 
 class StringEncoder:
-    """A `string` artefact as an `Encoder`."""
+    """A `string` artefact as an `Encoder`.
+
+    Args:
+        path: The path of the artefact's file.
+        name: The name of the encoder.
+        dimension: The number of components of a vector.
+
+    Raises:
+        EncoderError: If the runtime cannot load the file.
+    """
 
     max_length: int | None = None
 
@@ -94,7 +120,16 @@ class StringEncoder:
         self.tokenize = self._runtime.tokenize
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order."""
+        """Encode texts.
+
+        Args:
+            texts: The texts.
+            role: Ignored; the artefact has no roles.
+            progress: Called with 1 after each text.
+
+        Returns:
+            Vectors of unit length, float32 `(n, dimension)`.
+        """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             vectors[row] = self._runtime.vector(text)

@@ -1,7 +1,7 @@
-"""The weights of a student out of its flatbuffer, by the names that `students.from_weights` takes.
+"""Read the weights of a student from its flatbuffer, by the names that `students.from_weights` takes.
 
-What an artefact multiplied out stays so: the student of these weights gives the artefact's vectors, and is another in
-between.
+Layers that the export merged stay merged: a student with these weights returns the artefact's vectors, but differs from
+the original inside.
 """
 
 from __future__ import annotations
@@ -16,9 +16,18 @@ from .parts import as_graph_error, parts_of
 
 
 def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
-    """Return `{name: array}` of the student in a flatbuffer, its table of so many `rows` in the format `codec`.
+    """Read the weights of the student in a flatbuffer.
 
-    Raises `ExportError` for a graph that is none of ours.
+    Args:
+        content: The flatbuffer.
+        rows: The number of rows of its embedding table.
+        codec: The format of the table, a key of `CODECS`.
+
+    Returns:
+        Arrays by name.
+
+    Raises:
+        ExportError: If the graph is not a student's.
     """
     graph = Graph(content)
     parts = parts_of(graph)
@@ -29,9 +38,18 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
 
 
 def rows_in(content: bytes, rows: int, codec: str) -> Floats:
-    """Return the table of so many `rows` as float32 `(rows, width)`, without what `weights_in` makes beside it.
+    """Decode the embedding table of a flatbuffer, without reading all other weights.
 
-    Raises `ExportError` for a graph that is none of ours.
+    Args:
+        content: The flatbuffer.
+        rows: The number of rows of the table.
+        codec: The format of the table, a key of `CODECS`.
+
+    Returns:
+        float32 array `(rows, width)`.
+
+    Raises:
+        ExportError: If the graph is not a student's.
     """
     graph = Graph(content)
     width = parts_of(graph).width
@@ -40,16 +58,27 @@ def rows_in(content: bytes, rows: int, codec: str) -> Floats:
 
 
 def table_in(content: bytes, rows: int, codec: str) -> tuple[np.ndarray, ...]:
-    """Return the arrays of a table of so many `rows` as the format `codec` stores them.
+    """Return the arrays of the embedding table as its format stores them.
 
-    Raises `ExportError` for a graph that has no such table.
+    Args:
+        content: The flatbuffer.
+        rows: The number of rows of the table.
+        codec: The format of the table, a key of `CODECS`.
+
+    Raises:
+        ExportError: If the graph has no such table.
     """
     with as_graph_error():
         return tuple(_stored(codec, _arrays(Graph(content), rows)))
 
 
 def arrays_in(content: bytes, rows: int) -> tuple[np.ndarray, ...]:
-    """Return the arrays that the table of so many `rows` is stored in, codebooks last."""
+    """Return the arrays that the embedding table is stored in, codebooks last.
+
+    Args:
+        content: The flatbuffer.
+        rows: The number of rows of the table.
+    """
     return tuple(_arrays(Graph(content), rows))
 
 

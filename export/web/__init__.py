@@ -1,1 +1,1 @@
-"""A page that searches by itself: the encoder and an index, read by the program in C as WebAssembly."""
+"""A page that searches by itself: the program in C, compiled to WebAssembly, reads the encoder and an index."""

@@ -1,7 +1,7 @@
-"""`pieces.bin`: an encoder laid out for ranges, of which a page loads the parts that a question needs.
+"""Write `pieces.bin`: an encoder laid out for range requests, from which a page loads the parts that a question needs.
 
-What every question needs is the section `core`. A piece of the tokenizer stands in the bucket of the prefix that it
-begins with, or in the core where that prefix was divided further; a row of the table stands at its number.
+The section `core` holds what every question needs. A token is in the bucket of the prefix that it begins with, or in
+the core if that prefix was divided further; an embedding is at the place of its id.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from ...system.sections import TYPES, pack_sections, read_sections, write_sections
 from ...system.types import File
 
-# A bucket has at most so many pieces: it is some 800 bytes deflated.
+# The most tokens of a bucket, which then has some 800 bytes when compressed.
 MOST_PIECES = 64
 NORMAL, USER_DEFINED, UNUSED = 1, 4, 5
-# Of a table in two formats, the number in the list `settings`, and the part that has the rows of the second.
+# The number in the list `settings` of a table in two formats, and the part with the rows of the second format.
 MIXED, SECOND = 3, 3
-# The parts of a table that have a row for each id, by the number of its format.
+# The number of a table's parts that have a row for each id, by the number of its format.
 ROW_PARTS = {0: 1, 1: 2, 2: 3, MIXED: 4}
 VOCABULARY = ("pieces", "piece_starts", "piece_scores", "piece_types", "spellings")
 Sections = Mapping[str, NDArray[np.generic]]
@@ -31,9 +31,13 @@ Sections = Mapping[str, NDArray[np.generic]]
 def write_pieces(encoder: File, output: File) -> None:
     """Write the `pieces.bin` of an `encoder.bin`.
 
+    Args:
+        encoder: The path of the `encoder.bin`.
+        output: The path of the file to write.
+
     Raises:
-        DataError: for a file that is no encoder's.
-        InputError: for a file that cannot be read, or written.
+        DataError: If the file is not an encoder's.
+        InputError: If a file cannot be read or written.
     """
     sections = read_sections(encoder)
     vocabulary = Vocabulary.read(sections)
@@ -56,14 +60,21 @@ def write_pieces(encoder: File, output: File) -> None:
 
 
 def deflate(content: bytes | NDArray[np.uint8]) -> bytes:
-    """Return bytes as raw deflate, which a browser inflates by itself."""
+    """Compress bytes as raw deflate, which browsers can decompress."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     return packer.compress(bytes(content)) + packer.flush()
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The pieces of an encoder: their bytes, scores and types by id, and of spellings the ids that they stand for."""
+    """The tokens of an encoder.
+
+    Args:
+        pieces: The bytes of each token, by id.
+        scores: The score of each token, float32 `(n,)`.
+        types: SentencePiece's type of each token, uint8 `(n,)`.
+        spelled: The ids that a spelling stands for, by the id of the spelling.
+    """
 
     pieces: Sequence[bytes]
     scores: NDArray[np.float32]
@@ -72,7 +83,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, sections: Sections) -> Vocabulary:
-        """Read those of an encoder's sections."""
+        """Read the vocabulary from an encoder's sections."""
         content, starts = sections["pieces"].tobytes(), sections["piece_starts"].tolist()
         pieces = [content[start:end] for start, end in zip(starts[:-1], starts[1:], strict=True)]
         spelled, rows = {}, int(sections["settings"][4])
@@ -84,13 +95,20 @@ class Vocabulary:
         return cls(pieces, scores, types, spelled)
 
     def always(self) -> list[int]:
-        """Return the ids that every question needs: control and user-defined ones, and the least and greatest score."""
+        """Return the ids that every question needs.
+
+        These are the control and user-defined tokens, and the normal ones with the smallest and the largest score.
+        """
         normal = np.flatnonzero(self.types == NORMAL)
         ends = [normal[np.argmin(self.scores[normal])], normal[np.argmax(self.scores[normal])]] if len(normal) else []
         return [int(id) for id in (*np.flatnonzero((self.types != NORMAL) & (self.types != UNUSED)), *ends)]
 
     def divide(self) -> tuple[list[bytes], list[list[int]], list[int]]:
-        """Return prefixes, of which none begins another, the ids of each one's bucket, and those without a bucket."""
+        """Divide the tokens into buckets by prefix.
+
+        Returns:
+            Prefixes, none of which begins another; the ids in the bucket of each; and the ids without a bucket.
+        """
         looked_up = np.isin(self.types, (NORMAL, USER_DEFINED, UNUSED))
         ids = [id for id in np.flatnonzero(looked_up).tolist() if self.pieces[id]]
         keys, buckets, short = [], [], []
@@ -113,7 +131,11 @@ class Vocabulary:
         yield from children.items()
 
     def content(self, ids: Sequence[int]) -> NDArray[np.uint8]:
-        """Return pieces as bytes: uint32 how many, ids, scores, sizes, numbers of spelled ids, these, types, texts."""
+        """Return tokens as bytes.
+
+        These are, one after another: their number, ids, scores, sizes, numbers of spelled ids, the spelled ids, types
+        and texts; numbers are 4 bytes each, types one.
+        """
         targets = [self.spelled.get(id, ()) for id in ids]
         columns = (
             np.array([len(ids), *ids], "<u4"),
@@ -129,7 +151,13 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class RowPart:
-    """A part of the table that has a row for each id of a `group`: 0, or 1 for the rows of a second format."""
+    """A part of the embedding table with one row for each id of a group.
+
+    Args:
+        number: The number of the part.
+        group: 0, or 1 for rows in a second format.
+        array: The rows.
+    """
 
     number: int
     group: int
@@ -137,12 +165,12 @@ class RowPart:
 
     @property
     def name(self) -> str:
-        """The name of its section."""
+        """The name of the section."""
         return f"table.{self.number}"
 
     @property
     def numbers(self) -> list[int]:
-        """The part's number, group, type and columns, as the page reads them."""
+        """The part's number, group, type and number of columns, as the page reads them."""
         kind = TYPES.index(self.array.dtype.newbyteorder("<"))
         return [self.number, self.group, kind, 1 if self.array.ndim == 1 else self.array.shape[1]]
 
@@ -154,13 +182,13 @@ def _row_parts(sections: Sections) -> Iterator[RowPart]:
 
 
 def _first_rows(sections: Sections) -> list[int]:
-    """The first id of each group, so that no part of a question's own table is empty."""
+    """Return the first id of each group, so that no part of a question's own table is empty."""
     mixed = int(sections["settings"][7]) == MIXED
     return [0, int(sections["table.6"][0])] if mixed else [0]
 
 
 def _records(parts: Sequence[RowPart], group: int) -> NDArray[np.uint8]:
-    """The rows of a group, the bytes of its parts side by side."""
+    """Return the rows of a group as bytes, with its parts side by side."""
     arrays = [part.array.reshape(len(part.array), -1) for part in parts if part.group == group]
     if not arrays:
         return np.zeros((0, 1), np.uint8)

@@ -1,4 +1,4 @@
-"""The files of a page that searches by itself, from any static server: docs/web.md."""
+"""Write the files of a page that searches by itself, served by any static server: see docs/web.md."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ...system.sections import read_sections
 from .pieces import write_pieces
 
 ENCODER, INDEX = "encoder.bin", "index.bin"
-# The same, laid out for ranges.
+# The same two, laid out for range requests.
 PIECES, CLUSTERS = "pieces.bin", "clusters.bin"
 PROGRAM = "distill.wasm"
 SOURCES = Path(__file__).parent
 TITLE, HEADING = "Search by meaning", "Ask in your own language"
 ABOUT = "A small encoder and its index, in this page alone. Nothing that you type leaves it."
-# Of these, what a page says of its files is filled in.
+# Templates, into which facts about the page's files are filled.
 FILLED = ("index.html", "offline.js", "manifest.webmanifest")
 SCRIPTS = ("engine", "distill", "sections", "notes", "notebook", "ranged", "ranges", "pieces", "clusters")
 COPIED = ("page.css", "page.js", *(f"{name}.js" for name in SCRIPTS), "icon.svg", PROGRAM)
@@ -29,18 +29,20 @@ COPIED = ("page.css", "page.js", *(f"{name}.js" for name in SCRIPTS), "icon.svg"
 
 @dataclass(frozen=True)
 class PageText:
-    """The words of a page: its `title`, in the window too and as the name of an app, and a line `about` it.
+    """The texts of a page; empty texts are replaced by the default ones.
 
-    Empty for what pages say of themselves.
+    Args:
+        title: The title, which is also the title of the window and the name of the installed app.
+        about: A line that describes the page.
     """
 
     title: str = ""
     about: str = ""
 
     def values(self) -> dict[str, str]:
-        """Return what is filled in, escaped as its place asks."""
+        """Return the values for the page's templates, escaped for their places."""
         title, about = html.escape(self.title), html.escape(self.about)
-        # Within a string of JSON.
+        # The name is placed inside a JSON string, so it comes without quotes.
         name = json.dumps(self.title or TITLE, ensure_ascii=False)[1:-1]
         return {
             "title": title or TITLE,
@@ -52,7 +54,12 @@ class PageText:
 
 
 def write_page(folder: Path, text: PageText = PageText()) -> None:
-    """Write the page of the encoder, and of the index where there is one, that lie in a folder."""
+    """Write the page for the encoder in a folder, and for the index if there is one.
+
+    Args:
+        folder: The folder of the page.
+        text: The texts of the page.
+    """
     for name in COPIED:
         shutil.copyfile(SOURCES / name, folder / name)
     parts = {name: folder / f"{name}.bin" for name in ("encoder", "index", "pieces", "clusters")}
@@ -67,11 +74,18 @@ def write_page(folder: Path, text: PageText = PageText()) -> None:
 
 
 def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: Path | None = None) -> None:
-    """Put an `index.bin` into the folder of a page, and write the page anew.
+    """Copy an index into the folder of a page and write the page again.
 
-    `clusters` is its `clusters.bin`, which is put there in its place: the page loads the parts that a question needs.
+    Args:
+        folder: The folder of the page, with its `encoder.bin`.
+        index: The path of the `index.bin`.
+        text: The texts of the page.
+        clusters: The path of the index's `clusters.bin`, which is copied instead; the page then loads only the parts
+            that a question needs.
 
-    Raises `EncoderError` where another encoder than the page's made it, `DataError` for a file that is no index.
+    Raises:
+        EncoderError: If the index was made by another encoder than the page's.
+        DataError: If the file is not an index.
     """
     require_own(folder / ENCODER, index)
     if clusters:
@@ -83,17 +97,26 @@ def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: 
 
 
 def require_own(encoder: Path, index: Path) -> None:
-    """Raise `EncoderError` where an index was not made by the encoder of an `encoder.bin`, and is not asked by it."""
+    """Require that an index was made by the page's encoder, or is searched with it.
+
+    Args:
+        encoder: The path of the `encoder.bin`.
+        index: The path of the `index.bin`.
+
+    Raises:
+        EncoderError: If the index was made by another encoder.
+        DataError: If the file is not an index.
+    """
     ours = read_sections(encoder)["fingerprint"].tobytes().decode()
     try:
         card = json.loads(read_sections(index)["card"].tobytes())
         theirs, name = card["fingerprint"], card["encoder"]
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{index}: not an index: no card in it; write it again with distill index") from error
+        raise DataError(f"{index}: expected an index, but it has no card; write it again with distill index") from error
     if ours not in (theirs, card.get("question_fingerprint")):
         raise EncoderError(
             f"{index}: made by {name} ({theirs[:12]}), not by the page's encoder ({ours[:12]}); export the bundle that "
-            "made it, or make another index with this one's bundle"
+            "made it, or make a new index with the page's bundle"
         )
 
 
@@ -102,6 +125,6 @@ def _bytes(path):
 
 
 def _version(paths, text):
-    """Another for each content, by which a browser tells whether what it keeps is still right."""
+    """Return a version for the content of the page, by which a browser tells whether its cached copy is current."""
     files = fingerprint_of(*(path for path in paths if path.is_file()))
     return joint([files, *text.values().values()])[:16]

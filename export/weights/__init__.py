@@ -1,1 +1,1 @@
-"""Weights in few bits. NumPy alone."""
+"""Quantise weights to few bits, with NumPy only."""

@@ -1,4 +1,4 @@
-"""A stored table with more rows: those that it has keep their codes, and new ones take the codewords that there are."""
+"""Add rows to a stored embedding table: old rows keep their codes, and new ones use the existing codewords."""
 
 from __future__ import annotations
 
@@ -15,9 +15,15 @@ from .stored import StoredTable
 
 @dataclass(frozen=True)
 class Addition:
-    """The `new` rows of a table, float32 `(n, width)`, behind its `rows`; the first `often` of them are frequent.
+    """New rows to add to a stored embedding table.
 
-    Where a format has parts, those of frequent rows and of all others, each new row stands behind its part.
+    If a format has separate parts for frequent rows and all others, each new row is placed at the end of its part.
+
+    Args:
+        codec: The format of the table, a key of `CODECS`.
+        rows: The number of rows in the table.
+        new: The new rows, float32 `(n, width)`.
+        often: The number of new rows, the first ones, that count as frequent.
     """
 
     codec: str
@@ -26,12 +32,23 @@ class Addition:
     often: int = 0
 
     def order(self, arrays: Sequence[np.ndarray]) -> Integers:
-        """The rows of the larger table, int `(rows + n,)`: ids of the old ones, and from `rows` on the new ones."""
+        """Return the order of the rows in the larger table.
+
+        Args:
+            arrays: The stored arrays of the table.
+
+        Returns:
+            int `(rows + n,)`: ids below `rows` for old rows, and from `rows` on for new ones.
+        """
         ids, first = np.arange(self.rows + len(self.new)), self._frequent(arrays)
         return np.concatenate([ids[:first], ids[self.rows :][: self.often], ids[first : self.rows], ids[self._rare :]])
 
     def remade(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """The arrays of the larger table, its rows in their `order`. None of those that were there is rounded anew."""
+        """Return the arrays of the larger table, with its rows in their `order`; no old row is rounded again.
+
+        Args:
+            arrays: The stored arrays of the table.
+        """
         if self.codec in MIXED:
             return self._mixed(arrays)
         codec = CODECS[self.codec]
@@ -50,7 +67,7 @@ class Addition:
         *first, codes, words, step, count = arrays
         table = StoredTable(tuple(arrays), self.rows, self.new.shape[1])
         new, rest = int4_rows(self.new[: self.often]), table.codes(self.new[self.often :])
-        # A part without a row has one that nothing looks up.
+        # A part without rows stores one that nothing looks up.
         here, there = int(count[0]), self.rows - int(count[0])
         often = [np.concatenate([old[:here], more]) for old, more in zip(first, new, strict=True)]
         larger = np.array([here + self.often], dtype=count.dtype)
@@ -58,12 +75,20 @@ class Addition:
 
 
 def like(array: np.ndarray, stored: np.ndarray) -> np.ndarray:
-    """An array in the type of the stored one: float32 is bytes in a flatbuffer."""
+    """View an array in the type of a stored one; a flatbuffer stores float32 as bytes.
+
+    Args:
+        array: The array to view.
+        stored: An array of the wanted type.
+
+    Returns:
+        The same bytes in the type of `stored`.
+    """
     return np.ascontiguousarray(array).view(stored.dtype)
 
 
 def _codes(table: Floats, codes: np.ndarray, shared: Sequence[np.ndarray]) -> np.ndarray:
-    """The nearest codewords of each row, uint8 `(n, places)`."""
+    """Return the nearest codewords of each row, uint8 `(n, places)`."""
     words, scales = shared
     books = uint8_values(words, scales).reshape(codes.shape[1], CODEWORDS, -1)
     places, size = codes.shape[1], books.shape[2]

@@ -1,19 +1,19 @@
-"""The embedding table in few bits: arrays to store in an artefact, and their rows back as float32. NumPy alone.
+"""Store the embedding table in few bits: encode it to arrays, and decode rows of them to float32. NumPy only.
 
-Each is a `Codec` in `CODECS`: `*_rows(table)` gives the arrays that are stored, `*_values(*arrays)` decodes rows
-gathered from them, whatever the leading shape. A scale is one positive int32 a row, fixed point with `FRACTION_BITS`
-fractional bits: value = code * scale / 2^24.
+Each format is a `Codec` in `CODECS`: `*_rows(table)` returns the arrays to store, `*_values(*arrays)` decodes rows
+gathered from them, whatever their leading shape. A scale is one positive int32 per row, in fixed point with
+`FRACTION_BITS` fractional bits: value = code * scale / 2^24.
 
-`int4` is quantised twice. A row has groups of `GROUP` numbers, each with its own step, so that one large number
-costs only its neighbours precision; the steps themselves are a uint8 each, times the scale of the row. A byte
-holds the codes of columns i (low half) and i + half the stored width (high half): the two halves of a row are
-unpacked each by itself and laid end to end.
+`int4` is quantised twice. A row has groups of `GROUP` numbers with a step each, so that a large number reduces the
+precision of its neighbours only; the steps themselves are stored as uint8, to be multiplied by the scale of the row. A
+byte holds the codes of columns i (low half) and i + half the stored width (high half), so that the two halves of a row
+are unpacked separately and concatenated.
 
-`int4-pq5` is of two parts: the first rows in `int4`, all others as codewords of 5 numbers. SentencePiece lists pieces
-by descending score, the frequent ones first, so that the first rows are those that most tokens of a text look up.
-`int4-pq3` has codewords of 3 numbers, in half as many bytes more.
-Its codewords share one step, where `pq4` and `pq8` have a scale each: half the gathers of a lookup. They are of rows
-of unit length, and the last one of a row has the length too; an export turns the table first, see `rotation`.
+`int4-pq5` has two parts: the first rows in `int4`, all others as codewords of 5 numbers. SentencePiece lists its pieces
+by descending score, frequent ones first, so most tokens of a text look up the first rows. `int4-pq3` has codewords of 3
+numbers and needs half as many bytes more. The codewords of these formats share one step, while `pq4` and `pq8` have a
+scale per codeword, which doubles the gathers of a lookup. The codewords stand for rows of unit length, and the last
+codeword of a row also holds its length; an export rotates the table first, see `rotation`.
 """
 
 from __future__ import annotations
@@ -35,39 +35,43 @@ from .rotation import rotation
 # int32 fixed point with this many fractional bits.
 FRACTION_BITS = 24
 ZERO = 128
-# Rows at once, so that no second float table is made.
+# Rows are encoded in blocks of this size, so that no second float table is made.
 BLOCK = 8192
 GROUP = 32
-# An int4 code of 0..15 stands for -8..7. Against -7..7 it lowers the mean squared error of a trained table from .90%
-# of the mean square to .79%. Cutting off a group's largest number lowers that to .63%, and no vector gets better.
+# An int4 code of 0..15 stands for -8..7. Against -7..7, this lowers a trained table's mean squared error from .90%
+# of the mean square to .79%. Clipping a group's largest number lowers it to .63%, but no vector gets better.
 INT4_ZERO, INT4_LOWEST, INT4_HIGHEST = 8, -8, 7
 STEPS = 255
-# One row in so many is frequent. On 102,826 pieces of mUSE nothing measurable is lost at half the bytes of int4, where
-# codewords for all rows cost 2 to 6 points of retrieval.
+# One row in so many is frequent. On mUSE's 102,826 tokens nothing measurable is lost at half the bytes of int4, while
+# codewords for all rows cost 2 to 6 points of P@1.
 SHARE = 8
-# Rounds of k-means on the whole table: with none of them 4% more error.
+# Rounds of k-means on the whole table; without them the error is 4% larger.
 WHOLE = 4
 Bytes: TypeAlias = NDArray[np.uint8]
 Scales: TypeAlias = NDArray[np.int32]
 Array = TypeVar("Array")
-# Other arrays of a table, of those that are stored.
+# A function from the stored arrays of a table to other arrays.
 Remade: TypeAlias = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
 
 def float32_rows(table: Floats) -> tuple[Floats]:
-    """float32 `(rows, width)` -> itself, as the only array."""
+    """Return a float32 table `(rows, width)` as the only array."""
     return (np.ascontiguousarray(table, dtype=np.float32),)
 
 
 def float32_values(rows: Floats) -> Floats:
-    """float32 rows `(..., width)` -> themselves."""
+    """Return float32 rows `(..., width)` unchanged."""
     return rows
 
 
 def uint8_rows(table: Floats) -> tuple[Bytes, Scales]:
-    """float32 `(rows, width)` -> uint8 codes of that shape, 128 for zero, and int32 scales `(rows, 1)`.
+    """Quantise a table symmetrically with one scale per row; the error is at most half a step.
 
-    Symmetric, one scale a row, error at most half a step.
+    Args:
+        table: float32 array `(rows, width)`.
+
+    Returns:
+        uint8 codes `(rows, width)`, with 128 for zero, and int32 scales `(rows, 1)`.
     """
     codes = np.empty(table.shape, dtype=np.uint8)
     fixed = np.empty((len(table), 1), dtype=np.int32)
@@ -80,29 +84,54 @@ def uint8_rows(table: Floats) -> tuple[Bytes, Scales]:
 
 
 def uint8_values(codes: Bytes, scales: Scales) -> Floats:
-    """uint8 codes `(..., width)` and their scales `(..., 1)` -> float32 `(..., width)`."""
+    """Decode rows of `uint8_rows` to float32 `(..., width)`.
+
+    Args:
+        codes: uint8 array `(..., width)`.
+        scales: int32 array `(..., 1)`.
+
+    Returns:
+        float32 array `(..., width)`.
+    """
     return (codes.astype(np.float32) - ZERO) * _real(scales)
 
 
 def int8_rows(table: Floats) -> tuple[NDArray[np.int8], Scales]:
-    """float32 `(rows, width)` -> int8 codes in -127..127 of that shape and int32 scales `(rows, 1)`.
+    """Quantise a table to the numbers of `uint8_rows`, in the type that some runtimes multiply without an offset.
 
-    The numbers are those of `uint8_rows`, in the type that some runtimes multiply without a shift.
+    Args:
+        table: float32 array `(rows, width)`.
+
+    Returns:
+        int8 codes from -127 to 127, `(rows, width)`, and int32 scales `(rows, 1)`.
     """
     codes, scales = uint8_rows(table)
     return (codes.astype(np.int16) - ZERO).astype(np.int8), scales
 
 
 def int8_values(codes: NDArray[np.int8], scales: Scales) -> Floats:
-    """int8 codes `(..., width)` and their scales `(..., 1)` -> float32 `(..., width)`."""
+    """Decode rows of `int8_rows` to float32 `(..., width)`.
+
+    Args:
+        codes: int8 array `(..., width)`.
+        scales: int32 array `(..., 1)`.
+
+    Returns:
+        float32 array `(..., width)`.
+    """
     return codes.astype(np.float32) * _real(scales)
 
 
 def int4_rows(table: Floats) -> tuple[Bytes, Bytes, Scales]:
-    """float32 `(rows, width)` -> packed codes, steps of the groups and scales of the rows.
+    """Quantise a table to 4 bits per number, with a step per group and a scale per row.
 
-    uint8 `(rows, stored / 2)`, uint8 `(rows, stored / GROUP)` and int32 `(rows, 1)`, where `stored` is the width
-    rounded up to whole groups. value = (code - 8) * step * scale / 2^24.
+    `stored` is the width rounded up to whole groups; value = (code - 8) * step * scale / 2^24.
+
+    Args:
+        table: float32 array `(rows, width)`.
+
+    Returns:
+        Packed codes uint8 `(rows, stored / 2)`, steps uint8 `(rows, stored / GROUP)` and scales int32 `(rows, 1)`.
     """
     stored = -(-table.shape[1] // GROUP) * GROUP
     packed = np.empty((len(table), stored // 2), dtype=np.uint8)
@@ -117,9 +146,17 @@ def int4_rows(table: Floats) -> tuple[Bytes, Bytes, Scales]:
 
 
 def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
-    """Packed codes `(..., stored / 2)`, steps `(..., groups)` and scales `(..., 1)` -> float32 `(..., stored)`.
+    """Decode rows of `int4_rows` to float32 `(..., stored)`.
 
-    What stands behind the table's width is zero and is cut off by the caller, or by `decoded`.
+    Columns beyond the table's width are zero; the caller, or `decoded`, cuts them off.
+
+    Args:
+        packed: uint8 array `(..., stored / 2)`.
+        steps: uint8 array `(..., groups)`.
+        scales: int32 array `(..., 1)`.
+
+    Returns:
+        float32 array `(..., stored)`.
     """
     codes = unpack(packed).astype(np.float32) - INT4_ZERO
     groups = codes.reshape(*codes.shape[:-1], -1, GROUP)
@@ -127,28 +164,49 @@ def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
 
 
 def product_rows(table: Floats, size: int) -> tuple[Bytes, Bytes, Scales]:
-    """float32 `(rows, width)` -> codes of `size` numbers each, and their codewords.
+    """Quantise a table to codewords: see `products`.
 
-    uint8 `(rows, places)`, and the codebooks of the places one after another as `uint8_rows` stores a table: uint8
-    `(places * 256, size)` and int32 `(places * 256, 1)`. See `products`.
+    Args:
+        table: float32 array `(rows, width)`.
+        size: The number of components of a codeword.
+
+    Returns:
+        Codes uint8 `(rows, places)`, and the codebooks of all places as `uint8_rows` stores a table: uint8 `(places *
+        256, size)` and int32 `(places * 256, 1)`.
     """
     codes, books = product_codes(table, size)
     return codes, *uint8_rows(books.reshape(-1, size))
 
 
 def product_values(codes: Bytes, words: Bytes, scales: Scales) -> Floats:
-    """Codes `(..., places)` with the codewords and their scales -> float32 `(..., places * size)`."""
+    """Decode rows of `product_rows` to float32 `(..., places * size)`.
+
+    Args:
+        codes: uint8 array `(..., places)`.
+        words: uint8 array `(places * 256, size)`.
+        scales: int32 array `(places * 256, 1)`.
+
+    Returns:
+        float32 array `(..., places * size)`.
+    """
     where = _places(codes)
     return uint8_values(words[where], scales[where]).reshape(*codes.shape[:-1], -1)
 
 
 def column_rows(table: Floats, size: int) -> tuple[Bytes, NDArray[np.int8], Floats]:
-    """float32 `(rows, width)` -> codes of `size` numbers each, their codewords, and the step of a number.
+    """Quantise a table to codewords of unit rows, with the length of a row in its last codeword.
 
-    uint8 `(rows, places)`, int8 `(places * 256, size)` and float32 `(1,)`. `places` is width / size + 1, rounded down:
-    the last one has the columns that are left, zeros, and in its last column the length of the row, which all else is
-    multiplied by, and the step. Rows of one direction so have the same codewords. A number's error is at most half a
-    step times the length, 1/254 of the largest number of rows of unit length.
+    `places` is width / size + 1, rounded down. The last place has the remaining columns, zeros, and in its last column
+    the length of the row, by which all other numbers and the step are multiplied. Rows of the same direction therefore
+    have the same codewords. The error of a number is at most half a step times the length, 1/254 of the largest number
+    of rows of unit length.
+
+    Args:
+        table: float32 array `(rows, width)`.
+        size: The number of components of a codeword.
+
+    Returns:
+        Codes uint8 `(rows, places)`, codewords int8 `(places * 256, size)` and the step of a number, float32 `(1,)`.
     """
     body = table.shape[1] // size * size
     last, left, lengths, step = _ends(table[:, body:], row_lengths(table))
@@ -161,9 +219,10 @@ def column_rows(table: Floats, size: int) -> tuple[Bytes, NDArray[np.int8], Floa
 
 
 def _ends(left, lengths):
-    """The places `(rows,)`, codewords `(256, n)` and lengths int8 `(256, 1)` of the columns that are left; their step.
+    """Return the last places `(rows,)`, their codewords `(256, n)`, their lengths int8 `(256, 1)` and a length's step.
 
-    In the logarithm a length's error weighs what another column's does, relative to the row.
+    The logarithm of a length is clustered, so that its error counts as much as that of another column, relative to the
+    row.
     """
     codes, books = product_codes(np.concatenate([left / lengths, np.log(lengths)], axis=1), left.shape[1] + 1, WHOLE)
     whole, scale = int8_rows(np.exp(books[0, :, -1])[None])
@@ -171,16 +230,31 @@ def _ends(left, lengths):
 
 
 def column_values(codes: Bytes, words: NDArray[np.int8], step: Floats) -> Floats:
-    """Codes `(..., places)` with the codewords and their step -> float32 `(..., places * size - 1)`."""
+    """Decode rows of `column_rows` to float32 `(..., places * size - 1)`.
+
+    Args:
+        codes: uint8 array `(..., places)`.
+        words: int8 array `(places * 256, size)`.
+        step: float32 array `(1,)`.
+
+    Returns:
+        float32 array `(..., places * size - 1)`.
+    """
     rows = words[_places(codes)].astype(np.float32).reshape(*codes.shape[:-1], -1)
     return rows[..., :-1] * (rows[..., -1:] * step)
 
 
 def mixed_rows(table: Floats, size: int) -> tuple[np.ndarray, ...]:
-    """float32 `(rows, width)` -> `int4_rows` of the first, `column_rows` of the rest, and how many are the first.
+    """Store the rows of frequent tokens as `int4_rows` and all others as `column_rows`.
 
-    They are the frequent pieces', one in `SHARE` and one at least; their number is int32 `(1,)`. A table of one row has
-    a row of zeros for the rest.
+    One row in `SHARE` is frequent, and at least one. A table of one row has a row of zeros for the rest.
+
+    Args:
+        table: float32 array `(rows, width)`.
+        size: The number of components of a codeword.
+
+    Returns:
+        The arrays of `int4_rows`, those of `column_rows`, and the number of frequent rows, int32 `(1,)`.
     """
     count = frequent(len(table))
     rest = table[count:] if len(table) > count else np.zeros_like(table[:1])
@@ -196,23 +270,39 @@ def mixed_values(
     step: Floats,
     count: Scales,
 ) -> Floats:
-    """The arrays of `mixed_rows` -> float32 `(rows, stored)`, all of them, the narrower of the parts' widths.
+    """Decode the arrays of `mixed_rows` to float32 `(rows, stored)`, with the smaller width of the two parts.
 
-    One more row than the table where that has none for a part.
+    The result has one row more than the table if the table has no rows for one of the parts.
+
+    Args:
+        packed: uint8 array `(first, stored / 2)`.
+        steps: uint8 array `(first, groups)`.
+        scales: int32 array `(first, 1)`.
+        codes: uint8 array `(rest, places)`.
+        words: int8 array `(places * 256, size)`.
+        step: float32 array `(1,)`.
+        count: The number of frequent rows, int32 `(1,)`.
+
+    Returns:
+        float32 array `(rows, stored)`.
     """
     parts = int4_values(packed, steps, scales)[: count[0]], column_values(codes, words, step)
     return np.concatenate([part[:, : min(parts[0].shape[1], parts[1].shape[1])] for part in parts])
 
 
 def frequent(rows: int) -> int:
-    """How many of a table's rows `mixed_rows` takes for those of frequent pieces."""
+    """Return how many of a table's rows `mixed_rows` stores as those of frequent tokens."""
     return max(1, rows // SHARE)
 
 
 def group_steps(groups: Floats) -> tuple[Bytes, Scales]:
-    """float32 `(rows, groups, GROUP)` -> uint8 steps `(rows, groups)` and int32 scales `(rows, 1)`.
+    """Compute steps of groups and scales of rows, rounded up so that step * scale spans a group's largest number.
 
-    Both are rounded up, so that step * scale spans the largest number of a group.
+    Args:
+        groups: float32 array `(rows, groups, GROUP)`.
+
+    Returns:
+        Steps uint8 `(rows, groups)` and scales int32 `(rows, 1)`.
     """
     wanted = np.maximum(groups.max(axis=-1) / INT4_HIGHEST, groups.min(axis=-1) / INT4_LOWEST)
     wanted = wanted.astype(np.float64) * 2**FRACTION_BITS
@@ -221,24 +311,29 @@ def group_steps(groups: Floats) -> tuple[Bytes, Scales]:
 
 
 def pack(codes: Bytes) -> Bytes:
-    """uint8 codes 0..15 `(..., stored)` -> two a byte, `(..., stored / 2)`."""
+    """Pack codes from 0 to 15, uint8 `(..., stored)`, two per byte to `(..., stored / 2)`."""
     low, high = np.split(codes, 2, axis=-1)
     return low | high * np.uint8(16)
 
 
 def unpack(packed: Bytes) -> Bytes:
-    """The inverse of `pack`."""
+    """Invert `pack`."""
     return np.concatenate([packed & 15, packed >> 4], axis=-1)
 
 
 @dataclass(frozen=True)
 class Codec:
-    """A way to store a table.
+    """A format to store an embedding table in.
 
-    `rows(table)` encodes it and `values(*arrays)` decodes rows of it; of the arrays the last `shared` are codebooks,
-    which all rows share. `bits` a number, at least; `least_cosine` of a question to the student, where the settings
-    leave it open. One that is not `trainable` is made before training and stays; one that is `searched` is tried by
-    `distill compress`.
+    Args:
+        name: The name of the format.
+        rows: A function that encodes a table `(rows, width)` to arrays.
+        values: A function that decodes rows gathered from the arrays.
+        bits: The bits per number, at least.
+        shared: The number of arrays, the last ones, that are codebooks, which all rows share.
+        least_cosine: The default for the least cosine of a question's vector to the student's.
+        trainable: False if the codes are fixed before training.
+        searched: True if `distill compress` tries the format.
     """
 
     name: str
@@ -252,66 +347,90 @@ class Codec:
 
     @property
     def rounds(self) -> bool:
-        """True where training rounds the table to it."""
+        """True if training rounds the table to the format."""
         return self.trainable and self.bits < 32
 
     def split(self, arrays: Sequence[Array]) -> tuple[Sequence[Array], Sequence[Array]]:
-        """The arrays that are gathered from by row, and the codebooks."""
+        """Split arrays into those that are gathered by row and the codebooks.
+
+        Args:
+            arrays: The arrays of a table.
+        """
         rows = len(arrays) - self.shared
         return arrays[:rows], arrays[rows:]
 
     @property
     def arrays(self) -> int:
-        """How many arrays a table is stored in."""
+        """The number of arrays that a table is stored in."""
         return len(self.rows(np.zeros((1, 1), dtype=np.float32)))
 
     def taken(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
-        """The arrays of the `kept` rows alone, ascending ids: codes and scales are copied, never rounded anew."""
+        """Return the arrays of some rows of a table; codes and scales are copied, not rounded again.
+
+        Args:
+            arrays: The arrays of the table.
+            kept: The ids of the rows to keep, ascending, int `(n,)`.
+        """
         rows, shared = self.split(arrays)
         return *(array[kept] for array in rows), *shared
 
     def basis(self, table: Floats) -> Floats | None:
-        """The matrix `(width, width)` to multiply a table by before it is stored, see `rotation`; None for none."""
+        """Return the matrix `(width, width)` to multiply a table by before storing it, or None."""
         return None
 
     def frequent(self, rows: int) -> int:
-        """The number of the first of so many rows that are stored as those of frequent pieces: all, without parts."""
+        """Return how many of the first rows are stored as those of frequent tokens; without parts, all."""
         return rows
 
     def size(self, rows: int, width: int) -> int:
-        """Bytes of the arrays of a table `(rows, width)`."""
+        """Return the size in bytes of the arrays of a table.
+
+        Args:
+            rows: The number of rows.
+            width: The number of columns.
+        """
         gathered, shared = self.split(self.rows(np.zeros((1, width), dtype=np.float32)))
         return rows * _bytes(gathered) + _bytes(shared)
 
 
 @dataclass(frozen=True)
 class MixedCodec(Codec):
-    """A `Codec` of `mixed_rows`, with `numbers` a codeword.
+    """The `Codec` of `mixed_rows`, with `numbers` components per codeword.
 
-    A row's place in its part follows from its id: none of the arrays is gathered by id, and `values` decodes a whole
-    table. A part that no row is left in keeps one, which nothing looks up.
+    The place of a row in its part follows from its id: no array is gathered by id, and `values` decodes a whole table.
+    A part without rows keeps one, which nothing looks up.
     """
 
     numbers: int = 5
 
     def taken(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
-        """The arrays of the `kept` rows alone, ascending ids: codes and scales are copied, never rounded anew."""
+        """Return the arrays of some rows of a table; codes and scales are copied, not rounded again.
+
+        Args:
+            arrays: The arrays of the table.
+            kept: The ids of the rows to keep, ascending, int `(n,)`.
+        """
         *first, codes, words, step, count = arrays
         often, rest = kept[kept < count], kept[kept >= count] - count
         left = np.array([len(often)], dtype=count.dtype)
         return *(_some(array, often) for array in first), _some(codes, rest), words, step, left
 
     def basis(self, table: Floats) -> Floats | None:
-        """The rotation for the rows that become codewords."""
+        """Return the rotation for the rows that become codewords, `(width, width)`."""
         return rotation(_some(table, np.arange(self.frequent(len(table)), len(table))), self.numbers)
 
     def frequent(self, rows: int) -> int:
-        """The number of the first of so many rows that are in int4."""
+        """Return how many of the first rows are stored in int4."""
         return frequent(rows)
 
     def size(self, rows: int, width: int) -> int:
-        """Bytes of the arrays of a table `(rows, width)`."""
-        # Each part has one row.
+        """Return the size in bytes of the arrays of a table.
+
+        Args:
+            rows: The number of rows.
+            width: The number of columns.
+        """
+        # A table of one row has one row in each part.
         *first, codes, words, step, count = self.rows(np.zeros((1, width), dtype=np.float32))
         often = self.frequent(rows)
         rest = max(1, rows - often)
@@ -333,7 +452,7 @@ def _mixed(name, numbers, bits):
 
 _CODECS = (
     Codec("uint8", uint8_rows, uint8_values, 8, searched=True),
-    # For runtimes that multiply it without a shift; a search need not try the same numbers twice.
+    # For runtimes that multiply without an offset. A search does not try it, as its numbers are those of uint8.
     Codec("int8-row", int8_rows, int8_values, 8),
     Codec("int4", int4_rows, int4_values, 4, least_cosine=0.9, searched=True),
     Codec("pq4", partial(product_rows, size=4), product_values, 2, 2, least_cosine=0.8, trainable=False, searched=True),
@@ -343,32 +462,63 @@ _CODECS = (
     Codec("float32", float32_rows, float32_values, 32),
 )
 CODECS = {codec.name: codec for codec in _CODECS}
-# The names of those of two parts, which differ in how many numbers a codeword has.
+# The names of the formats with two parts, which differ in the number of components of a codeword.
 MIXED = tuple(codec.name for codec in _CODECS if isinstance(codec, MixedCodec))
 
 
 def encoded(name: str, table: Floats) -> tuple[np.ndarray, ...]:
-    """The arrays of a float32 table `(rows, width)` in the format `name` of `CODECS`, codebooks last."""
+    """Encode a table.
+
+    Args:
+        name: The format, a key of `CODECS`.
+        table: float32 array `(rows, width)`.
+
+    Returns:
+        The arrays to store, codebooks last.
+    """
     return CODECS[name].rows(table)
 
 
 def stored_bytes(name: str, rows: int, width: int) -> int:
-    """Bytes of `encoded` arrays of a table `(rows, width)`."""
+    """Return the size in bytes of an encoded table.
+
+    Args:
+        name: The format, a key of `CODECS`.
+        rows: The number of rows.
+        width: The number of columns.
+    """
     return CODECS[name].size(rows, width)
 
 
 def decoded(name: str, arrays: Sequence[np.ndarray], width: int) -> Floats:
-    """Rows of `encoded` arrays, whatever their leading shape, with the books -> float32 `(..., width)`."""
+    """Decode rows that were gathered from the arrays of `encoded`.
+
+    Args:
+        name: The format, a key of `CODECS`.
+        arrays: The gathered rows, whatever their leading shape, and the codebooks.
+        width: The number of columns of the table.
+
+    Returns:
+        float32 array `(..., width)`.
+    """
     return CODECS[name].values(*arrays)[..., :width]
 
 
 def kept(name: str, table: Floats) -> Floats:
-    """A float32 table `(rows, width)` as the format `name` keeps it: encoded and decoded."""
+    """Return a table as a format keeps it: encoded and decoded.
+
+    Args:
+        name: The format, a key of `CODECS`.
+        table: float32 array `(rows, width)`.
+
+    Returns:
+        float32 array `(rows, width)`.
+    """
     return decoded(name, encoded(name, table), table.shape[1])[: len(table)]
 
 
 def _places(codes):
-    """Codes `(..., places)` as rows of the codebooks laid one after another."""
+    """Return codes `(..., places)` as row numbers of the concatenated codebooks."""
     return codes.astype(np.int32) + CODEWORDS * np.arange(codes.shape[-1], dtype=np.int32)
 
 

@@ -1,4 +1,4 @@
-"""A dense kernel as whole numbers, one scale an output channel. NumPy alone."""
+"""Quantise dense kernels to whole numbers with one scale per output channel. NumPy only."""
 
 from __future__ import annotations
 
@@ -6,31 +6,47 @@ import numpy as np
 
 from ...system.types import Doubles, Floats, Integers
 
-# The largest whole number of 8 bits, and of 4.
+# The largest whole numbers of 8 and of 4 bits.
 LEVELS, LEVELS_OF_4 = 127, 7
-# Scales that are tried, as shares of the one that cuts nothing off.
+# The scales to try, as shares of the one that clips nothing.
 SHARES = np.linspace(0.4, 1.0, 25)
-# Of the mean square of an input, added to each, so that the inverse exists.
+# This share of the inputs' mean square is added to the diagonal of the moments, so that the inverse exists.
 DAMPING = 0.01
-# The same, of how much a kernel that is fitted is drawn to what it was.
+# The default ridge of `fit_kernel`, a share of the inputs' mean square.
 RIDGE = 0.05
-# Inputs whose errors are passed on together.
+# The number of inputs whose errors are passed on together.
 TOGETHER = 128
 
 
 def quantize_channels(kernel: Floats, levels: int = LEVELS) -> tuple[Floats, Floats]:
-    """float32 `(in, out)` -> whole numbers up to `levels` as float32, and one scale an output channel, `(out,)`."""
+    """Quantise a kernel to whole numbers with one scale per output channel.
+
+    Args:
+        kernel: float32 array `(in, out)`.
+        levels: The largest absolute value of a whole number.
+
+    Returns:
+        Whole numbers as float32 `(in, out)`, and scales float32 `(out,)`.
+    """
     scale = np.maximum(np.abs(kernel).max(axis=0), 1e-12) / levels
     return np.round(kernel / scale).astype(np.float32), scale.astype(np.float32)
 
 
 def compensate_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_OF_4, wide: int = 0) -> Floats:
-    """Return a kernel `(in, out)` that `quantize_channels` rounds to itself, near in what it gives, not in its numbers.
+    """Return a kernel that `quantize_channels` leaves unchanged and whose outputs are close to the given kernel's.
 
-    `moments` `(in, in)` are sums of products of its inputs. One input after another is rounded, the largest first, and
-    what that changes is made up for by those that are not yet rounded. Frantar et al. (2023), GPTQ, algorithm 1. A
-    channel's scale is the one of `SHARES` with the least squared error of its numbers. The first `wide` inputs are not
-    rounded, and compensate for all others.
+    Inputs are rounded one after another, the largest first, and the inputs that are not rounded yet compensate for the
+    error of each. Frantar et al. (2023), GPTQ, algorithm 1. The scale of a channel is the one of `SHARES` with the
+    least squared error of its numbers.
+
+    Args:
+        kernel: float32 array `(in, out)`.
+        moments: Sums of products of the inputs, `(in, in)`.
+        levels: The largest absolute value of a whole number.
+        wide: The number of inputs, the first ones, that are not rounded and compensate for all others.
+
+    Returns:
+        float32 array `(in, out)`.
     """
     count, scale = len(kernel) - wide, _best_scales(kernel[wide:], levels)
     size = np.diag(moments)
@@ -50,26 +66,44 @@ def compensate_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_O
 
 
 def fit_kernel(kernel: Floats, moments: Doubles, products: Doubles, ridge: float = RIDGE) -> Floats:
-    """Return the kernel `(in, out)` that maps its inputs closest to the wanted outputs, drawn towards `kernel`.
+    """Fit a kernel that maps its inputs closest to the wanted outputs, by least squares with a ridge.
 
-    `moments` `(in, in)` are sums of products of its inputs, `products` `(in, out)` those of its inputs and the
-    wanted outputs. Least squares with a `ridge`, a share of the inputs' mean square. After the idea of Li et al.
-    (2025), GPTAQ.
+    The ridge draws it towards `kernel`. After the idea of Li et al. (2025), GPTAQ.
+
+    Args:
+        kernel: float32 array `(in, out)`.
+        moments: Sums of products of the inputs, `(in, in)`.
+        products: Sums of products of the inputs and the wanted outputs, `(in, out)`.
+        ridge: The strength of the ridge, as a share of the inputs' mean square.
+
+    Returns:
+        float32 array `(in, out)`.
     """
     ridge = ridge * max(float(np.diag(moments).mean()), 1e-12)
     return np.linalg.solve(moments + ridge * np.eye(len(moments)), products + ridge * kernel).astype(np.float32)
 
 
 def is_rounded(kernel: Floats, levels: int = LEVELS_OF_4) -> bool:
-    """Return True for a kernel `(in, out)` that `quantize_channels` rounds to itself."""
+    """Return True if `quantize_channels` leaves a kernel unchanged.
+
+    Args:
+        kernel: float32 array `(in, out)`.
+        levels: The largest absolute value of a whole number.
+    """
     whole, scale = quantize_channels(kernel, levels)
     return bool(np.allclose(whole * scale, kernel, rtol=1e-4, atol=0))
 
 
 def rank_by_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_OF_4) -> Integers:
-    """Return the inputs of a kernel `(in, out)` by the error that rounding each causes in the output, largest first.
+    """Rank the inputs of a kernel by the output error that rounding each of them alone causes, largest first.
 
-    `moments` are as for `compensate_rounding`. The error of each input is taken alone.
+    Args:
+        kernel: float32 array `(in, out)`.
+        moments: Sums of products of the inputs, `(in, in)`.
+        levels: The largest absolute value of a whole number.
+
+    Returns:
+        The inputs, int `(in,)`.
     """
     scale = _best_scales(kernel, levels)
     error = np.square(_rounded(kernel, scale, levels) - kernel).sum(axis=1)
@@ -77,7 +111,7 @@ def rank_by_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_OF_4
 
 
 def _round_rows(rest, start, end, scale, passed, levels):
-    """The whole numbers of some inputs, and their errors, of which each is passed on to those that follow in them."""
+    """Return the whole numbers of some inputs and their errors, each of which is passed on to the following inputs."""
     codes, errors = np.zeros((2, end - start, rest.shape[1]))
     for row in range(start, end):
         codes[row - start] = np.clip(np.round(rest[row] / scale), -levels, levels)
@@ -102,7 +136,7 @@ def _rounded(kernel, scale, levels):
 
 
 def _raise_to_levels(codes, levels):
-    """Whole numbers whose largest in each channel is `levels`, so that the channel's scale is told by it."""
+    """Set each channel's largest whole number to `levels`, from which `quantize_channels` finds the channel's scale."""
     largest, channels = np.abs(codes).argmax(axis=0), np.arange(codes.shape[1])
     sign = np.where(codes[largest, channels] < 0, -1, 1)
     codes[largest, channels] = sign * levels

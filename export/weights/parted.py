@@ -1,4 +1,4 @@
-"""A dense layer as one of fewer outputs and a product, in NumPy: an artefact stores some multiplied out."""
+"""Split a dense layer into a smaller one and a product, because an artefact stores some layers multiplied together."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from ...system.types import Floats
 
 
 def parted(kernel: Floats, bias: Floats, dimension: int) -> tuple[Floats, Floats, Floats]:
-    """Part a dense layer `(w, m)`, `(m,)` into one of `dimension` outputs and a product: `(w, d)`, `(d,)`, `(d, m)`.
+    """Split a dense layer into one of `dimension` outputs and a product.
 
-    The same function where m is at most d; else the nearest of that rank (Eckart and Young, 1936), which is the same
-    but for rounding where the layer was of that rank before.
+    The result is the same function where the layer's rank is at most `dimension`, except for rounding, and else the
+    nearest of that rank (Eckart and Young, 1936).
+
+    Args:
+        kernel: float32 array `(w, m)`.
+        bias: float32 array `(m,)`.
+        dimension: The number of outputs d of the first layer.
+
+    Returns:
+        The kernel `(w, d)` and bias `(d,)` of the first layer, and the kernel of the product `(d, m)`.
     """
     both = np.concatenate([kernel, bias[None]]).astype(np.float64)
     left, lengths, axes = np.linalg.svd(both, full_matrices=False)

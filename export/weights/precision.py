@@ -1,4 +1,4 @@
-"""How an artefact stores its weights."""
+"""Choose how an artefact stores its weights."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from ...system.types import Floats, Integers
 from .codecs import CODECS, encoded, kept
 from .stored import StoredTable
 
-# Tables that keep more than others, the one of fewer bytes first.
+# The formats of tables that lose less, the smaller one first.
 FINER = ("int4", "uint8")
 
 
 @dataclass(frozen=True)
 class Precision:
-    """How an artefact stores its weights: `dense` is int8, int4 or float32; `table` one of `codecs.CODECS`.
+    """How an artefact stores its weights.
 
-    `stored` is the table that the weights started from, where its codes are to stay those of rows that did not move;
-    `content` a flatbuffer that has the weights already, for a format that stores them as they are there.
+    Args:
+        dense: The format of dense kernels: int8, int4 or float32.
+        table: The format of the embedding table, a key of `CODECS`.
+        stored: The table that the weights started from, if rows that did not move shall keep its codes.
+        content: A flatbuffer with the weights, for a format that copies them as they are stored.
     """
 
     dense: str = "int8"
@@ -31,23 +34,23 @@ class Precision:
         return f"layers in {self.dense} and a table in {self.table}"
 
     def encoded(self, table: Floats) -> tuple[np.ndarray, ...]:
-        """The arrays of a float32 table `(rows, width)`, codebooks last."""
+        """Return the arrays that store a float32 table `(rows, width)`, codebooks last."""
         return self.stored.again(table).arrays if self.stored else encoded(self.table, table)
 
     def kept(self, table: Floats) -> Floats:
-        """A float32 table `(rows, width)` as it is stored: encoded and decoded."""
+        """Return a float32 table `(rows, width)` as it is stored: encoded and decoded."""
         return self.stored.keep(table) if self.stored else kept(self.table, table)
 
     def taken(self, rows: Integers) -> Precision:
-        """The precision of a table with these rows alone, ascending ids."""
+        """Return the precision for a table with only some of its rows, given by ascending ids `(n,)`."""
         return replace(self, stored=self.stored.taken(rows)) if self.stored else self
 
     def finer(self) -> list[Precision]:
-        """Return the precisions to try in turn when the gate refuses this one, each of more bytes."""
+        """Return the precisions to try in turn if the gate refuses this one; each needs more bytes."""
         wide = replace(self, dense="int8") if self.dense == "int4" else self
         tables = [table for table in FINER if CODECS[table].bits > CODECS[self.table].bits]
         return [wide] * (wide is not self) + [replace(wide, table=table, stored=None) for table in tables]
 
     def as_dict(self) -> dict[str, str]:
-        """The precision as a card has it."""
+        """Return the precision as the entry of a card."""
         return {"dense": self.dense, "table": self.table}

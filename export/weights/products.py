@@ -1,7 +1,7 @@
-"""Product quantisation: a row in pieces of a few numbers, each the nearest of 256 codewords. NumPy alone.
+"""Product quantisation: split a row into parts of a few numbers and store for each the nearest of 256 codewords.
 
-Jégou, Douze and Schmid (2011). Each place of a row has its own codebook, learned by k-means (Lloyd, 1982).
-Where a place holds no more than 256 different values these are its codewords: what was quantised once stays as it is.
+Jégou, Douze and Schmid (2011). Each place of a row has its own codebook, learned by k-means (Lloyd, 1982). If a place
+has at most 256 different values, these are its codewords, so quantising a second time changes nothing. NumPy only.
 """
 
 from __future__ import annotations
@@ -13,16 +13,25 @@ from ...system.types import Floats, Integers
 
 CODEWORDS = 256
 ROUNDS, SAMPLE = 12, 8192
-# Values at once, whose distances to all codewords a processor's cache holds.
+# Values are processed in blocks whose distances to all codewords fit into a processor's cache.
 BLOCK = 8192
-# The longest row over the shortest that a length in 7 bits tells from none.
+# The largest ratio of two lengths that 7 bits can represent.
 LONGEST = 127
 
 
 def product_codes(table: Floats, size: int, whole: int = 0, seed: int = 0) -> tuple[NDArray[np.uint8], Floats]:
-    """float32 `(rows, width)` -> uint8 codes `(rows, places)` and codebooks float32 `(places, 256, size)`.
+    """Quantise a table by product quantisation.
 
-    `places` is width / size, rounded up; what stands beyond the width is zero. `whole` rounds of k-means see all rows.
+    `places` is width / size, rounded up; columns beyond the width are zero.
+
+    Args:
+        table: float32 array `(rows, width)`.
+        size: The number of components of a codeword.
+        whole: The rounds of k-means on all rows, after those on a sample.
+        seed: The seed of the random draws.
+
+    Returns:
+        Codes uint8 `(rows, places)` and codebooks float32 `(places, 256, size)`.
     """
     places = -(-table.shape[1] // size)
     padded = np.pad(table, [(0, 0), (0, places * size - table.shape[1])])
@@ -35,7 +44,16 @@ def product_codes(table: Floats, size: int, whole: int = 0, seed: int = 0) -> tu
 
 
 def codebook(values: Floats, random: np.random.Generator, whole: int = 0) -> Floats:
-    """256 codewords `(256, size)` for values `(n, size)`, of a sample of them, then in `whole` rounds of all."""
+    """Learn a codebook of 256 codewords by k-means, first on a sample of the values.
+
+    Args:
+        values: float32 array `(n, size)`.
+        random: The generator of random draws.
+        whole: The rounds on all values, after those on the sample.
+
+    Returns:
+        float32 array `(256, size)`.
+    """
     distinct = np.unique(values[:: max(1, len(values) // SAMPLE)], axis=0)
     if len(distinct) <= CODEWORDS:
         distinct = np.unique(values, axis=0)
@@ -49,7 +67,16 @@ def codebook(values: Floats, random: np.random.Generator, whole: int = 0) -> Flo
 
 
 def cluster(values: Floats, count: int, random: np.random.Generator) -> Floats:
-    """Return so many centroids of values `(n, width)`, of which there are as many at least, by k-means."""
+    """Find centroids of values by k-means.
+
+    Args:
+        values: float32 array `(n, width)`, with `n` at least `count`.
+        count: The number of centroids.
+        random: The generator of random draws.
+
+    Returns:
+        float32 array `(count, width)`.
+    """
     words = values[random.choice(len(values), count, replace=False)]
     for _ in range(ROUNDS):
         words = _means(values, nearest(values, words), words, random)
@@ -57,7 +84,15 @@ def cluster(values: Floats, count: int, random: np.random.Generator) -> Floats:
 
 
 def nearest(values: Floats, words: Floats) -> Integers:
-    """The place of the codeword with the least squared distance, the first of equals: `(n,)`."""
+    """Find the codeword with the least squared distance to each value, the first one of equals.
+
+    Args:
+        values: float32 array `(n, width)`.
+        words: float32 array `(codewords, width)`.
+
+    Returns:
+        The places of the codewords, int64 `(n,)`.
+    """
     places, half = np.empty(len(values), np.int64), np.sum(words**2, axis=1) / 2
     for start in range(0, len(values), BLOCK):
         part = slice(start, start + BLOCK)
@@ -66,14 +101,14 @@ def nearest(values: Floats, words: Floats) -> Integers:
 
 
 def row_lengths(rows: Floats) -> Floats:
-    """The lengths of rows `(n, width)`, as `(n, 1)`: the longest's through `LONGEST` at least, and above zero."""
+    """Compute the lengths of rows `(n, width)` as `(n, 1)`, at least the longest over `LONGEST` and above zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     longest = lengths.max(initial=0) or 1
     return np.maximum(lengths, longest / LONGEST)
 
 
 def _means(values, codes, words, random):
-    """The mean of each codeword's values; one that no value took begins anew at a value drawn by chance."""
+    """Return the mean of each codeword's values; a codeword without values restarts at a randomly drawn value."""
     counts = np.bincount(codes, minlength=len(words))
     sums = np.stack([np.bincount(codes, column, len(words)) for column in values.T], axis=1)
     fresh = values[random.integers(len(values), size=len(words))]

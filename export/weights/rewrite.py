@@ -1,6 +1,7 @@
-"""Other weights for the same function: fewer to read a text, and on a grid of int8 nearer to the trained ones.
+"""Rewrite weights such that they compute the same function with less to read, or lose less when rounded to int8.
 
-A short text's time is that of reading the dense kernels, so what is linear twice is multiplied out here. NumPy alone.
+Most of the time for a short text is spent on reading the dense kernels, so consecutive linear layers are multiplied
+into one here. NumPy only.
 """
 
 from __future__ import annotations
@@ -12,17 +13,24 @@ import numpy as np
 from ...system.types import Floats, Model
 
 FARTHEST = 8
-# A direction shorter than this is float32's rounding.
+# A shorter direction is a rounding error of float32.
 NOTHING = 1e-4
 
 
 def balanced(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The head's kernels, `{name: (in, out)}`, with its hidden units rescaled.
+    """Rescale the hidden units of the head, which does not change its function.
 
-    max(0, a x) = a max(0, x) for a > 0: a unit's incoming columns times a, its outgoing rows through a. With a the
-    root of its largest outgoing weight, the rows of `fourth_skip`, whose outliers one int8 step a column serves badly,
-    come nearer to each other, at the cost of the range of the hidden values. `a` stays within `FARTHEST` of its median,
-    so that a unit which `fourth_skip` hardly reads does not blow up what `third` reads of it.
+    max(0, a x) = a max(0, x) for a > 0, so the incoming columns of a unit can be multiplied by a and its outgoing rows
+    divided by a. With a as the root of the unit's largest outgoing weight, the rows of `fourth_skip`, whose outliers
+    make one int8 step per column too coarse, get closer to each other, at the cost of a larger range of the hidden
+    values. `a` stays within a factor of `FARTHEST` of its median, so that a unit which `fourth_skip` hardly reads does
+    not inflate the inputs of `third`.
+
+    Args:
+        kernels: The kernels `(in, out)` of the head, by name.
+
+    Returns:
+        The rescaled kernels, by name.
     """
     scale = np.sqrt(np.abs(kernels["fourth_skip"]).max(axis=1))
     scale = np.clip(scale / max(np.median(scale), 1e-12), 1 / FARTHEST, FARTHEST).astype(np.float32)
@@ -32,29 +40,38 @@ def balanced(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def merged(dense: Floats, bias: Floats, kernels: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-    """Pooling's dense layer `(w, d)`, `(d,)` and the head's first products as one: `(w, 2 h)`, `(2 h,)`.
+    """Merge pooling's dense layer and the head's first products into one layer.
 
-    Nothing else reads what is between them: first `h` columns the input of `first`'s ReLU, then `second_skip`'s.
+    Nothing else reads what is between them.
+
+    Args:
+        dense: The kernel of pooling, `(w, d)`.
+        bias: The bias of pooling, `(d,)`.
+        kernels: The kernels of the head, by name; h is the number of hidden units.
+
+    Returns:
+        The kernel `(w, 2 h)` and the bias `(2 h,)`: first the input of `first`'s ReLU, then the output of
+        `second_skip`.
     """
     following = np.concatenate([kernels["first"], kernels["second_skip"]], axis=1, dtype=np.float64)
     return (dense @ following).astype(np.float32), (bias @ following).astype(np.float32)
 
 
 def factor_of(model: Model) -> Floats | None:
-    """The kernel `(rank, w)` behind a factorised table, None where it is not."""
+    """Return the kernel `(rank, w)` behind a factorised embedding table, or None if the table is not factorised."""
     return np.asarray(model.get_layer("factor").kernel) if model.rank else None
 
 
 def projection_of(model: Model) -> Floats | None:
-    """The kernel `(space, d)` of a student's `Projection`, None where it has none."""
+    """Return the kernel `(space, d)` of a student's `Projection`, or None if it has none."""
     return np.asarray(model.get_layer("projection").kernel) if model.space else None
 
 
 def complement(kernel: Floats) -> tuple[Floats, Floats] | None:
-    """`down (d, r)` and `up (r, d)` of a kernel I - down @ up, None where that is no shorter.
+    """Write a kernel as I - down @ up, with `down` `(d, r)` and `up` `(r, d)`, or return None if that is not smaller.
 
-    A kernel that takes a few directions off is nearly the identity: on a grid whose step is a 127th of its diagonal
-    most of the rest would be zero.
+    A kernel that removes a few directions is nearly the identity: on a grid whose step is a 127th of its diagonal most
+    of its other numbers would become zero.
     """
     if kernel.shape[0] != kernel.shape[1]:
         return None
@@ -66,9 +83,9 @@ def complement(kernel: Floats) -> tuple[Floats, Floats] | None:
 
 
 def lifted(model: Model) -> Floats:
-    """A `StaticEncoder`'s last product with its projection, if it has one, multiplied in: `(w, d)`.
+    """Return the last kernel of a `StaticEncoder`, multiplied by its projection if it has one, `(w, d)`.
 
-    Unit length in between changes no direction.
+    The scaling to unit length between the two changes no direction.
     """
     lift, projection = np.asarray(model.get_layer("residual").lift.kernel), projection_of(model)
     return lift if projection is None else lift @ projection

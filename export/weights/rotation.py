@@ -1,7 +1,8 @@
-"""A rotation of an embedding table under which codewords lose less, taken out again by what reads the table.
+"""Rotate an embedding table such that codewords lose less; what reads the table is rotated back.
 
-Ge, He, Ke and Sun (2013), Optimized Product Quantization, section 3.2.2: the columns become principal directions,
-dealt to the places of the codewords so that the product of the variances is about the same in each. NumPy alone.
+Ge, He, Ke and Sun (2013), Optimized Product Quantization, section 3.2.2: the columns become principal directions, which
+are distributed over the places of the codewords so that the product of the variances is about the same in each. NumPy
+only.
 """
 
 from __future__ import annotations
@@ -12,29 +13,43 @@ from ...system.types import Floats, Integers
 from .products import row_lengths
 
 TABLE = "embedding/embeddings"
-# Of the mean variance. A table of few rows has directions without any.
+# The least variance as a share of the mean one; a table of few rows has directions without any variance.
 LEAST = 1e-6
 
 
 def rotation(rows: Floats, size: int) -> Floats:
-    """The orthogonal matrix `(w, w)` to multiply rows by before every `size` columns become a codeword.
+    """Compute the orthogonal matrix to multiply rows by before every `size` columns become a codeword.
 
-    It leaves the mean of a row as it is, for a normalisation behind the table.
+    It keeps the mean of a row, for a normalisation behind the table.
+
+    Args:
+        rows: float32 array `(n, w)`.
+        size: The number of components of a codeword.
+
+    Returns:
+        Float array `(w, w)`.
     """
     directions = rows / row_lengths(rows)
     directions = directions - directions.mean(axis=0)
     variances, axes = np.linalg.eigh((directions.T @ directions / len(rows)).astype(np.float64))
     variances = np.maximum(variances, LEAST * max(variances.mean(), np.finfo(np.float32).tiny))
     basis, body = axes[:, dealt(variances, size)], len(axes) // size * size
-    # Codewords are the same in any basis of their place, and int4 has one step for columns of several places.
+    # Codewords do not depend on the basis of their place, but int4 has one step for columns of several places.
     basis[:, :body] = (basis[:, :body].reshape(len(axes), -1, size) @ cosines(size)).reshape(len(axes), body)
     return mean_kept(basis)
 
 
 def dealt(variances: Floats, size: int) -> Integers:
-    """The columns in an order that gives each run of `size` about the same product of variances, `(w,)`.
+    """Order columns such that each run of `size` columns has about the same product of variances.
 
-    The largest is next, for the run of the least product so far; what fills no run, the least ones, stands last.
+    The largest variance goes to the run with the least product so far. The least columns, which fill no run, come last.
+
+    Args:
+        variances: The variances of the columns, `(w,)`.
+        size: The number of columns of a run.
+
+    Returns:
+        The columns in order, int64 `(w,)`.
     """
     order = np.argsort(-variances, kind="stable")
     count = len(order) // size
@@ -48,7 +63,7 @@ def dealt(variances: Floats, size: int) -> Integers:
 
 
 def cosines(size: int) -> Floats:
-    """An orthogonal matrix `(size, size)` that spreads each direction: the discrete cosine transform."""
+    """Return an orthogonal matrix `(size, size)` that spreads each direction: the discrete cosine transform."""
     places = np.arange(size)
     matrix = np.cos(np.pi * np.outer(places, 2 * places + 1) / (2 * size)) * np.sqrt(2 / size)
     matrix[0] /= np.sqrt(2)
@@ -56,11 +71,11 @@ def cosines(size: int) -> Floats:
 
 
 def mean_kept(basis: Floats) -> Floats:
-    """An orthogonal matrix turned in the one plane that takes the sum of a row times it back to the row's."""
+    """Rotate an orthogonal matrix `(w, w)` such that multiplying a row by it keeps the sum of the row."""
     ones = np.full(len(basis), len(basis) ** -0.5)
     before = ones @ basis
     if before @ ones < 0:
-        # Opposite vectors have no plane, and minus the matrix is as good.
+        # Opposite vectors span no plane, and the negated matrix is as good.
         return mean_kept(-basis)
     both = before + ones
     turn = np.eye(len(basis)) - np.outer(both, both) / (1 + before @ ones) + 2 * np.outer(before, ones)

@@ -341,7 +341,7 @@ def test_force_keeps_what_is_refused_and_marks_the_card(student, sample, tmp_pat
     assert names(tmp_path / "out") == PYTHON_FILES and names(tmp_path) == ["out"]
     assert card_in(tmp_path / "out") == judged.as_dict()
     drop, worse = judged.refused
-    assert drop.startswith(f"{judged.figures.drop:.2f} ") and "de, en" in worse
+    assert f" {judged.figures.drop:.2f} " in drop and "de, en" in worse
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert f": {drop}\n" in readme and f": {worse}\n" in readme
     assert load_artefact(tmp_path / "out").encode(["Where?"]).shape == (1, 16)

@@ -32,7 +32,7 @@ HOW_TO = {
     "onnx": "pip install numpy sentencepiece onnxruntime",
     "string": "SELECT_TFTEXT_OPS",
     "mediapipe": "`encoder.tflite` is for MediaPipe's TextEmbedder",
-    "mediapipe-zip": " 64 pieces",
+    "mediapipe-zip": " 64 tokens",
     "c": "cc -std=c99",
     "web": "python -m http.server",
     "java": "javac -d classes",

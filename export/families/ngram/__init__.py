@@ -1,1 +1,1 @@
-"""Graphs, weights and packing of n-gram encoders."""
+"""Graphs, weights and packing of n-gram students."""

@@ -1,6 +1,6 @@
-"""The encoder as an artefact computes it: one text, tokens by channels, weights in the artefact's precision.
+"""An n-gram student as an artefact computes it: one text, tokens by channels, weights in the artefact's precision.
 
-Two dimensions keep every operator in one delegate of the runtime, which is most of its speed.
+With two dimensions every operator runs in one delegate of the runtime, which accounts for most of its speed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from ...weights.rewrite import balanced, complement, factor_of, merged, projecti
 
 
 class EdgeEncoder(keras.layers.Layer):
-    """ids `(t,)` -> `(1, d)`: what `NGramEncoder` computes, for one text; `padding` is None, masked or sliced."""
+    """Computes for one text what `NGramEncoder` does, ids `(t,)` -> `(1, d)`.
+
+    Args:
+        model: The student.
+        precision: How the weights are stored.
+        padding: None, "masked" or "sliced".
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, model: NGramEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -47,13 +54,21 @@ class EdgeEncoder(keras.layers.Layer):
         x = self.table(ops.maximum(ids, 0) if masked else ids)  # (t, w)
         branches = [branch(x, keep) for branch in self.branches]
         joined = ops.concatenate([self.factor(x) if self.factor else x, *branches], axis=-1)
-        # A count from the ids stays dynamic; one from the shape would be folded to the traced length.
+        # A count of the ids stays dynamic, while one of the shape would be folded to the traced length.
         count = ops.sum(here, axis=0, keepdims=True)[:, None]  # (1, 1)
         return self.head(self.pooling(kept(self.norm(joined), keep), count))
 
 
 class EdgeBranch(keras.layers.Layer):
-    """`Branch` of one text: `(t, w)` -> `(t, c)`; of a factorised table its rows, with the `factor` multiplied in."""
+    """Computes for one text what `Branch` does, `(t, w)` -> `(t, c)`.
+
+    Args:
+        branch: The student's layer.
+        factor: The factor behind a factorised table, which is multiplied in, so that w is the width of the table; or
+            None.
+        precision: How the weights are stored.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, branch: Branch, factor: Floats | None, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -75,19 +90,35 @@ class EdgeBranch(keras.layers.Layer):
 
 
 class EdgePooling(keras.layers.Layer):
-    """`Pooling` and the head's first products: features `(t, w)` and their number `(1, 1)` -> `(1, 2 h)`."""
+    """Computes what `Pooling` and the head's first products do.
+
+    It maps features `(t, w)` and their number `(1, 1)` to `(1, 2 h)`.
+
+    Args:
+        kernel: The merged kernel `(w, 2 h)`.
+        bias: The merged bias `(2 h,)`.
+        precision: How the weights are stored.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, kernel: Floats, bias: Floats, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.dense, self.bias = DENSE[precision.dense](kernel, name="dense"), constant(self, bias)
 
     def call(self, features: Tensor, count: Tensor) -> Tensor:
-        # The sum first: one row for the runtime to round and multiply, where there is one a token.
+        # Summing first leaves the runtime one row to round and multiply instead of one per token.
         return (self.dense(ops.sum(features, axis=0, keepdims=True)) + count * self.bias) / ops.sqrt(count)
 
 
 class EdgeHead(keras.layers.Layer):
-    """`Head` of one text after its first products, `(1, 2 h)` -> `(1, d)`, of `balanced` kernels; `Projection` too."""
+    """Computes what `Head` does after its first products, and `Projection`: `(1, 2 h)` -> `(1, d)`.
+
+    Args:
+        kernels: The kernels of the head, as `rewrite.balanced` returns them.
+        projection: The kernel of the projection, or None.
+        precision: How the weights are stored.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(
         self, kernels: Mapping[str, Floats], projection: Floats | None, precision: Precision, **kwargs: str
@@ -107,7 +138,14 @@ class EdgeHead(keras.layers.Layer):
 
 
 class EdgeComplement(keras.layers.Layer):
-    """x - x D U, for a projection that takes few directions off: `(1, d)` -> `(1, d)`."""
+    """Computes x - x D U, for a projection that removes a few directions: `(1, d)` -> `(1, d)`.
+
+    Args:
+        down: D, `(d, r)`.
+        up: U, `(r, d)`.
+        dense: The class of dense layers.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, down: Floats, up: Floats, dense: Dense, **kwargs: str) -> None:
         super().__init__(**kwargs)

@@ -1,4 +1,4 @@
-"""An n-gram encoder as the module `distill_ngram` of Sentence-Transformers."""
+"""Convert an n-gram student to the module `distill_ngram` of Sentence-Transformers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def modules_of(student: KerasEncoder) -> list[Module]:
-    """Return the one module of an n-gram student; its spellings are among the weights, as a file of them has them."""
+    """Return the one module of an n-gram student, with its spellings among the weights."""
     model, spellings = student.model, stored(spellings_of(student.tokenizer))
     (empty,) = student.tokenizer.encode([""], None)
     sizes = {
@@ -42,8 +42,8 @@ def modules_of(student: KerasEncoder) -> list[Module]:
 
 
 def linear_rows(student: KerasEncoder) -> Floats:
-    """Raise `ExportError`: an n-gram encoder is no sum of rows."""
-    raise ExportError(f"the format model2vec takes static students, not n-gram ones such as this; {LINEAR}")
+    """Raise `ExportError`, because an n-gram encoder is not a sum of rows."""
+    raise ExportError(f"the format model2vec needs a static student, this is an n-gram student; {LINEAR}")
 
 
 def ngram_weights(model: NGramEncoder) -> dict[str, Floats]:

@@ -1,4 +1,7 @@
-"""The n-gram encoder as ONNX nodes, after `students/ngram/network.py`; dense layers of one input are one product."""
+"""Write an n-gram student as ONNX nodes, after `students/ngram/network.py`.
+
+Dense layers of the same input are one product.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,20 @@ if TYPE_CHECKING:
 
 
 class OnnxEncoder:
-    """Adds the nodes of `model` to `graph`; `products` multiply tokens and texts by a kernel."""
+    """Adds the nodes of a student to a graph.
+
+    Args:
+        graph: The graph.
+        model: The student.
+        products: The functions that multiply tokens and texts by a kernel.
+    """
 
     def __init__(self, graph: Graph, model: NGramEncoder, products: tuple[Product, Product]) -> None:
         self.graph, self.model = graph, model
         self.token_product, self.text_product = products
 
     def vectors(self, lookup: Callable[[str], str]) -> str:
-        """From the input `ids` to the output `vectors`; `lookup(ids)` gives the rows of the table."""
+        """Add all nodes from the input `ids` to the output `vectors`; `lookup(ids)` returns rows of the table."""
         g = self.graph
         keep = g.cast(g.add("GreaterOrEqual", "ids", g.number(0, "int32")), "float32")
         keep = g.add("Unsqueeze", keep, g.numbers(-1))  # (b, t, 1)
@@ -34,7 +43,15 @@ class OnnxEncoder:
         return self.head(self.pooling(summed, count))
 
     def features(self, x: str, keep: str) -> str:
-        """Embeddings `(b, t, w)` -> joined, normalised features `(b, t, w + branches * c)`."""
+        """Add the joined and normalised features of embeddings.
+
+        Args:
+            x: Embeddings `(b, t, w)`.
+            keep: 0 for padding and 1 for all others, `(b, t, 1)`.
+
+        Returns:
+            The name of the features `(b, t, w + branches * c)`.
+        """
         g, branches = self.graph, self.model.branches
         if self.model.rank:
             (x,) = self.dense(self.token_product, x, "factor", [self.model.get_layer("factor")])
@@ -44,7 +61,16 @@ class OnnxEncoder:
         return g.add("Mul", self.norm(joined, "norm", self.model.get_layer("norm")), keep)
 
     def branch(self, branch: Branch, x: str, keep: str) -> str:
-        """`(b, t, c)` -> `(b, t, c)`: normalisation and convolutions, after the projection."""
+        """Add the normalisation and the convolutions of a branch, after its projection.
+
+        Args:
+            branch: The student's layer.
+            x: The projected tokens `(b, t, c)`.
+            keep: 0 for padding and 1 for all others, `(b, t, 1)`.
+
+        Returns:
+            The name of the features `(b, t, c)`.
+        """
         g = self.graph
         x = self.norm(x, f"{branch.name}/norm", branch.norm)
         for convolution in branch.convolutions:
@@ -52,21 +78,38 @@ class OnnxEncoder:
         return x
 
     def convolution(self, x: str, name: str, layer: Convolution) -> str:
-        """ReLU convolution with residual, `(b, t, c)` -> `(b, t, c)`; `x` is zero where padded."""
+        """Add a ReLU convolution with a residual connection.
+
+        Args:
+            x: Features `(b, t, c)`, zero for padding.
+            name: The name of the layer.
+            layer: The student's layer.
+
+        Returns:
+            The name of the features `(b, t, c)`.
+        """
         g, dense = self.graph, layer.dense
         y = self.token_product(g, windows(g, x, layer.order), name, np.asarray(dense.kernel))
         biased = g.add("Add", y, g.constant(f"{name}/bias", np.asarray(dense.bias)))
         return g.add("Add", x, g.add("Relu", biased))
 
     def pooling(self, summed: str, count: str) -> str:
-        """Sums `(b, w)` and counts `(b, 1)` -> `(b, d)`."""
+        """Add the pooling of a text.
+
+        Args:
+            summed: Sums of features `(b, w)`.
+            count: Numbers of tokens `(b, 1)`.
+
+        Returns:
+            The name of the pooled texts `(b, d)`.
+        """
         g, pooling = self.graph, self.model.get_layer("pooling")
         projected = self.text_product(g, summed, "pooling", np.asarray(pooling.dense.kernel))
         bias = g.add("Mul", count, g.constant("pooling/bias", np.asarray(pooling.bias)))
         return g.add("Div", g.add("Add", projected, bias), g.add("Sqrt", count))
 
     def head(self, x: str) -> str:
-        """The residual feed-forward network, tanh and unit length: `(b, d)` -> `vectors` `(b, d)`."""
+        """Add the residual feed-forward network, tanh and scaling to unit length: `(b, d)` -> `vectors` `(b, d)`."""
         g, head = self.graph, self.model.get_layer("head")
         first, skip = self.dense(self.text_product, x, "head/hidden", [head.first, head.second_skip])
         (second,) = self.dense(self.text_product, g.add("Relu", first), "head/second", [head.second])
@@ -78,7 +121,17 @@ class OnnxEncoder:
         return unit(g, x if projection is None else self.text_product(g, x, "projection", projection), "vectors")
 
     def dense(self, product: Product, x: str, name: str, layers: Sequence[keras.layers.Dense]) -> list[str]:
-        """Dense layers of one input as one product: `(..., in)` -> a list of `(..., out)`, one a layer."""
+        """Add dense layers of the same input as one product.
+
+        Args:
+            product: The function that multiplies by a kernel.
+            x: The input `(..., in)`.
+            name: The name of the product.
+            layers: The student's layers.
+
+        Returns:
+            The names of the outputs `(..., out)`, one per layer.
+        """
         g = self.graph
         y = product(g, x, name, np.concatenate([np.asarray(layer.kernel) for layer in layers], axis=1))
         if layers[0].use_bias:
@@ -88,7 +141,16 @@ class OnnxEncoder:
         return g.split(y, [layer.units for layer in layers])
 
     def norm(self, x: str, name: str, layer: keras.layers.LayerNormalization) -> str:
-        """`LayerNormalization` of the last axis."""
+        """Add a `LayerNormalization` of the last axis.
+
+        Args:
+            x: The input.
+            name: The name of the layer.
+            layer: The student's layer.
+
+        Returns:
+            The name of the result.
+        """
         g = self.graph
         gamma, beta = (g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in ("gamma", "beta"))
         return g.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=layer.epsilon)

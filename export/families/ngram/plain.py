@@ -1,4 +1,4 @@
-"""An n-gram encoder in `encoder.bin`, the file of the programs in C and Java: its settings, its vectors by NumPy."""
+"""An n-gram student in `encoder.bin`, the file of the programs in C and Java: its settings and its vectors."""
 
 from __future__ import annotations
 
@@ -11,22 +11,39 @@ from ...c.reference import Layers, flatten, unit, windows
 from ...tflite.graph import Graph
 from ...tflite.parts import Parts
 
-# The family's name, and the number that stands for it in the file.
+# The family's name and its number in the file.
 FAMILY, NUMBER = "ngram", 1
 
 
 def numbers_of(parts: Parts) -> list[int]:
-    """Return the end of the file's settings: no window of the rows, the number of branches and their tokens."""
+    """Return the end of the file's settings: 0 for no window of the rows, the number of branches and their orders."""
     return [0, len(parts.orders), *parts.orders]
 
 
 def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
-    """Return the sections beside those of the table and the layers."""
+    """Return the sections other than those of the table and the dense layers.
+
+    Args:
+        graph: The graph of the bundle.
+        parts: The parts of the student.
+
+    Returns:
+        Arrays by the names of their sections.
+    """
     return flatten(parts.vectors)
 
 
 def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
-    """Return the vector `(d,)` of a text whose rows of the table are `x` `(t, w)`; `numbers` end the settings."""
+    """Compute the vector of a text.
+
+    Args:
+        x: The text's rows of the table, float32 `(t, w)`.
+        layers: The layers of the file.
+        numbers: The end of the file's settings.
+
+    Returns:
+        A vector of unit length, float32 `(d,)`.
+    """
     _, many, *orders = numbers
     branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders[:many])]
     rows = layers.dense("factor", x) if "factor" in layers else x

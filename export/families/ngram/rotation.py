@@ -1,4 +1,4 @@
-"""A rotation of an n-gram encoder's table, taken out again by what reads the table. NumPy alone."""
+"""Adapt an n-gram student to a rotated embedding table by rotating what reads it back. NumPy only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from ....system.types import Floats
 
 
 def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
-    """Return the weights `{path: array}` that change where the table is multiplied by an orthogonal `basis` `(w, w)`.
+    """Return the weights that change if the embedding table is multiplied by an orthogonal matrix.
 
-    The gains of the normalisation, one a column of the table, go into pooling's dense layer, but for their size. Its
-    mean and its variance are those of the rows before, as `basis` keeps the mean.
+    The gains of the normalisation, which differ by column of the table, are merged into pooling's dense layer, except
+    for their size. The mean and the variance of the features stay the same, as `basis` keeps the mean.
+
+    Args:
+        weights: The weights of the student, by path.
+        basis: The matrix `(w, w)`.
+
+    Returns:
+        The changed weights, by path.
     """
     if "factor/kernel" in weights:
         return {"factor/kernel": basis.T @ weights["factor/kernel"]}

@@ -1,6 +1,6 @@
-"""An n-gram encoder in its flatbuffer: the parts by name, and the weights that they are.
+"""Find the parts of an n-gram student in its flatbuffer, and its weights in these.
 
-Layers are told by what they are computed from, not by the names of tensors.
+Layers are recognised by what they are computed from, not by the names of tensors.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ PROJECTIONS = ("projection", "projection.up")
 
 
 def owns(graph: Graph) -> bool:
-    """Return True for the graph of an n-gram encoder: no other without attention has a hyperbolic tangent."""
+    """Return True for the graph of an n-gram student: no other one without attention has a hyperbolic tangent."""
     return sum(operator.name == "TANH" for operator in graph.operators) == 1 and not graph.has("SOFTMAX")
 
 
 def parts_of(graph: Graph) -> Parts:
-    """Return the parts of an encoder.
+    """Find the parts of a student.
 
-    Its products are `factor` behind a factorised table, "branch0.project", "branch0.first", "branch0.second" and more
-    branches, `pooling`, whose product is pooling's and the head's first two, those of `HEAD`, and "projection", or
-    "projection.down" and "projection.up". Its vectors are gains and biases of normalisations, and the bias of pooling.
+    The products are `factor` behind a factorised table, "branch0.project", "branch0.first", "branch0.second" and so on
+    for more branches, `pooling`, which is merged with the head's first two, those of `HEAD`, and "projection", or
+    "projection.down" and "projection.up". The vectors are gains and biases of normalisations, and the bias of pooling.
     """
     products, behind = graph.products, graph.behind
     (tanh,) = (operator for operator in graph.operators if operator.name == "TANH")
     inside = behind(tanh.inputs[0])
-    # Of two that are computed from the same, `third` has the ReLU.
+    # Of two products that are computed from the same, `third` has the ReLU.
     order = sorted(inside, key=lambda place: (len(behind(products[place].start)), not products[place].relu))
     pooling, *head = order[-5:]
     layers = {name: products[place] for name, place in zip(HEAD, head, strict=True)}
@@ -58,7 +58,7 @@ def _projection(products: Sequence[Product]) -> dict[str, Product]:
 
 
 def _counted(graph: Graph, place: int) -> Floats:
-    """The bias of pooling, which is added once a token."""
+    """Return the bias of pooling, which is added once per token."""
     inside = graph.behind(graph.products[place].end)
     sums = (one for one in graph.operators if one.name == "ADD" and graph.behind(one.outputs[0]) == inside)
     counted = (graph.producer(tensor) for one in sums for tensor in one.inputs if not graph.behind(tensor))
@@ -70,7 +70,7 @@ def _counted(graph: Graph, place: int) -> Floats:
 
 def _branches(graph: Graph, pooling: Product) -> tuple[dict[str, Product], dict[str, Floats]]:
     products, behind, inside = graph.products, graph.behind, graph.behind(pooling.start)
-    # The last one before pooling: those of windows lie behind it.
+    # The last concatenation before pooling; those of windows come before it.
     joined = [one for one in graph.operators if one.name == "CONCATENATION" and behind(one.outputs[0]) == inside][-1]
     rows, *ends = joined.inputs
     layers = dict(zip(("factor",), (products[place] for place in behind(rows)), strict=False))
@@ -84,7 +84,10 @@ def _branches(graph: Graph, pooling: Product) -> tuple[dict[str, Product], dict[
 
 
 def _norm(graph: Graph, name: str, inside: frozenset[int], size: int) -> dict[str, Floats]:
-    """Gain and bias of the normalisation of what these products alone are in; a converter leaves out ones and zeros."""
+    """Return gain and bias of the normalisation that depends on only these products.
+
+    A converter leaves out ones and zeros.
+    """
     ends, parts = {graph.products[place].end for place in inside}, {}
     steps = (one for one in graph.operators if one.name in ("MUL", "ADD") and one.outputs[0] not in ends)
     for one in (one for one in steps if graph.behind(one.outputs[0]) == inside):
@@ -96,7 +99,7 @@ def _norm(graph: Graph, name: str, inside: frozenset[int], size: int) -> dict[st
 
 
 def weights_of(parts: Parts) -> dict[str, Floats]:
-    """Return `{path: array}` of the encoder of these parts, without its table."""
+    """Return the weights of the student by path, without its table."""
     weights = {f"head/{name}/kernel": parts.products[name].kernel for name in HEAD}
     weights |= (
         _projection_of(parts)
@@ -131,7 +134,7 @@ def _pooling_of(parts: Parts, dimension: int) -> dict[str, Floats]:
 
 def _branch_of(parts: Parts, branch: str, name: str, factor: Floats | None) -> dict[str, Floats]:
     projection = parts.products[f"{branch}.project"]
-    # The factor is multiplied into what reads the rows.
+    # The artefact has the factor multiplied into the projection.
     kernel = projection.kernel if factor is None else (np.linalg.pinv(factor) @ projection.kernel).astype(np.float32)
     weights = {f"{name}/projection/kernel": kernel, f"{name}/projection/bias": projection.bias}
     for part in CONVOLUTIONS:

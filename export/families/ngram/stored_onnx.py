@@ -1,4 +1,4 @@
-"""The weights of an n-gram encoder out of the constants of its ONNX file."""
+"""Read the weights of an n-gram student from the constants of its ONNX file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...onnx.weights import kernel_of
 
 
 def owns(arrays: Mapping[str, np.ndarray]) -> bool:
-    """Return True for the constants `{name: array}` of an n-gram encoder."""
+    """Return True for the constants of an n-gram student, which are given by name."""
     return "projections/kernel" in arrays
 
 
 def weights_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
-    """Return `{path: array}` of its encoder, and under `width` one number for each column of the table."""
+    """Return the weights of the student by path, and as `width` an array with one number per column of the table."""
     names = [name.split("/")[0] for name in arrays if name.startswith("order_") and name.endswith("/norm/gamma")]
     projections, biases = kernel_of(arrays, "projections"), np.split(arrays["projections/bias"], len(names))
     weights = {f"head/{part}/kernel": kernel_of(arrays, f"head/{part}") for part in ("second", "fourth")}

@@ -1,4 +1,4 @@
-"""The static student as an artefact computes it: one text, weights in the artefact's precision."""
+"""A static student as an artefact computes it: one text, weights in the artefact's precision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from ...weights.rewrite import lifted
 
 
 class EdgeEncoder(keras.layers.Layer):
-    """ids `(t,)` -> `(1, d)`: what `StaticEncoder` computes, for one text; `padding` is None, masked or sliced."""
+    """Computes for one text what `StaticEncoder` does, ids `(t,)` -> `(1, d)`.
+
+    Args:
+        model: The student.
+        precision: How the weights are stored.
+        padding: None, "masked" or "sliced".
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, model: StaticEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -42,7 +49,13 @@ class EdgeEncoder(keras.layers.Layer):
 
 
 class EdgeContext(keras.layers.Layer):
-    """`Context` of one text: `(t, w)` -> `(t, w)`."""
+    """Computes for one text what `Context` does, `(t, w)` -> `(t, w)`.
+
+    Args:
+        context: The student's layer.
+        dense: The class of dense layers.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, context: Context, dense: Dense, **kwargs: str) -> None:
         super().__init__(**kwargs)

@@ -1,4 +1,4 @@
-"""A static student as modules of Sentence-Transformers, and as the rows of a model2vec."""
+"""Convert a static student to modules of Sentence-Transformers, or to the rows of a model2vec."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...weights.rewrite import lifted
 
 
 def modules_of(student: KerasEncoder) -> list[Module]:
-    """Return the modules of a static student: its rows' mean at unit length, its network, its last product.
+    """Return the modules of a static student: the mean of its embeddings at unit length, its network, its last product.
 
-    The network x + W2 max(0, W1 x + b) is one layer of twice the outputs, [max(0, W1 x + b), x], in front of the last
+    The network x + W2 max(0, W1 x + b) becomes one layer with more outputs, [max(0, W1 x + b), x], in front of the last
     product, which reads both.
     """
     model = student.model
@@ -42,9 +42,16 @@ def _table(model: StaticEncoder) -> Floats:
 
 
 def with_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
-    """Return a table `(pieces, d)` with a row more for each spelling: the sum of the rows that it stands for.
+    """Add a row for each spelling to a table: the sum of the rows that it stands for.
 
-    A text's mean is shorter by that where its sum is the same, and neither counts at unit length.
+    A text's mean is then over fewer tokens while its sum is the same, which makes no difference at unit length.
+
+    Args:
+        table: The embedding table `(tokens, d)`.
+        tokenizer: The tokenizer with the spellings.
+
+    Returns:
+        Float array `(tokens + spellings, d)`.
     """
     spellings = spellings_of(tokenizer)
     if not spellings:
@@ -63,17 +70,18 @@ def _require_static(model: StaticEncoder) -> None:
 
 
 def is_linear(model: StaticEncoder) -> bool:
-    """Return True for a static student whose network adds nothing: a text is the sum of its rows, multiplied once."""
+    """Return True if the network of a static student adds nothing, so that a text is a sum of rows times one matrix."""
     return not np.any(np.asarray(model.get_layer("residual").second.kernel))
 
 
 def linear_rows(student: KerasEncoder) -> Floats:
-    """Return the rows `(pieces, d)` of which a text's sum, at unit length, is its vector.
+    """Return rows `(tokens, d)` whose sum over a text's tokens, at unit length, is the text's vector.
 
-    Raises `ExportError` for a student that is no such sum.
+    Raises:
+        ExportError: If the student is not such a sum.
     """
     model = student.model
     _require_static(model)
     if not is_linear(model):
-        raise ExportError(f"the format model2vec has no place for the network behind the table; {LINEAR}")
+        raise ExportError(f"the format model2vec does not support a network behind the table; {LINEAR}")
     return with_sums(_table(model) @ lifted(model), student.tokenizer)

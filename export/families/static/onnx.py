@@ -1,4 +1,4 @@
-"""The static student as ONNX nodes, after `students/static/network.py`."""
+"""Write a static student as ONNX nodes, after `students/static/network.py`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ if TYPE_CHECKING:
 
 
 class OnnxEncoder:
-    """Adds the nodes of a `StaticEncoder` to `graph`; `products` multiply tokens and texts by a kernel."""
+    """Adds the nodes of a student to a graph.
+
+    Args:
+        graph: The graph.
+        model: The student.
+        products: The functions that multiply tokens and texts by a kernel.
+    """
 
     def __init__(self, graph: Graph, model: StaticEncoder, products: tuple[Product, Product]) -> None:
         self.graph, self.model = graph, model
         self.token_product, self.product = products
 
     def vectors(self, lookup: Callable[[str], str]) -> str:
-        """From the input `ids` to the output `vectors`; `lookup(ids)` gives the rows of the table."""
+        """Add all nodes from the input `ids` to the output `vectors`; `lookup(ids)` returns rows of the table."""
         g = self.graph
         keep = g.cast(g.add("GreaterOrEqual", "ids", g.number(0, "int32")), "float32")
         keep = g.add("Unsqueeze", keep, g.numbers(-1))  # (b, t, 1)
@@ -35,12 +41,21 @@ class OnnxEncoder:
         return unit(g, self.product(g, g.add("Add", x, residual), "lift", lifted(self.model)), "vectors")
 
     def context(self, rows: str) -> str:
-        """The `Context` network of each row and its neighbours, `(b, t, w)` -> `(b, t, w)`."""
+        """Add the `Context` network of each row and its neighbours, `(b, t, w)` -> `(b, t, w)`."""
         layer = self.model.get_layer("context")
         return self.network(windows(self.graph, rows, layer.order), layer, self.token_product)
 
     def network(self, x: str, layer: Context | Residual, product: Product) -> str:
-        """W2 max(0, W1 x + b)."""
+        """Add W2 max(0, W1 x + b).
+
+        Args:
+            x: The input `(..., in)`.
+            layer: The student's layer.
+            product: The function that multiplies by a kernel.
+
+        Returns:
+            The name of the output `(..., out)`.
+        """
         g, name = self.graph, layer.name
         hidden = product(g, x, f"{name}/first", np.asarray(layer.first.kernel))
         hidden = g.add("Relu", g.add("Add", hidden, g.constant(f"{name}/bias", np.asarray(layer.first.bias))))

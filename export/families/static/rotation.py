@@ -1,4 +1,4 @@
-"""A rotation of a static student's table, taken out again by what reads the table. NumPy alone."""
+"""Adapt a static student to a rotated embedding table by rotating what reads it back. NumPy only."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from ....system.types import Floats
 
 
 def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
-    """Return the weights `{path: array}` that change where the table is multiplied by an orthogonal `basis`, `(w, w)`.
+    """Return the weights that change if the embedding table is multiplied by an orthogonal matrix.
 
-    The others stay.
+    Args:
+        weights: The weights of the student, by path.
+        basis: The matrix `(w, w)`.
+
+    Returns:
+        The changed weights, by path.
     """
     writers = [name for name in ("residual/second/kernel", "context/second/kernel") if name in weights]
     changed: dict[str, NDArray[np.floating]] = {
@@ -22,6 +27,6 @@ def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, ND
     changed |= {name: weights[name] @ basis for name in writers}
     if "context/first/kernel" in weights:
         first = weights["context/first/kernel"]
-        # A token of the window after the other.
+        # The rows of the kernel are those of the window's tokens, one token after another.
         changed["context/first/kernel"] = (basis.T @ first.reshape(-1, len(basis), first.shape[1])).reshape(first.shape)
     return changed

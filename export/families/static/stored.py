@@ -1,4 +1,4 @@
-"""A static student in its flatbuffer: the parts by name, and the weights that they are."""
+"""Find the parts of a static student in its flatbuffer, and its weights in these."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from ....system.types import Floats
 from ...tflite.graph import Graph
 from ...tflite.parts import Parts
 
-# Dense layers, the first two where the rows have a window of tokens.
+# The dense layers; the first two are there only if the rows have a window of tokens.
 LAYERS = ("context.first", "context.second", "first", "second", "lift")
 
 
 def owns(graph: Graph) -> bool:
-    """Return True for the graph of a static student, which is told by the number of its products."""
+    """Return True for the graph of a static student, which is recognised by the number of its products."""
     return len(graph.products) in (3, len(LAYERS)) and not graph.has("SOFTMAX")
 
 
 def parts_of(graph: Graph) -> Parts:
-    """Return the parts of a student: the products of `LAYERS`, the first two where its rows have a context."""
+    """Find the parts of a student: the products of `LAYERS`, without the first two if its rows have no context."""
     names = LAYERS[len(LAYERS) - len(graph.products) :]
     products = dict(zip(names, graph.products, strict=True))
     width = products["first"].inputs
@@ -25,7 +25,7 @@ def parts_of(graph: Graph) -> Parts:
 
 
 def weights_of(parts: Parts) -> dict[str, Floats]:
-    """Return `{path: array}` of the student of these parts, without its table."""
+    """Return the weights of the student by path, without its table."""
     first, second, lift = (parts.products[name] for name in LAYERS[-3:])
     weights = {
         "residual/first/kernel": first.kernel,

@@ -1,4 +1,4 @@
-"""The weights of a static student out of the constants of its ONNX file."""
+"""Read the weights of a static student from the constants of its ONNX file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...onnx.weights import kernel_of
 
 
 def owns(arrays: Mapping[str, np.ndarray]) -> bool:
-    """Return True for the constants `{name: array}` of a static student."""
+    """Return True for the constants of a static student, which are given by name."""
     return "lift/kernel" in arrays
 
 
 def weights_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
-    """Return `{path: array}` of its encoder, and under `width` one number for each column of the table."""
+    """Return the weights of the student by path, and as `width` an array with one number per column of the table."""
     weights = {
         "residual/first/kernel": kernel_of(arrays, "residual/first"),
         "residual/first/bias": arrays["residual/bias"],

@@ -1,4 +1,4 @@
-"""The encoder as an artefact computes it: one text, tokens by channels, weights in the artefact's precision."""
+"""A transformer as an artefact computes it: one text, tokens by channels, weights in the artefact's precision."""
 
 from __future__ import annotations
 
@@ -17,19 +17,26 @@ from ...weights.rewrite import factor_of, projection_of
 from .edge_bert import EdgeBlock, EdgePositions, PaddingMask, wide_dense
 from .edge_modern import EdgeModernBlock, EdgeRows, Rotations
 
-# By the kind of a network's blocks: what stands behind its table, its blocks, and what these take beside the tokens.
+# The layer behind the table, the blocks, and their inputs beside the tokens, by the kind of a network's blocks.
 PLACED: dict[str, type[keras.layers.Layer]] = {"bert": EdgePositions, "modern": EdgeRows}
 BLOCKS: dict[str, type[keras.layers.Layer]] = {"bert": EdgeBlock, "modern": EdgeModernBlock}
 AROUND: dict[str, type[PaddingMask | Rotations]] = {"bert": PaddingMask, "modern": Rotations}
 
 
 class EdgeEncoder(keras.layers.Layer):
-    """ids `(t,)` -> `(1, d)`: what `TransformerEncoder` computes, of one text; `padding` is None, masked or sliced."""
+    """Computes for one text what `TransformerEncoder` does, ids `(t,)` -> `(1, d)`.
+
+    Args:
+        model: The student.
+        precision: How the weights are stored.
+        padding: None, "masked" or "sliced".
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, model: TransformerEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.padding, self.dimension, self.pooling = padding, model.dimension, model.pooling
-        # What is there once is worth its 8 bits.
+        # Layers that occur once are small, so they keep 8 bits.
         dense, factor, projection = wide_dense(precision), factor_of(model), projection_of(model)
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision, name="table")
         self.factor = None if factor is None else dense(factor, name="factor")
@@ -60,10 +67,10 @@ class EdgeEncoder(keras.layers.Layer):
         return self.finish(POOLED[self.pooling](x, there[:, None], masked))
 
     def finish(self, pooled: Tensor) -> Tensor:
-        """The vector `(1, d)` of a text's pooled tokens `(1, w)`."""
+        """Return the vector `(1, d)` of a text's pooled tokens `(1, w)`."""
         if self.dense:
             pooled = self.activation(self.dense(pooled))
-        # Its length changes no direction.
+        # The projection is linear, so the length of its input does not matter.
         return unit(self.projection(apart(pooled)) if self.projection else pooled)
 
 
@@ -76,5 +83,5 @@ def _largest(x, there, masked):
     return ops.max(x + (there - 1) * -FAR if masked else x, axis=0, keepdims=True)
 
 
-# Tokens `(t, w)` and which of them are there, `(t, 1)` -> `(1, w)`.
+# Functions from tokens `(t, w)`, and 1 for those that are not padding `(t, 1)`, to one row `(1, w)`.
 POOLED = {"mean": _mean, "first": lambda x, there, masked: x[:1], "max": _largest}

@@ -1,4 +1,4 @@
-"""ModernBERT's block as an artefact computes it, of one text."""
+"""ModernBERT's block as an artefact computes it, for one text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ from .edge_bert import EDGE_ACTIVATIONS, by_head, join_looked, look, make_second
 
 
 class EdgeRows(keras.layers.Layer):
-    """`Rows` of one text: `(t, w)` -> `(t, w)`."""
+    """Computes for one text what `Rows` does, `(t, w)` -> `(t, w)`.
+
+    Args:
+        rows: The student's layer.
+        precision: Not used; blocks of both kinds have the same arguments.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, rows: Rows, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -29,9 +35,9 @@ class EdgeRows(keras.layers.Layer):
 
 
 class Rotations:
-    """For each block of `model` the inputs beside the tokens: what is added to its scores, and turns by places.
+    """Makes each block's inputs beside the tokens: what is added to its scores, and its rotary position embeddings.
 
-    These are cosines and sines, `(t, s / 2)`, each computed once in a graph.
+    The latter are cosines and sines `(t, s / 2)`, computed once per graph.
     """
 
     def __init__(self, model: TransformerEncoder) -> None:
@@ -45,7 +51,7 @@ class Rotations:
         return [(far if block.window is None else near, *turns[block.theta]) for block in self.blocks]
 
     def _beyond(self, places):
-        """The penalty of tokens beyond the window, `(1, t, t)`, by operators that old runtimes have."""
+        """Return the penalty of tokens beyond the window, `(1, t, t)`, with operators that old runtimes have."""
         here, there = ops.expand_dims(places, 1), ops.expand_dims(places, 0)
         way = ops.maximum(here - there, there - here)
         return ops.expand_dims(ops.maximum(way - self.window, 0.0) * FAR, 0)
@@ -56,7 +62,13 @@ class Rotations:
 
 
 class EdgeModernBlock(keras.layers.Layer):
-    """`ModernBlock` of one text: `(t, w)` -> `(t, w)`, with what `Rotations` give for it."""
+    """Computes for one text what `ModernBlock` does, `(t, w)` -> `(t, w)`, with the inputs that `Rotations` makes.
+
+    Args:
+        block: The student's block.
+        precision: How the weights are stored.
+        **kwargs: Arguments of `keras.layers.Layer`.
+    """
 
     def __init__(self, block: ModernBlock, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -76,7 +88,17 @@ class EdgeModernBlock(keras.layers.Layer):
         return x + self.second(self.activation(both[:, : self.inner]) * both[:, self.inner :])
 
     def attend(self, x: Tensor, far: Tensor | None, cosine: Tensor, sine: Tensor) -> Tensor:
-        """Each token's mean of the values that it looks at, `(t, heads * size)`."""
+        """Compute self-attention with rotary position embeddings.
+
+        Args:
+            x: Tokens `(t, w)`.
+            far: Added to the scores, or None.
+            cosine: Cosines of the angles, `(t, s / 2)`.
+            sine: Sines of the angles, `(t, s / 2)`.
+
+        Returns:
+            Float array `(t, heads * size)`.
+        """
         x = self.attention_norm(x) if self.attention_norm else x
         heads = by_head(self.looked(apart(x)), self.heads, self.size)  # (3 h, t, s)
         half, turned = self.size // 2, 2 * self.heads

@@ -1,4 +1,4 @@
-"""Heads that share a row evenly, as BERT's have to: where a student's are fewer or smaller, the rest is zeros."""
+"""Pad attention heads with zeros: BERT's heads share a row evenly, while a student's may be fewer or smaller."""
 
 from __future__ import annotations
 
@@ -12,17 +12,31 @@ from ....system.types import Floats
 
 @dataclass(frozen=True)
 class Heads:
-    """`count` heads of `size` numbers, which begin with those of `before` heads of `size_before`; the rest is zeros."""
+    """Padded heads.
+
+    Args:
+        count: The number of heads.
+        size: The size of a head.
+        before: The number of heads before padding; the others are zeros.
+        size_before: The size of a head before padding; the rest is zeros.
+    """
 
     count: int
     size: int
     before: int
     size_before: int
 
-    def columns(self, array: Floats, is_query: bool = False) -> Floats:
-        """Return the columns of all heads, `(..., before * size_before)` -> `(..., count * size)`.
+    def pad_columns(self, array: Floats, is_query: bool = False) -> Floats:
+        """Pad the columns of an array to all heads.
 
-        The scores' divisor is the root of a head's size; a query takes the difference.
+        The scores are divided by the root of a head's size, so a query is scaled to make up for the difference.
+
+        Args:
+            array: Float array `(..., before * size_before)`.
+            is_query: True if the array is of the query.
+
+        Returns:
+            Float array `(..., count * size)`.
         """
         scale = np.float32((self.size / self.size_before) ** 0.5) if is_query else np.float32(1)
         parts = (array * scale).reshape(*array.shape[:-1], self.before, self.size_before)
@@ -31,13 +45,20 @@ class Heads:
 
 
 def padded(width: int, heads: int, size: int) -> Heads:
-    """Return the least number of heads that share `width` numbers and have room for `heads` of `size`.
+    """Find the least number of heads that share a row evenly and have room for a student's heads.
 
-    Raises `ExportError` where there are none.
+    Args:
+        width: The width of a row.
+        heads: The number of the student's heads.
+        size: The size of the student's heads.
+
+    Returns:
+        The padded heads.
+
+    Raises:
+        ExportError: If there is none.
     """
     for count in range(heads, width + 1):
         if width % count == 0 and width // count >= size:
             return Heads(count, width // count, heads, size)
-    raise ExportError(
-        f"a BertModel of {width} numbers a token has no room for {heads} heads of {size}; export a bundle"
-    )
+    raise ExportError(f"a BertModel of width {width} has no room for {heads} heads of {size}; export a bundle")

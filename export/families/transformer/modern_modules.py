@@ -1,4 +1,4 @@
-"""ModernBERT's config and weights of a transformer of modern blocks, by Hugging Face's names."""
+"""Convert a transformer with modern blocks to ModernBERT's config and weights, by Hugging Face's names."""
 
 from __future__ import annotations
 
@@ -18,10 +18,18 @@ KINDS = ("full_attention", "sliding_attention")
 
 
 def modern_config(model: TransformerEncoder, activation: str) -> dict[str, Json]:
-    """Return the `config.json` of a `ModernBertModel`. Raises `ExportError` for heads that do not make up a row."""
+    """Return the `config.json` of a `ModernBertModel`.
+
+    Args:
+        model: The student.
+        activation: Hugging Face's name of its activation.
+
+    Raises:
+        ExportError: If the heads do not make up a row.
+    """
     if model.heads * model.head_size != model.width:
         raise ExportError(
-            f"a ModernBertModel of {model.width} numbers a token has no place for {model.heads} heads of "
+            f"a ModernBertModel of width {model.width} does not support {model.heads} heads of "
             f"{model.head_size}; export a bundle"
         )
     local = [place in model.local for place in range(model.depth)]
@@ -41,7 +49,7 @@ def modern_config(model: TransformerEncoder, activation: str) -> dict[str, Json]
         "local_attention": 2 * model.window,
         "layer_types": [KINDS[near] for near in local],
         "rope_parameters": turns,
-        # Of older versions, which know no layer types.
+        # For older versions, which have no layer types.
         "global_attn_every_n_layers": _every(local),
         **dict(zip(("global_rope_theta", "local_rope_theta"), thetas, strict=True)),
         **dict.fromkeys(("norm_bias", "attention_bias", "mlp_bias"), False),
@@ -51,12 +59,12 @@ def modern_config(model: TransformerEncoder, activation: str) -> dict[str, Json]
 
 
 def _every(local):
-    """Every how many blocks one looks at all tokens; 0, at which older versions stop, where that has no pattern."""
+    """Return n if every n-th block attends to all tokens, or 0, which older versions refuse, if there is no such n."""
     return next((n for n in range(1, len(local) + 1) if local == [place % n > 0 for place in range(len(local))]), 0)
 
 
 def modern_weights(model: TransformerEncoder) -> dict[str, Floats]:
-    """Return the weights by the names of a `ModernBertModel`, kernels `(out, in)`, a factor put into the table."""
+    """Return the weights by the names of a `ModernBertModel`, kernels `(out, in)`, a factor merged into the table."""
     table, factor = np.asarray(model.get_layer("embedding").embeddings), factor_of(model)
     weights = {
         "embeddings.tok_embeddings.weight": table if factor is None else table @ factor,

@@ -1,7 +1,7 @@
-"""A transformer as a plain Sentence-Transformers folder: BERT's weights by their names, a pooling, dense layers.
+"""Convert a transformer to a plain Sentence-Transformers folder: BERT's weights, a pooling and dense layers.
 
-BERT's network, as its positions begin at 0 wherever the padding's piece is; multilingual-e5-small, too, is a BertModel
-of XLM-R's pieces. A transformer of modern blocks is a ModernBertModel.
+It is a BertModel, because BERT's positions begin at 0 whichever token is the padding; multilingual-e5-small, too, is a
+BertModel with XLM-R's tokens. A transformer with modern blocks is a ModernBertModel.
 """
 
 from __future__ import annotations
@@ -26,15 +26,19 @@ if TYPE_CHECKING:
 
     from ....students.transformer.block import Block
 
-# Our names of activations, and the config's.
+# The config's names of activations, by ours.
 ACTIVATIONS = {"gelu": "gelu", "gelu_tanh": "gelu_pytorch_tanh", "relu": "relu"}
 POOLINGS = {"mean": "mean_tokens", "first": "cls_token", "max": "max_tokens"}
-# Of segments, whose vectors are part of the positions'.
+# The number of segments, whose embeddings are merged into those of positions.
 SEGMENTS = 2
 
 
 def modules_of(student: KerasEncoder) -> list[Module]:
-    """Return the modules of a transformer. Raises `ExportError` for heads or a tokenizer that BERT cannot have."""
+    """Return the modules of a transformer.
+
+    Raises:
+        ExportError: If BERT does not support its heads or its tokenizer.
+    """
     model = student.model
     behind = [_dense(model)] if model.dense else []
     if (projection := projection_of(model)) is not None:
@@ -43,8 +47,8 @@ def modules_of(student: KerasEncoder) -> list[Module]:
 
 
 def linear_rows(student: KerasEncoder) -> NoReturn:
-    """Raise `ExportError`: a transformer is no sum of rows."""
-    raise ExportError(f"the format model2vec takes static students, not transformers such as this; {LINEAR}")
+    """Raise `ExportError`, because a transformer is not a sum of rows."""
+    raise ExportError(f"the format model2vec needs a static student, this is a transformer; {LINEAR}")
 
 
 def _transformer(student: KerasEncoder) -> Module:
@@ -93,7 +97,12 @@ def _dense(model: TransformerEncoder) -> Module:
 
 
 def bert_weights(model: TransformerEncoder, heads: Heads) -> dict[str, Floats]:
-    """Return the weights by the names of a `BertModel`, kernels `(out, in)`, a factor multiplied into the table."""
+    """Return the weights by the names of a `BertModel`, kernels `(out, in)`, with a factor merged into the table.
+
+    Args:
+        model: The student.
+        heads: The padded heads.
+    """
     table, factor = np.asarray(model.get_layer("embedding").embeddings), factor_of(model)
     placed = model.get_layer("positions")
     nothing = np.zeros((model.width, model.width), np.float32)
@@ -102,7 +111,7 @@ def bert_weights(model: TransformerEncoder, heads: Heads) -> dict[str, Floats]:
         "embeddings.position_embeddings.weight": np.asarray(placed.embeddings),
         "embeddings.token_type_embeddings.weight": nothing[:1].repeat(SEGMENTS, axis=0),
         **dict(_norm("embeddings.LayerNorm", placed.norm)),
-        # A BertModel has one, and nothing here reads it.
+        # A BertModel has a pooler, which Sentence-Transformers does not use.
         "pooler.dense.weight": nothing,
         "pooler.dense.bias": nothing[0],
     }
@@ -115,9 +124,9 @@ def _block(name: str, block: Block, heads: Heads) -> dict[str, Floats]:
     weights = {}
     for part in ("query", "key", "value"):
         layer = getattr(block, part)
-        kernel, bias = (heads.columns(np.asarray(array), part == "query") for array in (layer.kernel, layer.bias))
+        kernel, bias = (heads.pad_columns(np.asarray(array), part == "query") for array in (layer.kernel, layer.bias))
         weights |= _linear(f"{name}.attention.self.{part}", kernel, bias)
-    kernel = heads.columns(np.asarray(block.attention.kernel).T).T
+    kernel = heads.pad_columns(np.asarray(block.attention.kernel).T).T
     weights |= _linear(f"{name}.attention.output.dense", kernel, np.asarray(block.attention.bias))
     weights |= dict(_norm(f"{name}.attention.output.LayerNorm", block.attention_norm))
     for theirs, layer in (("intermediate", block.first), ("output", block.second)):

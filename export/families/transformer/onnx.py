@@ -1,4 +1,7 @@
-"""The transformer as ONNX nodes, after `students/transformer/network.py`; query, key and value are one product."""
+"""Write a transformer as ONNX nodes, after `students/transformer/network.py`.
+
+Query, key and value are one product.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,31 @@ from .onnx_nodes import Nodes
 if TYPE_CHECKING:
     from ....students.transformer.network import TransformerEncoder
 
-# What is added to the scores of padding, and to its values before the largest are taken.
+# Added to the scores of padding, and to its values before the maximum is taken.
 FAR = -30_000.0
 NODES = {"bert": Nodes, "modern": ModernNodes}
 
 
 class OnnxEncoder:
-    """Adds the nodes of `model` to `graph`; `products` multiply tokens and texts by a kernel."""
+    """Adds the nodes of a student to a graph.
+
+    Args:
+        graph: The graph.
+        model: The student.
+        products: The functions that multiply tokens and texts by a kernel.
+    """
 
     def __init__(self, graph: Graph, model: TransformerEncoder, products: tuple[Product, Product]) -> None:
         self.graph, self.model = graph, model
         self.token_product, self.text_product = products
-        # As in a bundle.
+        # Position embeddings are stored as in a bundle.
         self.codec = "float32" if products == PRODUCTS["float32"] else "uint8"
         names = ("heads", "pooling", "dense", "epsilon", "activation")
         graph.settings |= {name: getattr(model, name) for name in names}
         self.nodes = NODES[model.block](graph, model, self.token_product, self.codec)
 
     def vectors(self, lookup: Callable[[str], str]) -> str:
-        """From the input `ids` to the output `vectors`; `lookup(ids)` gives the rows of the table."""
+        """Add all nodes from the input `ids` to the output `vectors`; `lookup(ids)` returns rows of the table."""
         g, factor = self.graph, factor_of(self.model)
         there = g.cast(g.add("GreaterOrEqual", "ids", g.number(0, "int32")), "float32")  # (b, t)
         x = lookup(g.add("Max", "ids", g.number(0, "int32")))
@@ -44,21 +53,31 @@ class OnnxEncoder:
         return self.finish(self.pooled(x, there, places, far))
 
     def pooled(self, x: str, there: str, places: str, far: str) -> str:
-        """The vector `(b, w)` of tokens `(b, t, w)`, of which `there` `(b, t)` says which are of the text."""
+        """Add the pooling of tokens.
+
+        Args:
+            x: Tokens `(b, t, w)`.
+            there: 1 for tokens and 0 for padding, `(b, t)`.
+            places: The position of each token, `(b, t)`.
+            far: Added to the values of padding before the maximum is taken, `(b, t)`.
+
+        Returns:
+            The name of the pooled texts `(b, w)`.
+        """
         g, kind = self.graph, self.model.pooling
         if kind == "max":
             return g.add("ReduceMax", g.add("Add", x, g.add("Unsqueeze", far, g.numbers(-1))), axes=[1], keepdims=0)
         if kind == "first":
-            # Padding before a text has a place below its first token's.
+            # Padding before a text has a lower position than the first token.
             first = g.cast(g.add("Equal", places, g.number(0, "int32")), "float32")
             there = g.add("Mul", there, first)
-        # A row times a matrix reads each number once.
+        # As a product of a row and a matrix, the sum reads each number once.
         summed = g.add("MatMul", g.add("Unsqueeze", there, g.numbers(1)), x)  # (b, 1, w)
         count = g.add("ReduceSum", there, g.numbers(1), keepdims=1)
         return g.add("Div", g.add("Squeeze", summed, g.numbers(1)), count)
 
     def finish(self, x: str) -> str:
-        """Pooled tokens `(b, w)` -> `vectors` `(b, d)`."""
+        """Add the layers behind the pooling: pooled tokens `(b, w)` -> `vectors` `(b, d)`."""
         g, projection = self.graph, projection_of(self.model)
         if self.model.dense:
             x = self.nodes.dense(x, "dense", [self.model.get_layer("dense")], self.text_product)

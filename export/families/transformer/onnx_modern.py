@@ -1,4 +1,4 @@
-"""ModernBERT's blocks as ONNX nodes, after `students/transformer/modern.py`."""
+"""Write ModernBERT's blocks as ONNX nodes, after `students/transformer/modern.py`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,20 @@ if TYPE_CHECKING:
     from ....students.transformer.modern import ModernBlock
     from ....students.transformer.network import TransformerEncoder
 
-# What is added to the scores of tokens beyond the window, for each token further.
+# Added to the scores of tokens beyond the window, once for each token of distance.
 FAR = -30_000.0
 SETTINGS = ("block", "window", "global_theta", "local_theta", "positions")
 
 
 class ModernNodes(Nodes):
-    """Adds the nodes between the table and the pooling of a `model` of modern blocks to `graph`, as `Nodes` do."""
+    """Adds the nodes between the table and the pooling of a student with modern blocks, as `Nodes` does.
+
+    Args:
+        graph: The graph.
+        model: The student.
+        product: The function that multiplies tokens by a kernel.
+        codec: The format of position embeddings, of which these blocks have none.
+    """
 
     def __init__(self, graph: Graph, model: TransformerEncoder, product: Product, codec: str) -> None:
         super().__init__(graph, model, product, codec)
@@ -27,7 +34,16 @@ class ModernNodes(Nodes):
         graph.settings["local"] = list(model.local)
 
     def apply_blocks(self, x: str, places: str, looks: str) -> str:
-        """Rows `(b, t, w)` of places `(b, t)` through all blocks; `looks` is added to the scores."""
+        """Add all blocks.
+
+        Args:
+            x: Rows of the table `(b, t, w)`.
+            places: The position of each token, `(b, t)`.
+            looks: Added to the scores, `(b, 1, 1, t)`.
+
+        Returns:
+            The name of the tokens `(b, t, w)`.
+        """
         model = self.model
         x = self.norm(x, "positions/norm", model.get_layer("positions").norm)
         near = self.graph.add("Add", looks, self.beyond(places)) if model.local else looks
@@ -37,26 +53,44 @@ class ModernNodes(Nodes):
         return self.norm(x, "final_norm", model.final_norm)
 
     def beyond(self, places: str) -> str:
-        """The penalty of tokens beyond the window, `(b, 1, t, t)`, which is added to their scores."""
+        """Add the penalty of tokens beyond the window, `(b, 1, t, t)`, which is added to their scores."""
         g, places = self.graph, self.graph.cast(places, "float32")
         way = g.add("Sub", *(g.add("Unsqueeze", places, g.numbers(axis)) for axis in (2, 1)))
         far = g.add("Max", g.add("Sub", g.add("Abs", way), g.number(float(self.model.window))), g.number(0.0))
         return g.add("Unsqueeze", g.add("Mul", far, g.number(FAR)), g.numbers(1))
 
     def turns(self, places: str, theta: float) -> tuple[str, str]:
-        """Cosines and sines, `(b, 1, t, s / 2)`."""
+        """Add the cosines and sines of rotary position embeddings.
+
+        Args:
+            places: The position of each token, `(b, t)`.
+            theta: The base of the frequencies.
+
+        Returns:
+            The names of the cosines and the sines, `(b, 1, t, s / 2)`.
+        """
         g = self.graph
         turns = g.constant(f"turns/{theta}", frequencies_of(theta, self.model.head_size))
         angles = g.add("Mul", g.add("Unsqueeze", g.cast(places, "float32"), g.numbers(1, 3)), turns)
         return g.add("Cos", angles), g.add("Sin", angles)
 
     def modern_block(self, x: str, block: ModernBlock, looks: str, turns: tuple[str, str]) -> str:
-        """Attention and the feed-forward network: `(b, t, w)` -> `(b, t, w)`."""
+        """Add attention and the feed-forward network of a block.
+
+        Args:
+            x: Tokens `(b, t, w)`.
+            block: The student's block.
+            looks: Added to the scores.
+            turns: Cosines and sines of the block's rotary position embeddings.
+
+        Returns:
+            The name of the tokens `(b, t, w)`.
+        """
         g, name = self.graph, block.name
         read = self.norm(x, f"{name}/attention_norm", block.attention_norm) if block.normed else x
-        query, key, value = self.looked(read, block)
+        query, key, value = self.project_heads(read, block)
         query, key = (self.turned(part, turns) for part in (query, key))
-        means = self.look(query, key, value, looks, block)
+        means = self.compute_attention(query, key, value, looks, block)
         x = g.add("Add", x, self.dense(means, f"{name}/attention", [block.attention]))
         both = self.dense(self.norm(x, f"{name}/norm", block.norm), f"{name}/first", block.unit_layers)
         first, gate = g.split(both, [block.inner] * 2)
@@ -64,7 +98,15 @@ class ModernNodes(Nodes):
         return g.add("Add", x, self.dense(units, f"{name}/second", [block.second]))
 
     def turned(self, x: str, turns: tuple[str, str]) -> str:
-        """Heads `(b, h, t, s)` turned by their places."""
+        """Rotate heads by their positions.
+
+        Args:
+            x: Heads `(b, h, t, s)`.
+            turns: Cosines and sines `(b, 1, t, s / 2)`.
+
+        Returns:
+            The name of the rotated heads.
+        """
         g, (cosine, sine) = self.graph, turns
         first, second = g.split(x, [self.model.head_size // 2] * 2)
         less = g.add("Sub", g.add("Mul", first, cosine), g.add("Mul", second, sine))

@@ -1,4 +1,7 @@
-"""BERT's blocks as ONNX nodes, after `students/transformer/block.py`; query, key and value are one product."""
+"""Write BERT's blocks as ONNX nodes, after `students/transformer/block.py`.
+
+Query, key and value are one product.
+"""
 
 from __future__ import annotations
 
@@ -19,30 +22,60 @@ if TYPE_CHECKING:
 
 
 class Nodes:
-    """Adds the nodes between the table and the pooling of `model` to `graph`; `product` multiplies tokens by a kernel.
+    """Adds the nodes between the table and the pooling of a student.
 
-    `codec` is the format of the rows of positions.
+    Args:
+        graph: The graph.
+        model: The student.
+        product: The function that multiplies tokens by a kernel.
+        codec: The format of position embeddings.
     """
 
     def __init__(self, graph: Graph, model: TransformerEncoder, product: Product, codec: str) -> None:
         self.graph, self.model, self.product, self.codec = graph, model, product, codec
 
     def apply_blocks(self, x: str, places: str, looks: str) -> str:
-        """Rows `(b, t, w)` of places `(b, t)` through all blocks; `looks` is added to the scores."""
-        x = self.place(x, places)
+        """Add position embeddings and all blocks.
+
+        Args:
+            x: Rows of the table `(b, t, w)`.
+            places: The position of each token, `(b, t)`.
+            looks: Added to the scores, `(b, 1, 1, t)`.
+
+        Returns:
+            The name of the tokens `(b, t, w)`.
+        """
+        x = self.add_positions(x, places)
         for block in self.model.blocks:
             x = self.block(x, looks, block)
         return x
 
-    def place(self, x: str, places: str) -> str:
-        """Rows `(b, t, w)` plus those of their places `(b, t)`, normalised."""
+    def add_positions(self, x: str, places: str) -> str:
+        """Add position embeddings and their normalisation.
+
+        Args:
+            x: Rows of the table `(b, t, w)`.
+            places: The position of each token, `(b, t)`.
+
+        Returns:
+            The name of the tokens `(b, t, w)`.
+        """
         g, layer = self.graph, self.model.get_layer("positions")
         rows = lookup_of(g, np.asarray(layer.embeddings), self.codec, "positions")
         added = g.add("Add", x, rows(g.add("Min", places, g.number(layer.size - 1, "int32"))))
         return self.norm(added, "positions/norm", layer.norm)
 
     def block(self, x: str, looks: str, block: Block) -> str:
-        """Attention and the feed-forward network: `(b, t, w)` -> `(b, t, w)`."""
+        """Add attention and the feed-forward network of a block.
+
+        Args:
+            x: Tokens `(b, t, w)`.
+            looks: Added to the scores.
+            block: The student's block.
+
+        Returns:
+            The name of the tokens `(b, t, w)`.
+        """
         g, name = self.graph, block.name
         attention = self.dense(self.add_attention(x, looks, block), f"{name}/attention", [block.attention])
         x = self.norm(g.add("Add", x, attention), f"{name}/attention_norm", block.attention_norm)
@@ -51,20 +84,48 @@ class Nodes:
         return self.norm(g.add("Add", x, second), f"{name}/norm", block.norm)
 
     def add_attention(self, x: str, looks: str, block: Block) -> str:
-        """Each token's mean of the values that it looks at, `(b, t, heads * size)`."""
-        query, key, value = self.looked(x, block)
-        return self.look(query, key, value, looks, block)
+        """Add the self-attention of a block.
 
-    def looked(self, x: str, block: Block) -> list[str]:
-        """Queries, keys and values, `(b, h, t, s)` each."""
+        Args:
+            x: Tokens `(b, t, w)`.
+            looks: Added to the scores.
+            block: The student's block.
+
+        Returns:
+            The name of each token's weighted mean of the values, `(b, t, heads * size)`.
+        """
+        query, key, value = self.project_heads(x, block)
+        return self.compute_attention(query, key, value, looks, block)
+
+    def project_heads(self, x: str, block: Block) -> list[str]:
+        """Add the projections to queries, keys and values.
+
+        Args:
+            x: Tokens `(b, t, w)`.
+            block: The student's block.
+
+        Returns:
+            The names of the three, `(b, h, t, s)` each.
+        """
         g, size = self.graph, block.head_size
         both = self.dense(x, f"{block.name}/looked", [block.query, block.key, block.value])
         parts = g.split(both, [block.heads * size] * 3)
         parts = [g.add("Reshape", part, g.numbers(0, 0, block.heads, size)) for part in parts]
         return [g.add("Transpose", part, perm=[0, 2, 1, 3]) for part in parts]
 
-    def look(self, query: str, key: str, value: str, looks: str, block: Block) -> str:
-        """Each token's mean of the values that it looks at, `(b, t, heads * size)`."""
+    def compute_attention(self, query: str, key: str, value: str, looks: str, block: Block) -> str:
+        """Add scaled dot-product attention.
+
+        Args:
+            query: `(b, h, t, s)`.
+            key: `(b, h, t, s)`.
+            value: `(b, h, t, s)`.
+            looks: Added to the scores.
+            block: The student's block.
+
+        Returns:
+            The name of each token's weighted mean of the values, `(b, t, heads * size)`.
+        """
         g, size = self.graph, block.head_size
         scores = g.add("MatMul", query, g.add("Transpose", key, perm=[0, 1, 3, 2]))
         scores = g.add("Add", g.add("Mul", scores, g.number(size**-0.5)), looks)  # (b, h, t, t)
@@ -73,7 +134,17 @@ class Nodes:
         return g.add("Reshape", means, g.numbers(0, 0, block.heads * size))
 
     def dense(self, x: str, name: str, layers: Sequence[keras.layers.Dense], product: Product | None = None) -> str:
-        """Dense layers of one input as one product: `(..., in)` -> `(..., out)`, one layer after another."""
+        """Add dense layers of the same input as one product.
+
+        Args:
+            x: The input `(..., in)`.
+            name: The name of the product.
+            layers: The student's layers.
+            product: The function that multiplies by a kernel; None for that of tokens.
+
+        Returns:
+            The name of the outputs `(..., out)`, concatenated.
+        """
         g = self.graph
         y = (product or self.product)(g, x, name, joined(layer.kernel for layer in layers))
         if not layers[0].use_bias:
@@ -81,7 +152,16 @@ class Nodes:
         return g.add("Add", y, g.constant(f"{name}/bias", joined(layer.bias for layer in layers)))
 
     def norm(self, x: str, name: str, layer: keras.layers.LayerNormalization) -> str:
-        """`LayerNormalization` of the last axis."""
+        """Add a `LayerNormalization` of the last axis.
+
+        Args:
+            x: The input.
+            name: The name of the layer.
+            layer: The student's layer.
+
+        Returns:
+            The name of the result.
+        """
         g = self.graph
         parts = ("gamma", "beta") if layer.center else ("gamma",)
         stored = [g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in parts]
@@ -89,5 +169,5 @@ class Nodes:
 
 
 def joined(arrays: Iterable[keras.Variable]) -> Floats:
-    """Kernels or biases side by side."""
+    """Concatenate kernels or biases along their last axis."""
     return np.concatenate([np.asarray(array) for array in arrays], axis=-1)

@@ -1,4 +1,4 @@
-"""A transformer in `encoder.bin`, the file of the programs in C and Java: its settings, its vectors by NumPy."""
+"""A transformer in `encoder.bin`, the file of the programs in C and Java: its settings and its vectors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...tflite.graph import Graph
 from ...tflite.parts import Parts
 from .shared import LOOKED
 
-# The family's name, and the number that stands for it in the file.
+# The family's name and its number in the file.
 FAMILY, NUMBER = "transformer", 2
-# What hidden units, or what is behind the pooling, go through, and what makes one row of many: by their numbers there.
+# The activations and the poolings, in the order of their numbers in the file.
 ACTIVATIONS = ("linear", "gelu", "gelu_tanh", "relu", "tanh")
 POOLINGS = ("mean", "first", "max")
 PLACES = "positions"
@@ -25,18 +25,27 @@ PLACES = "positions"
 def numbers_of(parts: Parts) -> list[int]:
     """Return the end of the file's settings: blocks, heads, pooling, activation, activation behind the pooling.
 
-    Raises `ExportError` for blocks that are not BERT's.
+    Raises:
+        ExportError: If the blocks are not BERT's.
     """
     settings = parts.settings
     if settings.get("block", "bert") != "bert":
-        raise ExportError("a program in C computes BERT's blocks, not ModernBERT's; export a bundle")
+        raise ExportError("a program in C supports BERT's blocks, not ModernBERT's; export a bundle")
     depth = sum(name.endswith(".looked") for name in parts.products)
     activations = [ACTIVATIONS.index(settings[name] or "linear") for name in ("activation", "dense")]
     return [depth, settings["heads"], POOLINGS.index(settings["pooling"]), *activations]
 
 
 def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
-    """Return the sections beside those of the table and the layers: normalisations, places, and what a root takes."""
+    """Return the sections other than those of the table and the dense layers.
+
+    Args:
+        graph: The graph of the bundle.
+        parts: The parts of the student.
+
+    Returns:
+        Normalisations, position embeddings and epsilon, by the names of their sections.
+    """
     vectors = {name.removeprefix("block_"): vector for name, vector in parts.vectors.items()}
     places = vectors.pop(f"{PLACES}.embeddings")
     arrays = graph.positions()
@@ -50,7 +59,16 @@ def _codes(arrays):
 
 
 def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
-    """Return the vector `(d,)` of a text whose rows of the table are `x` `(t, w)`; `numbers` end the settings."""
+    """Compute the vector of a text.
+
+    Args:
+        x: The text's rows of the table, float32 `(t, w)`.
+        layers: The layers of the file.
+        numbers: The end of the file's settings.
+
+    Returns:
+        A vector of unit length, float32 `(d,)`.
+    """
     depth, heads, pooling, activation, behind, *_ = numbers
     epsilon = float(layers.vector("epsilon")[0])
     x = layers.dense("factor", x) if "factor" in layers else x
@@ -79,7 +97,7 @@ def _second(layers, name, hidden):
 
 
 def _attend(looked, heads):
-    """Each token's mean of the values that it looks at, `(t, 3 h s)` -> `(t, h s)`."""
+    """Compute dot-product attention of joined queries, keys and values, `(t, 3 h s)` -> `(t, h s)`."""
     apart = looked.reshape(len(looked), len(LOOKED), heads, -1).transpose(1, 2, 0, 3)
     query, key, value = apart  # (h, t, s)
     scores = query @ key.transpose(0, 2, 1)
@@ -89,7 +107,7 @@ def _attend(looked, heads):
 
 
 def gelu(x: Floats) -> Floats:
-    """Return x times the chance that a normal number is below it. Abramowitz and Stegun (1964), 7.1.26."""
+    """Return the Gaussian error linear unit of x. Abramowitz and Stegun (1964), 7.1.26."""
     size = np.abs(x) * np.float32(0.5**0.5)
     t = 1 / (1 + np.float32(0.3275911) * size)
     tail = np.zeros_like(t)
@@ -100,7 +118,7 @@ def gelu(x: Floats) -> Floats:
 
 
 def gelu_tanh(x: Floats) -> Floats:
-    """Return x times about that chance. Hendrycks and Gimpel (2016), section 2."""
+    """Return an approximation of `gelu`. Hendrycks and Gimpel (2016), section 2."""
     with np.errstate(over="ignore"):
         return x / (1 + np.exp(np.float32(-1.59576912) * (x + np.float32(0.044715) * x * x * x)))
 

@@ -1,4 +1,4 @@
-"""A rotation of a transformer's table, taken out again by a factor behind it. NumPy alone."""
+"""Adapt a transformer to a rotated embedding table by a factor behind it. NumPy only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ FACTOR = "factor/kernel"
 
 
 def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
-    """Return the factor `(w, width)` of a table that is multiplied by an orthogonal `basis`, `(w, w)`.
+    """Return the factor behind an embedding table that is multiplied by an orthogonal matrix.
 
-    Positions are added to the rows, so that a table without a factor gets one.
+    Position embeddings are added to the rows, so a table without a factor gets one.
+
+    Args:
+        weights: The weights of the student, by path.
+        basis: The matrix `(w, w)`.
+
+    Returns:
+        The factor `(w, width)`, by its path.
     """
     return {FACTOR: basis.T @ weights[FACTOR] if FACTOR in weights else basis.T}

@@ -1,4 +1,4 @@
-"""Layers that read the same rows, which an artefact has as one product: their kernels stand side by side."""
+"""Layers that read the same rows, which an artefact stores as one product with concatenated kernels."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ import numpy as np
 from ....system.types import Floats
 
 LOOKED = ("query", "key", "value")
-# By the name of a product; a block without gates has `first` alone.
+# The layers of a product, by its name; a block without gates has only `first`.
 SHARED = {"looked": LOOKED, "first": ("first", "gate")}
 
 
 def apart(path: str, layers: Sequence[str], kernel: Floats, bias: Floats | None) -> dict[str, Floats]:
-    """Return `{path: array}` of the layers whose kernels `(in, out)` and biases make up a product's.
+    """Split a product into its layers.
 
-    Without `layers` the product is a layer itself.
+    Args:
+        path: The path of the product.
+        layers: The names of its layers; empty if the product is a layer itself.
+        kernel: The kernel of the product, `(in, out)`.
+        bias: The bias of the product, `(out,)`, or None.
+
+    Returns:
+        The weights of the layers, by path.
     """
     block = path.rpartition("/")[0]
     paths = [f"{block}/{name}" for name in layers] or [path]

@@ -1,6 +1,6 @@
-"""A transformer in its flatbuffer: the parts by name, and the weights that they are.
+"""Find the parts of a transformer in its flatbuffer, and its weights in these.
 
-Layers are told by their order and by what reads them, not by the names of tensors.
+Layers are recognised by their order and by what reads them, not by the names of tensors.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from .shared import LOOKED, SHARED, apart
 from .stored_modern import attention_of, gated_end, is_modern, norm_names
 
 LAYERS = ("looked", "attention", "first", "second")
-# Those of a block whose hidden units are multiplied in 8 bits, some of them, and in 4.
+# The products of a block some of whose hidden units are multiplied in 8 bits and all others in 4.
 MIXED = ("looked", "attention", "first", "wide", "second")
 NORMS = ("attention_norm", "norm")
-# What makes one vector of a text's tokens.
+# The poolings by the operators that compute them.
 POOLINGS = {"SUM": "mean", "STRIDED_SLICE": "first", "REDUCE_MAX": "max"}
 ACTIVATIONS = {"GELU": "gelu", "RELU": "relu", "TANH": "tanh"}
 
 
 def owns(graph: Graph) -> bool:
-    """Return True for the graph of a transformer: no other family has attention."""
+    """Return True for the graph of a transformer, which is the only family with attention."""
     return graph.has("SOFTMAX")
 
 
 def parts_of(graph: Graph) -> Parts:
-    """Return the parts of an encoder.
+    """Find the parts of a student.
 
-    Its products are `factor` behind a factorised table, "block_0.looked", which is query, key and value, and the others
-    of `LAYERS` for each block, `dense` and `projection`. Its vectors are gains and biases of normalisations, and
+    The products are `factor` behind a factorised table, "block_0.looked", which is query, key and value, and the others
+    of `LAYERS` for each block, `dense` and `projection`. The vectors are gains and biases of normalisations, and
     "positions.embeddings".
     """
     products = _products(graph)
@@ -58,7 +58,7 @@ def parts_of(graph: Graph) -> Parts:
 
 def _products(graph: Graph) -> dict[str, Product]:
     scores = [operator for operator in graph.operators if operator.name == "SOFTMAX"]
-    # What the first scores are made of: the first block's first product, and a factor before it.
+    # The first scores depend on the first block's first product, and on a factor before it, if there is one.
     begin = len(graph.behind(scores[0].outputs[0])) - 1
     layers = _layers(graph, graph.products[begin:])
     names = [f"block_{place}.{name}" for place in range(len(scores)) for name in layers]
@@ -67,13 +67,13 @@ def _products(graph: Graph) -> dict[str, Product]:
 
 
 def _layers(graph: Graph, products: Sequence[Product]) -> tuple[str, ...]:
-    """The names of a block's products: what is behind the hidden units may be two, of some of them each."""
+    """Return the names of a block's products; the one behind the hidden units may be two, for some of them each."""
     behind = graph.producer(products[len(LAYERS) - 1].start)
     return MIXED if behind and behind.name == "STRIDED_SLICE" else LAYERS
 
 
 def _behind(graph: Graph, products: Sequence[Product]) -> dict[str, Product]:
-    """Those behind the pooling; a projection reads what is kept apart."""
+    """Return the products behind the pooling; a projection reads what is kept apart by a MAXIMUM."""
     if not products:
         return {}
     *before, last = products
@@ -91,7 +91,7 @@ def _positions(graph: Graph, width: int) -> Floats:
 
 
 def _activation(graph: Graph, product: Product, end: int) -> str:
-    """The name of the function that a product, whose result is the tensor `end`, goes through."""
+    """Return the name of the function that is applied to a product whose result is the tensor `end`."""
     if product.relu:
         return "relu"
     following = next((one for one in graph.readers(end) if one.name in ACTIVATIONS), None)
@@ -101,14 +101,14 @@ def _activation(graph: Graph, product: Product, end: int) -> str:
 
 
 def _pooling(graph: Graph, products: dict[str, Product]) -> str:
-    """The name of the first operator behind all blocks that makes one row of many."""
+    """Return the name of the first operator behind all blocks that makes one row of many."""
     blocks = [place for place, name in enumerate(products) if name not in ("dense", "projection")]
     done = next(place for place, one in enumerate(graph.operators) if len(graph.behind(one.outputs[0])) == len(blocks))
     return next(POOLINGS[one.name] for one in graph.operators[done:] if one.name in POOLINGS)
 
 
 def _roots(graph: Graph) -> list[Operator]:
-    """The operators that a normalisation divides by: what unit length takes the root of is a MAXIMUM."""
+    """Return the operators that normalisations divide by; those of unit length take the root of a MAXIMUM."""
     return [one for one in graph.operators if one.name == "RSQRT" and _sum(graph, one).name == "ADD"]
 
 
@@ -122,12 +122,12 @@ def _sum(graph: Graph, root: Operator) -> Operator:
 def _epsilon(graph: Graph) -> float:
     added = _sum(graph, _roots(graph)[0])
     epsilon = next(value for tensor in added.inputs if (value := graph.real(tensor)) is not None)
-    # As it is written down, which float32 has nearly.
+    # The decimal number that float32 approximates.
     return float(f"{float(epsilon):.6g}")
 
 
 def _norms(graph: Graph, width: int) -> dict[str, Floats]:
-    """Gains and biases of all normalisations, of which a converter leaves out ones and zeros."""
+    """Return gains and biases of all normalisations; a converter leaves out ones and zeros."""
     vectors: dict[str, Floats] = {}
     roots, modern = _roots(graph), is_modern(graph)
     depth = len(roots) // 2
@@ -143,7 +143,7 @@ def _norms(graph: Graph, width: int) -> dict[str, Floats]:
 
 
 def _vector(graph: Graph, tensor: int, name: str, width: int) -> tuple[Floats | None, int]:
-    """The vector that an operator of this name puts to a tensor, None without, and the tensor that comes of it."""
+    """Return the vector that an operator of this name applies to a tensor, or None, and the resulting tensor."""
     for one in (one for one in graph.readers(tensor) if one.name == name):
         for array in map(graph.real, one.inputs):
             if array is not None and array.size == width:
@@ -152,7 +152,7 @@ def _vector(graph: Graph, tensor: int, name: str, width: int) -> tuple[Floats | 
 
 
 def weights_of(parts: Parts) -> dict[str, Floats]:
-    """Return `{path: array}` of the encoder of these parts, without its table, and its settings."""
+    """Return the weights of the student by path, without its table, and its settings."""
     weights = {name.replace(".", "/"): vector for name, vector in parts.vectors.items()}
     modern = parts.settings.get("block") == "modern"
     for name, product in parts.products.items():
@@ -166,6 +166,6 @@ def weights_of(parts: Parts) -> dict[str, Floats]:
         kernel = product.kernel if wide is None else np.concatenate([wide.kernel, product.kernel])
         weights |= apart(path, layers, kernel, bias)
     divisor = np.sqrt(np.float32(parts.products["block_0.looked"].outputs // len(LOOKED) // parts.settings["heads"]))
-    # The query's numbers have the scores' divisor in them.
+    # The export merged the divisor of the scores into the query.
     weights |= {name: array * divisor for name, array in weights.items() if "/query/" in name}
     return {**weights, SETTINGS: as_array(parts.settings)}

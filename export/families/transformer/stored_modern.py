@@ -1,4 +1,4 @@
-"""The windows and angles of ModernBERT's blocks in a flatbuffer, told by the operators that compute them."""
+"""Find the windows and angles of ModernBERT's blocks in a flatbuffer by the operators that compute them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ...tflite.graph import Graph, Product
 
 
 def is_modern(graph: Graph) -> bool:
-    """Return True for a graph whose heads are turned by places."""
+    """Return True for a graph with rotary position embeddings."""
     return graph.has("SIN")
 
 
@@ -18,10 +18,14 @@ def norm_names(depth: int) -> list[str]:
 
 
 def attention_of(graph: Graph) -> dict[str, Json]:
-    """Return the settings of the blocks' attention. Raises `StopIteration` where one is missing."""
+    """Return the settings of the blocks' attention.
+
+    Raises:
+        StopIteration: If one is missing.
+    """
     local, window = _windows(graph)
     thetas, depth = _thetas(graph), len(_scores(graph))
-    # Where all blocks are of one kind, nothing is turned by the other's theta.
+    # If all blocks are of one kind, the other kind's theta is not in the graph.
     wide = next((thetas[place] for place in range(depth) if place not in local), thetas[0])
     near = next((thetas[place] for place in local), wide)
     told: dict[str, Json] = {"block": "modern", "local": local, "global_theta": wide, "local_theta": near}
@@ -29,7 +33,12 @@ def attention_of(graph: Graph) -> dict[str, Json]:
 
 
 def gated_end(graph: Graph, first: Product) -> int:
-    """Return the tensor of the hidden units before their activation, the first half of a product."""
+    """Return the tensor of the hidden units before their activation, which are the first half of a product.
+
+    Args:
+        graph: The graph.
+        first: The product.
+    """
     return next(one.outputs[0] for one in graph.readers(first.end) if one.name == "STRIDED_SLICE")
 
 
@@ -38,13 +47,13 @@ def _scores(graph):
 
 
 def _windows(graph):
-    """The places of the blocks that look at neighbours alone, and how many on each side, None where there are none."""
+    """Return the blocks that attend to neighbours only, and the number of neighbours on each side, or None."""
     beyond = next((one for one in graph.operators if one.name == "SUB" and _is_distance(graph, one.inputs[0])), None)
     if beyond is None:
         return [], None
     after = graph.after(beyond)
     added = [graph.producer(one.inputs[0]) for one in _scores(graph)]
-    # What is added to scores depends on places alone.
+    # What is added to the scores depends on positions only.
     local = [
         place
         for place, one in enumerate(added)
@@ -54,7 +63,7 @@ def _windows(graph):
 
 
 def _is_distance(graph, tensor):
-    """True for a tensor that is the larger one of two differences."""
+    """Return True for a tensor that is the maximum of two differences."""
     larger = graph.producer(tensor)
     if larger is None or larger.name != "MAXIMUM":
         return False
@@ -62,13 +71,13 @@ def _is_distance(graph, tensor):
 
 
 def _thetas(graph):
-    """The theta of each block, as it is written down, which float32 has nearly."""
+    """Return the theta of each block, as the decimal number that float32 approximates."""
     thetas = {}
     for cosine in (one for one in graph.operators if one.name == "COS"):
         angles = graph.producer(cosine.inputs[0])
         (turns,) = (array for array in map(graph.real, angles.inputs) if array is not None)
         turns = turns.reshape(-1)
-        # The last is theta to the power of 2 / s - 1, of heads of s numbers; those of two have one, which is 1.
+        # The last frequency is theta to the power of 2 / s - 1 for heads of size s; for s = 2 the only one is 1.
         theta = float(turns[-1]) ** -(len(turns) / max(len(turns) - 1, 1))
         for turned in graph.readers(cosine.outputs[0]):
             thetas[max(graph.behind(turned.outputs[0]))] = float(f"{theta:.6g}")

@@ -1,4 +1,4 @@
-"""The weights of a transformer out of the constants of its ONNX file."""
+"""Read the weights of a transformer from the constants of its ONNX file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .shared import SHARED, apart
 
 
 def owns(arrays: Mapping[str, np.ndarray]) -> bool:
-    """Return True for the constants `{name: array}` of a transformer."""
+    """Return True for the constants of a transformer, which are given by name."""
     return "block_0/looked/kernel" in arrays
 
 
 def weights_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
-    """Return `{path: array}` of its encoder and its settings, and under `width` one number for each of the table."""
+    """Return the weights of the student by path, its settings, and as `width` one number per column of the table."""
     width = arrays["positions/norm/gamma"]
     weights = {name: array for name, array in arrays.items() if name.endswith(("norm/gamma", "norm/beta"))}
     modern = settings_in(arrays).get("block") == "modern"

@@ -31,5 +31,5 @@ def test_ids_are_those_of_sentencepiece_bytes_and_named_pieces_too(languages):
 )
 def test_merges_of_texts_that_are_changed_before_are_refused(languages, changed):
     tokenizer = trained_tokenizer(languages[:200], **{**GEMMA, "vocab_size": 800, **changed})
-    with pytest.raises(ExportError, match="not with"):
+    with pytest.raises(ExportError):
         plain_tokenizer_json(tokenizer)
