@@ -1,4 +1,4 @@
-"""The arrays that a reader's network takes, of questions and passages whose pieces and vectors are made once."""
+"""The inputs of a reader's network, from questions and passages whose tokens and vectors are computed once."""
 
 from __future__ import annotations
 
@@ -14,38 +14,50 @@ from .examples import Example, Span, Text
 from .matches import features
 from .pieces import Cutter, Pieces, pieces_of
 
-# Pieces of a question that are read.
+# Number of tokens of a question that are read.
 ASKED = 40
-# Lengths are rounded up to these, so that few shapes occur.
+# Lengths are rounded up to these, so that only a few shapes occur.
 LENGTHS = (32, 64, 128, 192, 256, 320)
 QUESTION_LENGTHS = (16, 24, ASKED)
-# A unit vector's numbers are small.
+# The numbers of unit vectors are small, so they are scaled up for the network.
 VECTOR_SCALE = 10.0
-# Rows whose mean and spread stand for all: the most frequent pieces.
+# The first rows, of the most frequent tokens, whose mean and spread stand for all.
 SAMPLE = 30_000
 
 
 @dataclass(frozen=True)
 class Standard:
-    """The `mean` `(width,)` and the `spread` of the rows of a table, by which they are standardised."""
+    """The mean and the spread by which the embeddings of a table are standardised.
+
+    Attributes:
+        mean: Float array `(width,)`.
+        spread: Standard deviation of all numbers.
+    """
 
     mean: Floats
     spread: float
 
     @classmethod
     def of(cls, table: Floats) -> Standard:
-        """Return those of the frequent rows of a table `(rows, width)`."""
+        """Return mean and spread of the frequent rows of a table `(rows, width)`."""
         some = table[:SAMPLE].astype(np.float32)
         return cls(some.mean(axis=0), float(some.std()))
 
     def rows(self, rows: Floats) -> Floats:
-        """Return rows `(t, width)` standardised, float32."""
+        """Return rows `(t, width)` standardised, as float32."""
         return ((rows.astype(np.float32) - self.mean) / self.spread).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Eyes:
-    """A reader sees texts by it: an encoder's vectors, its pieces, and the rows of its `table`, standardised."""
+    """A reader's view of texts.
+
+    Attributes:
+        encoder: The encoder whose vectors it uses.
+        cutter: Its tokenizer.
+        table: Its token embeddings, `(rows, width)`.
+        standard: The mean and the spread of the embeddings.
+    """
 
     encoder: Encoder
     cutter: Cutter
@@ -53,13 +65,20 @@ class Eyes:
     standard: Standard
 
     def rows(self, ids: Integers) -> Floats:
-        """Return the standardised rows of ids `(t,)`, float32 `(t, width)`."""
+        """Return the standardised embeddings of token ids `(t,)`, float32 `(t, width)`."""
         return self.standard.rows(self.table[ids])
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A question and its passage as pieces: `features` float32 `(t, FEATURES)`, the question's `vector` `(d,)`."""
+    """The features of a question and its passage, of t tokens.
+
+    Attributes:
+        passage: The passage as tokens.
+        question: The question as tokens.
+        features: Float32 array `(t, FEATURES)` of the passage's tokens.
+        vector: Float array `(d,)`, the question's vector.
+    """
 
     passage: Pieces
     question: Pieces
@@ -68,12 +87,12 @@ class Seen:
 
     @property
     def asked(self) -> int:
-        """The pieces of the question that are read."""
+        """Return the number of tokens of the question that are read."""
         return min(len(self.question), ASKED)
 
 
 class Looker:
-    """Turns examples into what is `Seen` of them; of a text that comes again it is known."""
+    """Turns examples into features, and remembers the tokens and vectors of texts."""
 
     def __init__(self, eyes: Eyes) -> None:
         self.eyes = eyes
@@ -81,7 +100,15 @@ class Looker:
         self.pieces: dict[tuple[str, str], Pieces] = {}
 
     def seen(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Seen]:
-        """Return what is seen of each example; `progress` counts examples."""
+        """Return the features of each example.
+
+        Args:
+            examples: The examples.
+            progress: Called once per example.
+
+        Returns:
+            The features.
+        """
         self._encode(examples)
         seen = []
         for example in examples:
@@ -121,7 +148,15 @@ def _sentences(passage):
 
 
 def batch_of(parts: Sequence[tuple[Seen, Span]], rows: Callable[[Integers], Floats]) -> dict[str, NDArray[np.float32]]:
-    """Return the inputs of `network.ReaderNetwork` for windows `(start, end)`, in pieces, of what is seen."""
+    """Return the inputs of `network.ReaderNetwork` for windows of passages.
+
+    Args:
+        parts: The features and the window `(start, end)`, in tokens, of each row of the batch.
+        rows: Function from token ids to standardised embeddings.
+
+    Returns:
+        `{input: array}`, float32.
+    """
     length = rounded(max(end - start for _, (start, end) in parts), LENGTHS)
     width = rounded(max(seen.asked for seen, _ in parts), QUESTION_LENGTHS)
     passages = [rows(seen.passage.ids[start:end]) for seen, (start, end) in parts]
@@ -137,7 +172,15 @@ def batch_of(parts: Sequence[tuple[Seen, Span]], rows: Callable[[Integers], Floa
 
 
 def rounded(size: int, lengths: Sequence[int]) -> int:
-    """Return the least of the lengths that is not below a size, of a greater one the size itself."""
+    """Return the least of some lengths that is not below a size, or the size itself if all are.
+
+    Args:
+        size: The size.
+        lengths: Ascending lengths.
+
+    Returns:
+        The length.
+    """
     return next((length for length in lengths if size <= length), size)
 
 
