@@ -55,7 +55,7 @@ class Search:
     def run(self) -> Result:
         """Run the cheap trials, plan, train and choose."""
         cheap = self.trials.grid.cheap()
-        say(f"first {len(cheap)} vocabularies and table formats, and the speed of the shapes; nothing is trained")
+        say(f"first trying {len(cheap)} vocabularies with table formats, and timing the shapes, without training")
         tried = [self._untrained(candidate) for candidate in cheap]
         names = dict.fromkeys(["full", *self.names])
         shapes = {s: self.once(f"shape-{s}", Probe, partial(self.trials.probe, s)) for s in names}
@@ -130,10 +130,10 @@ class Search:
         for shape, candidate in chosen.items():
             if candidate is None:
                 least = f"{shapes[shape].other_bytes / 1e6:.1f} MB without a table, {shapes[shape].ms:.3f} ms"
-                say(f"{shape}: not trained, it cannot keep the budget ({least})")
+                say(f"{shape}: not trained, as it cannot keep the budget ({least})")
             else:
                 how = f"vocabulary {candidate.vocabulary}, table {candidate.table}"
-                say(f"{shape}: to be trained, {how}{self.about(shapes, shape)}")
+                say(f"{shape}: will be trained, {how}{self.about(shapes, shape)}")
         for vocabulary in sorted({candidate.vocabulary for candidate in chosen.values() if candidate}):
             for language, shares in self.trials.left(vocabulary).items():
                 say(f"{not_kept(language, shares)} with the vocabulary {vocabulary}")
@@ -168,7 +168,7 @@ class Search:
         spent = self.trials.timed({WHOLE: self.whole} | {name: bundle_of(self.folder, name) for name in names})
         for name, row in zip(names, rows, strict=True):
             for reason in row.refused:
-                say(f"{name}: the bundle is not its student and is left out: {reason}")
+                say(f"{name}: left out, as the bundle differs from its student: {reason}")
         bundles = [replace(row, ms=spent[row.candidate.name]) for row in rows if not row.refused]
         chosen = choose(bundles, self.budget) if bundles else None
         return Result(

@@ -115,7 +115,10 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     require_known("the run", languages, metrics["languages"])
     require_known("the search", options.new_languages, languages)
     if others := sorted(set(corpus) - set(languages)):
-        say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
+        say(
+            f"no questions in {', '.join(others)}: the corpus in these languages counts for the tokens that are kept, "
+            "and is learned from"
+        )
     require_search_folder(output)
     require_same(output / TRIALS, depends_on(as_dict(settings), inputs.described or dataset, corpus, dev))
     with locked(output):
@@ -202,7 +205,8 @@ def finished(folder: Path) -> dict[str, Json]:
     path = folder / "metrics.json"
     if not path.is_file():
         raise InputError(
-            f"{folder}: no metrics.json in it; give the folder of a finished `distill run`, or an encoder and --output"
+            f"{folder}: the folder has no metrics.json; give the folder of a finished `distill run`, or an encoder and "
+            "--output"
         )
     return read_json(path)
 

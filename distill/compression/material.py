@@ -20,7 +20,7 @@ from ..training.session import Session
 
 @dataclass(frozen=True)
 class Material:
-    """What the candidates of a search are made of and learn from.
+    """The resources that the candidates of a search are made of and learn from.
 
     The targets are computed once. They are the teacher's vectors of all that the job learns from, and the student's
     vectors of the train questions and the corpus. New languages are left to the teacher alone, as the student hardly

@@ -70,7 +70,7 @@ def require_of(teacher: TeacherSettings, data: DataSettings, folder: Path) -> No
     before = load_settings(folder / RUN_FILE)
     if (before.teacher.model, before.data) != (teacher.model, data):
         other = before.teacher.model or before.teacher.base
-        raise InputError(f"{folder}: it holds a run of {other} on {before.data.dataset}; choose another --output")
+        raise InputError(f"{folder} holds a run of {other} on {before.data.dataset}; choose another --output")
 
 
 def recipe_of(source: File) -> str:

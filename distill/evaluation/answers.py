@@ -172,7 +172,7 @@ def measure(
     unknown = [id for id in predictions if id not in golds]
     if unknown:
         raise DataError(
-            f"{len(unknown)} predictions are of no question that has an answer, such as {unknown[0]}; "
+            f"{len(unknown)} predictions are for ids without a question that has an answer, such as {unknown[0]}; "
             "check the ids, --dataset and --split"
         )
     if "morphology" in normalisations:
@@ -216,7 +216,7 @@ def read_predictions(path: File, default: str) -> Predictions:
             raise DataError(f"{place}: duplicate id {id} in language {language}")
         predictions[language][id] = (text, golds)
     if not predictions:
-        raise DataError(f"{path}: no predictions in it; write one object a line")
+        raise DataError(f"{path}: the file has no predictions; write one JSON object per line")
     return predictions
 
 
@@ -239,5 +239,7 @@ def has_golds(path: File, predictions: Predictions) -> bool:
     """
     have = {golds is not None for rows in predictions.values() for _, golds in rows.values()}
     if len(have) > 1:
-        raise DataError(f"{path}: some lines have 'answers' and some have not; give them to all, or take --dataset")
+        raise DataError(
+            f"{path}: some lines have 'answers' and some do not; give answers to all lines, or use --dataset"
+        )
     return have == {True}

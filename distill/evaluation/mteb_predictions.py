@@ -48,7 +48,7 @@ def read_parts(folder: File, end: str) -> Parts:
     """
     paths = seen(folder, f"*{end}")
     if not paths:
-        raise DataError(f"{folder}: no *{end} in it")
+        raise DataError(f"{folder}: the folder has no *{end} files")
     return {
         (f"{path.name.removesuffix(end)} {split}", subset): _rankings(f"{path}: {subset}, {split}", rankings)
         for path in paths
@@ -60,7 +60,7 @@ def read_parts(folder: File, end: str) -> Parts:
 
 def _mapping(place, value) -> dict[str, Json]:
     if not isinstance(value, dict):
-        raise DataError(f"{place}: expected an object, as mteb writes of a retrieval task, got {type(value).__name__}")
+        raise DataError(f"{place}: expected an object, as mteb writes for a retrieval task, got {type(value).__name__}")
     return value
 
 
@@ -97,7 +97,9 @@ def compare_predictions(
         InputError: If a folder has no predictions, there are too few draws, or mteb's files do not support a metric.
     """
     if others := [folder for folder in (a, b) if not is_predictions(folder)]:
-        raise InputError(f"{others[0]}: no *{PREDICTIONS} in it; mteb.evaluate(…, prediction_folder=…) writes them")
+        raise InputError(
+            f"{others[0]}: the folder has no *{PREDICTIONS} files; mteb.evaluate(…, prediction_folder=…) writes them"
+        )
     if counted := [metric for metric in metrics if metric.startswith("r@")]:
         raise InputError(f"{counted[0]} counts the words of passages, which mteb's predictions do not have")
     folders = [(folder, read_parts(folder, PREDICTIONS)) for folder in (a, b)]
@@ -123,7 +125,7 @@ def _common(folders):
         raise DataError(f"{' and '.join(parts)}: no task, split and subset in common; evaluate both models on one task")
     for folder, parts in folders:
         if alone := [key for key in parts if key not in keys]:
-            say(f"{folder} alone has {_named(alone)}: left out")
+            say(f"left out, as only {folder} has it: {_named(alone)}")
     return keys
 
 
@@ -134,7 +136,9 @@ def _named(keys):
 def _require_questions(key, folders, relevant, right):
     """Raise `DataError` unless a part has the same questions in both folders and in the file of right documents."""
     if key not in right:
-        raise DataError(f"{relevant}: nothing of {_named([key])} in it; write it with distill.mteb.save_relevant")
+        raise DataError(
+            f"{relevant}: the folder has nothing for {_named([key])}; write it with distill.mteb.save_relevant"
+        )
     for folder, parts in folders:
         lacking, unknown = right[key].keys() - parts[key].keys(), parts[key].keys() - right[key].keys()
         # mteb leaves out questions without a right document.

@@ -132,7 +132,7 @@ def _checked(task, language, pair, metric):
     ids, a, b = pair
     where, lengths = f"{metric}, {task}, {language}", [len(ids), len(a), len(b)]
     if language == ALL:
-        raise InputError(f'{where}: no language may be called "{ALL}", which is the row of all; rename it')
+        raise InputError(f'{where}: no language may be called "{ALL}", which names the row of all languages; rename it')
     if len(set(lengths)) > 1:
         raise InputError(f"{where}: expected one score per question, got {_counts(lengths)}; score the same questions")
     if not lengths[0]:
@@ -141,7 +141,9 @@ def _checked(task, language, pair, metric):
     if not np.isfinite(scores).all():
         raise InputError(f"{where}: {np.sum(~np.isfinite(scores))} scores are no numbers; check both encoders' vectors")
     if metric in BINARY and not np.isin(scores, (0, 1)).all():
-        raise InputError(f"{where}: expected scores 1, right, and 0, wrong, got others; name the metric by what it is")
+        raise InputError(
+            f"{where}: expected scores of 1 (right) and 0 (wrong), got others; give the metric another name"
+        )
     return pair
 
 

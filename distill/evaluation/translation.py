@@ -161,7 +161,7 @@ class TranslationFile:
         unknown = list(dict.fromkeys(id for id, _ in self.lines if id not in pivots))
         if unknown:
             raise DataError(
-                f"{self.name}: {len(unknown)} ids of no question of the data, the first is {unknown[0]!r}; "
+                f"{self.name}: {len(unknown)} ids belong to no question of the data, such as {unknown[0]!r}; "
                 "give the translations of this data set"
             )
         return [self.lines.get((q.id, q.language)) or self.lines.get((q.id, None)) for q in questions]
@@ -173,7 +173,7 @@ class MachineTranslation:
 
     translators: Translators
     candidates = True
-    remedy = "give a translator of one of these, as LANGUAGE=FOLDER, or of all, as FOLDER"
+    remedy = "give a translator for one of them, as LANGUAGE=FOLDER, or for all, as FOLDER"
 
     @property
     def name(self) -> str:
@@ -264,7 +264,7 @@ def _from_tsv(path):
     columns = read_table(path, (ID, LANGUAGE, TEXT))
     kept = [name for name in (ID, LANGUAGE, TEXT) if name in columns]
     if not {ID, TEXT} <= set(kept):
-        raise DataError(f"{path}, line 1: expected a .tsv headed by {ID}, {TEXT} and, of one language, {LANGUAGE}")
+        raise DataError(f"{path}, line 1: expected a .tsv headed by {ID}, {TEXT} and optionally {LANGUAGE}")
     cells = zip(*(columns[name] for name in kept), strict=True)
     return [(number, dict(zip(kept, row, strict=True))) for number, row in enumerate(cells, start=2)]
 
@@ -382,7 +382,7 @@ def require_some(
     if left:
         counts = ", ".join(f"{language} {count}" for language, count in left.items())
         total = sum(left.values())
-        say(f"warning: {name}: {total} questions without a translation, asked as they are: {counts}")
+        say(f"warning: {name}: {total} questions have no translation and are asked as they are: {counts}")
     return _counted(questions, translations), left
 
 

@@ -69,7 +69,9 @@ class PieceTranslator:
         self.name, self.beam = folder.resolve().name, beam
         config = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
         if not isinstance(config, dict) or not isinstance(config.get("eos_token", ""), str):
-            raise TranslatorError(f"{folder / CONFIG}: expected an object, with 'eos_token' a string where it is there")
+            raise TranslatorError(
+                f"{folder / CONFIG}: expected an object, in which 'eos_token', if it is there, is a string"
+            )
         # With models converted from Transformers the caller has to end each text; Marian's own models do it themselves.
         self.end = [] if config.get("add_source_eos") else [config.get("eos_token", "</s>")]
         try:
@@ -200,8 +202,8 @@ class ManyToManyTranslator(PieceTranslator):
         token = language_token(language, self.tokens)
         if token is None:
             raise TranslatorError(
-                f"{self.name}: no token of the language {language!r} in its {VOCABULARY}, which has {len(self.tokens)} "
-                "as M2M100, NLLB and mBART-50 write them; give another translator of it, as LANGUAGE=FOLDER"
+                f"{self.name}: its {VOCABULARY} has no token for the language {language!r}; it has {len(self.tokens)} "
+                "as M2M100, NLLB and mBART-50 write them; give another translator for it, as LANGUAGE=FOLDER"
             )
         return token
 
@@ -241,7 +243,7 @@ class Translators:
         """
         if not self.serves(language):
             raise TranslatorError(
-                f"no translator of {language}; give one as {language}=FOLDER, or one of all as FOLDER"
+                f"no translator for {language}; give one as {language}=FOLDER, or one for all languages as FOLDER"
             )
         translators = self._by_language
         return translators[language if language in translators else None].translate(texts, language, progress)
@@ -312,7 +314,7 @@ def folders_of(sources: Iterable[File]) -> dict[str | None, Path]:
     names = [str(one) for one in sources]
     folders = dict(map(_named, names))
     if len(folders) < len(names):
-        raise TranslatorError(f"{', '.join(names)}: two translators of one language; give each language one")
+        raise TranslatorError(f"{', '.join(names)}: two translators for one language; give one per language")
     return {language: require_folder(folder) for language, folder in folders.items()}
 
 
@@ -337,7 +339,7 @@ def require_beam(translators: Sequence[File], beam: int | None) -> None:
         InputError: If there is no translator to use the beam.
     """
     if beam is not None and not translators:
-        raise InputError("--beam is of --translator, which is not given; leave it out")
+        raise InputError("--beam needs --translator; leave it out")
 
 
 def require_folder(folder: File) -> Path:

@@ -61,7 +61,7 @@ def write_exported(source: File, folder: File, eyes: Eyes, examples: Sequence[Ex
         ExportError: If fewer than `LEAST` of the answers are the same; nothing is written then.
     """
     if not examples:
-        raise DataError("no question of dev has an answer to compare; give --dataset that has some")
+        raise DataError("no question of dev has an answer to compare; give a --dataset with answers")
     card, network = read_card(source), load_network(source)
     with write_aside(folder) as aside:
         aside.mkdir()
@@ -74,6 +74,6 @@ def write_exported(source: File, folder: File, eyes: Eyes, examples: Sequence[Ex
         )
         same = sum(one == other for one, other in zip(before, after, strict=True))
         if same < LEAST * len(examples):
-            raise ExportError(f"the exported reader gives the same answer to {same} of {len(examples)} questions alone")
+            raise ExportError(f"the exported reader gives the same answer to only {same} of {len(examples)} questions")
         size = (aside / LITE_FILE).stat().st_size
     return Exported(size, same, len(examples))

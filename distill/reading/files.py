@@ -120,7 +120,7 @@ def _ids(dataset: Dataset, split: str) -> set[str]:
     if split == EVERY:
         return {id for questions in dataset.questions.values() for id in questions}
     if split not in dataset.splits:
-        raise DataError(f"{dataset.name}: no split {split}; it has {', '.join(dataset.splits)}, or take {EVERY}")
+        raise DataError(f"{dataset.name}: no split {split}; it has {', '.join(dataset.splits)}, or use {EVERY}")
     return set(dataset.splits[split])
 
 
@@ -160,14 +160,14 @@ def _passages(path: Path, language: str) -> Passages:
         for number, row in read_jsonl(path)
     }
     if not rows:
-        raise DataError(f'{path}: no passages in it; expected {{"pid", "context"}} lines')
+        raise DataError(f'{path}: the file has no passages; expected {{"pid", "context"}} lines')
     return {id: Text(text, language) for id, text in rows.items()}
 
 
 def _apart_examples(path: Path, beside: Path, passages: Passages, language: str) -> list[Example]:
     rows = read_jsonl(path)
     if not rows:
-        raise DataError(f'{path}: no questions in it; expected {{"id", "pid", "question", "answers"}} lines')
+        raise DataError(f'{path}: the file has no questions; expected {{"id", "pid", "question", "answers"}} lines')
     examples = [example for number, row in rows for example in _apart(path, number, row, beside, passages)]
     _say_left(path, len(rows), len(examples))
     return examples
@@ -184,7 +184,9 @@ def _apart(path: Path, number: int, row: Json, beside: Path, passages: Passages)
         return
     passage = passages.get(as_id(row.get("pid")) or "")
     if passage is None:
-        raise DataError(f"{where}: passage {row.get('pid')!r} is not in {beside.name}; the files are of two corpora")
+        raise DataError(
+            f"{where}: passage {row.get('pid')!r} is not in {beside.name}; the files belong to different corpora"
+        )
     texts, starts = _texts_and_starts(row)
     if not isinstance(texts, list) or not isinstance(starts or texts, list):
         raise DataError(f"{where}: expected a list of texts under 'answers', got {texts!r}")
@@ -214,8 +216,8 @@ def _placed(id: str, question: str, passage: Text, answers: Sequence[tuple[Json,
     places = [place for place in (*told, *(only_place(passage.text, text) for text, _ in texts)) if place]
     if told and not any(is_inside(passage.text, text) for text, _ in texts):
         raise DataError(
-            f"{where}: the answer {texts[0][0]!r} is not in its passage; mend it, or leave 'answer_start' out of the "
-            "question and it is left out"
+            f"{where}: the answer {texts[0][0]!r} is not in its passage; correct it, or remove 'answer_start' from the "
+            "question to leave the question out"
         )
     if not places:
         return None

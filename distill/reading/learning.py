@@ -79,15 +79,15 @@ def learn(
         DataError: If a source cannot be used, no question of dev has an answer, or dev asks all that could be learned.
     """
     if not any(dev.values()):
-        raise DataError("no question of dev has an answer, by which epochs are chosen; give --dataset that has some")
+        raise DataError("no question of dev has an answer to choose epochs by; give a --dataset with answers")
     held = {normalise(example.question) for examples in dev.values() for example in examples}
     examples, weights = weighted_examples(sources, language, held, course, eyes.encoder)
     if not examples:
         raise DataError("dev asks every question that could be learned from; give others with --data")
     looker = Looker(eyes)
-    with task("what the reader sees of its examples", len(examples)) as advance:
+    with task("features of the reader's examples", len(examples)) as advance:
         lessons = lessons_of(examples, weights, looker, advance)
-    say(f"reader: {len(lessons):,} examples, {sum(lesson.weight for lesson in lessons):,.0f} an epoch")
+    say(f"reader: {len(lessons):,} examples, {sum(lesson.weight for lesson in lessons):,.0f} per epoch")
     keras.utils.set_random_seed(course.seed)
     width = eyes.rows(lessons[0].seen.passage.ids[:1]).shape[1]
     network = ReaderNetwork(width, eyes.encoder.dimension)

@@ -47,7 +47,7 @@ def read_bare_questions(path: File) -> list[Question]:
 def _rows(path, keys):
     rows = read_jsonl(path)
     if not rows:
-        raise DataError(f"{path}: no questions in it; expected {{{keys}}} lines")
+        raise DataError(f"{path}: the file has no questions; expected {{{keys}}} lines")
     return rows
 
 

@@ -143,6 +143,6 @@ def _analysed(language: str) -> Callable[[str], list[str]] | None:
 @cache
 def _say_unstemmed():
     say(
-        "warning: words are not stemmed, so some answers are others than where the reader was trained; "
+        "warning: words are not stemmed, so some answers may differ from those where the reader was trained; "
         "run: pip install regex snowballstemmer"
     )

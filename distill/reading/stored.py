@@ -81,7 +81,9 @@ def read_card(folder: File) -> ReaderCard:
     """Read the card of a reader's folder. Raises `EncoderError` if the folder is no reader."""
     path = Path(folder) / CARD_FILE
     if not path.is_file():
-        raise EncoderError(f"{folder}: no {CARD_FILE} in it; give the folder of distill read train, or hf:NAME")
+        raise EncoderError(
+            f"{folder}: the folder has no {CARD_FILE}; give the folder of distill read train, or hf:NAME"
+        )
     require_inside(folder, "*")
     value = read_json(path)
     try:
@@ -102,7 +104,7 @@ def load_network(folder: File) -> ReaderNetwork:
     """Load the Keras network of a folder. Raises `EncoderError` if there is none, or it cannot be read."""
     path = Path(folder) / NETWORK_FILE
     if not path.is_file():
-        raise EncoderError(f"{folder}: no {NETWORK_FILE} in it; give the folder of distill read train")
+        raise EncoderError(f"{folder}: the folder has no {NETWORK_FILE}; give the folder of distill read train")
     start()
     import keras
 

@@ -162,8 +162,8 @@ def require_samples(samples: Samples, languages: Sequence[str]) -> None:
     missing = [language for language in languages if language not in samples.texts]
     if missing:
         raise InputError(
-            f"--corpus has no text in {', '.join(missing)}: LIR needs some of each language; "
-            f"it has {', '.join(sorted(samples.texts))}"
+            f"--corpus has no text in {', '.join(missing)}; LIR needs text in every language, "
+            f"and the corpus has only {', '.join(sorted(samples.texts))}"
         )
 
 

@@ -63,7 +63,10 @@ def fitted(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS) -> Langu
         except InputError:
             continue
         if higher := [str(one) for one in ranks if one > rank]:
-            say(f"language information removal: no {', '.join(higher)} directions in the sample text, {rank} at most")
+            say(
+                f"language information removal: no {', '.join(higher)} directions in the sample text; "
+                f"at most {rank} can be removed"
+            )
         return removal
     return None
 
@@ -80,7 +83,9 @@ def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
     """
     for language, lines in texts.items():
         if len(lines) < rank:
-            raise InputError(f"{language}: {len(lines)} texts, expected at least {rank}, the rank; give more text")
+            raise InputError(
+                f"{language}: {len(lines)} texts, expected at least {rank}, as many as directions; give more text"
+            )
 
 
 def removal_of(encoder: Encoder, texts: Mapping[str, Sequence[str]], rank: int) -> LanguageRemoval:

@@ -111,13 +111,15 @@ def _heading(path, columns, names, what, more=""):
 
 def _checked(path, data):
     if missing := [language for language, texts in data.texts.items() if not texts]:
-        raise DataError(f"{path}: no column {missing[0]}; use --languages and --document-language for those it has")
+        raise DataError(
+            f"{path}: no column {missing[0]}; name the languages that it has with --languages and --document-language"
+        )
     for language, partition in ((data.pivot, TRAIN), *((language, data.split) for language in data.texts)):
         if not data.rows(language, partition).any():
             held = ", ".join(np.unique(data.partitions)) or "no rows"
-            raise DataError(f"{path}: no texts in {language} of the partition {partition}; there are {held}")
+            raise DataError(f"{path}: no texts in {language} in the partition {partition}; the partitions are {held}")
     labels = np.unique(data.labels[data.rows(data.pivot, TRAIN)])
     if "" in labels or len(labels) < 2:
-        said = "a row has no label" if "" in labels else f"one label alone, {str(labels[0])!r}"
-        raise DataError(f"{path}: {said} in {data.pivot}, {TRAIN}; a classifier learns to tell two labels or more")
+        said = "a row without a label" if "" in labels else f"only one label, {str(labels[0])!r}"
+        raise DataError(f"{path}: {said} in {data.pivot}, {TRAIN}; a classifier needs two labels or more")
     return data

@@ -62,7 +62,7 @@ class LanguageRemoval:
         if rank < 1:
             raise InputError(f"rank: expected at least 1, got {rank}")
         if not samples:
-            raise InputError("no language to learn from; give sample text of each language")
+            raise InputError("no language to learn from; give sample text in each language")
         samples = {language: checked(sample, f"the sample of {language}") for language, sample in samples.items()}
         require_one_dimension(samples)
         components = {language: leading(sample, rank, language) for language, sample in samples.items()}
@@ -97,7 +97,9 @@ class LanguageRemoval:
             InputError: If the language is unknown or the rank too high.
         """
         if language not in self.components:
-            raise InputError(f"no components of the language {language}; there are {', '.join(self.languages)}")
+            raise InputError(
+                f"no components for the language {language}; the languages are {', '.join(self.languages)}"
+            )
         return self.components[language][: self._rank(rank)]
 
     def at(self, rank: int) -> LanguageRemoval:
@@ -167,7 +169,7 @@ class LanguageRemoval:
 
     def _rank(self, rank):
         if rank is not None and not 0 <= rank <= self.rank:
-            raise InputError(f"rank: expected 0 to {self.rank}, of which there are components, got {rank}")
+            raise InputError(f"rank: expected 0 to {self.rank}, the number of components, got {rank}")
         return self.rank if rank is None else rank
 
     def require_dimension(self, dimension: int, what: str) -> None:
@@ -181,7 +183,9 @@ class LanguageRemoval:
             InputError: If the dimensions differ.
         """
         if dimension != self.dimension:
-            raise InputError(f"{what}: {dimension} dimensions, the components have {self.dimension}; fit them anew")
+            raise InputError(
+                f"{what}: {dimension} dimensions, but the components have {self.dimension}; fit them again"
+            )
 
     def require_own(self, encoder: Encoder) -> None:
         """Raise `InputError` if the components were learned from another encoder."""

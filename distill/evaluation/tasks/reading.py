@@ -100,7 +100,10 @@ class ReadingTask(Task[Reading, Reading]):
             raise InputError(f"{dataset.name}: no question in {', '.join(without)} has an answer to compare with")
         units = chosen_units(options)
         if "maxp" in units and units != UNITS:
-            raise InputError("the task reading reads documents or passages, and maxp ranks the former by the latter")
+            raise InputError(
+                "the task reading reads documents or passages, but maxp ranks documents by their passages; "
+                "choose another unit"
+            )
         units = tuple(unit for unit in units if unit != "maxp")
         return cls(dataset, languages, options.split, units, options.reader)
 

@@ -200,7 +200,9 @@ def chosen_units(options: TaskOptions) -> tuple[str, ...]:
     """Return the units named by --unit, or by --ranked and --score; raise `InputError` if both are given."""
     named = named_units(options.ranked, options.score)
     if named and options.units:
-        raise InputError("--unit names what is ranked and its score at once; leave it, or --ranked and --score, out")
+        raise InputError(
+            "--unit names what is ranked and its score at once; leave out either --unit or --ranked and --score"
+        )
     return named or tuple(dict.fromkeys(options.units)) or UNITS
 
 
