@@ -128,5 +128,5 @@ def tried(name: str, spec: Spec, threads: int) -> Spec:
         ExportError: If its process dies.
     """
     with Worker(name, spec, threads) as worker:
-        worker.ready().ask("encode", texts=["Where does the Danube end?"])
+        worker.wait_until_ready().ask("encode", texts=["Where does the Danube end?"])
     return spec

@@ -84,7 +84,7 @@ class Worker:
             raise
         self._requests, self._replies = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
 
-    def ready(self) -> Worker:
+    def wait_until_ready(self) -> Worker:
         """Wait until the encoder is loaded; raise `EncoderError` if it cannot be, `ExportError` if its process dies."""
         self.reply()
         return self
@@ -165,7 +165,9 @@ def started(specs: Mapping[str, Spec], threads: int) -> Iterator[dict[str, Worke
         ExportError: If a process dies.
     """
     with ExitStack() as stack:
-        yield {name: stack.enter_context(Worker(name, spec, threads)).ready() for name, spec in specs.items()}
+        yield {
+            name: stack.enter_context(Worker(name, spec, threads)).wait_until_ready() for name, spec in specs.items()
+        }
 
 
 def run_python(

@@ -212,7 +212,7 @@ def cold_start(name: str, spec: Spec, text: str, threads: int) -> float:
     began = time.perf_counter()
     with Worker(name, spec, threads) as worker:
         worker.send("encode", texts=[text])
-        worker.ready().reply()
+        worker.wait_until_ready().reply()
         return time.perf_counter() - began
 
 

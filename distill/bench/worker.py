@@ -203,7 +203,7 @@ def load_translated(spec: Json) -> Loaded:
         languages = json.load(file)
 
     def ask(texts, role):
-        return encode(translators.of_each(texts, languages) if role == "question" else texts, role)
+        return encode(translators.translate_each(texts, languages) if role == "question" else texts, role)
 
     return ask, [*paths, *spec["folders"]]
 

@@ -74,7 +74,7 @@ class Budget:
         values = {"bytes": (row.bytes, self.bytes), "ms": (row.ms, self.ms), "drop": (row.drop, self.drop)}
         return {name: (value, limit) for name, (value, limit) in values.items() if limit is not None and value > limit}
 
-    def met(self, row: Measured) -> bool:
+    def is_met_by(self, row: Measured) -> bool:
         """Return True if a row keeps all limits."""
         return not self.excess(row)
 
@@ -112,7 +112,7 @@ def choose(rows: Sequence[Choice], budget: Budget) -> Choice:
     Returns:
         The chosen row.
     """
-    within = [row for row in rows if budget.met(row)]
+    within = [row for row in rows if budget.is_met_by(row)]
     if within and budget.bytes is None and budget.ms is None:
         return min(within, key=lambda row: row.bytes)
     if within:

@@ -54,22 +54,22 @@ class Search:
 
     def run(self) -> Result:
         """Run the cheap trials, plan, train and choose."""
-        cheap = self.trials.grid.cheap()
+        cheap = self.trials.grid.untrained_candidates()
         say(f"first trying {len(cheap)} vocabularies with table formats, and timing the shapes, without training")
         tried = [self._untrained(candidate) for candidate in cheap]
         names = dict.fromkeys(["full", *self.names])
-        shapes = {s: self.once(f"shape-{s}", Probe, partial(self.trials.probe, s)) for s in names}
-        chosen = self.planned(tried, shapes)
+        shapes = {s: self.run_once(f"shape-{s}", Probe, partial(self.trials.probe, s)) for s in names}
+        chosen = self.plan(tried, shapes)
         self.announce(chosen, shapes)
-        kept = [row.candidate for row in self.worth(tried, shapes["full"])]
+        kept = [row.candidate for row in self.worthwhile_rows(tried, shapes["full"])]
         candidates = [*kept, *filter(None, chosen.values())]
-        rows = [self.once(trial_of(c.name), Bundle, partial(self.trials.bundle, c)) for c in candidates]
-        return self.verdict(tried, shapes, rows)
+        rows = [self.run_once(trial_of(c.name), Bundle, partial(self.trials.bundle, c)) for c in candidates]
+        return self.conclude(tried, shapes, rows)
 
     def _untrained(self, candidate: Candidate) -> Tried:
-        return self.once(candidate.name, Tried, lambda folder: self.trials.untrained(candidate))
+        return self.run_once(candidate.name, Tried, lambda folder: self.trials.try_untrained(candidate))
 
-    def planned(self, tried: Sequence[Tried], shapes: Mapping[str, Probe]) -> dict[str, Candidate | None]:
+    def plan(self, tried: Sequence[Tried], shapes: Mapping[str, Probe]) -> dict[str, Candidate | None]:
         """Choose the candidate to train in each shape.
 
         Args:
@@ -83,7 +83,7 @@ class Search:
         grid = self.trials.grid
         return to_train(ranked(tried), speeds, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new, grid)
 
-    def once(self, name: str, kind: type[Row], make: Callable[[Path], Row]) -> Row:
+    def run_once(self, name: str, kind: type[Row], make: Callable[[Path], Row]) -> Row:
         """Return the row of a trial, read from its file or else made and written.
 
         Args:
@@ -106,7 +106,7 @@ class Search:
 
         return self.engine.do(Step(name, tried, is_there=path.is_file, load=lambda: kind.of(read_json(path))))
 
-    def worth(self, tried: Sequence[Tried], full: Probe) -> list[Tried]:
+    def worthwhile_rows(self, tried: Sequence[Tried], full: Probe) -> list[Tried]:
         """Return the cheap trials that no other dominates in size and P@1 and that can keep the limit of size.
 
         Args:
@@ -133,12 +133,12 @@ class Search:
                 say(f"{shape}: not trained, as it cannot keep the budget ({least})")
             else:
                 how = f"vocabulary {candidate.vocabulary}, table {candidate.table}"
-                say(f"{shape}: will be trained, {how}{self.about(shapes, shape)}")
+                say(f"{shape}: will be trained, {how}{self.training_time(shapes, shape)}")
         for vocabulary in sorted({candidate.vocabulary for candidate in chosen.values() if candidate}):
-            for language, shares in self.trials.left(vocabulary).items():
+            for language, shares in self.trials.unknown_shares(vocabulary).items():
                 say(f"{not_kept(language, shares)} with the vocabulary {vocabulary}")
 
-    def about(self, shapes: Mapping[str, Probe], shape: str) -> str:
+    def training_time(self, shapes: Mapping[str, Probe], shape: str) -> str:
         """Return the training time of a shape in words.
 
         Args:
@@ -153,7 +153,7 @@ class Search:
         share = cost(shapes[shape].dense, shapes["full"].dense)
         return f", about {max(1, round(share * self.seconds * self.epochs / 60))} min at most"
 
-    def verdict(self, tried: list[Tried], shapes: dict[str, Probe], rows: Sequence[Bundle]) -> Result:
+    def conclude(self, tried: list[Tried], shapes: dict[str, Probe], rows: Sequence[Bundle]) -> Result:
         """Time the bundles, leave out those that the gate refused, and choose one.
 
         Args:
@@ -165,7 +165,7 @@ class Search:
             The result of the search.
         """
         names = [row.candidate.name for row in rows]
-        spent = self.trials.timed({WHOLE: self.whole} | {name: bundle_of(self.folder, name) for name in names})
+        spent = self.trials.time_bundles({WHOLE: self.whole} | {name: bundle_of(self.folder, name) for name in names})
         for name, row in zip(names, rows, strict=True):
             for reason in row.refused:
                 say(f"{name}: left out, as the bundle differs from its student: {reason}")

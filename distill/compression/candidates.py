@@ -60,11 +60,11 @@ class Grid:
     shapes: Mapping[str, Shape] = field(default_factory=lambda: SHAPES)
     smallest: tuple[str, str] = ("twice", "pq8")
 
-    def cheap(self) -> list[Candidate]:
+    def untrained_candidates(self) -> list[Candidate]:
         """Return all candidates that need no training."""
         return [Candidate(vocabulary, table) for vocabulary in self.vocabularies for table in self.tables]
 
-    def learns(self, shape: str, table: str) -> bool:
+    def can_learn(self, shape: str, table: str) -> bool:
         """Return True if a student of a shape can learn with a table format.
 
         Args:
@@ -114,7 +114,7 @@ def to_train(
     chosen = {}
     for shape, ms in speeds.items():
         options = [
-            Candidate(c.vocabulary + NEW * new, c.table, shape, True) for c in order if grid.learns(shape, c.table)
+            Candidate(c.vocabulary + NEW * new, c.table, shape, True) for c in order if grid.can_learn(shape, c.table)
         ]
         fast = budget.ms is None or ms <= budget.ms
         chosen[shape] = next((one for one in options if fast and not _too_large(sizes(one), budget)), None)

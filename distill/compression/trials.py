@@ -67,7 +67,7 @@ class Trials:
         self.vocabulary = cache(material.words.vocabulary)
         self.student = self._evaluated("student", material.words.student)
 
-    def untrained(self, candidate: Candidate) -> Tried:
+    def try_untrained(self, candidate: Candidate) -> Tried:
         """Measure a vocabulary and a table format on the student as it is."""
         encoder = rounded(self.vocabulary(candidate.vocabulary), candidate.table)
         return self._tried(candidate, encoder, self._evaluated(candidate.name, encoder))
@@ -89,7 +89,7 @@ class Trials:
         write_artefact(start, folder / BUNDLE, form, shape, texts=texts)
         width = start.model.get_layer(TABLE).output_dim
         other = size_of(folder / BUNDLE) - table_bytes(start.tokenizer, width, table)
-        ms = self.timed({shape: folder / BUNDLE})[shape]
+        ms = self.time_bundles({shape: folder / BUNDLE})[shape]
         return Probe(other, width, dense(start.model), ms)
 
     def size(self, candidate: Candidate, probe: Probe) -> int:
@@ -150,11 +150,11 @@ class Trials:
         wanted = whole if rounds_blocks(whole.model, job.precision) else encoder
         return round_dense(wanted, job.precision, texts), job.precision
 
-    def left(self, vocabulary: str) -> dict[str, list[float]]:
+    def unknown_shares(self, vocabulary: str) -> dict[str, list[float]]:
         """Return `{language: [before, after]}`: the `<unk>` share of the languages that a vocabulary leaves out."""
         return self.material.words.left(self.vocabulary(vocabulary).tokenizer)
 
-    def timed(self, folders: Mapping[str, Path]) -> dict[str, float]:
+    def time_bundles(self, folders: Mapping[str, Path]) -> dict[str, float]:
         """Return `{name: median milliseconds per query}` of bundles, timed together in turns."""
         questions = select_questions(self.material.words.dataset, self.material.words.languages)
         specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}

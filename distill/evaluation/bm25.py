@@ -90,7 +90,7 @@ class WordScores:
                 progress(1)
         return places
 
-    def firsts(self, texts: Sequence[str], unit: str) -> Integers:
+    def first_units(self, texts: Sequence[str], unit: str) -> Integers:
         """Return the document or passage that BM25 ranks first for each question.
 
         Args:
@@ -108,7 +108,7 @@ class WordScores:
         for scores in zip(*(index.scores(texts) for index in self.indices.values()), strict=True):
             yield dict(zip(self.indices, scores, strict=True))
 
-    def nearest(self, texts: Sequence[str], deep: int) -> Integers:
+    def nearest_passages(self, texts: Sequence[str], deep: int) -> Integers:
         """Return the best passages of each text; equal scores keep the order of the passages.
 
         Args:

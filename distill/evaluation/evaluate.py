@@ -69,7 +69,7 @@ class Evaluation:
         """Return the metrics of each language, by unit."""
         return _table(self.ranks, metrics)
 
-    def typed_table(self, metrics: Sequence[str] = SUMMARY) -> dict[str, Figures]:
+    def noisy_table(self, metrics: Sequence[str] = SUMMARY) -> dict[str, Figures]:
         """Return the metrics of noisy questions: `{kind: {unit: {language: metrics}}}`."""
         return {kind: _table(ranks, metrics) for kind, ranks in self.typed.items()}
 
@@ -174,7 +174,7 @@ def _by_words(model, dataset, split, languages, units, progress, recalls, typed)
         from .token_recall import recall_of
 
         def nearest(language, rows, deep):
-            return scores.nearest([texts[language][row] for row in rows], deep)
+            return scores.nearest_passages([texts[language][row] for row in rows], deep)
 
         recall = recall_of(nearest, dataset, split, languages, recalls)
     ranks_typed = {kind: ranked(rows) for kind, rows in typed_texts(dataset, split, languages, typed).items()}

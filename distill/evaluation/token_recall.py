@@ -38,7 +38,7 @@ class TokenRecall:
         self.ends = [[end for _, end in tokenizer.span_tokenize(text)] for text in passages]
         self.lengths = np.array([len(ends) for ends in self.ends])
 
-    def within(self, order: Iterable[int], tokens: int) -> str:
+    def text_within(self, order: Iterable[int], tokens: int) -> str:
         """Return the text of the first so many words of some passages, joined by a blank.
 
         Args:
@@ -74,7 +74,7 @@ class TokenRecall:
         Returns:
             Float array `(q,)`.
         """
-        texts = (self.within(row, tokens) for row in order)
+        texts = (self.text_within(row, tokens) for row in order)
         right = [any(answer in text for answer in golds) for text, golds in zip(texts, answers, strict=True)]
         return np.array(right, dtype=float)
 

@@ -75,7 +75,7 @@ class PieceTranslator:
         # With models converted from Transformers the caller has to end each text; Marian's own models do it themselves.
         self.end = [] if config.get("add_source_eos") else [config.get("eos_token", "</s>")]
         try:
-            self.pieces = [sentencepiece.SentencePieceProcessor(model_file=str(folder / name)) for name in pieces]
+            self.processors = [sentencepiece.SentencePieceProcessor(model_file=str(folder / name)) for name in pieces]
             self.model = ctranslate2.Translator(str(folder), device="cpu", intra_threads=threads)
         except (RuntimeError, ValueError, OSError) as error:
             raise TranslatorError(f"{folder}: not a translator: {first_line(error)}") from error
@@ -93,7 +93,7 @@ class PieceTranslator:
         Returns:
             The translations, in the order of the texts.
         """
-        rows = self.rows(texts, language)
+        rows = self.tokenise(texts, language)
         order, translations = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
         for start in range(0, len(rows), BATCH):
             places = order[start : start + BATCH]
@@ -103,7 +103,7 @@ class PieceTranslator:
                 progress(len(places))
         return translations
 
-    def rows(self, texts: Sequence[str], language: str | None) -> list[list[str]]:
+    def tokenise(self, texts: Sequence[str], language: str | None) -> list[list[str]]:
         """Return the tokens of each text, cut to 512 with its start and end tokens.
 
         Args:
@@ -113,11 +113,11 @@ class PieceTranslator:
         Returns:
             A list of tokens per text.
         """
-        head = self.head(language)
+        head = self.source_prefix(language)
         many = LONGEST - len(head) - 1
-        return [head + row[:many] + self.end for row in self.pieces[0].encode(_known(texts), out_type=str)]
+        return [head + row[:many] + self.end for row in self.processors[0].encode(_known(texts), out_type=str)]
 
-    def head(self, language: str | None) -> list[str]:
+    def source_prefix(self, language: str | None) -> list[str]:
         """Return the tokens that begin each text of a language; raise `TranslatorError` for an unknown language."""
         return []
 
@@ -137,7 +137,7 @@ class PieceTranslator:
             )
         except (RuntimeError, ValueError) as error:
             raise TranslatorError(f"{self.name}: cannot translate: {first_line(error)}") from error
-        return [self.pieces[-1].decode(self._without_prefix(result.hypotheses[0])) for result in results]
+        return [self.processors[-1].decode(self._without_prefix(result.hypotheses[0])) for result in results]
 
     def _without_prefix(self, pieces):
         many = len(self.prefix)
@@ -194,7 +194,7 @@ class ManyToManyTranslator(PieceTranslator):
         """Return the token of the target language."""
         return [self._token(self.target)]
 
-    def head(self, language: str | None) -> list[str]:
+    def source_prefix(self, language: str | None) -> list[str]:
         """Return the token of a language; raise `TranslatorError` for an unknown language."""
         return [self._token(language or "")]
 
@@ -248,7 +248,7 @@ class Translators:
         translators = self._by_language
         return translators[language if language in translators else None].translate(texts, language, progress)
 
-    def of_each(self, texts: Sequence[str], languages: Mapping[str, str]) -> list[str]:
+    def translate_each(self, texts: Sequence[str], languages: Mapping[str, str]) -> list[str]:
         """Translate each text from its own language.
 
         Args:

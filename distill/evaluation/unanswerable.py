@@ -52,7 +52,7 @@ class Cases:
         return Cases(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     @classmethod
-    def joined(cls, parts: Sequence[Cases]) -> Cases:
+    def concatenate(cls, parts: Sequence[Cases]) -> Cases:
         """Return the cases of several parts, one after the other."""
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
@@ -130,7 +130,7 @@ def with_and_without(encoded: Encoded, score: str, shares: Sequence[float] = (1.
     """
     article_of, generator = articles(encoded.dataset), np.random.default_rng(seed)
     kept = [generator.random(article_of.max(initial=0) + 1) < share for share in shares]
-    return Cases.joined(
+    return Cases.concatenate(
         [
             part.cases(one[article_of], article_of, share)
             for part in _parts(encoded, score)
@@ -159,7 +159,7 @@ def half_without(encoded: Encoded, score: str, seed: int = 0) -> Cases:
     for part in _parts(encoded, score):
         both, many = part.cases(everything, article_of, 1.0), len(part.gold)
         cases.append(both.of(np.arange(many) + many * without[part.question]))
-    return Cases.joined(cases)
+    return Cases.concatenate(cases)
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,9 @@ class _Part:
         """Return the cases among the kept passages and those of the question's article, then without its article."""
         alike = article_of == article_of[self.gold][:, None]
         there = np.where(kept | alike, self.scores, OUT)
-        return Cases.joined([self._ranked(there, True, share), self._ranked(np.where(alike, OUT, there), False, share)])
+        return Cases.concatenate(
+            [self._ranked(there, True, share), self._ranked(np.where(alike, OUT, there), False, share)]
+        )
 
     def _ranked(self, scores: Floats, there: bool, share: float) -> Cases:
         many, kept = len(scores), min(COMPARED, scores.shape[1])

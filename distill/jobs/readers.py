@@ -66,7 +66,7 @@ def train_reader(
     folders = tuple(str(source.folder) for source in sources)
     card = ReaderCard(place(encoder), weights_fingerprint(encoder), language, learned.best, folders, course.seed)
     save_reader(output, learned.network, eyes.standard, card)
-    if not learned.gained:
+    if not learned.has_improved:
         say("no epoch was better on dev than the untrained start, which is what is saved; give more with --data")
     return learned
 

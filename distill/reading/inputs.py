@@ -43,7 +43,7 @@ class Standard:
         some = table[:SAMPLE].astype(np.float32)
         return cls(some.mean(axis=0), float(some.std()))
 
-    def rows(self, rows: Floats) -> Floats:
+    def standardise(self, rows: Floats) -> Floats:
         """Return rows `(t, width)` standardised, as float32."""
         return ((rows.astype(np.float32) - self.mean) / self.spread).astype(np.float32)
 
@@ -64,9 +64,9 @@ class Eyes:
     table: Floats
     standard: Standard
 
-    def rows(self, ids: Integers) -> Floats:
+    def embeddings(self, ids: Integers) -> Floats:
         """Return the standardised embeddings of token ids `(t,)`, float32 `(t, width)`."""
-        return self.standard.rows(self.table[ids])
+        return self.standard.standardise(self.table[ids])
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Seen:
     vector: Floats
 
     @property
-    def asked(self) -> int:
+    def question_length(self) -> int:
         """Return the number of tokens of the question that are read."""
         return min(len(self.question), ASKED)
 
@@ -99,7 +99,7 @@ class Looker:
         self.vectors: dict[tuple[str, str], Floats] = {}
         self.pieces: dict[tuple[str, str], Pieces] = {}
 
-    def seen(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Seen]:
+    def featurise(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Seen]:
         """Return the features of each example.
 
         Args:
@@ -158,7 +158,7 @@ def batch_of(parts: Sequence[tuple[Seen, Span]], rows: Callable[[Integers], Floa
         `{input: array}`, float32.
     """
     length = rounded(max(end - start for _, (start, end) in parts), LENGTHS)
-    width = rounded(max(seen.asked for seen, _ in parts), QUESTION_LENGTHS)
+    width = rounded(max(seen.question_length for seen, _ in parts), QUESTION_LENGTHS)
     passages = [rows(seen.passage.ids[start:end]) for seen, (start, end) in parts]
     questions = [rows(seen.question.ids[:width]) for seen, _ in parts]
     return {

@@ -40,7 +40,7 @@ class Learned:
     lessons: int
 
     @property
-    def gained(self) -> bool:
+    def has_improved(self) -> bool:
         """Return True if an epoch was better on dev than the untrained start."""
         first = self.scores[0]
         return any((one["f1"], one["em"]) > (first["f1"], first["em"]) for one in self.scores)
@@ -89,7 +89,7 @@ def learn(
         lessons = lessons_of(examples, weights, looker, advance)
     say(f"reader: {len(lessons):,} examples, {sum(lesson.weight for lesson in lessons):,.0f} per epoch")
     keras.utils.set_random_seed(course.seed)
-    width = eyes.rows(lessons[0].seen.passage.ids[:1]).shape[1]
+    width = eyes.embeddings(lessons[0].seen.passage.ids[:1]).shape[1]
     network = ReaderNetwork(width, eyes.encoder.dimension)
     scores = fit_reader(network, Batches(lessons, eyes, course), DevAnswers(dev, looker), course, session)
     return Learned(network, scores, len(lessons))

@@ -59,13 +59,13 @@ class Pieces:
         rows = [_shape(part, part.strip()) for part in parts]
         return np.array(rows, dtype=np.float32).reshape(-1, 4)
 
-    def rows_of(self, place: Span) -> tuple[int, int] | None:
+    def token_span(self, place: Span) -> tuple[int, int] | None:
         """Return the first and the last token of a place in characters; None if no token is there."""
         start, end = place
         inside = np.flatnonzero((self.places[:, 1] > start) & (self.places[:, 0] < end) & self._seen)
         return (int(inside[0]), int(inside[-1])) if len(inside) else None
 
-    def place_of(self, first: int, last: int) -> Span:
+    def character_span(self, first: int, last: int) -> Span:
         """Return the place of a run of tokens in characters, without blanks at its ends.
 
         Args:

@@ -83,7 +83,7 @@ class SpanReader:
         Returns:
             An answer per example.
         """
-        seen = Looker(self.eyes).seen(examples)
+        seen = Looker(self.eyes).featurise(examples)
         spans = self.spans(seen, progress)
         return [_answer(one, best) for one, best in zip(seen, spans, strict=True)]
 
@@ -100,7 +100,7 @@ class SpanReader:
         parts = [(row, window) for row, one in enumerate(seen) for window in windows_of(len(one.passage))]
         best: list[list[tuple[int, Found]]] = [[] for _ in seen]
         for group in grouped([end - start for _, (start, end) in parts]):
-            batch = batch_of([(seen[parts[number][0]], parts[number][1]) for number in group], self.eyes.rows)
+            batch = batch_of([(seen[parts[number][0]], parts[number][1]) for number in group], self.eyes.embeddings)
             for number, logits in zip(group, self.network(batch), strict=True):
                 row, (start, end) = parts[number]
                 best[row].append((start, best_span(logits, end - start)))
@@ -110,7 +110,7 @@ class SpanReader:
 
 
 def _answer(seen, best):
-    start, end = place = seen.passage.place_of(best.first, best.last)
+    start, end = place = seen.passage.character_span(best.first, best.last)
     return Answer(seen.passage.text[start:end], place, best.score)
 
 

@@ -148,8 +148,8 @@ def lessons_of(
         The training examples.
     """
     lessons = []
-    for seen, example, weight in zip(looker.seen(examples, progress), examples, weights, strict=True):
-        rows = seen.passage.rows_of(example.place) if example.place else None
+    for seen, example, weight in zip(looker.featurise(examples, progress), examples, weights, strict=True):
+        rows = seen.passage.token_span(example.place) if example.place else None
         if example.place is None or (rows and rows[1] - rows[0] < LONGEST):
             lessons.append(Lesson(seen, rows, weight))
     return lessons
@@ -208,7 +208,7 @@ class Batches:
         lessons = [self.lessons[group[place % len(group)]] for place in range(size)]
         windows = [_window(lesson, draws) for lesson in lessons]
         batch = batch_of(
-            [(lesson.seen, window) for lesson, window in zip(lessons, windows, strict=True)], self.eyes.rows
+            [(lesson.seen, window) for lesson, window in zip(lessons, windows, strict=True)], self.eyes.embeddings
         )
         hidden = draws.random(len(lessons)) < self.course.hidden
         batch["features"][hidden, :, :MATCHES] = 0
@@ -242,7 +242,7 @@ class DevAnswers:
 
     def __init__(self, groups: Mapping[str, Sequence[Example]], looker: Looker) -> None:
         self.groups, self.eyes = groups, looker.eyes
-        self.seen = {name: looker.seen(examples) for name, examples in groups.items()}
+        self.seen = {name: looker.featurise(examples) for name, examples in groups.items()}
 
     def __call__(self, network: ReaderNetwork) -> Scores:
         """Return "f1" and "em" of a network, in [0, 1]."""
@@ -254,7 +254,7 @@ class DevAnswers:
     def _mean(self, reader, name, examples):
         rows = []
         for example, seen, best in zip(examples, self.seen[name], reader.spans(self.seen[name]), strict=True):
-            start, end = seen.passage.place_of(best.first, best.last)
+            start, end = seen.passage.character_span(best.first, best.last)
             text = seen.passage.text[start:end]
             rows.append(answer_scores(text, example.answers, example.passage.language))
         return np.mean(rows, axis=0)

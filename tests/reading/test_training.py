@@ -31,7 +31,7 @@ def test_the_loss_is_the_mean_cross_entropy_of_both_ends():
 
 
 def test_rows_are_standardised(eyes):
-    some = eyes.rows(np.arange(len(eyes.table)))
+    some = eyes.embeddings(np.arange(len(eyes.table)))
     np.testing.assert_allclose(some.mean(axis=0), 0, atol=1e-4)
     assert some.dtype == np.float32
 
@@ -44,7 +44,7 @@ def test_batches_have_each_lesson_as_often_as_it_weighs_and_its_rows(eyes, lesso
     answered = [row for row, ends in enumerate(batch["rows"].tolist()) if ends != [0, 0]]
     assert len(batch["rows"]) == 4 and len(answered) in (2, 3)
     start, end = batch["rows"][answered[0]] - 1
-    assert lessons[0].seen.passage.place_of(start, end) == (41, 44)
+    assert lessons[0].seen.passage.character_span(start, end) == (41, 44)
     again = batches(1)[0]()
     assert all(np.array_equal(batch[name], again[name]) for name in batch)
 

@@ -39,7 +39,7 @@ class Removed:
         Returns:
             Float32 array `(n, d)`.
         """
-        return (removal.remove if self.rescaled else removal.left)(vectors, language, rank)
+        return (removal.remove if self.rescaled else removal.project_out)(vectors, language, rank)
 
 
 AS_EVER = Removed()

@@ -123,9 +123,9 @@ class LanguageRemoval:
         Raises:
             InputError: If the language is unknown, the rank too high, or the vectors are of another space.
         """
-        return unit_rows(self.left(vectors, language, rank))
+        return unit_rows(self.project_out(vectors, language, rank))
 
-    def left(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
+    def project_out(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
         """Return the orthogonal projection e - C^T C e of each row, without rescaling.
 
         The paper's Equation 1 divides C^T C e by ||e||, which is this projection for unit vectors only; for others the

@@ -129,7 +129,7 @@ def _firsts(encoder, dataset, cases):
     texts = {unit: [question.text for question, _ in rows] for unit, rows in cases.items() if rows}
     if isinstance(encoder, Bm25):
         scores = WordScores(dataset, encoder.words, tuple(texts))
-        return {unit: scores.firsts(rows, unit) for unit, rows in texts.items()}
+        return {unit: scores.first_units(rows, unit) for unit, rows in texts.items()}
     vectors = encode_units(encoder, dataset, tuple(texts))
     whole_of = dataset.whole_of(tuple(vectors))
     return {

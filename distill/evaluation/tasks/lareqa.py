@@ -141,7 +141,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
         """Return the section of the page, which a run's page has too."""
         return lareqa_section(part)
 
-    def translated(self, translation: Translation, pivot: str) -> tuple[LareqaTask, Translated]:
+    def with_translations(self, translation: Translation, pivot: str) -> tuple[LareqaTask, Translated]:
         """Return the task with translated questions, and counts of what was translated.
 
         Args:

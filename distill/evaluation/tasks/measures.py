@@ -67,7 +67,7 @@ def measure_all(
     require_training(*(package for task in tasks for package in task.needs))
     encoders = {model: load(model) for model in models}
     # A wrong model should fail before a translator runs, and a wrong translation before the long measurement.
-    translated = {task.name: task.translated(translation, pivot) for task in tasks} if translation else {}
+    translated = {task.name: task.with_translations(translation, pivot) for task in tasks} if translation else {}
     plain = [Measured(task, _figures(task, encoders)) for task in tasks]
     return [_with_translated(measured, encoders, translated.get(measured.task.name)) for measured in plain]
 

@@ -167,7 +167,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
                 "units": evaluation.table(self.ranked),
                 "recall": evaluation.recalls(),
                 **({"languages": evaluation.spoken} if evaluation.spoken else {}),
-                **({"typed": evaluation.typed_table(self.ranked)} if evaluation.typed else {}),
+                **({"typed": evaluation.noisy_table(self.ranked)} if evaluation.typed else {}),
             }
             for name, evaluation in encoders.items()
         }
@@ -178,7 +178,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         """Print one table per unit."""
         print_evaluations(encoders, self.split, self.ranked)
 
-    def translated(self, translation: Translation, pivot: str) -> tuple[RetrievalTask, Translated]:
+    def with_translations(self, translation: Translation, pivot: str) -> tuple[RetrievalTask, Translated]:
         """Return the task with translated questions, and counts of what was translated.
 
         Args:

@@ -159,7 +159,7 @@ class Task(ABC, Generic[Result, Figures]):
         """Return the section of the page that `--report` writes from plain values; None if the task has none."""
         return None
 
-    def translated(self, translation: Translation, pivot: str) -> tuple[Self, Translated] | None:
+    def with_translations(self, translation: Translation, pivot: str) -> tuple[Self, Translated] | None:
         """Return the task with its questions translated into the documents' language.
 
         Args:
