@@ -110,7 +110,7 @@ def collection(folder, language, files):
     return Dataset(folder.name, language, tuple(titles), passages, {language: questions}, {SPLIT: tuple(questions)})
 
 
-def concatenate(parts):
+def joined(parts):
     """The cases of several collections, whose languages count by collection: "sample en"."""
     return Cases.concatenate(
         [replace(cases, language=np.char.add(f"{name} ", cases.language)) for name, cases in parts.items()]
