@@ -57,7 +57,7 @@ def bench(
         EncoderError: If an encoder cannot be loaded.
         ExportError: If a process dies; no process is left in any case.
     """
-    tell: Tell = progress or (lambda steps: None)
+    tell: Tell = progress or (lambda done: None)
     texts = [question.text for question in questions]
     languages = [question.language for question in questions]
     with started(specs, threads) as workers:
@@ -94,7 +94,7 @@ def latency(
     workers: Mapping[str, Worker],
     texts: Sequence[str],
     rounds: int,
-    tell: Tell = lambda steps: None,
+    tell: Tell = lambda done: None,
     do: str = "encode",
 ) -> dict[str, Milliseconds]:
     """Measure the milliseconds of each text alone, after a warm-up.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 from ..system.types import Integers, Json
 from .mcnemar import holm, mcnemar_p
-from .resampling import bootstrap, detectable, effect_size, sign_flip_p
+from .resampling import bootstrap, detectable_difference, effect_size, sign_flip_p
 
 # The name of the row that pools the languages of a task.
 ALL = "all"
@@ -72,9 +72,9 @@ class PairedComparison:
 Comparisons: TypeAlias = dict[str, dict[str, PairedComparison]]
 
 
-def as_dict(comparisons: Comparisons) -> dict[str, Json]:
+def as_dict(compared: Comparisons) -> dict[str, Json]:
     """Return plain values, as `--json` writes them."""
-    return {part: {name: asdict(row) for name, row in rows.items()} for part, rows in comparisons.items()}
+    return {part: {name: asdict(row) for name, row in rows.items()} for part, rows in compared.items()}
 
 
 def compare_scores(
@@ -197,7 +197,7 @@ def _row(ids, a, b, test, level, draws, seed):
         "only_b": int(np.sum(a < b)),
         "test": test,
         "p": mcnemar_p(a == 1, b == 1) if test == "mcnemar" else sign_flip_p(differences, ids, draws, seed),
-        "detectable": detectable(differences, ids, level),
+        "detectable": detectable_difference(differences, ids, level),
     }
 
 

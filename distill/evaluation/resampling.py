@@ -178,7 +178,9 @@ def standard_error(differences: ArrayLike, ids: Sequence[str]) -> float:
     return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(residuals**2)) / counts.sum())
 
 
-def detectable(differences: ArrayLike, ids: Sequence[str], level: float = 0.05, power: float = 0.8) -> float | None:
+def detectable_difference(
+    differences: ArrayLike, ids: Sequence[str], level: float = 0.05, power: float = 0.8
+) -> float | None:
     """Return the smallest true mean difference that such a test set shows with a given power.
 
     It is statsmodels' normal power for one sample, with the deviation that was observed. For Holm's method over m tests

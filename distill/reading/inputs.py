@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..encoders.encoder import Encoder
 from ..system.types import Floats, Integers, Progress
 from .examples import Example, Span, Text
-from .matches import features
+from .matches import passage_features
 from .pieces import Cutter, Pieces, pieces_of
 
 # Number of tokens of a question that are read.
@@ -122,7 +122,7 @@ class Looker:
         passage, pieces = self._pieces(example.passage), self._pieces(question)
         vector = self.vectors["question", example.question]
         sentences = np.stack([self.vectors["document", text] for text in _sentences(example.passage)])
-        return Seen(passage, pieces, features(passage, pieces, sentences @ vector, example.passage), vector)
+        return Seen(passage, pieces, passage_features(passage, pieces, sentences @ vector, example.passage), vector)
 
     def _pieces(self, text):
         key = text.language, text.text

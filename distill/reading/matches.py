@@ -19,7 +19,7 @@ MATCHES, FEATURES = 3, 10
 COSINE, DISTANCE = 3.0, 5.0
 
 
-def features(passage: Pieces, question: Pieces, cosines: Floats, text: Text) -> Floats:
+def passage_features(passage: Pieces, question: Pieces, cosines: Floats, text: Text) -> Floats:
     """Return the features of a passage's tokens.
 
     Args:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.reading.examples import Text
-from distill.reading.matches import features
+from distill.reading.matches import passage_features
 from distill.reading.pieces import pieces_of, stemmer
 
 TEXT = "The rivers, 100 km long, run to Rome."
@@ -43,7 +43,7 @@ def test_shapes_are_blank_capital_digit_and_sign(cut):
 
 def test_words_in_common_and_the_nearest_sentence_are_told(cut):
     passage, question = cut(SENTENCES), cut("Where lies Rome?")
-    rows = features(passage, question, np.array([0.1, 0.5], dtype=np.float32), Text(SENTENCES, "en"))
+    rows = passage_features(passage, question, np.array([0.1, 0.5], dtype=np.float32), Text(SENTENCES, "en"))
     first, last = passage.token_span((11, 15))
     assert rows.shape == (len(passage), 10)
     assert rows[first : last + 1, 1].all() and not rows[0, 1]

@@ -100,7 +100,7 @@ class LareqaFigures:
     @property
     def usage(self) -> dict[str, Usage]:
         """Return the use of languages over the first places, "share", and over the first alone, "first_share"."""
-        return {"share": usage(self.share), "first_share": usage(self.first_share)}
+        return {"share": measure_usage(self.share), "first_share": measure_usage(self.first_share)}
 
     def as_dict(self) -> dict[str, Json]:
         """Return plain values, as `metrics.json` stores them."""
@@ -339,7 +339,7 @@ def _mean(values):
     return float(np.mean(values, dtype=np.float64)) if len(values) else None
 
 
-def usage(share: Mapping[str, Mapping[str, float | None]]) -> Usage:
+def measure_usage(share: Mapping[str, Mapping[str, float | None]]) -> Usage:
     """Return the use of languages from the shares of `Lareqa.share`.
 
     Self-usage is the share of the question's own language, averaged over languages. The other language that is used
