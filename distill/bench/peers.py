@@ -62,7 +62,7 @@ def available(
     """
     specs, skipped = {}, {}
     interpreters = dict.fromkeys([python or sys.executable, sys.executable] if names else [])
-    lacking = {each: ask_missing(each, names) for each in interpreters}
+    lacking = {each: find_missing(each, names) for each in interpreters}
     for name in names:
         try:
             specs[name] = tried(name, spec_of(name, lacking), threads)
@@ -71,7 +71,7 @@ def available(
     return specs, skipped
 
 
-def ask_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
+def find_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
     """Ask an interpreter which packages it lacks.
 
     Args:

@@ -51,7 +51,7 @@ class Measured(Scored, Protocol):
         ...
 
 
-Beaten = TypeVar("Beaten", bound=Scored)
+Ranked = TypeVar("Ranked", bound=Scored)
 Choice = TypeVar("Choice", bound=Measured)
 
 
@@ -79,7 +79,7 @@ class Budget:
         return not self.excess(row)
 
 
-def front(rows: Sequence[Beaten], costs: Callable[[Beaten], tuple[float, ...]]) -> list[Beaten]:
+def front(rows: Sequence[Ranked], costs: Callable[[Ranked], tuple[float, ...]]) -> list[Ranked]:
     """Return the rows that no other row dominates, in their order.
 
     A row is dominated by one that is as good in P@1 and in all costs, and better in one of them.
