@@ -69,7 +69,7 @@ def bench(
         for name, rate in throughput(workers, texts, tell).items():
             rows[name]["texts_per_s"] = rate
         if documents:
-            for name, figures in search(workers, texts, documents, rounds, tell).items():
+            for name, figures in measure_search(workers, texts, documents, rounds, tell).items():
                 rows[name]["search"] = summarise(figures)
     for name, seconds in cold_starts(specs, texts[0], threads, tell).items():
         rows[name].update(cold_start_s=float(np.median(seconds)), cold_starts_s=seconds)
@@ -133,7 +133,7 @@ def rotated(names: list[str], turn: int) -> list[str]:
     return names[first:] + names[:first]
 
 
-def search(
+def measure_search(
     workers: Mapping[str, Worker], texts: Sequence[str], documents: Sequence[str], rounds: int, tell: Tell
 ) -> dict[str, Milliseconds]:
     """Measure the milliseconds up to the number of the nearest document; each worker encodes the documents once.

@@ -54,7 +54,7 @@ class Translated:
 
     Attributes:
         source: Name of the translation.
-        questions: `{language: number of translated questions}`.
+        questions: `{language: number of questions with a translation}`.
         as_they_are: `{language: number of questions without a translation}`.
         candidates: Number of translated candidates.
         milliseconds: Time of a translator per translated question, in batches; None for other sources.

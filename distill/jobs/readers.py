@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..reading.exporting import Exported
     from ..reading.files import ReaderSource
     from ..reading.learning import Learned
-    from ..reading.training import ReaderCourse
+    from ..reading.training import ReaderOptions
 
 
 def train_reader(
@@ -32,7 +32,7 @@ def train_reader(
     sources: Sequence[ReaderSource],
     dataset: Dataset,
     languages: Sequence[str] = (),
-    course: ReaderCourse | None = None,
+    course: ReaderOptions | None = None,
 ) -> Learned:
     """Train a reader, which finds the answer within a passage, on an encoder's own pieces.
 
@@ -56,10 +56,10 @@ def train_reader(
     """
     start()
     from ..reading.learning import learn
-    from ..reading.training import ReaderCourse
+    from ..reading.training import ReaderOptions
 
     require_writable(output)
-    chosen, course = tuple(languages) or dataset.languages, course or ReaderCourse()
+    chosen, course = tuple(languages) or dataset.languages, course or ReaderOptions()
     dataset.require(chosen)
     dev, eyes, language = gold_examples(dataset, "dev", chosen), eyes_of(encoder), dataset.document_language
     learned = learn(eyes, sources, dev, language, course)

@@ -17,7 +17,7 @@ from .examples import Example, retrieved, unanswered
 from .files import ReaderSource, read_source
 from .inputs import Eyes, Looker
 from .network import ReaderNetwork
-from .training import Batches, DevAnswers, ReaderCourse, fit_reader, lessons_of
+from .training import Batches, DevAnswers, ReaderOptions, fit_reader, lessons_of
 
 # The share of examples that are also asked on a passage that does not answer them.
 WITHOUT = 0.1
@@ -57,7 +57,7 @@ def learn(
     sources: Sequence[ReaderSource],
     dev: Mapping[str, Sequence[Example]],
     language: str,
-    course: ReaderCourse,
+    course: ReaderOptions,
     session: Session | None = None,
 ) -> Learned:
     """Train a reader; epochs are chosen on dev.
@@ -96,7 +96,7 @@ def learn(
 
 
 def weighted_examples(
-    sources: Sequence[ReaderSource], language: str, held: set[str], course: ReaderCourse, encoder: Encoder
+    sources: Sequence[ReaderSource], language: str, held: set[str], course: ReaderOptions, encoder: Encoder
 ) -> tuple[list[Example], list[float]]:
     """Return the examples of sources, some without an answer, and how often each is drawn per epoch.
 

@@ -46,7 +46,7 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class ReaderCourse:
+class ReaderOptions:
     """How a reader is trained.
 
     Attributes:
@@ -164,7 +164,7 @@ class Batches:
         course: How the reader is trained.
     """
 
-    def __init__(self, lessons: Sequence[Lesson], eyes: Eyes, course: ReaderCourse) -> None:
+    def __init__(self, lessons: Sequence[Lesson], eyes: Eyes, course: ReaderOptions) -> None:
         self.lessons, self.eyes, self.course = lessons, eyes, course
         self.weights = np.array([lesson.weight for lesson in lessons])
         self.lengths = np.array([min(len(lesson.seen.passage), WINDOW) for lesson in lessons])
@@ -271,7 +271,7 @@ def predicting(network: ReaderNetwork) -> Network:
 
 
 def fit_reader(
-    network: ReaderNetwork, batches: Batches, dev: DevAnswers, course: ReaderCourse, session: Session | None = None
+    network: ReaderNetwork, batches: Batches, dev: DevAnswers, course: ReaderOptions, session: Session | None = None
 ) -> list[Scores]:
     """Train a network in place and keep the weights of the best F1 on dev.
 

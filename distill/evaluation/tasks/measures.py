@@ -127,7 +127,7 @@ def compare_all(
         seed: Seed of the draws.
 
     Returns:
-        `{metric: comparisons}`, as `compare_scores` returns them.
+        Comparisons by metric, as `compare_scores` returns them.
     """
     pairs = {
         metric: {part: rows for of in results for part, rows in paired(of.task, of.a, of.b, metric).items()}
