@@ -3,7 +3,7 @@ import os
 import pytest
 
 from distill.bench import peers as module
-from distill.bench.peers import find_missing, available, peer_names, spec_of
+from distill.bench.peers import available, find_missing, peer_names, spec_of
 from distill.bench.process import Spec
 from distill.errors import InputError
 
