@@ -49,7 +49,7 @@ SHAPES = {
 
 
 def random_encoders(names, folder, python, threads):
-    """`{name: Spec}` of the shapes, written to `folder`, that run in `python`, and `{name: reason}` of the others."""
+    """Return `{name: Spec}` of the shapes, written to `folder`, that run in `python`, and the reasons of others."""
     specs, skipped = {}, {}
     for name in names:
         try:

@@ -25,7 +25,7 @@ FACE = {
     "LanguageSources": "languages.material",
     "Limits": "serving.limits",
     "PieceRule": "students.vocabulary.pruning",
-    "ReaderCourse": "reading.training",
+    "ReaderOptions": "reading.training",
     "ReaderSource": "reading.files",
     "Settings": "settings.sections",
     "Shape": "students.shape",
@@ -138,7 +138,7 @@ if TYPE_CHECKING:
     from .pipeline.own_data import init_config as init_config
     from .plugs.mcp import serve_index as serve_index
     from .reading.files import ReaderSource as ReaderSource
-    from .reading.training import ReaderCourse as ReaderCourse
+    from .reading.training import ReaderOptions as ReaderOptions
     from .serving.limits import Limits as Limits
     from .serving.start import serve_model as serve_model
     from .serving.start import serving_app as serving_app

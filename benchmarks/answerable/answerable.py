@@ -112,7 +112,7 @@ def collection(folder, language, files):
 
 def joined(parts):
     """The cases of several collections, whose languages count by collection: "sample en"."""
-    return Cases.joined(
+    return Cases.concatenate(
         [replace(cases, language=np.char.add(f"{name} ", cases.language)) for name, cases in parts.items()]
     )
 

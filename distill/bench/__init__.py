@@ -1,1 +1,1 @@
-"""Milliseconds a query, each encoder in a process of its own."""
+"""Time, memory and size of encoders, each measured in a process of its own."""

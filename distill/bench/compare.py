@@ -1,4 +1,4 @@
-"""`distill bench`: a data set's questions, the encoders and their peers, and a note of how they were timed."""
+"""The work of `distill bench`: a data set's questions, the encoders and their peers, and a note on the conditions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,14 @@ from .translated import Translation, translated_specs, translation_settings
 
 @dataclass(frozen=True)
 class TimingConditions:
-    """How encoders are timed: with the search of `documents` too, on so many threads, rounds and questions at most.
+    """How encoders are timed.
 
-    `document_model` names the encoder of these documents, of the same space; None for the one that is timed.
+    Attributes:
+        documents: True to time the search of the documents too.
+        threads: Number of threads.
+        rounds: Number of times that each encoder takes its turn.
+        questions: Number of questions at most.
+        document_model: Encoder of the documents, in the same space; None for the encoder that is timed.
     """
 
     documents: bool = False
@@ -46,24 +51,24 @@ def time_encoders(
     """Time encoders, each in a process of its own, in turns, on the dev questions of a data set.
 
     Args:
-        models: bundles, run folders and other encoders.
-        dataset: whose dev questions are asked.
-        languages: those of the questions; empty for all.
-        conditions: threads, rounds, questions, and whether the documents are searched too.
-        peers: encoders of other packages, names of `bench.peers.PEERS` or `all`; those that are missing are skipped.
-        peer_python: an interpreter of another environment for them.
-        translators: `[LANGUAGE=]FOLDER` of models that CTranslate2 runs, with which each encoder has a second row.
-        beam: hypotheses of a translator; None for the usual.
+        models: Bundles, run folders and other encoders.
+        dataset: The data set whose dev questions are asked.
+        languages: Languages of the questions; empty for all.
+        conditions: Threads, rounds, questions, and whether the documents are searched too.
+        peers: Encoders of other packages, names of `bench.peers.PEERS` or `all`; missing ones are skipped.
+        peer_python: Interpreter of another environment, in which the peers run.
+        translators: `[LANGUAGE=]FOLDER` of models that CTranslate2 runs, which add a second row to each encoder.
+        beam: Number of hypotheses of a translator; None for the default.
 
     Returns:
-        A row an encoder: milliseconds a query, texts a second, seconds of a cold start, bytes of memory and of files;
-        and a note of how they were timed.
+        A row per encoder: milliseconds per query, texts per second, seconds of a cold start, bytes of memory and files;
+        and a note on how they were timed.
 
     Raises:
-        EncoderError: for what names no encoder.
-        InputError: for a peer that there is not, or whose name is taken, and for a model of documents where none are
+        EncoderError: If a name stands for no encoder.
+        InputError: If a peer is unknown or its name is taken, or a model of documents is given but no documents are
             searched.
-        DataError: for a language that the data set lacks.
+        DataError: If the data set lacks a language.
 
     Example:
         >>> import distill
@@ -96,10 +101,25 @@ def compare_encoders(
     peer_python: File | None = None,
     translation: Translation | None = None,
 ) -> tuple[dict[str, dict[str, Json]], dict[str, Json]]:
-    """Return `bench`'s rows of `specs` and of the `peers` that are there, and a note of how they were timed.
+    """Time encoders and the peers that can run, each in a process of its own.
 
-    A `translation` adds each of `specs` with translated questions. Raises `DataError` for a language that the data
-    lacks, `InputError` for a peer's name that is taken, and what `bench` raises.
+    Args:
+        specs: `{name: how the encoder is run}`.
+        dataset: The data set whose dev questions are asked.
+        languages: Languages of the questions.
+        conditions: Threads, rounds, questions, and whether the documents are searched too.
+        peers: Names of peers.
+        peer_python: Interpreter of another environment, in which the peers run.
+        translation: Translators that add a second row to each of `specs`, or None.
+
+    Returns:
+        A row per encoder and a note on how they were timed.
+
+    Raises:
+        DataError: If the data set lacks a language.
+        InputError: If a peer's name is taken by a model.
+        EncoderError: If an encoder cannot be loaded.
+        ExportError: If the process of an encoder dies.
     """
     dataset.require(languages)
     taken = [name for name in peers if name in specs]

@@ -1,4 +1,4 @@
-"""Milliseconds of many calls as few figures, with intervals over the questions that were asked."""
+"""Figures of many timed calls, with intervals over the questions that were asked."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from ..system.types import Json
 PERCENTILES = {"median_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
 CONFIDENCE = 0.95
 RESAMPLES, BLOCK = 1000, 50
-# Float64 `(rounds, questions)`.
+# A float64 array (rounds, questions).
 Milliseconds = NDArray[np.float64]
 
 
 def summarise(milliseconds: Milliseconds, seed: int = 0) -> dict[str, Json]:
     """Return figures over all calls.
 
-    These are the percentiles, `mean_ms`, `std_ms` and `intervals`: of each percentile the 95 % bootstrap interval.
+    Args:
+        milliseconds: Float array `(rounds, questions)`.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        The percentiles, `mean_ms`, `std_ms`, and under `intervals` the 95 % bootstrap interval of each percentile.
     """
     values = np.percentile(milliseconds, list(PERCENTILES.values()))
     return {
@@ -31,9 +36,17 @@ def summarise(milliseconds: Milliseconds, seed: int = 0) -> dict[str, Json]:
 
 
 def intervals(milliseconds: Milliseconds, seed: int = 0) -> dict[str, list[float]]:
-    """Return `{percentile: [low, high]}` by percentile bootstrap; a question that is drawn brings all its rounds."""
+    """Return percentile bootstrap intervals; a question that is drawn brings all its rounds.
+
+    Args:
+        milliseconds: Float array `(rounds, questions)`.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        `{percentile: [low, high]}` in milliseconds.
+    """
     random, questions = np.random.default_rng(seed), milliseconds.shape[1]
-    # Many draws at a time, and never all of them in memory.
+    # Draws are made in blocks, so that they are never all in memory.
     blocks = (random.integers(questions, size=(BLOCK, questions)) for _ in range(RESAMPLES // BLOCK))
     drawn = [np.percentile(milliseconds[:, rows], list(PERCENTILES.values()), axis=(0, 2)) for rows in blocks]
     ends = np.percentile(np.hstack(drawn), [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=1)
@@ -41,7 +54,16 @@ def intervals(milliseconds: Milliseconds, seed: int = 0) -> dict[str, list[float
 
 
 def by_language(milliseconds: Milliseconds, languages: Sequence[str], seed: int = 0) -> dict[str, Json]:
-    """Return `{language: summary}`; `languages` names the language of each column."""
+    """Return the figures of each language.
+
+    Args:
+        milliseconds: Float array `(rounds, questions)`.
+        languages: Language of each question.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        `{language: figures}`, with the number of questions.
+    """
     columns = np.array(languages)
     return {
         language: {

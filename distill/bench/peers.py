@@ -1,4 +1,4 @@
-"""Encoders to be measured against: what they are, which package holds them, whether they are there."""
+"""Encoders of other packages to compare with: their packages, and whether they can run here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from .process import WORKER, Spec, Worker, run_python
 
 @dataclass(frozen=True)
 class Peer:
-    """An encoder of another package, under the worker's name of its kind; `install` is what a user runs to get it."""
+    """An encoder of another package, listed under the name of its kind in the worker.
+
+    Attributes:
+        what: What the encoder is.
+        install: The command that installs it.
+    """
 
     what: str
     install: str
@@ -31,7 +36,7 @@ PEERS = {
 
 
 def peer_names(value: str) -> tuple[str, ...]:
-    """Names of peers from a comma-separated list, or of all of them from `all`. Raises `InputError` for others."""
+    """Return the names in a comma-separated list, or all for `all`; raise `InputError` for an unknown name."""
     names = [name.strip() for name in value.split(",") if name.strip()]
     unknown = [name for name in names if name not in PEERS and name != "all"]
     if unknown:
@@ -42,14 +47,22 @@ def peer_names(value: str) -> tuple[str, ...]:
 def available(
     names: Sequence[str], python: File | None = None, threads: int = 1
 ) -> tuple[dict[str, Spec], dict[str, str]]:
-    """`{name: Spec}` of the peers that run, and `{name: reason}` of the others.
+    """Try peers and return those that run.
 
-    `python` is an interpreter to run them with; one that lacks a peer leaves it to this one. Raises `InputError` when
-    `python` is no interpreter.
+    Args:
+        names: Names of peers.
+        python: Interpreter to run them with; a peer that it lacks is run with this one.
+        threads: Number of threads.
+
+    Returns:
+        `{name: how it is run}` of the peers that run, and `{name: reason}` of the others.
+
+    Raises:
+        InputError: If `python` is no interpreter.
     """
     specs, skipped = {}, {}
     interpreters = dict.fromkeys([python or sys.executable, sys.executable] if names else [])
-    lacking = {each: ask_missing(each, names) for each in interpreters}
+    lacking = {each: find_missing(each, names) for each in interpreters}
     for name in names:
         try:
             specs[name] = tried(name, spec_of(name, lacking), threads)
@@ -58,8 +71,19 @@ def available(
     return specs, skipped
 
 
-def ask_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
-    """`{name: [distribution]}` that an interpreter lacks of what the peers need."""
+def find_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
+    """Ask an interpreter which packages it lacks.
+
+    Args:
+        python: The interpreter.
+        names: Names of peers.
+
+    Returns:
+        `{name: [missing distribution]}`.
+
+    Raises:
+        InputError: If `python` is no interpreter.
+    """
     with run_python(python, [str(WORKER), "--missing", *names]) as process:
         answer = process.communicate()[0]
     try:
@@ -69,7 +93,18 @@ def ask_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> Spec:
-    """How a peer is run, from what each interpreter lacks. Raises `InputError` with the reason when none can run it."""
+    """Return how a peer is run.
+
+    Args:
+        name: Name of the peer.
+        lacking: `{interpreter: {name: [missing distribution]}}`.
+
+    Returns:
+        The specification for a worker.
+
+    Raises:
+        InputError: If no interpreter has the packages; the message says how to install them.
+    """
     able = [python for python, missing in lacking.items() if not missing[name]]
     if not able:
         missing = next(iter(lacking.values()))[name]
@@ -78,7 +113,20 @@ def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> S
 
 
 def tried(name: str, spec: Spec, threads: int) -> Spec:
-    """The spec, if the encoder loads and encodes; else the error of `Worker`."""
+    """Check that an encoder loads and encodes.
+
+    Args:
+        name: Name of the encoder.
+        spec: How it is run.
+        threads: Number of threads.
+
+    Returns:
+        The specification.
+
+    Raises:
+        EncoderError: If it cannot be loaded.
+        ExportError: If its process dies.
+    """
     with Worker(name, spec, threads) as worker:
-        worker.ready().ask("encode", texts=["Where does the Danube end?"])
+        worker.wait_until_ready().ask("encode", texts=["Where does the Danube end?"])
     return spec

@@ -1,4 +1,4 @@
-"""The benchmark as one picture: a row an encoder."""
+"""The benchmark as one picture, with one row per encoder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLOURS = {"median": "#184e86", "p95": "#e0a030"}
 
 
 def require_format(path: Path) -> Path:
-    """Return the path, if its suffix is one that is drawn and matplotlib is installed; else `InputError`."""
+    """Return the path of a picture; raise `InputError` for another suffix, or if matplotlib is not installed."""
     if not str(path).lower().endswith(FORMATS):
         raise InputError(f"{path}: expected a name that ends with {' or '.join(FORMATS)}")
     require_training("matplotlib")
@@ -29,16 +29,30 @@ def require_format(path: Path) -> Path:
 
 
 def write_plot(path: File, rows: Mapping[str, Json], note: Mapping[str, Json]) -> None:
-    """Draw medians with 95 % intervals, and 95th percentiles, in ms on a logarithmic axis; the fastest on top."""
+    """Draw medians with 95 % intervals and 95th percentiles, in ms on a logarithmic axis, with the fastest on top.
+
+    Args:
+        path: The file to write; its suffix is the format.
+        rows: Rows from `time_encoders`.
+        note: Note from `time_encoders`.
+    """
     figure = draw(rows, note)
     with write_aside(path) as aside:
         kind = str(path).lower().rpartition(".")[2]
-        # An SVG without a date is the same for the same figures.
+        # Without a date an SVG is the same for the same figures.
         figure.savefig(aside, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
 
 
 def draw(rows: Mapping[str, Json], note: Mapping[str, Json]) -> Figure:
-    """Return a matplotlib figure of `bench`'s rows."""
+    """Return a matplotlib figure of a benchmark.
+
+    Args:
+        rows: Rows from `time_encoders`.
+        note: Note from `time_encoders`.
+
+    Returns:
+        The figure.
+    """
     from matplotlib.figure import Figure
 
     names = sorted(rows, key=lambda name: rows[name]["median_ms"])
@@ -52,12 +66,22 @@ def draw(rows: Mapping[str, Json], note: Mapping[str, Json]) -> Figure:
     axes.set_yticks(places, [shortened(name) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
     logarithmic(axes)
-    axes.set_xlabel(f"ms a query, tokenize + encode, batch 1, {note['threads']} thread(s)")
+    axes.set_xlabel(f"ms per query, tokenize + encode, batch 1, {note['threads']} thread(s)")
     axes.legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     return figure
 
 
 def whiskers(rows: Mapping[str, Json], names: Sequence[str]) -> list[list[float]]:
-    """Return `[[below], [above]]` the medians; none is negative, though a rounded interval may exclude its median."""
+    """Return how far the intervals reach below and above the medians.
+
+    No value is negative, although a rounded interval may exclude its median.
+
+    Args:
+        rows: Rows from `time_encoders`.
+        names: Names of the encoders, in order.
+
+    Returns:
+        `[[below], [above]]` in milliseconds.
+    """
     ends = [(rows[name]["median_ms"], *rows[name]["intervals"]["median_ms"]) for name in names]
     return [[max(0, middle - low) for middle, low, _ in ends], [max(0, high - middle) for middle, _, high in ends]]

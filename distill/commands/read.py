@@ -71,14 +71,14 @@ def train(
     from ..data.loading import chosen_data
     from ..jobs.readers import train_reader
     from ..reading.files import TRAIN, ReaderSource
-    from ..reading.training import ReaderCourse
+    from ..reading.training import ReaderOptions
     from ..system.progress import say
 
     settings = settings_from(values)
     data = settings.data
     dataset, languages = chosen_data(data, settings.seed)
     sources = [ReaderSource(data.dataset, TRAIN, weight), *map(ReaderSource.of, more)]
-    course = ReaderCourse(epochs, learning_rate, seed=settings.seed, retrieved=unanswered == "retrieved")
+    course = ReaderOptions(epochs, learning_rate, seed=settings.seed, retrieved=unanswered == "retrieved")
     learned = train_reader(encoder, output, sources, dataset, languages, course)
     say(f"reader: {output}, dev F1 {100 * learned.best['f1']:.1f}, exact match {100 * learned.best['em']:.1f}")
 

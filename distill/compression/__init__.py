@@ -1,1 +1,1 @@
-"""`distill compress`: a smaller bundle within a budget."""
+"""`distill compress`: a search for the smallest encoder within limits of size, time and quality."""

@@ -1,4 +1,4 @@
-"""The limits of a compressed encoder, and the one of several to ship."""
+"""The limits of a compressed encoder, and the choice of the candidate to ship."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?B?)", re.IGNORECASE)
 
 
 def bytes_of(text: str) -> int:
-    """`10MB` -> 10,000,000; a number alone counts bytes. Raises `ConfigError`."""
+    """Return the number of bytes of a size such as `10MB`; a number alone counts bytes. Raises `ConfigError`."""
     match = SIZE.fullmatch(text.strip())
     unit = match[2].upper() if match else ""
     size = float(match[1]) * BYTES[unit if unit in BYTES else f"{unit}B"] if match else 0.0
@@ -27,29 +27,42 @@ class Scored(Protocol):
     """Figures with a mean P@1."""
 
     @property
-    def p1(self) -> float: ...
+    def p1(self) -> float:
+        """Return mean P@1, in [0, 1]."""
+        ...
 
 
 class Measured(Scored, Protocol):
-    """The figures of a bundle: bytes on disk, ms a query and the points of mean P@1 that it lost."""
+    """The figures of a bundle."""
 
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        """Return the bytes on disk."""
+        ...
+
     @property
-    def ms(self) -> float: ...
+    def ms(self) -> float:
+        """Return the milliseconds per query."""
+        ...
+
     @property
-    def drop(self) -> float: ...
+    def drop(self) -> float:
+        """Return the percentage points of mean P@1 that were lost."""
+        ...
 
 
-Beaten = TypeVar("Beaten", bound=Scored)
+Ranked = TypeVar("Ranked", bound=Scored)
 Choice = TypeVar("Choice", bound=Measured)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The most bytes on disk, milliseconds a query (median, tokenize + encode) and points of mean P@1 lost.
+    """The limits of a bundle; None stands for no limit.
 
-    None where there is no limit. A drop below `drop` is always asked for.
+    Attributes:
+        bytes: Most bytes on disk.
+        ms: Most milliseconds per query (median of tokenize + encode).
+        drop: Most percentage points of mean P@1 that may be lost; this limit always holds.
     """
 
     bytes: int | None = None
@@ -57,17 +70,27 @@ class Budget:
     drop: float = 1.0
 
     def excess(self, row: Measured) -> dict[str, tuple[float, float]]:
-        """`{name: (value, limit)}` of the limits that a row does not keep."""
+        """Return `{name: (value, limit)}` of the limits that a row exceeds."""
         values = {"bytes": (row.bytes, self.bytes), "ms": (row.ms, self.ms), "drop": (row.drop, self.drop)}
         return {name: (value, limit) for name, (value, limit) in values.items() if limit is not None and value > limit}
 
-    def met(self, row: Measured) -> bool:
-        """Return whether a row keeps all limits."""
+    def is_met_by(self, row: Measured) -> bool:
+        """Return True if a row keeps all limits."""
         return not self.excess(row)
 
 
-def front(rows: Sequence[Beaten], costs: Callable[[Beaten], tuple[float, ...]]) -> list[Beaten]:
-    """The rows that no other beats, in their order: as good in P@1 and in every one of its `costs`, better in one."""
+def front(rows: Sequence[Ranked], costs: Callable[[Ranked], tuple[float, ...]]) -> list[Ranked]:
+    """Return the rows that no other row dominates, in their order.
+
+    A row is dominated by one that is as good in P@1 and in all costs, and better in one of them.
+
+    Args:
+        rows: The rows.
+        costs: Function from a row to its costs.
+
+    Returns:
+        The Pareto front.
+    """
     return [row for row in rows if not any(_beats(other, row, costs) for other in rows)]
 
 
@@ -77,11 +100,19 @@ def _beats(one, other, costs):
 
 
 def choose(rows: Sequence[Choice], budget: Budget) -> Choice:
-    """The row to ship: of those within the budget the best P@1 where size or time is limited, else the smallest.
+    """Choose the row to ship.
 
-    Where none is within it the one that is nearest: its worst excess, relative to the limit, is the least.
+    Among the rows within the budget this is the best P@1 if size or time is limited, else the smallest. If no row is
+    within the budget it is the one whose worst excess, relative to the limit, is the least.
+
+    Args:
+        rows: The rows.
+        budget: The limits.
+
+    Returns:
+        The chosen row.
     """
-    within = [row for row in rows if budget.met(row)]
+    within = [row for row in rows if budget.is_met_by(row)]
     if within and budget.bytes is None and budget.ms is None:
         return min(within, key=lambda row: row.bytes)
     if within:

@@ -1,4 +1,4 @@
-"""`distill compress`: from a budget to the encoder that keeps it, by trials measured on dev."""
+"""The search of `distill compress`: from a budget to an encoder that keeps it, by trials measured on dev."""
 
 from __future__ import annotations
 
@@ -21,15 +21,21 @@ from .rows import Bundle, Cost, Probe, Result, Row, Tried, ranked
 from .trials import BUNDLE, Trials
 
 TRIAL = "trial.json"
-# The uncompressed bundle among the timed ones.
+# The name of the uncompressed bundle among the timed ones.
 WHOLE = "whole"
 
 
 class Search:
-    """The trials of one run, each kept in a folder of its own and not repeated.
+    """The trials of one search, each kept in a folder of its own so that it is not repeated.
 
-    `whole`: the folder of the student's own bundle, for comparison; `names`: the shapes to train; `seconds`: what an
-    epoch of the student took, None where that is not known.
+    Args:
+        folder: Folder of the trials.
+        trials: Maker of the trials.
+        budget: The limits.
+        whole: Folder of the student's own bundle, for comparison.
+        names: Names of the shapes to train.
+        epochs: Number of epochs of a training.
+        seconds: Time of one epoch of the student; None if it is not known.
     """
 
     def __init__(
@@ -47,30 +53,47 @@ class Search:
         self.engine = Engine(trials.seed)
 
     def run(self) -> Result:
-        """Cheap trials, the plan, training and the choice."""
-        cheap = self.trials.grid.cheap()
-        say(f"first {len(cheap)} vocabularies and table formats, and the speed of the shapes; nothing is trained")
+        """Run the cheap trials, plan, train and choose."""
+        cheap = self.trials.grid.untrained_candidates()
+        say(f"first trying {len(cheap)} vocabularies with table formats, and timing the shapes, without training")
         tried = [self._untrained(candidate) for candidate in cheap]
         names = dict.fromkeys(["full", *self.names])
-        shapes = {s: self.once(f"shape-{s}", Probe, partial(self.trials.probe, s)) for s in names}
-        chosen = self.planned(tried, shapes)
+        shapes = {s: self.run_once(f"shape-{s}", Probe, partial(self.trials.probe, s)) for s in names}
+        chosen = self.plan(tried, shapes)
         self.announce(chosen, shapes)
-        kept = [row.candidate for row in self.worth(tried, shapes["full"])]
+        kept = [row.candidate for row in self.worthwhile_rows(tried, shapes["full"])]
         candidates = [*kept, *filter(None, chosen.values())]
-        rows = [self.once(trial_of(c.name), Bundle, partial(self.trials.bundle, c)) for c in candidates]
-        return self.verdict(tried, shapes, rows)
+        rows = [self.run_once(trial_of(c.name), Bundle, partial(self.trials.bundle, c)) for c in candidates]
+        return self.conclude(tried, shapes, rows)
 
     def _untrained(self, candidate: Candidate) -> Tried:
-        return self.once(candidate.name, Tried, lambda folder: self.trials.untrained(candidate))
+        return self.run_once(candidate.name, Tried, lambda folder: self.trials.try_untrained(candidate))
 
-    def planned(self, tried: Sequence[Tried], shapes: Mapping[str, Probe]) -> dict[str, Candidate | None]:
-        """The candidate to train of each shape, None where none keeps the budget."""
+    def plan(self, tried: Sequence[Tried], shapes: Mapping[str, Probe]) -> dict[str, Candidate | None]:
+        """Choose the candidate to train in each shape.
+
+        Args:
+            tried: Rows of the cheap trials.
+            shapes: `{shape: its size and speed}`.
+
+        Returns:
+            `{shape: candidate}`, None where no candidate keeps the budget.
+        """
         speeds, new = {name: shapes[name].ms for name in self.names}, bool(self.trials.material.words.new)
         grid = self.trials.grid
         return to_train(ranked(tried), speeds, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new, grid)
 
-    def once(self, name: str, kind: type[Row], make: Callable[[Path], Row]) -> Row:
-        """The row of a trial: from its file, or made and written."""
+    def run_once(self, name: str, kind: type[Row], make: Callable[[Path], Row]) -> Row:
+        """Return the row of a trial, read from its file or else made and written.
+
+        Args:
+            name: Name of the trial and of its folder.
+            kind: Class of the row.
+            make: Function from the folder to the row.
+
+        Returns:
+            The row.
+        """
         folder = self.folder / name
         path = folder / TRIAL
 
@@ -83,39 +106,69 @@ class Search:
 
         return self.engine.do(Step(name, tried, is_there=path.is_file, load=lambda: kind.of(read_json(path))))
 
-    def worth(self, tried: Sequence[Tried], full: Probe) -> list[Tried]:
-        """The cheap trials that no other beats in size and P@1, without those that cannot keep the size."""
+    def worthwhile_rows(self, tried: Sequence[Tried], full: Probe) -> list[Tried]:
+        """Return the cheap trials that no other dominates in size and P@1 and that can keep the limit of size.
+
+        Args:
+            tried: Rows of the cheap trials.
+            full: Size and speed of the full shape.
+
+        Returns:
+            The rows.
+        """
         limit = self.budget.bytes
         rows = front(tried, lambda row: (row.table_bytes,))
         return [row for row in rows if limit is None or row.table_bytes + full.other_bytes <= limit]
 
     def announce(self, chosen: Mapping[str, Candidate | None], shapes: Mapping[str, Probe]) -> None:
-        """Say what will be trained and about how long it takes, before it begins."""
+        """Print what will be trained and about how long it takes, before it begins.
+
+        Args:
+            chosen: `{shape: candidate to train, or None}`.
+            shapes: `{shape: its size and speed}`.
+        """
         for shape, candidate in chosen.items():
             if candidate is None:
                 least = f"{shapes[shape].other_bytes / 1e6:.1f} MB without a table, {shapes[shape].ms:.3f} ms"
-                say(f"{shape}: not trained, it cannot keep the budget ({least})")
+                say(f"{shape}: not trained, as it cannot keep the budget ({least})")
             else:
                 how = f"vocabulary {candidate.vocabulary}, table {candidate.table}"
-                say(f"{shape}: to be trained, {how}{self.about(shapes, shape)}")
+                say(f"{shape}: will be trained, {how}{self.training_time(shapes, shape)}")
         for vocabulary in sorted({candidate.vocabulary for candidate in chosen.values() if candidate}):
-            for language, shares in self.trials.left(vocabulary).items():
+            for language, shares in self.trials.unknown_shares(vocabulary).items():
                 say(f"{not_kept(language, shares)} with the vocabulary {vocabulary}")
 
-    def about(self, shapes: Mapping[str, Probe], shape: str) -> str:
-        """The time that a shape's training takes at most, in words; empty where nothing is known of it."""
+    def training_time(self, shapes: Mapping[str, Probe], shape: str) -> str:
+        """Return the training time of a shape in words.
+
+        Args:
+            shapes: `{shape: its size and speed}`.
+            shape: Name of the shape.
+
+        Returns:
+            The text; empty if the time is not known.
+        """
         if self.seconds is None:
             return ""
         share = cost(shapes[shape].dense, shapes["full"].dense)
         return f", about {max(1, round(share * self.seconds * self.epochs / 60))} min at most"
 
-    def verdict(self, tried: list[Tried], shapes: dict[str, Probe], rows: Sequence[Bundle]) -> Result:
-        """Time the bundles, leave out those that the gate refused, and choose one."""
+    def conclude(self, tried: list[Tried], shapes: dict[str, Probe], rows: Sequence[Bundle]) -> Result:
+        """Time the bundles, leave out those that the gate refused, and choose one.
+
+        Args:
+            tried: Rows of the cheap trials.
+            shapes: `{shape: its size and speed}`.
+            rows: Rows of the bundles.
+
+        Returns:
+            The result of the search.
+        """
         names = [row.candidate.name for row in rows]
-        spent = self.trials.timed({WHOLE: self.whole} | {name: bundle_of(self.folder, name) for name in names})
+        spent = self.trials.time_bundles({WHOLE: self.whole} | {name: bundle_of(self.folder, name) for name in names})
         for name, row in zip(names, rows, strict=True):
             for reason in row.refused:
-                say(f"{name}: the bundle is not its student and is left out: {reason}")
+                say(f"{name}: left out, as the bundle differs from its student: {reason}")
         bundles = [replace(row, ms=spent[row.candidate.name]) for row in rows if not row.refused]
         chosen = choose(bundles, self.budget) if bundles else None
         return Result(
@@ -132,10 +185,18 @@ class Search:
 
 
 def trial_of(name: str) -> str:
-    """The folder of the trial in which a candidate's bundle is made, beside that of the candidate untrained."""
+    """Return the name of the trial in which a candidate's bundle is made, beside that of the untrained candidate."""
     return f"{name}-{BUNDLE}"
 
 
 def bundle_of(folder: File, name: str) -> Path:
-    """A candidate's bundle among the trials in `folder`."""
+    """Return the path of a candidate's bundle.
+
+    Args:
+        folder: Folder of the trials.
+        name: Name of the candidate.
+
+    Returns:
+        The path.
+    """
     return Path(folder) / trial_of(name) / BUNDLE

@@ -18,13 +18,20 @@ SHAPES = {
     "static": Shape(static=True, rank=256, hidden=256),
     "tiny": Shape(static=True, rank=128, hidden=128),
 }
-# Of a transformer: one layer of so many stays.
+# Shapes of a transformer keep one layer out of so many.
 LAYERS = {"half": 2, "quarter": 4}
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of the search: keys of `VOCABULARIES`, with or without `NEW`, of a grid's tables and shapes."""
+    """One point of the search.
+
+    Attributes:
+        vocabulary: A key of `VOCABULARIES`, with or without `NEW`.
+        table: A table format of the grid.
+        shape: A shape of the grid.
+        trained: True if the candidate is trained.
+    """
 
     vocabulary: str
     table: str
@@ -33,15 +40,19 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """Shape, vocabulary and table, and whether it is trained, in one word."""
+        """Return shape, vocabulary and table, and whether the candidate is trained, in one word."""
         return "-".join([self.shape, self.vocabulary, self.table, *(["trained"] if self.trained else [])])
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The grid of a search: keys of `VOCABULARIES`, table formats and shapes by name.
+    """The grid of a search.
 
-    `smallest`, a vocabulary and a table, is the smallest of everything, so that what is left is a shape's own.
+    Attributes:
+        vocabularies: Keys of `VOCABULARIES`.
+        tables: Table formats.
+        shapes: `{name: shape}`.
+        smallest: The vocabulary and the table that are smallest, with which a shape's own size is measured.
     """
 
     vocabularies: tuple[str, ...] = tuple(VOCABULARIES)
@@ -49,13 +60,21 @@ class Grid:
     shapes: Mapping[str, Shape] = field(default_factory=lambda: SHAPES)
     smallest: tuple[str, str] = ("twice", "pq8")
 
-    def cheap(self) -> list[Candidate]:
-        """All candidates that need no training."""
+    def untrained_candidates(self) -> list[Candidate]:
+        """Return all candidates that need no training."""
         return [Candidate(vocabulary, table) for vocabulary in self.vocabularies for table in self.tables]
 
-    def learns(self, shape: str, table: str) -> bool:
-        """Return whether a student of this shape can learn with this table."""
-        # Codewords are made before training and stay: a static student, which is its table, could hardly learn.
+    def can_learn(self, shape: str, table: str) -> bool:
+        """Return True if a student of a shape can learn with a table format.
+
+        Args:
+            shape: Name of the shape.
+            table: Table format.
+
+        Returns:
+            True if it can.
+        """
+        # Codewords are made before training and stay, so a static student, which is only a table, could hardly learn.
         return CODECS[table].trainable or not self.shapes[shape].static
 
 
@@ -63,7 +82,7 @@ GRID = Grid()
 
 
 def grid_of(model: Student) -> Grid:
-    """The grid that a search tries on an encoder: of a transformer fewer layers in place of narrower networks."""
+    """Return the grid that a search tries on an encoder; for a transformer it has fewer layers in place of widths."""
     depth = limits(model).get("depth", 0)
     if not depth:
         return GRID
@@ -79,15 +98,23 @@ def to_train(
     new: bool = False,
     grid: Grid = GRID,
 ) -> dict[str, Candidate | None]:
-    """`{shape: Candidate or None}`: the first of `order` that keeps the budget in a shape, None where none does.
+    """Choose the candidate to train in each shape: the first that keeps the budget.
 
-    `order`: the cheap candidates, the best first; `speeds`: the ms a query of each shape; `sizes(candidate)`: its
-    bytes; `new`: with pieces for new languages; `grid`: what is searched.
+    Args:
+        order: The cheap candidates, best first.
+        speeds: `{shape: milliseconds per query}`.
+        sizes: Function from a candidate to its bytes.
+        budget: The limits.
+        new: True to add tokens for new languages.
+        grid: What is searched.
+
+    Returns:
+        `{shape: candidate}`, None where no candidate keeps the budget.
     """
     chosen = {}
     for shape, ms in speeds.items():
         options = [
-            Candidate(c.vocabulary + NEW * new, c.table, shape, True) for c in order if grid.learns(shape, c.table)
+            Candidate(c.vocabulary + NEW * new, c.table, shape, True) for c in order if grid.can_learn(shape, c.table)
         ]
         fast = budget.ms is None or ms <= budget.ms
         chosen[shape] = next((one for one in options if fast and not _too_large(sizes(one), budget)), None)
@@ -99,8 +126,15 @@ def _too_large(size, budget):
 
 
 def cost(dense: int, whole: int) -> float:
-    """The time of an epoch of a shape with so many dense weights, next to one with `whole`: a rough share.
+    """Estimate the time of an epoch, as a share of that of the whole student.
 
-    Products are most of a step; looking up and training the rows is the rest.
+    Matrix products take most of a step; looking up and training the table's rows takes the rest.
+
+    Args:
+        dense: Number of weights outside the table.
+        whole: The same number of the whole student.
+
+    Returns:
+        The share.
     """
     return 0.2 + 0.8 * dense / whole

@@ -1,4 +1,4 @@
-"""`distill compress RUN`: the search over a run's student, what it leaves there, and the page that shows it."""
+"""The work of `distill compress RUN`: the search over a run's student, its results, and the page that shows them."""
 
 from __future__ import annotations
 
@@ -44,35 +44,56 @@ FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bu
 
 
 def budget_of(budget: BudgetSettings, max_drop: float) -> Budget:
-    """The `Budget`, with the points that a bundle may lose. Raises `ConfigError` for a size that is none."""
+    """Return the limits of a search.
+
+    Args:
+        budget: The settings.
+        max_drop: Most percentage points of mean P@1 that a bundle may lose.
+
+    Returns:
+        The limits.
+
+    Raises:
+        ConfigError: If the size cannot be read.
+    """
     size = bytes_of(budget.max_size) if budget.max_size else None
     return Budget(size, budget.max_ms or None, max_drop)
 
 
 def is_limited(budget: BudgetSettings) -> bool:
-    """Return whether the settings limit size or time. Raises `ConfigError` for a size that is none."""
+    """Return True if the settings limit size or time. Raises `ConfigError` if the size cannot be read."""
     limits = budget_of(budget, 0.0)
     return limits.bytes is not None or limits.ms is not None
 
 
 def is_run(folder: File) -> bool:
-    """Return whether a folder is that of a run, finished or not."""
+    """Return True if a folder is that of a run, finished or not."""
     return (Path(folder) / RUN_FILE).is_file()
 
 
 def settings_of(folder: File) -> Path:
-    """The path of a run's settings. Raises `InputError` where it is no finished run."""
+    """Return the path of a run's settings. Raises `InputError` if it is no finished run."""
     finished(Path(folder))
     return Path(folder) / RUN_FILE
 
 
 def compress(folder: File, settings: Settings, output: File | None = None) -> Result:
-    """Search, or go on with a search, and return its result.
+    """Search smaller encoders, or continue a search, and return its result.
 
-    `output`, by default `folder/small`, then holds `trials/`, `search.json` and `bundle/`, the chosen one. The run's
-    `report.html` shows the search; one elsewhere has a report of its own.
-    Raises `InputError` for a folder that is no finished run, where the search was begun with other settings, or where
-    `output` holds what no search left there.
+    The output folder then holds `trials/`, `search.json` and the chosen bundle in `bundle/`. The `report.html` of the
+    run shows the search; a search in another folder has a report of its own.
+
+    Args:
+        folder: Folder of a finished run.
+        settings: The settings of the search.
+        output: Folder of the search; None for `folder/small`.
+
+    Returns:
+        The result of the search.
+
+    Raises:
+        InputError: If the folder is no finished run, the search was begun with other settings, or `output` holds other
+            files.
     """
     from . import candidates
     from .budget_search import Search
@@ -94,7 +115,10 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     require_known("the run", languages, metrics["languages"])
     require_known("the search", options.new_languages, languages)
     if others := sorted(set(corpus) - set(languages)):
-        say(f"no questions in {', '.join(others)}: that text of the corpus counts for pieces, and is learned from")
+        say(
+            f"no questions in {', '.join(others)}: the corpus in these languages counts for the tokens that are kept, "
+            "and is learned from"
+        )
     require_search_folder(output)
     require_same(output / TRIALS, depends_on(as_dict(settings), inputs.described or dataset, corpus, dev))
     with locked(output):
@@ -113,18 +137,26 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
         if result.chosen:
             _ship(output / TRIALS, result.chosen, output / CHOSEN)
         write_report(page, metrics, rows, result.as_dict())
-        # The last thing: a search that has its result is finished.
+        # The result is written last, as it marks a search as finished.
         write_json(output / RESULT, result.as_dict())
     return result
 
 
 def places(folder: File, output: File | None = None) -> tuple[Path, Path]:
-    """The paths of the page and of the chosen bundle of a search."""
+    """Return the paths of the page and of the chosen bundle of a search.
+
+    Args:
+        folder: Folder of the run.
+        output: Folder of the search; None for `folder/small`.
+
+    Returns:
+        The path of the page and the path of the bundle.
+    """
     return Path(output or folder) / "report.html", Path(output or Path(folder, FOLDER)) / CHOSEN
 
 
 def _material(folder, inputs, corpus, budget):
-    """The run's student, of which candidates are made, and all that they learn."""
+    """Return the run's student, from which candidates are made, and everything that they learn from."""
     start()
     import keras
 
@@ -142,7 +174,18 @@ def _material(folder, inputs, corpus, budget):
 
 
 def possible(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
-    """Those of the shapes that the student can be cut to; the others are said, of all names but another family's."""
+    """Return the shapes that a student can be cut to; a message explains the others.
+
+    Shapes of another family are left out silently if all shapes are asked for.
+
+    Args:
+        names: Names of the shapes.
+        model: The student's model.
+        shapes: `{name: shape}` of the grid.
+
+    Returns:
+        Names of shapes.
+    """
     kept = []
     for name in names:
         if name not in shapes:
@@ -158,17 +201,27 @@ def possible(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) ->
 
 
 def finished(folder: Path) -> dict[str, Json]:
-    """The metrics of a run that came to its end. Raises `InputError`."""
+    """Return the metrics of a finished run. Raises `InputError` for another folder."""
     path = folder / "metrics.json"
     if not path.is_file():
         raise InputError(
-            f"{folder}: no metrics.json in it; give the folder of a finished `distill run`, or an encoder and --output"
+            f"{folder}: the folder has no metrics.json; give the folder of a finished `distill run`, or an encoder and "
+            "--output"
         )
     return read_json(path)
 
 
 def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
-    """Raise `InputError` for languages that are not among those known."""
+    """Raise `InputError` if languages are not among those known.
+
+    Args:
+        what: What has the languages, for the message.
+        names: The languages.
+        known: The languages that it has.
+
+    Raises:
+        InputError: If some are unknown.
+    """
     if other := [name for name in names if name not in known]:
         raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
 
@@ -176,28 +229,35 @@ def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None
 def depends_on(
     values: Mapping[str, Json], dataset: Dataset, corpus: Mapping[str, Sequence[str]], dev: Dataset | None = None
 ) -> dict[str, Json]:
-    """The plain values that the trials depend on: of settings, and hashes of texts whatever their files are called.
+    """Return the plain values that the trials depend on: settings, and hashes of texts whatever their files are called.
 
-    `dev` is another data set whose dev questions choose epochs.
+    Args:
+        values: Plain values of the settings.
+        dataset: The data set.
+        corpus: `{language: texts}`.
+        dev: Another data set whose dev questions choose epochs, or None.
+
+    Returns:
+        Plain values.
     """
     named = {"dev texts": texts_digest(dev)} if dev else {}
     return {**_bound(values), "texts": texts_digest(dataset), "corpus": digest(corpus), **named}
 
 
 def _bound(values):
-    """The settings that no trial may have otherwise than another."""
+    """Return the settings that must be the same for all trials."""
     free = free_of(Work.COMPRESSION)
     return {name: _without(part, free, name) for name, part in values.items() if name not in free}
 
 
 def _filled(values):
-    """Values with the defaults of settings that they lack."""
+    """Return values, with the defaults of settings that they lack."""
     known = _bound(as_dict(Settings()))
     return {name: _above(part, known.get(name)) for name, part in values.items()}
 
 
 def _above(values, known):
-    """Nested values that stand above those known, where there are some of the name."""
+    """Merge nested values over known ones of the same name."""
     if not isinstance(values, dict) or not isinstance(known, dict):
         return values
     missing = {name: part for name, part in known.items() if name not in values}
@@ -215,19 +275,27 @@ def _without(part, names, section):
 
 
 def require_search_folder(folder: Path) -> None:
-    """Raise `InputError` where a folder holds what no search left there: `bundle` in it is replaced."""
+    """Raise `InputError` if a folder holds files of no search, as its `bundle` would be replaced."""
     if (folder / RUN_FILE).is_file() or not (folder / TRIALS).is_dir():
         require_writable(folder)
 
 
 def require_same(folder: Path, values: Mapping[str, Json]) -> None:
-    """Write what the trials in `folder` depend on; where it is there and another, raise `InputError`."""
+    """Write what the trials in a folder depend on, or compare it with what is there.
+
+    Args:
+        folder: Folder of the trials.
+        values: Plain values from `depends_on`.
+
+    Raises:
+        InputError: If the folder has other values.
+    """
     path = folder / SETTINGS
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         write_json(path, values)
         return
-    # What was begun by an earlier version has more of them, and lacks some, which had their defaults.
+    # A search begun by an earlier version may have settings that are gone, and lack some, which had their defaults.
     stored = read_json(path)
     before = _filled(_bound(with_new_names(stored, str(path)))) if isinstance(stored, dict) else {}
     other = [key for key, value in values.items() if before.get(key) != value]
@@ -236,7 +304,7 @@ def require_same(folder: Path, values: Mapping[str, Json]) -> None:
 
 
 def seconds_an_epoch(rows: Sequence[Mapping[str, Json]]) -> float | None:
-    """The seconds of the student's training, from the run's log; None where no epoch is in it."""
+    """Return the seconds per epoch of the student's training from the run's log; None if the log has no epoch."""
     steps = [row for row in rows if row["event"] == "student"]
     epochs = steps[-1]["epoch"] if steps else 0
     return (steps[-1]["seconds"] - steps[0]["seconds"]) / epochs if epochs else None

@@ -1,4 +1,4 @@
-"""A smaller student out of a student: other pieces, another shape, and stage 2 again."""
+"""A smaller student made from a student: other tokens, another shape, and stage 2 again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,17 @@ from ..training.session import Session
 
 @dataclass(frozen=True)
 class Material:
-    """Candidates of a search are made from `words`, and learn what the run's `job` asks for.
+    """The resources that the candidates of a search are made of and learn from.
 
-    The `targets` are the teacher's vectors of that, and the student's of the train questions and the corpus, each
-    computed once, but for the new languages, which the student cuts into what it hardly knows: there the teacher alone
-    is learned from. `first` is what the student was made of, whose pieces are no new ones.
+    The targets are computed once. They are the teacher's vectors of all that the job learns from, and the student's
+    vectors of the train questions and the corpus. New languages are left to the teacher alone, as the student hardly
+    knows their tokens.
+
+    Attributes:
+        words: Maker of vocabularies from the student.
+        job: The run's stage 2.
+        targets: The vectors to learn.
+        first: The encoder that the student was made of, whose tokens are not new.
     """
 
     words: Vocabularies
@@ -34,7 +40,17 @@ class Material:
 
     @classmethod
     def of(cls, words: Vocabularies, job: StudentJob, teacher: Encoder, first: KerasEncoder | None = None) -> Material:
-        """Ask the student for its texts, and the teacher for all that the job learns, the parallel text as often."""
+        """Encode the student's texts by the student, and all that the job learns by the teacher.
+
+        Args:
+            words: Maker of vocabularies from the student.
+            job: The run's stage 2.
+            teacher: The teacher.
+            first: The encoder that the student was made of; None for the student itself.
+
+        Returns:
+            The material.
+        """
         known = [line for line in words.counted if line.kind != "passage" and line.language not in words.new]
         with task("the student's vectors of questions and the corpus", len(known)) as advance:
             lines = labelled(texts_of(known), words.student, advance)
@@ -44,11 +60,29 @@ class Material:
         return cls(words, job, job.targets(teacher, lines), first or words.student)
 
     def start(self, encoder: KerasEncoder, shape: Shape, seed: int = 0) -> KerasEncoder:
-        """`encoder` cut to a `Shape`, the axes of a smaller dimension being the teacher's documents'."""
+        """Return an encoder cut to a shape; the axes of a smaller dimension come from the teacher's document vectors.
+
+        Args:
+            encoder: The encoder.
+            shape: The shape.
+            seed: Seed of new weights.
+
+        Returns:
+            The encoder to start from.
+        """
         return self.words.start(encoder, shape, self.targets.documents, seed)
 
     def train(self, start: KerasEncoder, job: StudentJob, session: Session | None = None) -> KerasEncoder:
-        """Stage 2 again, as this `job`: towards the fixed teacher, and the student on questions and corpus."""
+        """Train a candidate by stage 2: towards the fixed teacher, and towards the student on questions and corpus.
+
+        Args:
+            start: The encoder to start from.
+            job: The candidate's stage 2.
+            session: Log, checkpoint and dev data of the training.
+
+        Returns:
+            The trained encoder.
+        """
         student = job.train(self.targets, start, self.first, session)
         return KerasEncoder(student.model, student.tokenizer, start.name)
 
@@ -56,10 +90,23 @@ class Material:
 def reshaped(
     encoder: KerasEncoder, shape: Shape, dataset: Dataset, languages: Sequence[str], seed: int = 0
 ) -> KerasEncoder:
-    """A `KerasEncoder` cut to a `Shape` on a data set's train questions in these languages and its passages.
+    """Return an encoder cut to a shape.
 
-    The encoder itself where nothing is cut; its own vectors of the passages span the axes of a smaller dimension.
-    Raises `ConfigError` as `Shape.check`.
+    It is cut on the train questions and the passages of a data set; its own vectors of the passages span the axes of a
+    smaller dimension.
+
+    Args:
+        encoder: The encoder.
+        shape: The shape.
+        dataset: The data set.
+        languages: Languages of the questions.
+        seed: Seed of new weights.
+
+    Returns:
+        The smaller encoder; the encoder itself if nothing is cut.
+
+    Raises:
+        ConfigError: If the encoder cannot be cut to the shape.
     """
     shape.check(encoder.model)
     vectors = encoder.encode(dataset.passage_texts, "document") if shape.dimension else None

@@ -1,4 +1,4 @@
-"""`distill compress ENCODER`: an encoder that somebody has as a run that trained nothing, and the search over it."""
+"""The work of `distill compress ENCODER`: a run that trains nothing is made of an encoder, and searched."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from .compress import budget_of, compress, is_run
 if TYPE_CHECKING:
     from .rows import Result
 
-# A family's name, and the recipe for it.
+# The name of a family and of its recipe.
 RECIPE = "transformer"
 
 
 def compress_encoder(source: File, folder: File, settings: Settings) -> Result:
-    """Measure an encoder as it is, search smaller ones within a budget, and return the search's result.
+    """Measure an encoder as it is and search smaller ones within a budget.
 
     Args:
-        source: an encoder with weights of ours, such as `st:FOLDER`, a saved encoder or a bundle.
-        folder: gets the run that leaves the encoder as it is, and in `small` the search as `compress` leaves it; where
-            it holds both in part, what is there is not made again.
-        settings: the data set and its languages, the limits in `budget` and `export.max_drop`, and how students of
+        source: An encoder with weights of ours, such as `st:FOLDER`, a saved encoder or a bundle.
+        folder: Folder for the run that leaves the encoder as it is, and in `small` for the search. What is already
+            there is not made again.
+        settings: The data set and its languages, the limits in `budget` and `export.max_drop`, and how students of
             other shapes are trained.
 
     Returns:
-        The search's rows, and the name of the one that was chosen.
+        The search's rows and the name of the chosen one.
 
     Raises:
-        InputError: for a folder that holds something else, or another encoder's search.
-        ConfigError: for a size that is none.
-        EncoderError: where `source` names no encoder that can be trained.
+        InputError: If the folder holds something else, or another encoder's search.
+        ConfigError: If the size cannot be read.
+        EncoderError: If `source` names no encoder that can be trained.
     """
     require_export_backend("distill compress")
     require_trainable(source)
@@ -57,13 +57,22 @@ def compress_encoder(source: File, folder: File, settings: Settings) -> Result:
 
 
 def require_of(teacher: TeacherSettings, data: DataSettings, folder: Path) -> None:
-    """Raise `InputError` where a finished run is of another teacher or other data."""
+    """Raise `InputError` if a finished run is of another teacher or of other data.
+
+    Args:
+        teacher: Settings of the teacher.
+        data: Settings of the data.
+        folder: Folder of the run.
+
+    Raises:
+        InputError: If they differ.
+    """
     before = load_settings(folder / RUN_FILE)
     if (before.teacher.model, before.data) != (teacher.model, data):
         other = before.teacher.model or before.teacher.base
-        raise InputError(f"{folder}: it holds a run of {other} on {before.data.dataset}; choose another --output")
+        raise InputError(f"{folder} holds a run of {other} on {before.data.dataset}; choose another --output")
 
 
 def recipe_of(source: File) -> str:
-    """Return the recipe whose settings students of an encoder are trained with; empty for the settings' defaults."""
+    """Return the name of the recipe that students of an encoder are trained with; empty for the default settings."""
     return RECIPE if load_keras_encoder(source).model.family == RECIPE else ""

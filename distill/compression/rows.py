@@ -1,4 +1,4 @@
-"""The rows of a search, as `trial.json` and `search.json` hold them."""
+"""The rows of a search, as `trial.json` and `search.json` store them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from .candidates import Candidate
 
 @dataclass(frozen=True)
 class Probe:
-    """A shape's bytes beside table and tokenizer, its table's width, its other weights and the ms a query it takes."""
+    """The size and the speed of a shape.
+
+    Attributes:
+        other_bytes: Bytes besides table and tokenizer.
+        width: Width of its table.
+        dense: Number of weights outside the table.
+        ms: Milliseconds per query.
+        seconds: Time that the trial took.
+    """
 
     other_bytes: int
     width: int
@@ -23,19 +31,26 @@ class Probe:
 
     @classmethod
     def of(cls, stored: Mapping[str, Json]) -> Probe:
-        """The row that `as_dict` gave."""
+        """Return the row from what `as_dict` gave."""
         return cls(**stored)
 
     def as_dict(self) -> dict[str, Json]:
-        """The row as its file has it."""
+        """Return the row as its file stores it."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A candidate on dev: mean P@1, the points that it is below the student's, and P@1 by language.
+    """A candidate measured on dev.
 
-    `table_bytes` are those of its table and tokenizer; `seconds` are those that the trial took.
+    Attributes:
+        candidate: The candidate.
+        pieces: Number of its tokens.
+        table_bytes: Bytes of its table and tokenizer.
+        p1: Mean P@1 in [0, 1].
+        drop: Percentage points below the student's mean P@1.
+        languages: `{language: P@1}`.
+        seconds: Time that the trial took.
     """
 
     candidate: Candidate
@@ -48,11 +63,11 @@ class Tried:
 
     @classmethod
     def of(cls, stored: Mapping[str, Json]) -> Tried:
-        """The row that `as_dict` gave."""
+        """Return the row from what `as_dict` gave."""
         return cls(*_figures(stored), seconds=stored["seconds"])
 
     def as_dict(self) -> dict[str, Json]:
-        """The row as its file has it."""
+        """Return the row as its file stores it."""
         return {
             "name": self.candidate.name,
             **asdict(self.candidate),
@@ -67,9 +82,13 @@ class Tried:
 
 @dataclass(frozen=True)
 class Bundle(Tried):
-    """A candidate's bundle: its own P@1, bytes and ms a query, McNemar's test against the student, and the gate's noes.
+    """A candidate's bundle, measured on dev.
 
-    `ms` is that of the search's last benchmark, of all bundles in turns; 0 before.
+    Attributes:
+        bytes: Bytes on disk.
+        mcnemar: McNemar's test against the student, by language.
+        refused: Reasons for which the gate refused it.
+        ms: Milliseconds per query, from the benchmark of all bundles in turns at the end of the search; 0 before.
     """
 
     bytes: int
@@ -79,12 +98,12 @@ class Bundle(Tried):
 
     @classmethod
     def of(cls, stored: Mapping[str, Json]) -> Bundle:
-        """The row that `as_dict` gave."""
+        """Return the row from what `as_dict` gave."""
         more = (stored[name] for name in ("bytes", "mcnemar", "refused"))
         return cls(*_figures(stored), *more, seconds=stored["seconds"], ms=stored.get("ms", 0.0))
 
     def as_dict(self) -> dict[str, Json]:
-        """The row as its file has it."""
+        """Return the row as its file stores it."""
         row = super().as_dict()
         seconds = row.pop("seconds")
         row |= {"bytes": self.bytes, "mcnemar": self.mcnemar, "refused": self.refused, "seconds": seconds}
@@ -92,7 +111,7 @@ class Bundle(Tried):
 
 
 def ranked(tried: Sequence[Tried]) -> list[Candidate]:
-    """The candidates, the one that lost least first, of equals the smaller."""
+    """Return the candidates by P@1, best first; among equals the smaller comes first."""
     return [row.candidate for row in sorted(tried, key=lambda row: (-row.p1, row.table_bytes))]
 
 
@@ -106,7 +125,12 @@ def _figures(stored):
 
 @dataclass(frozen=True)
 class Cost:
-    """The bytes and the ms a query of a bundle."""
+    """The cost of a bundle.
+
+    Attributes:
+        bytes: Bytes on disk.
+        ms: Milliseconds per query.
+    """
 
     bytes: int
     ms: float
@@ -114,9 +138,18 @@ class Cost:
 
 @dataclass(frozen=True)
 class Result:
-    """A search: what was tried, the bundles, those that no other beats, and the one to ship.
+    """The result of a search.
 
-    `whole` is the cost of the student's own bundle; `excess` what the chosen one has beyond the budget.
+    Attributes:
+        tried: Rows of the cheap trials.
+        shapes: `{shape: its size and speed}`.
+        whole: Cost of the student's own bundle.
+        bundles: Rows of the bundles.
+        front: Names of the bundles that no other dominates.
+        chosen: Name of the bundle to ship; None if the gate refused all.
+        excess: `{limit: (value, limit)}` that the chosen bundle exceeds.
+        languages: Languages of the search.
+        budget: The limits.
     """
 
     tried: list[Tried]
@@ -130,7 +163,7 @@ class Result:
     budget: Budget
 
     def as_dict(self) -> dict[str, Json]:
-        """The content of `search.json`."""
+        """Return the content of `search.json`."""
         return {
             "tried": [row.as_dict() for row in self.tried],
             "shapes": {name: row.as_dict() for name, row in self.shapes.items()},

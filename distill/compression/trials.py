@@ -1,4 +1,4 @@
-"""The trials of a search: each makes one row, and what is to be kept of it in a folder."""
+"""The trials of a search: each makes one row, and keeps its files in a folder."""
 
 from __future__ import annotations
 
@@ -42,9 +42,15 @@ BUNDLE, STUDENT = "bundle", "student"
 
 
 class Trials:
-    """Trials of a grid's candidates, trained by the material's job; `notes` go into the bundles' cards.
+    """Trials of a grid's candidates.
 
-    `dev` is another data set whose dev questions choose epochs; what is lost is measured on the material's own.
+    Args:
+        material: What candidates are made of and learn from.
+        export: Settings of the export.
+        training: Settings of the training.
+        notes: Notes for the bundles' cards.
+        grid: What is searched.
+        dev: Another data set whose dev questions choose epochs; losses are measured on the material's own.
     """
 
     def __init__(
@@ -61,36 +67,60 @@ class Trials:
         self.vocabulary = cache(material.words.vocabulary)
         self.student = self._evaluated("student", material.words.student)
 
-    def untrained(self, candidate: Candidate) -> Tried:
-        """A vocabulary and a table format, on the student as it is."""
+    def try_untrained(self, candidate: Candidate) -> Tried:
+        """Measure a vocabulary and a table format on the student as it is."""
         encoder = rounded(self.vocabulary(candidate.vocabulary), candidate.table)
         return self._tried(candidate, encoder, self._evaluated(candidate.name, encoder))
 
     def probe(self, shape: str, folder: Path) -> Probe:
-        """The size and the speed of a shape, which is not trained."""
+        """Measure the size and the speed of a shape, which is not trained.
+
+        Args:
+            shape: Name of the shape.
+            folder: Folder of the trial.
+
+        Returns:
+            The row.
+        """
         vocabulary, table = self.grid.smallest
         start = self.material.start(self.vocabulary(vocabulary), self.grid.shapes[shape], self.seed)
-        shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
+        shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # left by an interrupted trial
         form, texts = Form(precision=Precision(self.export.precision, table)), self.material.words.by_language
         write_artefact(start, folder / BUNDLE, form, shape, texts=texts)
         width = start.model.get_layer(TABLE).output_dim
         other = size_of(folder / BUNDLE) - table_bytes(start.tokenizer, width, table)
-        ms = self.timed({shape: folder / BUNDLE})[shape]
+        ms = self.time_bundles({shape: folder / BUNDLE})[shape]
         return Probe(other, width, dense(start.model), ms)
 
     def size(self, candidate: Candidate, probe: Probe) -> int:
-        """Bytes of a candidate's bundle, foretold from the row of its shape."""
+        """Return the predicted bytes of a candidate's bundle.
+
+        Args:
+            candidate: The candidate.
+            probe: Size and speed of its shape.
+
+        Returns:
+            Bytes on disk.
+        """
         tokenizer = self.vocabulary(candidate.vocabulary).tokenizer
         return probe.other_bytes + table_bytes(tokenizer, probe.width, candidate.table)
 
     def bundle(self, candidate: Candidate, folder: Path) -> Bundle:
-        """The candidate trained, if it is to be, exported to `folder`, and the bundle measured."""
-        shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # of a trial that was broken off
+        """Train a candidate if it is to be trained, export it, and measure the bundle.
+
+        Args:
+            candidate: The candidate.
+            folder: Folder of the trial.
+
+        Returns:
+            The row.
+        """
+        shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # left by an interrupted trial
         encoder = self._encoder(candidate, folder)
         job = self.job(candidate)
         shipped, precision = self._shipped(candidate, job, encoder)
         data, languages = self.material.words.dataset, self.material.words.languages
-        # How much P@1 is lost is measured against the uncompressed student.
+        # The gate refuses no loss of P@1 here, as the loss is measured against the uncompressed student.
         gate = Gate(data, languages, replace(self.export, max_drop=100.0), force=True)
         with task(f"export {candidate.name}", gate_size(data, languages)) as advance:
             judged = export_artefact(
@@ -111,21 +141,21 @@ class Trials:
         )
 
     def _shipped(self, candidate, job, encoder):
-        """The encoder as it is exported, and its precision."""
+        """Return the encoder as it is exported, and its precision."""
         texts = self.material.words.by_language
         if candidate.trained:
             return job.exported(*job.promote(encoder), texts)
-        # Layers of 4 bits make up for the table's rounding, which is therefore not done yet.
+        # Layers of 4 bits compensate for the table's rounding, so the table must not be rounded before.
         whole = self.vocabulary(candidate.vocabulary)
         wanted = whole if rounds_blocks(whole.model, job.precision) else encoder
         return round_dense(wanted, job.precision, texts), job.precision
 
-    def left(self, vocabulary: str) -> dict[str, list[float]]:
-        """`{language: [before, after]}`, the `<unk>` share of the languages that a vocabulary leaves out."""
+    def unknown_shares(self, vocabulary: str) -> dict[str, list[float]]:
+        """Return `{language: [before, after]}`: the `<unk>` share of the languages that a vocabulary leaves out."""
         return self.material.words.left(self.vocabulary(vocabulary).tokenizer)
 
-    def timed(self, folders: Mapping[str, Path]) -> dict[str, float]:
-        """`{name: median ms a query}` of bundles in one run, in turns."""
+    def time_bundles(self, folders: Mapping[str, Path]) -> dict[str, float]:
+        """Return `{name: median milliseconds per query}` of bundles, timed together in turns."""
         questions = select_questions(self.material.words.dataset, self.material.words.languages)
         specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}
         with task("benchmark", len(specs) * ROUNDS) as advance, started(specs, self.export.threads) as workers:
@@ -143,7 +173,7 @@ class Trials:
         if not job.settings.train_table:
             start = rounded(start, candidate.table)
         if job.settings.trained_weights != self.material.job.settings.trained_weights:
-            say(f"{candidate.name}: all that it may learn is trained, not its table or rows of that alone")
+            say(f"{candidate.name}: everything that it may learn is trained, not only its table or new rows")
         log = RunLog(folder / "log.jsonl")
         checkpoint = Checkpoint(folder / CHECKPOINT)
         session = Session(log, checkpoint=checkpoint, options=self.training, dev=self.dev)
@@ -156,10 +186,10 @@ class Trials:
         return encoder
 
     def job(self, candidate: Candidate) -> StudentJob:
-        """The run's job as a candidate learns it.
+        """Return the run's stage 2 as a candidate learns it.
 
-        Its network is new where it is in another shape, so all of that is trained, and no share of it is worth
-        keeping. Codewords that are made before training stay.
+        A candidate in another shape has a new network, so all of it is trained and none of its starting weights are
+        worth keeping. Codewords that are made before training stay.
         """
         precision = Precision(self.export.precision, candidate.table)
         job, whole = replace(self.material.job, precision=precision), self.grid.shapes[candidate.shape].whole
@@ -172,7 +202,7 @@ class Trials:
         return replace(job, settings=settings)
 
     def _keeps_codewords(self, job, candidate):
-        """True where the table has codewords already, which its rows move among."""
+        """Return True if the table already has codewords, which its rows choose from."""
         whole = self.grid.shapes[candidate.shape].whole
         return whole and job.precision_of(self.vocabulary(candidate.vocabulary)).stored is not None
 
@@ -185,17 +215,26 @@ class Trials:
         languages, tokenizer = self.material.words.languages, encoder.tokenizer
         mean, table = scores.mean(UNIT, languages), scores.table()[UNIT]
         size = table_bytes(tokenizer, encoder.model.get_layer(TABLE).output_dim, candidate.table)
-        # Rounded, so that a loss of just what is allowed is not more than that.
+        # Rounding keeps a loss of exactly the limit from exceeding it.
         drop = round(100 * (self.student.mean(UNIT, languages) - mean), 6)
         by_language = {language: table[language]["p@1"] for language in languages}
         return Tried(candidate, len(tokenizer), size, mean, drop, by_language)
 
 
 def table_bytes(tokenizer: Tokenizer, width: int, table: str) -> int:
-    """Bytes of a table in a format of `codecs.CODECS`, and of its tokenizer's files."""
+    """Return the bytes of a table and of its tokenizer's files.
+
+    Args:
+        tokenizer: The tokenizer.
+        width: Width of the table.
+        table: Table format, a key of `codecs.CODECS`.
+
+    Returns:
+        The number of bytes.
+    """
     return stored_bytes(table, len(tokenizer), width) + tokenizer.stored_bytes
 
 
 def dense(model: Model) -> int:
-    """Weights of a student outside its table."""
+    """Return the number of a student's weights outside its table."""
     return model.count_params() - model.get_layer(TABLE).count_params()

@@ -1,4 +1,4 @@
-"""The whole job in one call, as `distill run` does it."""
+"""The whole work of `distill run` in one call."""
 
 from __future__ import annotations
 
@@ -11,12 +11,22 @@ from .compress import compress, is_limited
 
 
 def run(settings: Settings, folder: File, resume: bool = False) -> Json:
-    """Train a teacher and a student, measure both, export and time the bundle; return what `metrics.json` holds.
+    """Train a teacher and a student, measure both, and export and time the bundle.
 
-    `folder` gets all of it: teacher, student, bundle, log, metrics and report; with a limit in `settings.budget` a
-    smaller bundle too. With `resume` it is the folder of a run of the same settings that was stopped. Raises
-    `InputError` before anything is written, `TrainingError` where the teacher does not beat its base, `ExportError`
-    where the bundle is not what the student is.
+    With a limit in `settings.budget` a smaller bundle is searched too.
+
+    Args:
+        settings: The settings.
+        folder: Folder for teacher, student, bundle, log, metrics and report.
+        resume: True to continue a stopped run of the same settings in the folder.
+
+    Returns:
+        The content of `metrics.json`.
+
+    Raises:
+        InputError: If the settings or inputs are wrong, before anything is written.
+        TrainingError: If the teacher does not beat its base.
+        ExportError: If the bundle differs from the student.
     """
     searched = is_limited(settings.budget)
     if searched:

@@ -1,1 +1,1 @@
-"""How good an encoder is, and whether another is better."""
+"""Measures of how good an encoder is, and tests of whether another is better."""

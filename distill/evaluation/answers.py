@@ -1,4 +1,4 @@
-"""Exact match and F1 of predicted answers, as SQuAD counts them, and with inflection left out.
+"""Exact match and F1 of predicted answers, as SQuAD counts them and with inflection removed.
 
 Rajpurkar et al. (2016), SQuAD, section 6.1; Sorokin et al. (2022), Sentri, appendix C.
 """
@@ -24,61 +24,99 @@ from .answer_scripts import bleu, mlqa_words, xor_prediction, xor_words
 
 ARTICLES = ("a", "an", "the")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
-# By language, then by question: the prediction and its gold answers, None where the line has none.
+# {language: {question id: (prediction, gold answers)}}; the gold answers are None if the line has none.
 Predictions: TypeAlias = dict[str, dict[str, tuple[str, list[str] | None]]]
 
 
 @dataclass(frozen=True)
 class Match:
-    """Means over the questions, in [0, 1]: exact match, F1 and, of the normalisation "xor", BLEU."""
+    """Means over the questions, in [0, 1].
+
+    Attributes:
+        em: Exact match.
+        f1: F1 of the words.
+        bleu: BLEU of the normalisation "xor"; None for the others.
+    """
 
     em: float
     f1: float
     bleu: float | None = None
 
     def as_dict(self) -> dict[str, Json]:
-        """Those that there are."""
+        """Return the measures that are not None."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
 class AnswerFigures:
-    """The figures of one language's predictions, by kind of normalisation; `missing` questions have none."""
+    """The figures of one language's predictions.
+
+    Attributes:
+        questions: Number of questions.
+        missing: Number of questions without a prediction.
+        matches: `{normalisation: Match}`.
+    """
 
     questions: int
     missing: int
     matches: dict[str, Match]
 
     def as_dict(self) -> dict[str, Json]:
-        """Plain values, as `--json` writes them."""
+        """Return plain values, as `--json` writes them."""
         matches: dict[str, Json] = {name: match.as_dict() for name, match in self.matches.items()}
         return {"questions": self.questions, "missing": self.missing, **matches}
 
 
 def plain_words(text: str, language: str | None = None) -> list[str]:
-    """Return a text's words as SQuAD's script has them: lower case, no ASCII punctuation, no English articles."""
+    """Return the words of a text as SQuAD's script compares them.
+
+    Words are in lower case, without ASCII punctuation and without English articles.
+
+    Args:
+        text: The text.
+        language: Not used; it is there so that all normalisations are called alike.
+
+    Returns:
+        The words in order.
+    """
     return re.sub(rf"\b({'|'.join(ARTICLES)})\b", " ", text.lower().translate(PUNCTUATION)).split()
 
 
 def stemmed_words(text: str, language: str) -> list[str]:
-    """Return `morphology.words`, of English without articles; of a text that has none, its `plain_words`."""
+    """Return the words of a text without inflection, and of English without articles.
+
+    Args:
+        text: The text.
+        language: Language code of the text, which selects the stemmer.
+
+    Returns:
+        The stems from `morphology.words`; the `plain_words` if there are no stems.
+    """
     stems = [word for word in words(text, language) if language != "en" or word not in ARTICLES]
     return stems or plain_words(text)
 
 
-# By name, of `choices.NORMALISATIONS`: the words of a text in a language.
+# The functions behind the names in `choices.NORMALISATIONS`: from a text and its language to its words.
 WORDS: Mapping[str, Callable[[str, str], list[str]]] = {
     "plain": plain_words,
     "morphology": stemmed_words,
     "xor": xor_words,
     "mlqa": mlqa_words,
 }
-# Scripts to which two empty answers have nothing in common, though they match exactly.
+# These scripts give two empty answers an F1 of 0, although they match exactly.
 SCRIPTS = ("xor", "mlqa")
 
 
 def f1(predicted: list[str], gold: list[str]) -> float:
-    """Harmonic mean of precision and recall of the words in common, in [0, 1]; lists of words. Two empty ones: 1."""
+    """Return the harmonic mean of precision and recall of the words that two lists share.
+
+    Args:
+        predicted: Words of the prediction.
+        gold: Words of the gold answer.
+
+    Returns:
+        A value in [0, 1]; 1 if both lists are empty.
+    """
     if not predicted or not gold:
         return float(predicted == gold)
     common = sum((Counter(predicted) & Counter(gold)).values())
@@ -86,7 +124,20 @@ def f1(predicted: list[str], gold: list[str]) -> float:
 
 
 def scores(prediction: str, golds: Sequence[str], language: str, normalisation: str = "plain") -> tuple[float, float]:
-    """(exact match 0 or 1, F1) of a text, each the best over the texts `golds`. Raises `InputError` without any."""
+    """Return exact match and F1 of an answer, each the best over the gold answers.
+
+    Args:
+        prediction: The predicted answer.
+        golds: The gold answers.
+        language: Language code of the gold answers.
+        normalisation: A name in `choices.NORMALISATIONS`.
+
+    Returns:
+        Exact match, 0 or 1, and F1 in [0, 1].
+
+    Raises:
+        InputError: If there is no gold answer.
+    """
     if not golds:
         raise InputError("an answer is compared with at least one gold answer, got none")
     cut = WORDS[normalisation]
@@ -104,15 +155,24 @@ def measure(
     language: str,
     normalisations: Sequence[str] = COMPARED,
 ) -> AnswerFigures:
-    """Return the `AnswerFigures` of one language; a question without a prediction scores 0.
+    """Measure the predictions of one language; a question without a prediction scores 0.
 
-    `predictions`: `{id: text}`; `golds`: `{id: texts}`, in `language`; `normalisations` of `WORDS`. Raises `DataError`
-    for ids that `golds` lacks.
+    Args:
+        predictions: `{question id: predicted answer}`.
+        golds: `{question id: gold answers}`.
+        language: Language code of the gold answers.
+        normalisations: Names in `choices.NORMALISATIONS`.
+
+    Returns:
+        The figures by normalisation.
+
+    Raises:
+        DataError: If `predictions` has ids that `golds` lacks.
     """
     unknown = [id for id in predictions if id not in golds]
     if unknown:
         raise DataError(
-            f"{len(unknown)} predictions are of no question that has an answer, such as {unknown[0]}; "
+            f"{len(unknown)} predictions are for ids without a question that has an answer, such as {unknown[0]}; "
             "check the ids, --dataset and --split"
         )
     if "morphology" in normalisations:
@@ -127,9 +187,19 @@ def measure(
 
 
 def read_predictions(path: File, default: str) -> Predictions:
-    """`{language: {id: (prediction, golds or None)}}` of lines {"id", "prediction" or "answer"}.
+    """Read predicted answers from a file of JSON lines.
 
-    A line may have "language", else it is `default`, and its gold "answers". Raises `DataError` naming the line.
+    Each line has an "id" and a "prediction" or "answer". It may have a "language" and its gold "answers".
+
+    Args:
+        path: The file.
+        default: Language code of the lines that name no language.
+
+    Returns:
+        `{language: {id: (prediction, gold answers or None)}}`.
+
+    Raises:
+        DataError: If a line cannot be used; the message names the line.
     """
     predictions: Predictions = {}
     for number, row in read_jsonl(path):
@@ -146,7 +216,7 @@ def read_predictions(path: File, default: str) -> Predictions:
             raise DataError(f"{place}: duplicate id {id} in language {language}")
         predictions[language][id] = (text, golds)
     if not predictions:
-        raise DataError(f"{path}: no predictions in it; write one object a line")
+        raise DataError(f"{path}: the file has no predictions; write one JSON object per line")
     return predictions
 
 
@@ -155,8 +225,21 @@ def _texts(value):
 
 
 def has_golds(path: File, predictions: Predictions) -> bool:
-    """True where the lines of `read_predictions` have their gold answers. Raises `DataError` where only some do."""
+    """Return True if the lines of a file of predictions have their gold answers.
+
+    Args:
+        path: The file, for the error message.
+        predictions: Its lines, from `read_predictions`.
+
+    Returns:
+        True if all lines have gold answers, False if no line has.
+
+    Raises:
+        DataError: If only some lines have gold answers.
+    """
     have = {golds is not None for rows in predictions.values() for _, golds in rows.values()}
     if len(have) > 1:
-        raise DataError(f"{path}: some lines have 'answers' and some have not; give them to all, or take --dataset")
+        raise DataError(
+            f"{path}: some lines have 'answers' and some do not; give answers to all lines, or use --dataset"
+        )
     return have == {True}

@@ -1,4 +1,4 @@
-"""BM25 in an encoder's place: a data set's texts ranked by it, as an encoder's vectors rank them."""
+"""BM25 in the place of an encoder: it ranks the texts of a data set as an encoder's vectors do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from ..system.types import Floats, Integers, Progress, Role
 
 
 class Bm25:
-    """BM25 by its `name`, a key of `choices.BM25`, which says the kind of `words`; it has no vectors."""
+    """BM25 under the name of a model; it compares words and has no vectors.
+
+    Args:
+        name: A key of `choices.BM25`, which also selects the kind of words.
+    """
 
     dimension = 0
 
@@ -24,15 +28,33 @@ class Bm25:
         self.name, self.words = name, BM25[name]
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Raise `EncoderError`."""
+        """Raise `EncoderError`, as BM25 has no vectors.
+
+        Args:
+            texts: Not used.
+            role: Not used.
+            progress: Not used.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            EncoderError: Always.
+        """
         raise EncoderError(f"{self.name} compares words and has no vectors, which this needs; give an encoder")
 
 
 class WordScores:
-    """A data set's texts indexed by BM25, as the `units` are scored by them: texts of a kind have statistics of theirs.
+    """A data set's texts indexed by BM25, one index for each kind of text that the units are scored by.
 
-    A text is cut into words by the rules of its language; a document by those of its first passage's, a sentence by
-    those of its passage's.
+    Each kind of text has its own word statistics. A text is cut into words by the rules of its language: a document by
+    those of its first passage, a sentence by those of its passage.
+
+    Args:
+        dataset: The data set.
+        words: The kind of words, "plain" or "morphology".
+        units: Names of the units to score.
+        progress: Called with the number of texts that were indexed.
     """
 
     def __init__(self, dataset: Dataset, words: str, units: Sequence[str], progress: Progress | None = None) -> None:
@@ -47,9 +69,16 @@ class WordScores:
     def ranks(
         self, texts: Sequence[str], gold: Integers, units: Sequence[str], progress: Progress | None = None
     ) -> dict[str, Integers]:
-        """Return by unit the rank, from 1, of each question's document or passage, int `(q,)`; ties count against it.
+        """Return the rank of each question's document or passage, by unit; ties count against it.
 
-        `gold`, int `(q,)`, is the passage that answers.
+        Args:
+            texts: The questions.
+            gold: Integer array `(q,)`, the passage that answers each question.
+            units: Names of the units to rank.
+            progress: Called once per question.
+
+        Returns:
+            `{unit: ranks}`, integer arrays `(q,)` that start at 1.
         """
         targets = {unit: gold if BY_NAME[unit].rank == "passage" else self.whole_of["passage"][gold] for unit in units}
         places = {unit: np.empty(len(texts), dtype=np.int64) for unit in units}
@@ -61,24 +90,40 @@ class WordScores:
                 progress(1)
         return places
 
-    def firsts(self, texts: Sequence[str], unit: str) -> Integers:
-        """Return the document or passage that is first, int `(q,)`; of equal scores the first one."""
+    def first_units(self, texts: Sequence[str], unit: str) -> Integers:
+        """Return the document or passage that BM25 ranks first for each question.
+
+        Args:
+            texts: The questions.
+            unit: Name of the unit to rank.
+
+        Returns:
+            Integer array `(q,)`; the lowest number if scores are equal.
+        """
         rows = [int(unit_scores(unit, scores, self.whole_of).argmax()) for scores in self._by_kind(texts)]
         return np.array(rows, dtype=np.int64)
 
     def _by_kind(self, texts):
-        """Yield each text's scores by kind of what is scored."""
+        """Yield the scores of each text, by kind of indexed text."""
         for scores in zip(*(index.scores(texts) for index in self.indices.values()), strict=True):
             yield dict(zip(self.indices, scores, strict=True))
 
-    def nearest(self, texts: Sequence[str], deep: int) -> Integers:
-        """Return the `deep` best passages of each text, int `(q, deep)`, equal scores in the passages' order."""
+    def nearest_passages(self, texts: Sequence[str], deep: int) -> Integers:
+        """Return the best passages of each text; equal scores keep the order of the passages.
+
+        Args:
+            texts: The questions.
+            deep: Number of passages to return per text.
+
+        Returns:
+            Integer array `(q, deep)`, best first.
+        """
         rows = self.indices["passage"].scores(texts)
         return np.stack([np.argsort(-scores, kind="stable")[:deep] for scores in rows])
 
 
 def _languages(dataset, kind):
-    """The language of each text of a kind."""
+    """Return the language of each text of a kind."""
     spoken = np.array(dataset.passage_languages)
     if kind == "document":
         return spoken[np.flatnonzero(np.diff(dataset.document_of, prepend=-1))].tolist()
@@ -86,9 +131,18 @@ def _languages(dataset, kind):
 
 
 def unit_scores(unit: str, scores: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Floats:
-    """Return the score of each document or passage, `(n,)`, of `scores` by kind of text, as `settings.units` has them.
+    """Return the score of each document or passage from the scores of one kind of text or more.
 
-    With "sum" BM25's score of a passage and that of its best sentence are added. `whole_of` as in `retrieval.units`.
+    The score "sum" adds BM25's score of a passage and that of its best sentence.
+
+    Args:
+        unit: Name of the unit.
+        scores: `{kind of text: scores}`, float arrays `(texts,)`.
+        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
+            arrays.
+
+    Returns:
+        Float array `(units,)`.
     """
     rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
     if score == "vector":

@@ -1,4 +1,4 @@
-"""How likely a ranking's first passage answers the question: fitted by scikit-learn, and how well that holds."""
+"""The probability that the first passage of a ranking answers, fitted by scikit-learn, and how well it holds."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Doubles, Json
 from .unanswerable import Cases, Encoded, with_and_without
 
-# Of questions whose first passage is taken for an answer, the share where it is to be one.
+# The share of the accepted first passages that should really be answers.
 PROMISE = 0.8
-# Points of the line from z to probability, and bins of the expected calibration error.
+# Points of the line from evidence to probability, and bins of the expected calibration error.
 POINTS, BINS = 12, 10
-# Fewest cases of either kind that a fit takes.
+# A fit needs at least so many right and so many wrong cases.
 FEWEST = 100
-# Points of a curve of risk and coverage.
+# Points of a risk-coverage curve.
 STEPS = 20
-# Other articles that are searched, by their share: collections of several sizes.
+# Shares of the other articles that are searched, so that collections of several sizes are covered.
 SHARES = (1.0, 0.5, 0.1)
 FOLDS = 5
-# Scores and their differences, of which these are about a spread.
+# The typical spread of a score and of a margin between scores, which scales the features.
 SCALE = np.array([0.3, 0.1])
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The fields of a `Calibration` (export/encode.py): see there."""
+    """A fitted calibration, with the fields of `Calibration` in export/encode.py."""
 
     best: float
     margin: float
@@ -43,21 +43,27 @@ class Fit:
 
     @property
     def calibration(self) -> Calibration:
-        """The probabilities by these fields."""
+        """Return the function from scores to probabilities that these fields describe."""
         return Calibration(asdict(self))  # type: ignore[arg-type]
 
     def as_dict(self) -> dict[str, Json]:
-        """The fields as a card has them."""
+        """Return the fields as a card stores them."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The figures of a confidence on cases: `auroc` that the first passage answers, None where all or none are right.
+    """Figures of how well a confidence tells right from wrong cases.
 
-    `curve` has `[coverage, risk]`: of the most confident share of the questions, how many are not answered rightly.
-    `ece` is the expected calibration error; `answered`, the share of cases at the threshold or above, and `precision`,
-    the share of these that are right: None without a probability, the last one where none is answered.
+    Attributes:
+        cases: Number of cases.
+        right: Share of the cases whose first passage answers.
+        auroc: Area under the ROC curve; None if all cases are right or all are wrong.
+        curve: `[coverage, risk]` pairs: the share of wrong cases among the most confident share of all cases.
+        ece: Expected calibration error; None if the confidence is no probability.
+        threshold: Least probability that counts as an answer; None if the confidence is no probability.
+        answered: Share of the cases at or above the threshold; None without a threshold.
+        precision: Share of right cases among the answered ones; None if none is answered.
     """
 
     cases: int
@@ -70,16 +76,26 @@ class Judged:
     precision: float | None = None
 
     def as_dict(self) -> dict[str, Json]:
-        """Plain values."""
+        """Return plain values."""
         return asdict(self)
 
 
 def fit(cases: Cases, promise: float = PROMISE) -> Fit:
-    """Return what is fitted on cases, each language and each share of the articles alike.
+    """Fit a calibration; each language, and each share of the articles, has the same weight.
 
-    The threshold is the least probability from which on the cases with all articles, each judged by a fit on other
-    questions, are right in `promise` of all; where none is, it is that of the surest case. Raises `DataError` where
-    fewer than `FEWEST` cases are right, or wrong.
+    The threshold is the least probability from which on `promise` of the cases with all articles are right. Each case
+    is judged by a fit on other questions. If no probability reaches the promise, the threshold is that of the most
+    certain case.
+
+    Args:
+        cases: Rankings, each right or wrong.
+        promise: The share of right cases above the threshold, in [0, 1].
+
+    Returns:
+        The calibration, with its threshold and its precision there.
+
+    Raises:
+        DataError: If there are too few right or too few wrong cases.
     """
     require_enough(cases)
     line, held = _line(cases), probabilities_without(cases, cases.question % FOLDS)
@@ -89,7 +105,15 @@ def fit(cases: Cases, promise: float = PROMISE) -> Fit:
 
 
 def probabilities_without(cases: Cases, part: NDArray[np.generic]) -> Doubles:
-    """Return the probability of each case `(n,)` by a fit on those of other parts; `part` `(n,)` tells them."""
+    """Return the probability of each case from a fit on the cases of the other parts.
+
+    Args:
+        cases: The cases, n in number.
+        part: Array `(n,)` that names the part of each case.
+
+    Returns:
+        Float array `(n,)`.
+    """
     held = np.zeros(len(cases))
     for one in np.unique(part):
         rows = part == one
@@ -98,26 +122,43 @@ def probabilities_without(cases: Cases, part: NDArray[np.generic]) -> Doubles:
 
 
 def fit_scores(encoded: Encoded, scores: Sequence[str] = PASSAGE_SCORES, seed: int = 0) -> dict[str, Fit]:
-    """Return a fit for each score, on the questions with and without their articles among collections of `SHARES`."""
+    """Fit a calibration for each score, on questions with and without their articles.
+
+    Args:
+        encoded: Encoded questions and texts of a split.
+        scores: Names in `choices.PASSAGE_SCORES`.
+        seed: Seed of the articles that are left out.
+
+    Returns:
+        `{score: calibration}`.
+    """
     return {score: fit(with_and_without(encoded, score, SHARES, seed)) for score in scores}
 
 
 def said(fits: Mapping[str, Fit], encoded: Encoded) -> dict[str, Json]:
-    """Return what a card says of answers: the fits, and what they were fitted on."""
+    """Return the entry of a card about answers: the calibrations and the data that they were fitted on.
+
+    Args:
+        fits: `{score: calibration}`.
+        encoded: The questions and texts that were fitted on.
+
+    Returns:
+        Plain values.
+    """
     counts = {language: len(questions) for language, questions in encoded.questions.items()}
     data: dict[str, Json] = {"dataset": encoded.dataset.name, "split": encoded.split, "questions": counts}
     return {"scores": {score: one.as_dict() for score, one in fits.items()}, **data}
 
 
 def require_enough(cases: Cases) -> None:
-    """Raise `DataError` for too few cases to fit on."""
+    """Raise `DataError` if there are too few cases to fit on."""
     right = int(cases.right.sum())
     if min(right, len(cases) - right) < FEWEST:
         raise DataError(f"{right} right of {len(cases)} cases; {FEWEST} right and as many wrong ones are needed")
 
 
 def _line(cases: Cases) -> Fit:
-    """A fit without threshold: weights by logistic regression, then the probability by isotonic regression."""
+    """Fit the weights by logistic regression and the probability by isotonic regression, without a threshold."""
     from sklearn.isotonic import IsotonicRegression
     from sklearn.linear_model import LogisticRegression
 
@@ -135,7 +176,7 @@ def _rounded(values):
 
 
 def _weights(cases: Cases) -> Doubles:
-    """Weights `(n,)`, of mean 1, by which each language counts alike at each share."""
+    """Return weights `(n,)` of mean 1 that count each language alike at each share."""
     languages = np.unique(cases.language, return_inverse=True)[1]
     shares = np.unique(cases.share, return_inverse=True)[1]
     group = languages * (shares.max(initial=0) + 1) + shares
@@ -144,7 +185,7 @@ def _weights(cases: Cases) -> Doubles:
 
 
 def _points(evidence, right, weights):
-    """The mean evidence and the share of right cases of `POINTS` parts with as many cases each, by their evidence."""
+    """Return the mean evidence and the share of right cases in `POINTS` parts of equal size, ordered by evidence."""
     edges = np.quantile(evidence, np.linspace(0, 1, POINTS + 1)[1:-1])
     part = np.searchsorted(edges, evidence)
     whole = np.bincount(part, weights, POINTS)
@@ -154,14 +195,22 @@ def _points(evidence, right, weights):
 
 
 def threshold_of(probability: Doubles, right: Booleans, weights: Doubles, promise: float) -> tuple[float, float]:
-    """Return the least probability from which on `promise` of all are right, and what share of these that is.
+    """Return the least probability from which on the promised share of the cases is right.
 
-    The share is a mean by weight. Where it is reached nowhere: the greatest probability, and its share.
+    Args:
+        probability: Float array `(n,)`.
+        right: Boolean array `(n,)`.
+        weights: Float array `(n,)`, the weight of each case in the share.
+        promise: The share to reach, in [0, 1].
+
+    Returns:
+        The threshold and the share of right cases there. If no threshold reaches the promise, the greatest probability
+        and its share.
     """
     order = np.argsort(-probability, kind="stable")
     values, counted = probability[order], weights[order]
     shares = np.cumsum(counted * right[order]) / np.cumsum(counted)
-    # The last of equal probabilities: all of them are answered.
+    # Equal probabilities are answered together, so only the last of them can be a threshold.
     last = np.flatnonzero(np.append(values[1:] != values[:-1], True))
     reached = last[shares[last] >= promise]
     place = reached[-1] if len(reached) else last[0]
@@ -169,7 +218,16 @@ def threshold_of(probability: Doubles, right: Booleans, weights: Doubles, promis
 
 
 def judged(confidence: Doubles, right: Booleans, threshold: float | None = None) -> Judged:
-    """Return the figures of a confidence, `(n,)`: a probability where there is a `threshold`."""
+    """Return the figures of a confidence.
+
+    Args:
+        confidence: Float array `(n,)`.
+        right: Boolean array `(n,)`.
+        threshold: Least probability that counts as an answer; None if the confidence is no probability.
+
+    Returns:
+        The figures; those of a probability only with a threshold.
+    """
     known = Judged(len(right), float(right.mean()), auroc(confidence, right), risk_coverage(confidence, right))
     if threshold is None:
         return known
@@ -180,14 +238,31 @@ def judged(confidence: Doubles, right: Booleans, threshold: float | None = None)
 
 
 def calibration_error(probability: Doubles, right: Booleans, bins: int = BINS) -> float:
-    """Return the expected calibration error (Guo et al., 2017): the mean distance of probability and share by bins."""
+    """Return the expected calibration error (Guo et al., 2017): the mean gap of probability and accuracy over bins.
+
+    Args:
+        probability: Float array `(n,)` in [0, 1].
+        right: Boolean array `(n,)`.
+        bins: Number of bins of equal width.
+
+    Returns:
+        A value in [0, 1].
+    """
     place = np.minimum((probability * bins).astype(int), bins - 1)
     apart = np.bincount(place, probability - right, bins)
     return float(np.abs(apart).sum() / len(right))
 
 
 def auroc(confidence: Doubles, right: Booleans) -> float | None:
-    """Return how often a right case has a greater confidence than a wrong one, equal ones counting half."""
+    """Return the share of pairs in which a right case has a greater confidence than a wrong one.
+
+    Args:
+        confidence: Float array `(n,)`; equal values count half.
+        right: Boolean array `(n,)`.
+
+    Returns:
+        A value in [0, 1]; None if all cases are right or all are wrong.
+    """
     ones = int(right.sum())
     zeros = len(right) - ones
     if not ones or not zeros:
@@ -198,7 +273,16 @@ def auroc(confidence: Doubles, right: Booleans) -> float | None:
 
 
 def risk_coverage(confidence: Doubles, right: Booleans, steps: int = STEPS) -> list[list[float]]:
-    """Return `[coverage, risk]` (El-Yaniv and Wiener, 2010) at `steps` coverages, the last one 1."""
+    """Return the points of a risk-coverage curve (El-Yaniv and Wiener, 2010).
+
+    Args:
+        confidence: Float array `(n,)`.
+        right: Boolean array `(n,)`.
+        steps: Number of coverages, the last of which is 1.
+
+    Returns:
+        `[coverage, risk]` pairs.
+    """
     order = np.argsort(-confidence, kind="stable")
     wrong = np.cumsum(~right[order])
     counts = np.unique(np.ceil(len(right) * np.arange(1, steps + 1) / steps).astype(int))
@@ -206,7 +290,16 @@ def risk_coverage(confidence: Doubles, right: Booleans, steps: int = STEPS) -> l
 
 
 def by_language(cases: Cases, confidence: Doubles, threshold: float | None = None) -> Mapping[str, Judged]:
-    """The figures of each language, and of `all` together."""
+    """Return the figures of each language and, under "all", of all together.
+
+    Args:
+        cases: The cases, n in number.
+        confidence: Float array `(n,)`.
+        threshold: Least probability that counts as an answer; None if the confidence is no probability.
+
+    Returns:
+        `{language: figures}`.
+    """
     languages = dict.fromkeys(cases.language.tolist())
     parts = {language: cases.language == language for language in languages}
     return {

@@ -1,4 +1,4 @@
-"""One code path from an encoder to its figures, whatever the encoder is."""
+"""Evaluation of any encoder on a data set: from texts to vectors, ranks and metrics."""
 
 from __future__ import annotations
 
@@ -26,15 +26,20 @@ from .spoken import languages_of_head
 if TYPE_CHECKING:
     from .token_recall import Recalls
 
-# The rank, from 1, of each question's answer, int `(q,)`, by unit and by language.
+# {unit: {language: ranks}}: the rank of each question's answer, from 1, as an integer array (q,).
 Ranks: TypeAlias = dict[str, dict[str, Integers]]
-# Metrics by unit and by language.
+# {unit: {language: {metric: value}}}.
 Figures: TypeAlias = dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True)
 class Typed:
-    """The `kinds` of `choices.TYPED` that questions are measured in too, drawn by `seed`."""
+    """Kinds of noise in which questions are measured too.
+
+    Attributes:
+        kinds: Names in `choices.TYPED`.
+        seed: Seed of the noise.
+    """
 
     kinds: Sequence[str] = ()
     seed: int = 0
@@ -42,10 +47,15 @@ class Typed:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One encoder on one split: `ranks[unit][language]`, int `(q,)`; `recall` by metric, as `token_recall` has it.
+    """The results of one encoder on one split.
 
-    `spoken` are the languages of the nearest passages, as `languages_of_head` has them. `typed[kind]` are the ranks of
-    the questions as people type them, of the languages that have the kind.
+    Attributes:
+        encoder: Name of the encoder.
+        split: Name of the split.
+        ranks: `{unit: {language: ranks}}`, integer arrays `(q,)` that start at 1.
+        recall: Recall by tokens, by metric and language.
+        spoken: Languages of the nearest passages, by question language.
+        typed: `{kind of noise: ranks}` of noisy questions, in the languages that have the kind.
     """
 
     encoder: str
@@ -56,15 +66,15 @@ class Evaluation:
     typed: dict[str, Ranks] = field(default_factory=dict)
 
     def table(self, metrics: Sequence[str] = SUMMARY) -> Figures:
-        """`{unit: {language: metrics}}`."""
+        """Return the metrics of each language, by unit."""
         return _table(self.ranks, metrics)
 
-    def typed_table(self, metrics: Sequence[str] = SUMMARY) -> dict[str, Figures]:
-        """`{kind: {unit: {language: metrics}}}` of questions as people type them."""
+    def noisy_table(self, metrics: Sequence[str] = SUMMARY) -> dict[str, Figures]:
+        """Return the metrics of noisy questions: `{kind: {unit: {language: metrics}}}`."""
         return {kind: _table(ranks, metrics) for kind, ranks in self.typed.items()}
 
     def recalls(self) -> dict[str, dict[str, dict[str, float]]]:
-        """`{metric: {language: {"recall", "questions"}}}`."""
+        """Return recall by tokens as `{metric: {language: {"recall", "questions"}}}`."""
         return {
             metric: {
                 language: {"recall": float(np.mean(hits)), "questions": len(hits)}
@@ -74,7 +84,16 @@ class Evaluation:
         }
 
     def mean(self, unit: str, languages: Sequence[str], metric: str = "p@1") -> float:
-        """The mean of a metric over languages, each language with the same weight."""
+        """Return the mean of a metric over languages, each with the same weight.
+
+        Args:
+            unit: Name of the unit.
+            languages: The languages.
+            metric: Name of the metric, such as "p@1" or "mrr@10".
+
+        Returns:
+            The mean, in [0, 1].
+        """
         return float(np.mean([summary(self.ranks[unit][language])[metric] for language in languages]))
 
 
@@ -95,9 +114,26 @@ def evaluate(
     recalls: Sequence[str] = (),
     typed: Typed | None = None,
 ) -> Evaluation:
-    """Encode the documents and every language's questions of a split, and rank; the questions as `typed` too.
+    """Encode the documents and the questions of a split, and rank.
 
-    `recalls`: metrics of `token_recall`, for which passages are encoded too. A collapsed encoder is warned of.
+    A warning is printed if the encoder has collapsed, so that all its vectors are alike.
+
+    Args:
+        encoder: The encoder, or BM25.
+        dataset: The data set.
+        split: Name of the split.
+        languages: The languages to ask in.
+        units: Names of the units to rank.
+        progress: Called with the number of texts that were encoded.
+        recalls: Metrics of recall by tokens, such as "r@2kt"; the passages are encoded for them too.
+        typed: Kinds of noise to measure the questions in too.
+
+    Returns:
+        The ranks of all units and languages.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
+        InputError: If `recalls` are given and NLTK is not installed.
     """
     if recalls:
         require_training("nltk")
@@ -124,7 +160,7 @@ def evaluate(
 
 
 def _by_words(model, dataset, split, languages, units, progress, recalls, typed):
-    """The `Evaluation` of BM25, as `evaluate` measures an encoder."""
+    """Return the evaluation of BM25, in the form in which `evaluate` measures an encoder."""
     scores = WordScores(dataset, model.words, needed_units(units, recalls), progress)
     texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
 
@@ -138,7 +174,7 @@ def _by_words(model, dataset, split, languages, units, progress, recalls, typed)
         from .token_recall import recall_of
 
         def nearest(language, rows, deep):
-            return scores.nearest([texts[language][row] for row in rows], deep)
+            return scores.nearest_passages([texts[language][row] for row in rows], deep)
 
         recall = recall_of(nearest, dataset, split, languages, recalls)
     ranks_typed = {kind: ranked(rows) for kind, rows in typed_texts(dataset, split, languages, typed).items()}
@@ -152,7 +188,17 @@ def _gold(dataset, split, language):
 def typed_texts(
     dataset: Dataset, split: str, languages: Sequence[str], typed: Typed
 ) -> dict[str, dict[str, list[str]]]:
-    """`{kind: {language: texts (q,)}}` of a split's questions as people type them, of the languages with the kind."""
+    """Return the questions of a split with noise, in the languages that have the kind of noise.
+
+    Args:
+        dataset: The data set.
+        split: Name of the split.
+        languages: The languages to ask in.
+        typed: The kinds of noise and their seed.
+
+    Returns:
+        `{kind: {language: texts}}`.
+    """
     return {
         kind: {
             language: [
@@ -173,7 +219,22 @@ def typed_questions(
     typed: Typed,
     progress: Progress | None = None,
 ) -> dict[str, dict[str, Floats]]:
-    """`{kind: {language: float32 (q, d)}}` of a split's questions as people type them. Errors as `encode_questions`."""
+    """Encode the questions of a split with noise.
+
+    Args:
+        encoder: The encoder.
+        dataset: The data set.
+        split: Name of the split.
+        languages: The languages to ask in.
+        typed: The kinds of noise and their seed.
+        progress: Called with the number of texts that were encoded.
+
+    Returns:
+        `{kind: {language: vectors}}`, float32 arrays `(q, d)`.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
+    """
     return {
         kind: {
             language: require_finite(encoder.encode(texts, "question", progress), encoder)
@@ -184,20 +245,52 @@ def typed_questions(
 
 
 def typed_size(dataset: Dataset, split: str, languages: Sequence[str], kinds: Sequence[str]) -> int:
-    """The number of questions that are encoded as typed."""
+    """Return the number of noisy questions that are encoded.
+
+    Args:
+        dataset: The data set.
+        split: Name of the split.
+        languages: The languages to ask in.
+        kinds: Kinds of noise.
+
+    Returns:
+        The number of texts.
+    """
     counts = {language: len(dataset.select(language, split)) for language in languages}
     return sum(counts[language] for kind in kinds for language in languages if has_kind(language, kind))
 
 
 def needed_units(units: Sequence[str], recalls: Sequence[str]) -> tuple[str, ...]:
-    """The units to encode: recall by tokens is of passages."""
+    """Return the units to encode; recall by tokens needs the passages.
+
+    Args:
+        units: Names of the units to rank.
+        recalls: Metrics of recall by tokens.
+
+    Returns:
+        Names of units.
+    """
     return (*units, "passage") if recalls else tuple(units)
 
 
 def encode_questions(
     encoder: Encoder, dataset: Dataset, split: str, languages: Sequence[str], progress: Progress | None = None
 ) -> dict[str, Floats]:
-    """`{language: float32 (q, d)}` of a split's questions. Raises `EncoderError` for vectors that are no numbers."""
+    """Encode the questions of a split.
+
+    Args:
+        encoder: The encoder.
+        dataset: The data set.
+        split: Name of the split.
+        languages: The languages to ask in.
+        progress: Called with the number of texts that were encoded.
+
+    Returns:
+        `{language: vectors}`, float32 arrays `(q, d)`.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
+    """
     texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
     return {
         language: require_finite(encoder.encode(questions, "question", progress), encoder)
@@ -208,7 +301,20 @@ def encode_questions(
 def encode_units(
     encoder: Encoder, dataset: Dataset, units: Sequence[str] = UNITS, progress: Progress | None = None
 ) -> dict[str, Floats]:
-    """`{kind of text: float32 (n, d)}` of what the units are scored by. Errors as of `encode_questions`."""
+    """Encode the kinds of text that units are scored by.
+
+    Args:
+        encoder: The encoder.
+        dataset: The data set.
+        units: Names of the units.
+        progress: Called with the number of texts that were encoded.
+
+    Returns:
+        `{kind of text: vectors}`, float32 arrays `(n, d)`.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
+    """
     return {
         kind: require_finite(encoder.encode(dataset.texts(kind), "document", progress), encoder)
         for kind in kinds_of(units)
@@ -222,7 +328,18 @@ def rank(
     split: str,
     units: Sequence[str] = UNITS,
 ) -> Ranks:
-    """Return the `Ranks` of vectors as `encode_questions` and `encode_units` give them."""
+    """Return the rank of each question's answer.
+
+    Args:
+        questions: `{language: vectors}` from `encode_questions`.
+        vectors: `{kind of text: vectors}` from `encode_units`.
+        dataset: The data set.
+        split: Name of the split.
+        units: Names of the units to rank.
+
+    Returns:
+        `{unit: {language: ranks}}`, integer arrays `(q,)`.
+    """
     ranks: Ranks = {unit: {} for unit in units}
     whole_of = dataset.whole_of(tuple(vectors))
     for language, encoded in questions.items():
@@ -235,7 +352,17 @@ def rank(
 def evaluation_size(
     dataset: Dataset, splits: Sequence[str], languages: Sequence[str], units: Sequence[str] = UNITS
 ) -> int:
-    """The number of texts that are encoded to evaluate on some splits, for a progress bar."""
+    """Return the number of texts that an evaluation encodes, for a progress bar.
+
+    Args:
+        dataset: The data set.
+        splits: Names of the splits.
+        languages: The languages to ask in.
+        units: Names of the units.
+
+    Returns:
+        The number of texts.
+    """
     searched = [len(dataset.texts(kind)) for kind in kinds_of(units)]
     questions = [len(dataset.select(language, split)) for split in splits for language in languages]
     return sum(searched) + sum(questions)

@@ -1,4 +1,4 @@
-"""Questions that a student won and lost against its base, each with the passage that its bundle has first."""
+"""Example questions that a student won and lost against its base, each with the passage that its bundle ranks first."""
 
 from __future__ import annotations
 
@@ -16,17 +16,24 @@ from ..system.types import Floats
 from ..words.answer_sentences import answer_sentence
 from .evaluate import Evaluation
 
-# Their name in `metrics.json`.
+# The key of the examples in `metrics.json`.
 EXAMPLES = "examples"
-# Of those that were won, and of those that were lost.
+# So many questions are shown of those won, and as many of those lost.
 MOST = 6
-# Characters of a passage that are kept on either side of its sentence.
+# Characters that an excerpt keeps on either side of its sentence.
 AROUND = 400
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A passage of the document `title` in three pieces: a `sentence`, empty where none is apart, and those around."""
+    """A part of a passage, cut into three.
+
+    Attributes:
+        title: Title of the document.
+        before: Text before the sentence.
+        sentence: The sentence; empty if none is set apart.
+        after: Text after the sentence.
+    """
 
     title: str
     before: str
@@ -36,7 +43,15 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class Example:
-    """A question, the `nearest` passage with the sentence nearest to it, and of a lost one the `right` passage."""
+    """A question and the passage that is nearest to it.
+
+    Attributes:
+        id: Id of the question.
+        language: Language of the question.
+        question: Text of the question.
+        nearest: The nearest passage, with the sentence that is nearest to the question.
+        right: The passage that answers a lost question; None for a question that was won.
+    """
 
     id: str
     language: str
@@ -47,9 +62,15 @@ class Example:
 
 @dataclass(frozen=True)
 class Examples:
-    """Questions of a split, by a unit: `won` are those that student and bundle have first and the base has not.
+    """Questions of a split that the student won or lost against its base.
 
-    `lost` are those that the base alone has first; `questions_won` and `questions_lost` count all of them.
+    Attributes:
+        split: Name of the split.
+        unit: Name of the unit that is ranked.
+        questions_won: Number of questions that student and bundle rank first and the base does not.
+        questions_lost: Number of questions that the base alone ranks first.
+        won: Some of the questions that were won.
+        lost: Some of the questions that were lost.
     """
 
     split: str
@@ -62,7 +83,13 @@ class Examples:
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoder with its vectors: `questions` by language `(q, d)`, and `vectors` by kind of text `(n, d)`."""
+    """An encoder with the vectors that it gave.
+
+    Attributes:
+        encoder: The encoder.
+        questions: `{language: vectors}`, float arrays `(q, d)`.
+        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
+    """
 
     encoder: Encoder
     questions: Mapping[str, Floats]
@@ -72,7 +99,18 @@ class Encoded:
 def choose_examples(
     dataset: Dataset, evaluations: Mapping[str, Evaluation], encoded: Encoded, unit: str, seed: int = 0
 ) -> Examples:
-    """The `Examples` of one split; `evaluations` are of base, student and bundle, whose vectors `encoded` has."""
+    """Choose questions of one split that were won and lost.
+
+    Args:
+        dataset: The data set.
+        evaluations: The evaluations of "base", "student" and "bundle" on the same split.
+        encoded: The bundle with its vectors.
+        unit: Name of the unit that is ranked.
+        seed: Seed of the choice.
+
+    Returns:
+        The numbers of questions won and lost, and some of each.
+    """
     split = evaluations["bundle"].split
     first = {name: evaluations[name].ranks[unit] for name in ("base", "student", "bundle")}
     won, lost = [], []
@@ -89,12 +127,21 @@ def choose_examples(
 
 
 def spread(rows: Sequence[tuple[Question, int]], seed: int, most: int = MOST) -> list[tuple[Question, int]]:
-    """At most so many `(question, row)`, drawn by the seed: of as many languages, then of as many ids, as there are."""
+    """Choose rows from as many languages, and then from as many question ids, as there are.
+
+    Args:
+        rows: `(question, row)` pairs.
+        seed: Seed of the choice.
+        most: Number of rows to choose at most.
+
+    Returns:
+        The chosen `(question, row)` pairs.
+    """
     rest = [rows[place] for place in np.random.default_rng(seed).permutation(len(rows))]
     taken: list[tuple[Question, int]] = []
     while rest and len(taken) < most:
         languages, ids = [question.language for question, _ in taken], [question.id for question, _ in taken]
-        # The first of equals: the draw decides.
+        # Among equals the first is taken, so the draw decides.
         best = min(range(len(rest)), key=lambda at: (languages.count(rest[at][0].language), ids.count(rest[at][0].id)))
         taken.append(rest.pop(best))
     return taken
@@ -110,7 +157,17 @@ def _example(dataset, encoded, unit, question, row, with_right):
 
 
 def nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], question: Floats, unit: str) -> int:
-    """The passage that a unit has first for a question `(d,)`; of a unit of documents the first one's best passage."""
+    """Return the passage that a unit ranks first; of a unit of documents, the best passage of the first document.
+
+    Args:
+        dataset: The data set.
+        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
+        question: Float array `(d,)`.
+        unit: Name of the unit.
+
+    Returns:
+        Number of the passage.
+    """
     whole_of, ranked = dataset.whole_of(tuple(vectors)), BY_NAME[unit]
 
     def scores(name):
@@ -120,13 +177,13 @@ def nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], question: F
     best = int(np.argmax(scores(unit)))
     if ranked.rank == "passage":
         return best
-    # Passages by the same score, or where they have it not, as with maxp, by their vectors.
+    # Passages are compared by the same score or, where they have none as with maxp, by their vectors.
     of_passages = scores(NAMES.get(Unit("passage", ranked.score), "passage"))
     return int(np.argmax(np.where(dataset.document_of == best, of_passages, -np.inf)))
 
 
 def _nearest_sentence(dataset, encoded, question, passage):
-    """The start and the end of the sentence nearest to a question; where sentences have no vectors they get them."""
+    """Return the start and the end of the sentence nearest to a question; sentences without vectors are encoded."""
     places = dataset.sentence_places(passage)
     if "sentence" in encoded.vectors:
         first = int(np.searchsorted(dataset.sentences.passage_of, passage))
@@ -138,7 +195,7 @@ def _nearest_sentence(dataset, encoded, question, passage):
 
 
 def _right(dataset, question):
-    """The right passage, the answer's sentence apart where the data says which it is."""
+    """Return the right passage, with the answer's sentence set apart if the data says which it is."""
     passage, places = dataset.passages[question.passage], dataset.sentence_places(question.passage)
     language = dataset.passage_languages[question.passage]
     sentence = answer_sentence(passage.text, question.answers, language, places) or ""
@@ -147,7 +204,17 @@ def _right(dataset, question):
 
 
 def excerpt(dataset: Dataset, passage: int, start: int, end: int) -> Excerpt:
-    """The `Excerpt` of a passage with its sentence from `start` to `end`; what is cut off shows as an ellipsis."""
+    """Cut a passage into a sentence and the text around it; an ellipsis shows where text is left out.
+
+    Args:
+        dataset: The data set.
+        passage: Number of the passage.
+        start: First character of the sentence.
+        end: Character after the sentence.
+
+    Returns:
+        The excerpt.
+    """
     text, title = dataset.passages[passage].text, dataset.titles[dataset.passages[passage].document]
     before, after = text[:start], text[end:]
     if len(before) > AROUND:

@@ -16,9 +16,17 @@ EXACT_BELOW = 25
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two encoders in one language: P@1 of `a` and `b`, on how many questions one alone is right, and McNemar's p.
+    """Two encoders compared in one language.
 
-    `p_holm` is corrected over the languages compared with it, `significant` where it is below the level.
+    Attributes:
+        a: P@1 of the first encoder.
+        b: P@1 of the second encoder.
+        only_a: Number of questions that only the first encoder gets right.
+        only_b: Number of questions that only the second encoder gets right.
+        questions: Number of questions.
+        p: McNemar's p-value.
+        p_holm: The p-value corrected over all languages that are compared.
+        significant: True if the corrected p-value is below the level.
     """
 
     a: float
@@ -32,21 +40,24 @@ class Comparison:
 
 
 def as_dict(comparisons: Mapping[str, Comparison]) -> dict[str, Json]:
-    """`{language: a comparison's plain values}`, as they are written to a file."""
+    """Return plain values, as they are written to a file."""
     return {language: asdict(comparison) for language, comparison in comparisons.items()}
 
 
 def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
-    """Return the p-value that a and b are equally often right. McNemar (1947), by statsmodels.
+    """Return the p-value of McNemar's test (1947) that two encoders are equally often right, by statsmodels.
 
-    It is the exact binomial test where fewer than 25 questions differ, else chi-squared with continuity correction.
+    It is the exact binomial test if fewer than 25 questions differ, else chi-squared with continuity correction.
 
     Args:
-        right_a: bool `(q,)`, whether a is right on each question.
-        right_b: bool `(q,)`, the same questions in the same order.
+        right_a: Boolean array `(q,)`, true where the first encoder is right.
+        right_b: Boolean array `(q,)`, the same questions in the same order.
+
+    Returns:
+        The p-value.
 
     Raises:
-        InputError: statsmodels is not installed.
+        InputError: If statsmodels is not installed.
     """
     require_significance()
     from statsmodels.stats.contingency_tables import mcnemar
@@ -56,12 +67,20 @@ def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
 
 
 def require_significance() -> None:
-    """Raise `InputError` where statsmodels, which tests of significance come from, is not installed."""
+    """Raise `InputError` if statsmodels, which tests of significance need, is not installed."""
     require_extra("a test of significance", ("statsmodels",), "significance")
 
 
 def disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
-    """(questions that only a gets right, questions that only b gets right)."""
+    """Count the questions that only one of two encoders gets right.
+
+    Args:
+        right_a: Boolean array `(q,)`, true where the first encoder is right.
+        right_b: Boolean array `(q,)`, the same questions in the same order.
+
+    Returns:
+        The numbers of questions that only the first, and only the second, gets right.
+    """
     right_a, right_b = np.asarray(right_a, bool), np.asarray(right_b, bool)
     return int(np.sum(right_a & ~right_b)), int(np.sum(~right_a & right_b))
 
@@ -69,9 +88,18 @@ def disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
 def compare(
     ranks_a: Mapping[str, Integers], ranks_b: Mapping[str, Integers], level: float = 0.05
 ) -> dict[str, Comparison]:
-    """Return the `Comparison` of each language, p corrected over them.
+    """Compare two encoders in each language, with p-values corrected over all languages.
 
-    `ranks_a`, `ranks_b`: `{language: int (q,)}` over the same questions.
+    Args:
+        ranks_a: `{language: ranks}` of the first encoder, integer arrays `(q,)`.
+        ranks_b: `{language: ranks}` of the second encoder, on the same questions.
+        level: Level of significance.
+
+    Returns:
+        `{language: comparison}`.
+
+    Raises:
+        InputError: If statsmodels is not installed.
     """
     right = {language: (ranks_a[language] == 1, ranks_b[language] == 1) for language in ranks_a}
     ps = [mcnemar_p(*pair) for pair in right.values()]
@@ -84,7 +112,7 @@ def compare(
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Return the p-values of one family of tests, corrected. Holm (1979), by statsmodels."""
+    """Return the p-values of one family of tests, corrected by Holm's method (1979), by statsmodels."""
     if not ps:
         return []
     require_significance()

@@ -1,4 +1,4 @@
-"""Two encoders' rankings as mteb keeps them (`prediction_folder`), compared question by question without either."""
+"""Comparison of two encoders by the rankings that mteb keeps in a `prediction_folder`, without running either."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..system.types import Booleans, Doubles, File, Json
 from .bias.lareqa import target_scores
 from .paired import Comparisons, Pair, compare_scores, comparisons, require_draws
 
-# Ends of the files' names, which begin with the task's.
+# The names of the files begin with the name of the task and end in these.
 PREDICTIONS, RELEVANT = "_predictions.json", "_relevant.json"
-# The key of a file of predictions that is no subset.
+# The one key in a file of predictions that is no subset.
 MODEL = "mteb_model_meta"
-# Of each question, documents with their scores, or their grades.
+# {question id: {document id: score or grade}}.
 Rankings: TypeAlias = dict[str, dict[str, float]]
-# By (task with its split, subset).
+# {(task with its split, subset): rankings}.
 Parts: TypeAlias = dict[tuple[str, str], Rankings]
 
 
@@ -34,13 +34,21 @@ def is_predictions(source: File) -> bool:
 
 
 def read_parts(folder: File, end: str) -> Parts:
-    """Return the rankings in a folder's files that end in `PREDICTIONS`, or the grades in those that end in `RELEVANT`.
+    """Read the rankings, or the grades, in the files of a folder.
 
-    Raises `DataError` naming file and place for what mteb does not write of a retrieval task.
+    Args:
+        folder: The folder.
+        end: `PREDICTIONS` for rankings or `RELEVANT` for grades.
+
+    Returns:
+        `{(task with its split, subset): {question id: {document id: score or grade}}}`.
+
+    Raises:
+        DataError: If a file is not what mteb writes for a retrieval task; the message names file and place.
     """
     paths = seen(folder, f"*{end}")
     if not paths:
-        raise DataError(f"{folder}: no *{end} in it")
+        raise DataError(f"{folder}: the folder has no *{end} files")
     return {
         (f"{path.name.removesuffix(end)} {split}", subset): _rankings(f"{path}: {subset}, {split}", rankings)
         for path in paths
@@ -52,7 +60,7 @@ def read_parts(folder: File, end: str) -> Parts:
 
 def _mapping(place, value) -> dict[str, Json]:
     if not isinstance(value, dict):
-        raise DataError(f"{place}: expected an object, as mteb writes of a retrieval task, got {type(value).__name__}")
+        raise DataError(f"{place}: expected an object, as mteb writes for a retrieval task, got {type(value).__name__}")
     return value
 
 
@@ -70,26 +78,28 @@ def compare_predictions(
 ) -> dict[str, Comparisons]:
     """Compare two encoders question by question by the rankings that mteb keeps of them.
 
-    A right document that is not in a ranking, of which mteb keeps the first 1,000, is ranked nowhere; ties count
-    against. Parts that one folder alone has are told and left out.
+    A right document that is not among the first 1,000, which mteb keeps, has no rank; ties count against it. Parts that
+    only one folder has are named in a message and left out.
 
     Args:
-        a: a folder of `mteb.evaluate(…, prediction_folder=…)`.
-        b: such a folder of another encoder.
-        relevant: the folder that `distill.mteb.save_relevant` wrote to.
-        metrics: p@k, mrr@k, ndcg@k or map.
-        draws: of a sign-flip test and of an interval.
-        seed: of the draws.
+        a: Folder of `mteb.evaluate(…, prediction_folder=…)`.
+        b: Such a folder of another encoder.
+        relevant: Folder that `distill.mteb.save_relevant` wrote to.
+        metrics: Names of metrics: p@k, mrr@k, ndcg@k or map.
+        draws: Number of draws of a sign-flip test and of an interval.
+        seed: Seed of the draws.
 
     Returns:
         `{metric: {task and split: {subset: PairedComparison, ..., "all": …}}}`.
 
     Raises:
-        DataError: where no part is in both, a file of right documents is missing, or a question of it.
-        InputError: for a folder without predictions, too few draws, or a metric of what mteb does not keep.
+        DataError: If no part is in both folders, or right documents are missing.
+        InputError: If a folder has no predictions, there are too few draws, or mteb's files do not support a metric.
     """
     if others := [folder for folder in (a, b) if not is_predictions(folder)]:
-        raise InputError(f"{others[0]}: no *{PREDICTIONS} in it; mteb.evaluate(…, prediction_folder=…) writes them")
+        raise InputError(
+            f"{others[0]}: the folder has no *{PREDICTIONS} files; mteb.evaluate(…, prediction_folder=…) writes them"
+        )
     if counted := [metric for metric in metrics if metric.startswith("r@")]:
         raise InputError(f"{counted[0]} counts the words of passages, which mteb's predictions do not have")
     folders = [(folder, read_parts(folder, PREDICTIONS)) for folder in (a, b)]
@@ -107,7 +117,7 @@ def compare_predictions(
 
 
 def _common(folders):
-    """The parts that are in both folders, in the first one's order."""
+    """Return the parts that are in both folders, in the order of the first."""
     (a, first), (b, second) = folders
     keys = [key for key in first if key in second]
     if not keys:
@@ -115,7 +125,7 @@ def _common(folders):
         raise DataError(f"{' and '.join(parts)}: no task, split and subset in common; evaluate both models on one task")
     for folder, parts in folders:
         if alone := [key for key in parts if key not in keys]:
-            say(f"{folder} alone has {_named(alone)}: left out")
+            say(f"left out, as only {folder} has it: {_named(alone)}")
     return keys
 
 
@@ -124,12 +134,14 @@ def _named(keys):
 
 
 def _require_questions(key, folders, relevant, right):
-    """Raise `DataError` unless the part's questions are the same in both folders and in the file of right documents."""
+    """Raise `DataError` unless a part has the same questions in both folders and in the file of right documents."""
     if key not in right:
-        raise DataError(f"{relevant}: nothing of {_named([key])} in it; write it with distill.mteb.save_relevant")
+        raise DataError(
+            f"{relevant}: the folder has nothing for {_named([key])}; write it with distill.mteb.save_relevant"
+        )
     for folder, parts in folders:
         lacking, unknown = right[key].keys() - parts[key].keys(), parts[key].keys() - right[key].keys()
-        # mteb asks no question that has no right document.
+        # mteb leaves out questions without a right document.
         lacking = {id for id in lacking if right[key][id]}
         if lacking or unknown:
             problem = "has no ranking of" if lacking else "ranks, and not among those with right documents,"
@@ -147,9 +159,18 @@ def _pairs(keys, folders, right, metric) -> dict[str, dict[str, Pair]]:
 
 
 def question_scores(rankings: Mapping[str, Mapping[str, float]], grades: Rankings, metric: str) -> Doubles:
-    """Return the score of each question of `grades`, in order, float `(q,)`; grades above 0 are right, all alike.
+    """Return the score of each question of `grades`, in order.
 
-    p@k and mrr@k are of the best right document, ndcg@k and map of all (`target_scores`).
+    p@k and mrr@k count the best right document, ndcg@k and map count all of them. All grades above 0 are right and
+    count alike.
+
+    Args:
+        rankings: `{question id: {document id: score}}`.
+        grades: `{question id: {document id: grade}}`.
+        metric: p@k, mrr@k, ndcg@k or map.
+
+    Returns:
+        Float array `(q,)`.
     """
     rows = [_wrong_above(rankings[id], [name for name, grade in of.items() if grade > 0]) for id, of in grades.items()]
     above = np.full((len(rows), max(map(len, rows))), np.inf)
@@ -160,6 +181,6 @@ def question_scores(rankings: Mapping[str, Mapping[str, float]], grades: Ranking
 
 
 def _wrong_above(ranking, right):
-    """How many wrong documents are not below each right one; inf above one that is not ranked."""
+    """Count the wrong documents that are not below each right one; inf for a right one that has no rank."""
     wrong = np.sort([score for name, score in ranking.items() if name not in right])
     return [len(wrong) - np.searchsorted(wrong, ranking[name]) if name in ranking else np.inf for name in right]

@@ -1,4 +1,4 @@
-"""Two encoders' scores on the same questions: the difference, how sure it is, how large, and what would have shown."""
+"""Two encoders' scores on the same questions: the difference, its uncertainty, its size, and what could be detected."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 from ..system.types import Integers, Json
 from .mcnemar import holm, mcnemar_p
-from .resampling import bootstrap, detectable, effect_size, sign_flip_p
+from .resampling import bootstrap, detectable_difference, effect_size, sign_flip_p
 
-# The row that pools a task's languages.
+# The name of the row that pools the languages of a task.
 ALL = "all"
-# Metrics whose scores of a question are 0 or 1.
+# Metrics that give a question 0 or 1.
 BINARY = ("p@1", "em")
-# A language's (ids `(q,)`, scores of a `(q,)`, scores of b `(q,)`).
+# The ids, the scores of a and the scores of b of one language, each (q,).
 Pair: TypeAlias = tuple[Sequence[str], ArrayLike, ArrayLike]
 
 
@@ -27,14 +27,26 @@ Pair: TypeAlias = tuple[Sequence[str], ArrayLike, ArrayLike]
 class PairedComparison:
     """Two encoders' scores of a metric on the same questions.
 
-    - `a`, `b`, `difference`: the means and a - b; `low`, `high`: its 95 % interval (`resampling.bootstrap`)
-    - `effect`, `effect_low`, `effect_high`: d_z (`resampling.effect_size`), None where it is infinite
-    - `questions`, `clusters` (ids), `only_a`, `only_b`: on how many questions a, or b, has the higher score
-    - `test`: "mcnemar" for the metrics p@1 and em of one language, whose ids occur once each; else "sign-flip"
-    - `p`, `p_holm`, `significant` (p_holm < level): Holm (1979) over the language rows of all tasks together; the
-      rows "all" are a family of their own
-    - `detectable`: the smallest true difference that shows in 80 % of such test sets at level / (tests in the
-      family); None where no deviation was seen (`resampling.detectable`)
+    Attributes:
+        a: Mean score of the first encoder.
+        b: Mean score of the second encoder.
+        difference: a - b.
+        low: Lower end of the 95 % interval of the difference (`resampling.bootstrap`).
+        high: Upper end of that interval.
+        effect: Effect size d_z (`resampling.effect_size`); None if it is infinite.
+        effect_low: Lower end of the interval of the effect size.
+        effect_high: Upper end of the interval of the effect size.
+        questions: Number of questions.
+        clusters: Number of question ids.
+        only_a: Number of questions on which the first encoder scores higher.
+        only_b: Number of questions on which the second encoder scores higher.
+        test: "mcnemar" for p@1 and em of one language whose ids occur once each, else "sign-flip".
+        p: The p-value.
+        detectable: The smallest true difference that shows in 80 % of such test sets at level / (tests in the family);
+            None if no deviation was seen.
+        p_holm: The p-value corrected by Holm's method (1979) over the languages of all tasks together; the rows "all"
+            are a family of their own.
+        significant: True if the corrected p-value is below the level.
     """
 
     a: float
@@ -56,13 +68,13 @@ class PairedComparison:
     significant: bool
 
 
-# By part of the tasks, then by language.
+# {part of a task: {language: comparison}}.
 Comparisons: TypeAlias = dict[str, dict[str, PairedComparison]]
 
 
-def as_dict(comparisons: Comparisons) -> dict[str, Json]:
-    """Plain values, as `--json` writes them."""
-    return {part: {name: asdict(row) for name, row in rows.items()} for part, rows in comparisons.items()}
+def as_dict(compared: Comparisons) -> dict[str, Json]:
+    """Return plain values, as `--json` writes them."""
+    return {part: {name: asdict(row) for name, row in rows.items()} for part, rows in compared.items()}
 
 
 def compare_scores(
@@ -73,14 +85,26 @@ def compare_scores(
     seed: int = 0,
     progress: Callable[[], None] | None = None,
 ) -> Comparisons:
-    """`{task: {language: PairedComparison, ..., "all": …}}` from `{task: {language: (ids, a, b)}}`.
+    """Compare the scores of two encoders in each language and, under "all", over all languages of a task.
 
-    `ids`: `(q,)` str; `a`, `b`: float `(q,)`, each question's score under the two encoders. "all" pools the languages
-    of a task that has more than one, its questions grouped by id.
+    The row "all" is there for tasks in more than one language; it groups the questions by id. All rows use the same
+    seed, so a row depends on the others only in `p_holm` and `detectable`.
 
-    Every row takes the same seed, so that none depends on which others there are but in `p_holm` and `detectable`.
-    Raises `InputError` for empty lists, lengths that differ, scores that are no numbers (of `BINARY` ones other than 0
-    and 1), a language called "all", and too few draws for so many tests.
+    Args:
+        tasks: `{task: {language: (ids, a, b)}}`. `ids` are strings `(q,)`; `a` and `b` are float arrays `(q,)`, the
+            score of each question under the two encoders.
+        metric: Name of the metric.
+        level: Level of significance.
+        draws: Number of draws of a sign-flip test and of an interval.
+        seed: Seed of the draws.
+        progress: Called once per row.
+
+    Returns:
+        `{task: {language: PairedComparison, ..., "all": …}}`.
+
+    Raises:
+        InputError: If lists are empty or differ in length, scores are no numbers, scores of a binary metric are not 0
+            or 1, a language is called "all", or there are too few draws for the number of tests.
     """
     pairs = {(task, name): _checked(task, name, pair, metric) for task in tasks for name, pair in tasks[task].items()}
     pooled = {(task, ALL): _pooled(tasks[task]) for task in tasks if len(tasks[task]) > 1}
@@ -100,7 +124,7 @@ def compare_scores(
 
 
 def comparisons(tasks: Mapping[str, Mapping[str, Pair]]) -> int:
-    """The number of rows that `compare_scores` gives, for a progress bar."""
+    """Return the number of rows that `compare_scores` gives, for a progress bar."""
     return sum(len(languages) + (len(languages) > 1) for languages in tasks.values())
 
 
@@ -108,16 +132,18 @@ def _checked(task, language, pair, metric):
     ids, a, b = pair
     where, lengths = f"{metric}, {task}, {language}", [len(ids), len(a), len(b)]
     if language == ALL:
-        raise InputError(f'{where}: no language may be called "{ALL}", which is the row of all; rename it')
+        raise InputError(f'{where}: no language may be called "{ALL}", which names the row of all languages; rename it')
     if len(set(lengths)) > 1:
-        raise InputError(f"{where}: expected one score a question, got {_counts(lengths)}; score the same questions")
+        raise InputError(f"{where}: expected one score per question, got {_counts(lengths)}; score the same questions")
     if not lengths[0]:
         raise InputError(f"{where}: there is no question to compare on; leave the language out")
     scores = np.concatenate([a, b])
     if not np.isfinite(scores).all():
         raise InputError(f"{where}: {np.sum(~np.isfinite(scores))} scores are no numbers; check both encoders' vectors")
     if metric in BINARY and not np.isin(scores, (0, 1)).all():
-        raise InputError(f"{where}: expected scores 1, right, and 0, wrong, got others; name the metric by what it is")
+        raise InputError(
+            f"{where}: expected scores of 1 (right) and 0 (wrong), got others; give the metric another name"
+        )
     return pair
 
 
@@ -130,9 +156,19 @@ def _pooled(by_language):
 
 
 def require_draws(draws: int, tests: int, level: float = 0.05) -> None:
-    """Raise `InputError` for too few.
+    """Raise `InputError` if there are too few draws for a test to become significant.
 
-    The least p of drawn signs is 1 / (draws + 1); times the tests it has to be able to fall below the level."""
+    The least p-value of drawn signs is 1 / (draws + 1). Multiplied by the number of tests it has to be able to fall
+    below the level.
+
+    Args:
+        draws: Number of draws.
+        tests: Number of tests in the family.
+        level: Level of significance.
+
+    Raises:
+        InputError: If there are too few draws.
+    """
     needed = math.ceil(tests / level)
     if draws < needed:
         raise InputError(f"{draws} draws are too few for {tests} tests at level {level:g}; take {needed} or more")
@@ -161,7 +197,7 @@ def _row(ids, a, b, test, level, draws, seed):
         "only_b": int(np.sum(a < b)),
         "test": test,
         "p": mcnemar_p(a == 1, b == 1) if test == "mcnemar" else sign_flip_p(differences, ids, draws, seed),
-        "detectable": detectable(differences, ids, level),
+        "detectable": detectable_difference(differences, ids, level),
     }
 
 
@@ -171,10 +207,15 @@ def _finite(value):
 
 @dataclass(frozen=True)
 class Pooled:
-    """Two encoders on the questions of all languages together: P@1 of `a` and `b`, `difference` a - b, and its `p`.
+    """Two encoders compared on the questions of all languages together.
 
-    `questions` counts each translation, `clusters` each id, whose translations are flipped together
-    (`resampling.sign_flip_p`).
+    Attributes:
+        a: P@1 of the first encoder.
+        b: P@1 of the second encoder.
+        difference: a - b.
+        p: The p-value of a sign-flip test that flips all translations of a question together.
+        questions: Number of questions; each translation counts.
+        clusters: Number of question ids.
     """
 
     a: float
@@ -188,7 +229,16 @@ class Pooled:
 def compare_pooled(
     ids: Mapping[str, Sequence[str]], ranks_a: Mapping[str, Integers], ranks_b: Mapping[str, Integers]
 ) -> Pooled:
-    """The `Pooled` of two encoders' ranks, `{language: int (q,)}`; `ids` `{language: (q,)}` of the same questions."""
+    """Compare two encoders on the questions of all languages together.
+
+    Args:
+        ids: `{language: ids}` of the questions, each `(q,)`.
+        ranks_a: `{language: ranks}` of the first encoder, integer arrays `(q,)`.
+        ranks_b: `{language: ranks}` of the second encoder, on the same questions.
+
+    Returns:
+        P@1 of both, their difference and its p-value.
+    """
     every, a, b = _pooled({name: (ids[name], ranks_a[name] == 1, ranks_b[name] == 1) for name in ids})
     differences = a.astype(float) - b
     p = sign_flip_p(differences, every)

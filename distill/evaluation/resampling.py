@@ -1,11 +1,11 @@
-"""Tests and intervals of a mean difference by question: all translations of a question go together.
+"""Tests and intervals of a mean difference that keep all translations of a question together.
 
-Everywhere: `differences`, float `(n,)`, of two encoders' scores on n questions; `ids`, `(n,)`, the same for
-translations of one question, which make a cluster. Translations tend to be right or wrong together; n of them are
-not n independent questions, so what is flipped, drawn or counted is the cluster.
+In every function `differences` is a float array `(n,)` of two encoders' score differences on n questions, and `ids`,
+`(n,)`, is the same for translations of one question, which form a cluster. Translations tend to be right or wrong
+together, so n of them are not n independent questions. Clusters are therefore what is flipped, drawn or counted.
 
-`scipy.stats.permutation_test` and `bootstrap` compute the same, but hold all draws at once or take many times as long,
-refuse a single cluster, and have NaN for an interval of effect sizes some of which are infinite.
+`scipy.stats.permutation_test` and `bootstrap` compute the same, but they hold all draws at once or take many times as
+long, refuse a single cluster, and give NaN for an interval of effect sizes some of which are infinite.
 """
 
 from __future__ import annotations
@@ -17,26 +17,44 @@ from numpy.typing import ArrayLike
 
 from ..system.types import Doubles, Integers
 
-# Up to here all 2^c signs are enumerated; more are drawn.
+# Up to so many clusters all 2^c signs are enumerated; for more, signs are drawn.
 EXACT_UP_TO = 13
-# Cells of a block of draws x clusters held at once.
+# Cells of draws x clusters that are held at once.
 BLOCK = 1 << 20
-# Relative: sums of equal terms in another order differ by this at most.
+# Sums of equal terms in another order differ by at most this share.
 ROUNDING = 1e-12
 
 
 def clusters(differences: ArrayLike, ids: Sequence[str]) -> tuple[Doubles, Integers]:
-    """(sums float `(c,)`, counts int `(c,)`) of the differences by id, in the ids' order."""
+    """Sum the differences of each question id.
+
+    Args:
+        differences: Float array `(n,)`.
+        ids: Question ids `(n,)`.
+
+    Returns:
+        Sums, a float array `(c,)`, and counts, an integer array `(c,)`, in the order of the ids.
+    """
     _, cluster = np.unique(np.asarray(ids), return_inverse=True)
     sums = np.bincount(cluster, weights=np.asarray(differences))
     return sums.astype(np.float64, copy=False), np.bincount(cluster).astype(np.int64, copy=False)
 
 
 def sign_flip_p(differences: ArrayLike, ids: Sequence[str], draws: int = 10_000, seed: int = 0) -> float:
-    """Two-sided p of the mean difference: how often random signs of the clusters give one as far from 0, or farther.
+    """Return the two-sided p-value of the mean difference by Fisher's randomisation test.
 
-    Exact where at most 13 clusters have a sum other than 0, which alone matter; else `draws` random signs and
-    (hits + 1) / (draws + 1), Phipson & Smyth (2010). Fisher's randomisation test.
+    The p-value is the share of random signs of the clusters that give a mean at least as far from 0. The test is exact
+    if at most 13 clusters have a sum other than 0. Else `draws` signs are drawn and the p-value is (hits + 1) / (draws
+    + 1), Phipson & Smyth (2010).
+
+    Args:
+        differences: Float array `(n,)`.
+        ids: Question ids `(n,)`.
+        draws: Number of random signs.
+        seed: Seed of the draws.
+
+    Returns:
+        The p-value.
     """
     sums = _not_zero(differences, ids)
     if not len(sums):
@@ -61,21 +79,27 @@ def _all_bits(count):
 
 
 def _flipped(bits, sums):
-    """The sum under each row of signs, a bit 1 for + and 0 for -."""
+    """Return the sum under each row of signs, in which a bit of 1 stands for + and 0 for -."""
     return 2 * (bits @ sums) - sums.sum()
 
 
 def _blocks(draws, columns):
-    """Numbers of rows that add up to `draws`, each small enough to be held."""
+    """Return numbers of rows that add up to `draws`, each small enough to be held in memory."""
     rows = max(1, BLOCK // columns)
     return [min(rows, draws - start) for start in range(0, draws, rows)]
 
 
 def effect_size(differences: ArrayLike, ids: Sequence[str]) -> float:
-    """d_z: the mean over clusters of a cluster's mean difference, in standard deviations (c - 1) of these means.
+    """Return d_z: the mean of the clusters' mean differences in standard deviations (c - 1) of these means.
 
-    Each question has the same weight, however many translations it has. 0 where nothing differs; infinite where all
-    clusters differ by the same.
+    Each question has the same weight, however many translations it has.
+
+    Args:
+        differences: Float array `(n,)`.
+        ids: Question ids `(n,)`.
+
+    Returns:
+        The effect size; 0 if nothing differs, infinite if all clusters differ by the same.
     """
     sums, counts = clusters(differences, ids)
     means = sums / counts
@@ -83,7 +107,7 @@ def effect_size(differences: ArrayLike, ids: Sequence[str]) -> float:
 
 
 def _standardised(mean, variance, means):
-    """Mean by deviation, of `means` or of resamples of them; never NaN."""
+    """Return the mean divided by the deviation, of `means` or of resamples of them; it is never NaN."""
     mean = np.where(np.abs(mean) <= ROUNDING * np.max(np.abs(means)), 0.0, mean)
     deviation = np.sqrt(np.where(variance <= ROUNDING * np.max(np.square(means)), 0.0, variance))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -93,14 +117,24 @@ def _standardised(mean, variance, means):
 def bootstrap(
     differences: ArrayLike, ids: Sequence[str], draws: int = 10_000, seed: int = 0, level: float = 0.95
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """((low, high) of the mean difference, (low, high) of its effect size): percentile intervals.
+    """Return percentile intervals of the mean difference and of its effect size.
 
-    Clusters are drawn with replacement, each with all its translations; the mean is the sum of differences by the
-    number of questions drawn. Efron & Tibshirani (1993), chapter 13.
+    Clusters are drawn with replacement, each with all its translations. The mean is the sum of the differences divided
+    by the number of questions drawn. Efron & Tibshirani (1993), chapter 13.
+
+    Args:
+        differences: Float array `(n,)`.
+        ids: Question ids `(n,)`.
+        draws: Number of resamples.
+        seed: Seed of the draws.
+        level: Coverage of the intervals, in (0, 1).
+
+    Returns:
+        `((low, high) of the mean difference, (low, high) of its effect size)`.
     """
     sums, counts = clusters(differences, ids)
     means, number = sums / counts, len(sums)
-    centre = means.mean()  # off the squares, which would cancel
+    centre = means.mean()  # subtracted before squaring, as the squares would cancel
     columns = np.stack([sums, counts, means - centre, np.square(means - centre)], axis=1)
     drawn = np.concatenate([weights @ columns for weights in _resamples(number, draws, seed)])
     total, questions, shift, square = drawn.T
@@ -110,7 +144,7 @@ def bootstrap(
 
 
 def _resamples(number, draws, seed):
-    """Blocks `(rows, number)`: how often each cluster was drawn."""
+    """Yield blocks `(rows, number)` of how often each cluster was drawn."""
     random = np.random.default_rng(seed)
     for rows in _blocks(draws, number):
         cells = random.integers(number, size=(rows, number)) + number * np.arange(rows)[:, None]
@@ -118,17 +152,24 @@ def _resamples(number, draws, seed):
 
 
 def _ends(values, level):
-    """The two percentiles, values that occurred: between a finite and an infinite one there is nothing."""
+    """Return the two percentiles as values that occurred, as nothing lies between a finite and an infinite one."""
     places = np.rint((len(values) - 1) * np.array([(1 - level) / 2, (1 + level) / 2])).astype(int)
     low, high = np.sort(values)[places]
     return float(low), float(high)
 
 
 def standard_error(differences: ArrayLike, ids: Sequence[str]) -> float:
-    """Of the mean difference, from the deviation between clusters; NaN for one cluster.
+    """Return the standard error of the mean difference, from the deviation between clusters.
 
-    The ratio estimator's (Cochran 1977, 6.4); with n translations of each question it is the deviation of the
-    clusters' means by the root of their number.
+    It is that of the ratio estimator (Cochran 1977, section 6.4). If each question has n translations it is the
+    deviation of the clusters' means divided by the root of their number.
+
+    Args:
+        differences: Float array `(n,)`.
+        ids: Question ids `(n,)`.
+
+    Returns:
+        The standard error; NaN for a single cluster.
     """
     sums, counts = clusters(differences, ids)
     if len(sums) < 2:
@@ -137,16 +178,27 @@ def standard_error(differences: ArrayLike, ids: Sequence[str]) -> float:
     return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(residuals**2)) / counts.sum())
 
 
-def detectable(differences: ArrayLike, ids: Sequence[str], level: float = 0.05, power: float = 0.8) -> float | None:
-    """Return the smallest true mean difference that such a test set shows with this power at this two-sided level.
+def detectable_difference(
+    differences: ArrayLike, ids: Sequence[str], level: float = 0.05, power: float = 0.8
+) -> float | None:
+    """Return the smallest true mean difference that such a test set shows with a given power.
 
-    It is statsmodels' normal power for one sample, with the deviation observed. For Holm over m tests the strictest
-    level is level / m. It is None where no deviation was observed: fewer than two clusters, or all the same.
+    It is statsmodels' normal power for one sample, with the deviation that was observed. For Holm's method over m tests
+    the strictest level is level / m.
+
+    Args:
+        differences: Float array `(n,)`.
+        ids: Question ids `(n,)`.
+        level: Two-sided level of significance.
+        power: Probability that the difference shows.
+
+    Returns:
+        The difference; None if no deviation was observed, as with fewer than two clusters.
     """
     error = standard_error(differences, ids)
     if not error > ROUNDING * np.max(np.abs(differences)):
         return None
     from statsmodels.stats.power import NormalIndPower
 
-    # With a ratio of 0 there is one sample; of one observation, so that its deviation is the standard error.
+    # A ratio of 0 means one sample. It has one observation, so that its deviation is the standard error.
     return float(NormalIndPower(ddof=0).solve_power(nobs1=1, alpha=level, power=power, ratio=0) * error)

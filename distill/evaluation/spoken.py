@@ -1,4 +1,4 @@
-"""The languages of what a question finds, where the passages are in several."""
+"""The languages of the passages nearest to a question, where the passages are in several languages."""
 
 from __future__ import annotations
 
@@ -10,16 +10,23 @@ from ..data.dataset import Dataset
 from ..retrieval.exact import top_k
 from ..system.types import Floats
 
-# Passages a question that are looked at.
+# Number of nearest passages per question that are looked at.
 HEAD = 10
 
 
 def languages_of_head(
     questions: Mapping[str, Floats], passages: Floats, dataset: Dataset, k: int = HEAD
 ) -> dict[str, dict[str, float]]:
-    """`{question language: {passage language: share}}` of the `k` passages nearest to each question, in mean.
+    """Return the mean share of each passage language among the passages nearest to a question.
 
-    `questions` `{language: (q, d)}` and `passages` `(p, d)` are unit rows. Empty for passages in one language.
+    Args:
+        questions: `{language: vectors}`, unit rows `(q, d)`.
+        passages: Unit rows `(p, d)`.
+        dataset: The data set of the passages.
+        k: Number of nearest passages per question.
+
+    Returns:
+        `{question language: {passage language: share}}`; empty if all passages are in one language.
     """
     spoken = np.array(dataset.passage_languages)
     languages = list(dict.fromkeys(dataset.passage_languages))

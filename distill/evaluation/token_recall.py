@@ -1,6 +1,7 @@
-"""Recall by tokens: whether an answer is within the first passages of so many tokens (R@2kt, R@5kt).
+"""Recall by tokens: the share of questions with an answer in the first so many tokens of passages (R@2kt, R@5kt).
 
-Asai et al. (2021), XOR QA, section 3; Sorokin et al. (2022), Ask Me Anything in Your Native Language (Sentri), 4.1.
+Asai et al. (2021), XOR QA, section 3; Sorokin et al. (2022), Ask Me Anything in Your Native Language (Sentri), section
+4.1.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from ..retrieval.exact import top_k
 from ..system.types import Doubles, Floats, Integers
 from ..words.answer_finder import findable
 
-# By language: the ids of the questions that have an answer, and 1 or 0 for each, float `(q,)`.
+# {language: (ids of the questions that have an answer, 1 or 0 for each as a float array (q,))}.
 Recalls: TypeAlias = dict[str, tuple[list[str], Doubles]]
 
-# Of a language, rows of its questions and a number n: their n first passages, int `(rows, n)`, best first.
+# From a language, rows of its questions and a number n to their first n passages, int (rows, n), best first.
 Nearest: TypeAlias = Callable[[str, Sequence[int], int], Integers]
 
 
 class TokenRecall:
-    """Passages cut into words once; `hits` looks for answers in the first of them.
+    """Passages cut into words once, in the first of which answers are looked for.
 
-    Words are counted as XOR-TyDi's evaluation counts them, by NLTK's tokenizer; the answer is looked for in the text
-    up to the last of these words as it is written, so that no answer is lost because the tokenizer splits it.
+    Words are counted as XOR-TyDi's evaluation counts them, by NLTK's tokenizer. An answer is looked for in the original
+    text up to the last of these words, so that no answer is lost because the tokenizer splits it.
     """
 
     def __init__(self, passages: Sequence[str]) -> None:
@@ -37,8 +38,16 @@ class TokenRecall:
         self.ends = [[end for _, end in tokenizer.span_tokenize(text)] for text in passages]
         self.lengths = np.array([len(ends) for ends in self.ends])
 
-    def within(self, order: Iterable[int], tokens: int) -> str:
-        """The text of the first `tokens` words of the passages in `order`, joined by a blank."""
+    def text_within(self, order: Iterable[int], tokens: int) -> str:
+        """Return the text of the first so many words of some passages, joined by a blank.
+
+        Args:
+            order: Numbers of the passages, best first.
+            tokens: Number of words.
+
+        Returns:
+            The text.
+        """
         parts, left = [], tokens
         for row in order:
             parts.append(self.passages[row] if left >= self.lengths[row] else self._cut(row, left))
@@ -51,12 +60,21 @@ class TokenRecall:
         return self.passages[row][: self.ends[row][words - 1]]
 
     def enough(self, tokens: int) -> int:
-        """The number of passages that are never fewer than `tokens` words, or of all."""
+        """Return how many passages always hold at least `tokens` words; one more than there are if all hold fewer."""
         return int(np.searchsorted(np.cumsum(np.sort(self.lengths)), tokens) + 1)
 
     def hits(self, order: Integers, answers: Sequence[Sequence[str]], tokens: int) -> Doubles:
-        """Return 1 where an answer of a question is in the text, float `(q,)`. `order`, int `(q, n)`: best first."""
-        texts = (self.within(row, tokens) for row in order)
+        """Return 1 for each question that has an answer in the text, else 0.
+
+        Args:
+            order: Integer array `(q, n)`, the passages of each question, best first.
+            answers: The answers of each question.
+            tokens: Number of words to look through.
+
+        Returns:
+            Float array `(q,)`.
+        """
+        texts = (self.text_within(row, tokens) for row in order)
         right = [any(answer in text for answer in golds) for text, golds in zip(texts, answers, strict=True)]
         return np.array(right, dtype=float)
 
@@ -64,7 +82,18 @@ class TokenRecall:
 def token_recall(
     questions: Mapping[str, Floats], passages: Floats, dataset: Dataset, split: str, metrics: Sequence[str]
 ) -> dict[str, Recalls]:
-    """Return `recall_of` by vectors: `questions`, `{language: (q, d)}` of the split's, and `passages`, `(n, d)`."""
+    """Measure recall by tokens of an encoder's vectors.
+
+    Args:
+        questions: `{language: vectors}` of the split's questions, float arrays `(q, d)`.
+        passages: Float array `(n, d)`.
+        dataset: The data set.
+        split: Name of the split.
+        metrics: Names such as "r@2kt", which stands for 2,000 words.
+
+    Returns:
+        `{metric: {language: (ids, hits)}}`, as from `recall_of`.
+    """
 
     def nearest(language: str, rows: Sequence[int], deep: int) -> Integers:
         return top_k(questions[language][rows], passages, deep)[0]
@@ -75,10 +104,22 @@ def token_recall(
 def recall_of(
     nearest: Nearest, dataset: Dataset, split: str, languages: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, Recalls]:
-    """`{metric: {language: (ids, float (q,))}}` of metrics r@<n>kt, n thousand words; q questions with an answer.
+    """Measure recall by tokens of any ranking.
 
-    Questions whose answers are yes or no alone do not count, as in XOR-TyDi. Raises `DataError` where no question has
-    an answer that can be looked for.
+    Questions whose only answers are yes or no do not count, as in XOR-TyDi.
+
+    Args:
+        nearest: Function from a language, rows of its questions and a number n to their first n passages.
+        dataset: The data set.
+        split: Name of the split.
+        languages: The languages to ask in.
+        metrics: Names r@<n>kt, where n counts thousands of words.
+
+    Returns:
+        `{metric: {language: (ids, hits)}}` over the q questions that have an answer; hits are float arrays `(q,)`.
+
+    Raises:
+        DataError: If no question of a language has an answer that can be looked for.
     """
     budgets, recall = {metric: 1000 * int(metric[2:-2]) for metric in metrics}, TokenRecall(dataset.passage_texts)
     deep = min(recall.enough(max(budgets.values())), len(dataset.passages))

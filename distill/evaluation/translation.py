@@ -1,6 +1,7 @@
 """Translate-test: questions are asked in the documents' language, by way of a translation.
 
-The baseline of LAReQA (Roy et al., 2020, section 4) and, with machine translation, of XOR-TyDi's and Sentri's tables.
+This is the baseline of LAReQA (Roy et al., 2020, section 4) and, with machine translation, of the tables of XOR-TyDi
+and Sentri.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from ..system.reading import read_jsonl
 from ..system.types import File, Json, Progress
 from .translators import BEAM, Translators, load_translators, require_beam
 
-# In place of a file: the data's own questions in the documents' language.
+# Given in place of a file, it selects the data's own questions in the documents' language.
 PARALLEL = "parallel"
-# Ends the name of an encoder whose questions are translated.
+# The end of the name of an encoder whose questions are translated.
 SUFFIX = ", translated"
 ID, LANGUAGE, TEXT = "id", "language", "text"
 
 
 @dataclass(frozen=True)
 class Untranslated:
-    """A question to translate, or a candidate sentence, which has no id."""
+    """A text to translate: a question, or a candidate sentence, whose id is empty."""
 
     id: str
     language: str
@@ -39,17 +40,24 @@ class Untranslated:
 
 
 class Localised(Protocol):
-    """A text in a language, such as a `Question`."""
+    """A text in a language, such as a question."""
 
     @property
-    def language(self) -> str: ...
+    def language(self) -> str:
+        """Return the language code of the text."""
+        ...
 
 
 @dataclass(frozen=True)
 class Translated:
-    """The counts of what `source` translated, questions by language, those left as they are, and candidates.
+    """Counts of what was translated.
 
-    `milliseconds` is a translator's time a translated question, in batches.
+    Attributes:
+        source: Name of the translation.
+        questions: `{language: number of questions with a translation}`.
+        as_they_are: `{language: number of questions without a translation}`.
+        candidates: Number of translated candidates.
+        milliseconds: Time of a translator per translated question, in batches; None for other sources.
     """
 
     source: str
@@ -59,7 +67,7 @@ class Translated:
     milliseconds: float | None = None
 
     def as_dict(self) -> dict[str, Json]:
-        """Plain values, as `--json` writes them."""
+        """Return plain values, as `--json` writes them."""
         counts: dict[str, Json] = {"questions": self.questions, "as_they_are": self.as_they_are}
         part: dict[str, Json] = {"translations": {"source": self.source, **counts, "candidates": self.candidates}}
         return part if self.milliseconds is None else {**part, "timings": {"translation_ms": self.milliseconds}}
@@ -68,27 +76,37 @@ class Translated:
 class Translation(Protocol):
     """A source of translations into the documents' language.
 
-    `candidates`: it translates candidates too; `remedy` ends the error where it has no translation at all.
+    Attributes:
+        candidates: True if it translates candidates too.
+        remedy: Advice at the end of the error that is raised if it has no translation at all.
     """
 
     candidates: bool
     remedy: str
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Return the name of the source."""
+        ...
 
     def texts(
         self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """A translation of each of the `questions`, None where there is none.
+        """Return a translation of each question.
 
-        `pivots`: `{id: its text in the documents' language or None}` of all questions of the data.
+        Args:
+            questions: The questions.
+            pivots: `{id: text in the documents' language, or None}` of all questions of the data.
+            progress: Called with the number of texts that were translated.
+
+        Returns:
+            The translations, None for a question without one.
         """
         ...
 
 
 class ParallelQuestions:
-    """The data's own questions in the documents' language: the ceiling of any translator."""
+    """The data's own questions in the documents' language, which are the ceiling of any translator."""
 
     name: str = "the data's parallel questions"
     candidates = False
@@ -97,13 +115,27 @@ class ParallelQuestions:
     def texts(
         self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """As `Translation.texts`."""
+        """Return the question in the documents' language that has the same id.
+
+        Args:
+            questions: The questions.
+            pivots: `{id: text in the documents' language, or None}` of all questions of the data.
+            progress: Not used.
+
+        Returns:
+            The translations, None for a question without one.
+        """
         return [pivots.get(question.id) for question in questions]
 
 
 @dataclass(frozen=True)
 class TranslationFile:
-    """`lines[id, language]`, or under `(id, None)` of every language."""
+    """Translations from a file.
+
+    Attributes:
+        name: Name of the file.
+        lines: `{(id, language): text}`; the language is None for a translation of all languages.
+    """
 
     name: str
     lines: dict[tuple[str, str | None], str]
@@ -113,11 +145,23 @@ class TranslationFile:
     def texts(
         self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """As `Translation.texts`. Raises `DataError` for ids that the data lacks."""
+        """Return the file's translation of each question.
+
+        Args:
+            questions: The questions.
+            pivots: `{id: text in the documents' language, or None}` of all questions of the data.
+            progress: Not used.
+
+        Returns:
+            The translations, None for a question without one.
+
+        Raises:
+            DataError: If the file has ids that the data lacks.
+        """
         unknown = list(dict.fromkeys(id for id, _ in self.lines if id not in pivots))
         if unknown:
             raise DataError(
-                f"{self.name}: {len(unknown)} ids of no question of the data, the first is {unknown[0]!r}; "
+                f"{self.name}: {len(unknown)} ids belong to no question of the data, such as {unknown[0]!r}; "
                 "give the translations of this data set"
             )
         return [self.lines.get((q.id, q.language)) or self.lines.get((q.id, None)) for q in questions]
@@ -125,20 +169,30 @@ class TranslationFile:
 
 @dataclass(frozen=True)
 class MachineTranslation:
-    """Translations by `translators`, of the questions and of candidates in other languages."""
+    """Translations of questions, and of candidates in other languages, by translation models."""
 
     translators: Translators
     candidates = True
-    remedy = "give a translator of one of these, as LANGUAGE=FOLDER, or of all, as FOLDER"
+    remedy = "give a translator for one of them, as LANGUAGE=FOLDER, or for all, as FOLDER"
 
     @property
     def name(self) -> str:
+        """Return the names of the translators."""
         return self.translators.name
 
     def texts(
         self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """As `Translation.texts`: None without a translator of the language, or without a letter or digit said."""
+        """Translate each question by the translator of its language.
+
+        Args:
+            questions: The questions.
+            pivots: Not used.
+            progress: Called with the number of texts that were translated.
+
+        Returns:
+            The translations, None if the language has no translator or the translation has no letter or digit.
+        """
         translations: dict[int, str] = {}
         for language in dict.fromkeys(question.language for question in questions):
             places = [place for place, question in enumerate(questions) if question.language == language]
@@ -152,24 +206,24 @@ class MachineTranslation:
 def translation_of(
     source: str | None = None, translators: Sequence[str] = (), beam: int | None = None, target: str = "en"
 ) -> Translation | None:
-    """Return the translation of questions into the documents' language that is named; None for none.
+    """Return the translation of questions into the documents' language that the options name.
 
     Args:
-        source: a file of translations, or "parallel" for those that the data itself has.
+        source: A file of translations, or "parallel" for those that the data itself has.
         translators: `[LANGUAGE=]FOLDER` of models that CTranslate2 runs.
-        beam: hypotheses of a translator, 1 is greedy; None for the usual.
-        target: the documents' language, into which a translator of many languages translates.
+        beam: Number of hypotheses of a translator, where 1 is greedy; None for the default.
+        target: The documents' language, into which a translator of many languages translates.
 
     Returns:
-        What `measure_models` takes.
+        The translation for `measure_models`; None if the options name none.
 
     Raises:
-        InputError: where both are named.
-        DataError: for a file that cannot be used.
-        TranslatorError: for a translator that cannot be run.
+        InputError: If both a source and translators are given.
+        DataError: If the file cannot be used.
+        TranslatorError: If a translator cannot be run.
     """
     if source and translators:
-        raise InputError("--translations and --translator: either are the translations; give one")
+        raise InputError("--translations and --translator both give the translations; give one of them")
     require_beam(translators, beam)
     if translators:
         return MachineTranslation(load_translators(translators, beam or BEAM, target=target))
@@ -179,9 +233,18 @@ def translation_of(
 
 
 def read_translations(path: File) -> TranslationFile:
-    """A `TranslationFile` of `{"id", "text"}` lines, or a .tsv headed so; with "language", it is of that one alone.
+    """Read translations from lines of `{"id", "text"}` or from a .tsv with these headings.
 
-    Raises `DataError` naming the line that is wrong, and for a file without any.
+    A line with a "language" translates the question of that language alone.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The translations.
+
+    Raises:
+        DataError: If a line is wrong, or there is none; the message names the line.
     """
     path = Path(path)
     lines: dict[tuple[str, str | None], str] = {}
@@ -193,7 +256,7 @@ def read_translations(path: File) -> TranslationFile:
             raise DataError(f"{path}, {place}: question {id} is translated twice" + f" from {key[1]}" * bool(key[1]))
         lines[key] = text
     if not lines:
-        raise DataError(f'{path}: no translations in it; write one a line, such as {{"id": "1", "text": "…"}}')
+        raise DataError(f'{path}: no translations in it; write one per line, such as {{"id": "1", "text": "…"}}')
     return TranslationFile(path.name, lines)
 
 
@@ -201,7 +264,7 @@ def _from_tsv(path):
     columns = read_table(path, (ID, LANGUAGE, TEXT))
     kept = [name for name in (ID, LANGUAGE, TEXT) if name in columns]
     if not {ID, TEXT} <= set(kept):
-        raise DataError(f"{path}, line 1: expected a .tsv headed by {ID}, {TEXT} and, of one language, {LANGUAGE}")
+        raise DataError(f"{path}, line 1: expected a .tsv headed by {ID}, {TEXT} and optionally {LANGUAGE}")
     cells = zip(*(columns[name] for name in kept), strict=True)
     return [(number, dict(zip(kept, row, strict=True))) for number, row in enumerate(cells, start=2)]
 
@@ -209,10 +272,22 @@ def _from_tsv(path):
 def translated(
     dataset: Dataset, translation: Translation, split: str, languages: Sequence[str]
 ) -> tuple[Dataset, Translated]:
-    """Return the `Dataset` with the questions of `split` in other `languages` than its documents' replaced.
+    """Replace the questions of a split that are not in the documents' language by their translations.
 
-    Questions without a translation stay as they are; a warning counts them. Raises `InputError` where no question is in
-    another language, `DataError` where none has a translation, and what `texts` raises.
+    Questions without a translation stay as they are, and a warning counts them.
+
+    Args:
+        dataset: The data set.
+        translation: The source of translations.
+        split: Name of the split.
+        languages: The languages to ask in.
+
+    Returns:
+        The data set with translated questions, and counts of what was translated.
+
+    Raises:
+        InputError: If no question is in another language.
+        DataError: If no question has a translation.
     """
     pivot, every = dataset.document_language, dataset.questions
     originals = [q for language in languages if language != pivot for q in dataset.select(language, split)]
@@ -226,7 +301,22 @@ def translated(
 
 
 def translated_pool(pool: Pool, translation: Translation, pivot: str) -> tuple[Pool, Translated]:
-    """As `translated`, of a `Pool`; a translator translates its sentences, too, as in the paper, others do not."""
+    """Replace the questions of a pool that are not in the documents' language by their translations.
+
+    A translator also translates the sentences of the pool, as in the paper; other sources do not.
+
+    Args:
+        pool: The pool.
+        translation: The source of translations.
+        pivot: The documents' language.
+
+    Returns:
+        The translated pool, and counts of what was translated.
+
+    Raises:
+        InputError: If no question is in another language.
+        DataError: If no question has a translation.
+    """
     languages = [pool.languages[number] for number in pool.asked_in]
     every = [Untranslated(*row) for row in zip(pool.ids, languages, pool.questions, strict=True)]
     pivots: dict[str, str | None] = dict.fromkeys(pool.known or pool.ids)
@@ -256,36 +346,53 @@ def _texts(translation, questions, pivots, pivot):
 
 
 def require_others(questions: Sequence[Localised], pivot: str) -> None:
-    """Raise `InputError` without `questions`, which are those in other languages than the documents', `pivot`."""
+    """Raise `InputError` if there are no questions in other languages than the documents'.
+
+    Args:
+        questions: The questions in other languages.
+        pivot: The documents' language.
+
+    Raises:
+        InputError: If there are none.
+    """
     if not questions:
-        raise InputError(f"all questions that are asked are in {pivot}, the documents' language: nothing to translate")
+        raise InputError(f"all questions are in {pivot}, the documents' language: there is nothing to translate")
 
 
 def require_some(
     name: str, questions: Sequence[Localised], translations: Sequence[str | bool | None], remedy: str
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return `{language: how many}` of the questions that have a translation, and of the others.
+    """Count the questions with and without a translation, and warn of the latter.
 
-    `translations`: each question's, or whether it has one. A warning counts the others; `name` is that of the
-    translation. Raises `DataError`, ending in the `remedy`, where none has a translation.
+    Args:
+        name: Name of the translation.
+        questions: The questions.
+        translations: The translation of each question, or whether it has one.
+        remedy: Advice at the end of the error.
+
+    Returns:
+        `{language: number of questions}` with a translation, and without one.
+
+    Raises:
+        DataError: If no question has a translation.
     """
     if not any(translations):
-        raise DataError(f"{name}: no translation of a question that is asked, in {_languages(questions)}; {remedy}")
+        raise DataError(f"{name}: no translation of any question in {_languages(questions)}; {remedy}")
     left = _counted(questions, [not text for text in translations])
     if left:
         counts = ", ".join(f"{language} {count}" for language, count in left.items())
         total = sum(left.values())
-        say(f"warning: {name}: {total} questions without a translation, asked as they are: {counts}")
+        say(f"warning: {name}: {total} questions have no translation and are asked as they are: {counts}")
     return _counted(questions, translations), left
 
 
 def _counted(questions, kept):
-    """`{language: how many}` of the questions that are kept."""
+    """Return `{language: number of questions}` of the questions that are kept."""
     return dict(Counter(question.language for question, keep in zip(questions, kept, strict=True) if keep))
 
 
 def _sentences(pool, translation, pivot):
-    """The pool's sentences, those of other languages than `pivot` translated."""
+    """Return the pool's sentences, with those of other languages than `pivot` translated."""
     languages = [pool.languages[number] for number in pool.language_of]
     candidates = [Untranslated("", *row) for row in zip(languages, pool.sentences, strict=True)]
     others = [sentence for sentence in candidates if sentence.language != pivot]
@@ -295,7 +402,7 @@ def _sentences(pool, translation, pivot):
 
 
 def _contexts(pool, sentences):
-    """The paragraph of each sentence, of the translated sentences."""
+    """Return the paragraph of each sentence, made of the translated sentences."""
     paragraphs = list(zip(pool.language_of.tolist(), pool.contexts, strict=True))
     parts = {}
     for paragraph, sentence in zip(paragraphs, sentences, strict=True):

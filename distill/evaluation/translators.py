@@ -1,4 +1,4 @@
-"""Translators into the documents' language, by name, that CTranslate2 runs: Marian models, M2M100, NLLB, mBART-50."""
+"""Translation models that CTranslate2 runs: Marian, M2M100, NLLB and mBART-50."""
 
 from __future__ import annotations
 
@@ -18,28 +18,47 @@ from ..system.types import File, Progress
 from ..words.language_tokens import language_token, language_tokens
 
 MODEL, SOURCE, TARGET, CONFIG = "model.bin", "source.spm", "target.spm", "config.json"
-# Of a model of many languages: pieces of all of them, and its vocabulary, with a token a language.
+# Files of a model of many languages: its SentencePiece model, and its vocabulary with a token for each language.
 SHARED, VOCABULARY = "sentencepiece.bpe.model", "shared_vocabulary.json"
-# Texts a call, of like length.
+# Texts of similar length that are translated in one call.
 BATCH = 32
-# Pieces of a text, as many as Marian models have positions for, and of its translation.
+# Most tokens of a text, which is the number of positions of Marian models, and of its translation.
 LONGEST, LONGEST_TRANSLATION = 512, 256
 BEAM = 4
 
 
 class Translator(Protocol):
-    """`translate` gives n texts of one language in the language that it translates into."""
+    """A translator of texts in one language into the language that it was made for."""
 
     name: str
 
-    def translate(self, texts: Sequence[str], language: str, progress: Progress | None = None) -> list[str]: ...
+    def translate(self, texts: Sequence[str], language: str, progress: Progress | None = None) -> list[str]:
+        """Translate texts.
+
+        Args:
+            texts: The texts, all in one language.
+            language: Language code of the texts.
+            progress: Called with the number of texts after each batch.
+
+        Returns:
+            The translations, in the order of the texts.
+        """
+        ...
 
 
 class PieceTranslator:
-    """A model in a folder that CTranslate2 runs on pieces; a subclass cuts texts into them and joins them again.
+    """A model in a folder that CTranslate2 runs on SentencePiece tokens.
 
-    The same texts give the same translations: the best of `beam` hypotheses, 1 is greedy, nothing is drawn. Raises
-    `TranslatorError` where ctranslate2 is not installed, a file is missing, or none of these.
+    The same texts always give the same translations: the best of `beam` hypotheses, and nothing is drawn.
+
+    Args:
+        folder: Folder of the model.
+        pieces: Names of the SentencePiece models in it, the source's first and the target's last.
+        beam: Number of hypotheses, where 1 is greedy.
+        threads: Number of threads; 0 lets CTranslate2 choose.
+
+    Raises:
+        TranslatorError: If ctranslate2 is not installed, or a file is missing or unusable.
     """
 
     def __init__(self, folder: File, pieces: Sequence[str], beam: int = BEAM, threads: int = 0) -> None:
@@ -50,11 +69,13 @@ class PieceTranslator:
         self.name, self.beam = folder.resolve().name, beam
         config = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
         if not isinstance(config, dict) or not isinstance(config.get("eos_token", ""), str):
-            raise TranslatorError(f"{folder / CONFIG}: expected an object, with 'eos_token' a string where it is there")
-        # Of what was converted from Transformers the caller ends each text; Marian's own says that it does it itself.
+            raise TranslatorError(
+                f"{folder / CONFIG}: expected an object, in which 'eos_token', if it is there, is a string"
+            )
+        # With models converted from Transformers the caller has to end each text; Marian's own models do it themselves.
         self.end = [] if config.get("add_source_eos") else [config.get("eos_token", "</s>")]
         try:
-            self.pieces = [sentencepiece.SentencePieceProcessor(model_file=str(folder / name)) for name in pieces]
+            self.processors = [sentencepiece.SentencePieceProcessor(model_file=str(folder / name)) for name in pieces]
             self.model = ctranslate2.Translator(str(folder), device="cpu", intra_threads=threads)
         except (RuntimeError, ValueError, OSError) as error:
             raise TranslatorError(f"{folder}: not a translator: {first_line(error)}") from error
@@ -62,8 +83,17 @@ class PieceTranslator:
     def translate(
         self, texts: Sequence[str], language: str | None = None, progress: Progress | None = None
     ) -> list[str]:
-        """Return the translations of `texts` in order; the model has to know `language`. `progress(n)` a batch."""
-        rows = self.rows(texts, language)
+        """Translate texts of one language.
+
+        Args:
+            texts: The texts.
+            language: Language code of the texts, which the model has to know.
+            progress: Called with the number of texts after each batch.
+
+        Returns:
+            The translations, in the order of the texts.
+        """
+        rows = self.tokenise(texts, language)
         order, translations = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
         for start in range(0, len(rows), BATCH):
             places = order[start : start + BATCH]
@@ -73,19 +103,27 @@ class PieceTranslator:
                 progress(len(places))
         return translations
 
-    def rows(self, texts: Sequence[str], language: str | None) -> list[list[str]]:
-        """Return the pieces of each text, of which more than 512 with its ends are cut."""
-        head = self.head(language)
-        many = LONGEST - len(head) - 1
-        return [head + row[:many] + self.end for row in self.pieces[0].encode(_known(texts), out_type=str)]
+    def tokenise(self, texts: Sequence[str], language: str | None) -> list[list[str]]:
+        """Return the tokens of each text, cut to 512 with its start and end tokens.
 
-    def head(self, language: str | None) -> list[str]:
-        """Return what stands before each text of a language. Raises `TranslatorError` for one it does not know."""
+        Args:
+            texts: The texts.
+            language: Language code of the texts.
+
+        Returns:
+            A list of tokens per text.
+        """
+        head = self.source_prefix(language)
+        many = LONGEST - len(head) - 1
+        return [head + row[:many] + self.end for row in self.processors[0].encode(_known(texts), out_type=str)]
+
+    def source_prefix(self, language: str | None) -> list[str]:
+        """Return the tokens that begin each text of a language; raise `TranslatorError` for an unknown language."""
         return []
 
     @property
     def prefix(self) -> list[str]:
-        """The pieces that each translation begins with, no part of it."""
+        """Return the tokens that begin each translation and are not part of it."""
         return []
 
     def _translated(self, rows):
@@ -99,7 +137,7 @@ class PieceTranslator:
             )
         except (RuntimeError, ValueError) as error:
             raise TranslatorError(f"{self.name}: cannot translate: {first_line(error)}") from error
-        return [self.pieces[-1].decode(self._without_prefix(result.hypotheses[0])) for result in results]
+        return [self.processors[-1].decode(self._without_prefix(result.hypotheses[0])) for result in results]
 
     def _without_prefix(self, pieces):
         many = len(self.prefix)
@@ -107,10 +145,18 @@ class PieceTranslator:
 
 
 class MarianTranslator(PieceTranslator):
-    """A folder with CTranslate2's `model.bin` and the SentencePiece models `source.spm` and `target.spm`.
+    """A Marian model: CTranslate2's `model.bin`, with the SentencePiece models `source.spm` and `target.spm`.
 
-    `ct2-transformers-converter --copy_files source.spm target.spm` makes one of an OPUS-MT model. A text of more than
-    511 pieces is cut. Errors as of `PieceTranslator`.
+    `ct2-transformers-converter --copy_files source.spm target.spm` makes such a folder of an OPUS-MT model. Texts of
+    more than 511 tokens are cut.
+
+    Args:
+        folder: Folder of the model.
+        beam: Number of hypotheses, where 1 is greedy.
+        threads: Number of threads; 0 lets CTranslate2 choose.
+
+    Raises:
+        TranslatorError: If ctranslate2 is not installed, or a file is missing or unusable.
     """
 
     def __init__(self, folder: File, beam: int = BEAM, threads: int = 0) -> None:
@@ -118,36 +164,46 @@ class MarianTranslator(PieceTranslator):
 
 
 class ManyToManyTranslator(PieceTranslator):
-    """A folder with CTranslate2's `model.bin` and `shared_vocabulary.json` and a `sentencepiece.bpe.model`.
+    """A model of many languages: `model.bin`, `shared_vocabulary.json` and `sentencepiece.bpe.model` in a folder.
 
-    `ct2-transformers-converter --copy_files sentencepiece.bpe.model` makes one of M2M100, NLLB or mBART-50. A text is
-    its language's token, at most 510 pieces, the end; a translation begins with the token of `target`. Raises
-    `TranslatorError` as `PieceTranslator` and where the vocabulary has no token of the target.
+    `ct2-transformers-converter --copy_files sentencepiece.bpe.model` makes such a folder of M2M100, NLLB or mBART-50. A
+    text is encoded as the token of its language, at most 510 tokens, and the end token. A translation begins with the
+    token of the target language.
+
+    Args:
+        folder: Folder of the model.
+        target: Code of the language to translate into.
+        beam: Number of hypotheses, where 1 is greedy.
+        threads: Number of threads; 0 lets CTranslate2 choose.
+
+    Raises:
+        TranslatorError: If ctranslate2 is not installed, a file is missing or unusable, or the vocabulary has no token
+            of the target language.
     """
 
     def __init__(self, folder: File, target: str, beam: int = BEAM, threads: int = 0) -> None:
         super().__init__(folder, (SHARED,), beam, threads)
         vocabulary = read_json(Path(folder) / VOCABULARY)
         if not isinstance(vocabulary, list) or not all(isinstance(piece, str) for piece in vocabulary):
-            raise TranslatorError(f"{Path(folder) / VOCABULARY}: expected a list of pieces, as CTranslate2 writes it")
+            raise TranslatorError(f"{Path(folder) / VOCABULARY}: expected a list of tokens, as CTranslate2 writes it")
         self.tokens, self.target = language_tokens(vocabulary), target
         self._token(target)
 
     @property
     def prefix(self) -> list[str]:
-        """The target's token."""
+        """Return the token of the target language."""
         return [self._token(self.target)]
 
-    def head(self, language: str | None) -> list[str]:
-        """As `PieceTranslator.head`."""
+    def source_prefix(self, language: str | None) -> list[str]:
+        """Return the token of a language; raise `TranslatorError` for an unknown language."""
         return [self._token(language or "")]
 
     def _token(self, language):
         token = language_token(language, self.tokens)
         if token is None:
             raise TranslatorError(
-                f"{self.name}: no token of the language {language!r} in its {VOCABULARY}, which has {len(self.tokens)} "
-                "as M2M100, NLLB and mBART-50 write them; give another translator of it, as LANGUAGE=FOLDER"
+                f"{self.name}: its {VOCABULARY} has no token for the language {language!r}; it has {len(self.tokens)} "
+                "as M2M100, NLLB and mBART-50 write them; give another translator for it, as LANGUAGE=FOLDER"
             )
         return token
 
@@ -157,27 +213,52 @@ def _known(texts):
 
 
 class Translators:
-    """Translators by language, `None` is of all others: itself a `Translator`."""
+    """Translators by language, which together are a translator.
+
+    Args:
+        by_language: `{language: translator}`; the key None stands for all other languages.
+    """
 
     def __init__(self, by_language: Mapping[str | None, Translator]) -> None:
         self._by_language = by_language
         self.name = ", ".join(dict.fromkeys(translator.name for translator in by_language.values()))
 
     def serves(self, language: str) -> bool:
-        """True of a language that one of the translators is of."""
+        """Return True if one of the translators translates from a language."""
         return is_served(language, self._by_language)
 
     def translate(self, texts: Sequence[str], language: str, progress: Progress | None = None) -> list[str]:
-        """As `Translator.translate`. Raises `TranslatorError` for a language that none is of."""
+        """Translate texts by the translator of their language.
+
+        Args:
+            texts: The texts.
+            language: Language code of the texts.
+            progress: Called with the number of texts after each batch.
+
+        Returns:
+            The translations, in the order of the texts.
+
+        Raises:
+            TranslatorError: If no translator serves the language.
+        """
         if not self.serves(language):
             raise TranslatorError(
-                f"no translator of {language}; give one as {language}=FOLDER, or one of all as FOLDER"
+                f"no translator for {language}; give one as {language}=FOLDER, or one for all languages as FOLDER"
             )
         translators = self._by_language
         return translators[language if language in translators else None].translate(texts, language, progress)
 
-    def of_each(self, texts: Sequence[str], languages: Mapping[str, str]) -> list[str]:
-        """The texts, those that `languages` has, `{text: its language}`, translated. A language without one stays."""
+    def translate_each(self, texts: Sequence[str], languages: Mapping[str, str]) -> list[str]:
+        """Translate each text from its own language.
+
+        Args:
+            texts: The texts.
+            languages: `{text: language code}`. Other texts, and texts of a language without a translator, stay as they
+                are.
+
+        Returns:
+            The texts in order, translated where possible.
+        """
         translations = list(texts)
         for language in dict.fromkeys(languages.get(text) for text in texts):
             places = [place for place, text in enumerate(texts) if languages.get(text) == language]
@@ -190,14 +271,32 @@ class Translators:
 
 
 def is_served(language: str, by_language: Mapping[str | None, Translator | Path]) -> bool:
-    """True where one of the translators `by_language`, `None` is of all others, is of a language."""
+    """Return True if a language has a translator.
+
+    Args:
+        language: Language code.
+        by_language: `{language: translator or its folder}`; the key None stands for all other languages.
+
+    Returns:
+        True if one of them serves the language.
+    """
     return language in by_language or None in by_language
 
 
 def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0, target: str = "en") -> Translators:
-    """`Translators` of `FOLDER` or `LANGUAGE=FOLDER`, those of many languages into `target`.
+    """Load translators by language.
 
-    Raises `TranslatorError` as `MarianTranslator` and `ManyToManyTranslator` do.
+    Args:
+        sources: `FOLDER` or `LANGUAGE=FOLDER` of each.
+        beam: Number of hypotheses, where 1 is greedy.
+        threads: Number of threads; 0 lets CTranslate2 choose.
+        target: Language that models of many languages translate into.
+
+    Returns:
+        The translators.
+
+    Raises:
+        TranslatorError: If a translator cannot be loaded, or two are of one language.
     """
 
     def loaded_from(folder: Path) -> PieceTranslator:
@@ -211,16 +310,16 @@ def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0
 
 
 def folders_of(sources: Iterable[File]) -> dict[str | None, Path]:
-    """`{language or None: folder}`, each with a translator's files. Raises `TranslatorError`."""
+    """Return `{language or None: folder}` of `[LANGUAGE=]FOLDER`; raise `TranslatorError` if one is no translator."""
     names = [str(one) for one in sources]
     folders = dict(map(_named, names))
     if len(folders) < len(names):
-        raise TranslatorError(f"{', '.join(names)}: two translators of one language; give each language one")
+        raise TranslatorError(f"{', '.join(names)}: two translators for one language; give one per language")
     return {language: require_folder(folder) for language, folder in folders.items()}
 
 
 def _named(one):
-    """The language, None where none is said, and the folder; a folder of just that name is a folder."""
+    """Split `[LANGUAGE=]FOLDER`, without taking the name of an existing folder apart."""
     language, equals, folder = one.partition("=")
     if not equals or "/" in language or os.sep in language or usable_path(one).is_dir():
         return None, usable_path(one)
@@ -230,13 +329,21 @@ def _named(one):
 
 
 def require_beam(translators: Sequence[File], beam: int | None) -> None:
-    """Raise `InputError` for a beam that no translator takes."""
+    """Raise `InputError` if a beam is given without a translator.
+
+    Args:
+        translators: The translators that are given.
+        beam: Number of hypotheses, or None.
+
+    Raises:
+        InputError: If there is no translator to use the beam.
+    """
     if beam is not None and not translators:
-        raise InputError("--beam is of --translator, which is not given; leave it out")
+        raise InputError("--beam needs --translator; leave it out")
 
 
 def require_folder(folder: File) -> Path:
-    """The path, if CTranslate2 is there and the folder has a translator's files; else `TranslatorError`."""
+    """Return the path of a translator's folder; raise `TranslatorError` if files or ctranslate2 are missing."""
     folder = Path(folder)
     needed = (MODEL, SHARED, VOCABULARY) if (folder / SHARED).is_file() else (MODEL, SOURCE, TARGET)
     missing = [name for name in needed if not (folder / name).is_file()]

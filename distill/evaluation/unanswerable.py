@@ -1,4 +1,4 @@
-"""Questions with and without an answer: the first passages of each, with its documents there or taken out."""
+"""Questions with and without an answer: rankings whose right documents are searched or left out."""
 
 from __future__ import annotations
 
@@ -18,18 +18,23 @@ from ..settings.units import NAMES, Unit, kinds_of
 from ..system.types import Booleans, Floats, Integers, Progress
 from .evaluate import encode_questions, encode_units
 
-# Questions that are scored at once.
+# Number of questions that are scored at once.
 AT_ONCE = 128
-# The score of what is taken out.
+# The score of passages that are left out.
 OUT = -np.inf
 
 
 @dataclass(frozen=True)
 class Cases:
-    """Rankings of passages: the scores of the first `COMPARED`, float32 `(n, COMPARED)`, NaN where there are fewer.
+    """Rankings of passages, n in number.
 
-    `right`, bool `(n,)`: the first is the question's passage; `there`: its documents are among those searched;
-    `question` is the number of its id, `language` its own, `share` that of the other articles that are searched.
+    Attributes:
+        first: Float32 array `(n, COMPARED)`, the scores of the first passages; NaN where there are fewer.
+        right: Boolean array `(n,)`, true if the first passage answers the question.
+        there: Boolean array `(n,)`, true if the question's documents are among those searched.
+        question: Integer array `(n,)`, the number of the question's id.
+        language: Array `(n,)`, the language of the question.
+        share: Float array `(n,)`, the share of the other articles that are searched.
     """
 
     first: Floats
@@ -43,18 +48,25 @@ class Cases:
         return len(self.right)
 
     def of(self, rows: Booleans | Integers) -> Cases:
-        """Some of them."""
+        """Return the cases of some rows, given as a boolean or an integer array."""
         return Cases(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     @classmethod
-    def joined(cls, parts: Sequence[Cases]) -> Cases:
-        """All of several, one after the other."""
+    def concatenate(cls, parts: Sequence[Cases]) -> Cases:
+        """Return the cases of several parts, one after the other."""
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A data set's questions of a split, by language `(q, d)`, and its texts by kind `(n, d)`."""
+    """A split of a data set as vectors.
+
+    Attributes:
+        dataset: The data set.
+        split: Name of the split.
+        questions: `{language: vectors}`, float arrays `(q, d)`.
+        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
+    """
 
     dataset: Dataset
     split: str
@@ -63,7 +75,7 @@ class Encoded:
 
 
 def units_of(scores: Sequence[str]) -> list[str]:
-    """The names of the units of passages that have these scores."""
+    """Return the names of the units that rank passages by these scores."""
     return [NAMES[Unit("passage", score)] for score in scores]
 
 
@@ -75,26 +87,50 @@ def encode(
     scores: Sequence[str] = PASSAGE_SCORES,
     progress: Progress | None = None,
 ) -> Encoded:
-    """Encode what passages are scored by. Raises `EncoderError` for vectors that are no numbers."""
+    """Encode the questions of a split and the texts that passages are scored by.
+
+    Args:
+        encoder: The encoder.
+        dataset: The data set.
+        split: Name of the split.
+        languages: The languages to ask in.
+        scores: Names in `choices.PASSAGE_SCORES`.
+        progress: Called with the number of texts that were encoded.
+
+    Returns:
+        The vectors.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
+    """
     vectors = encode_units(encoder, dataset, units_of(scores), progress)
     return Encoded(dataset, split, encode_questions(encoder, dataset, split, languages, progress), vectors)
 
 
 def articles(dataset: Dataset) -> Integers:
-    """Return the article of each passage, int `(passages,)`: documents of one title are one article."""
+    """Return the article of each passage as an integer array `(passages,)`; documents of one title are one article."""
     numbers: dict[str | int, int] = {}
     of_document = [numbers.setdefault(title or number, len(numbers)) for number, title in enumerate(dataset.titles)]
     return np.array([of_document[passage.document] for passage in dataset.passages], dtype=np.int64)
 
 
 def with_and_without(encoded: Encoded, score: str, shares: Sequence[float] = (1.0,), seed: int = 0) -> Cases:
-    """Return two cases of each question for each share of the other articles: with its own article, and without it.
+    """Return two cases of each question per share of the other articles: with its own article and without it.
 
-    The articles of a share below 1 are drawn by the seed, the same for all questions.
+    The articles of a share below 1 are drawn by the seed and are the same for all questions.
+
+    Args:
+        encoded: Encoded questions and texts.
+        score: A name in `choices.PASSAGE_SCORES`.
+        shares: Shares of the other articles that are searched, in (0, 1].
+        seed: Seed of the articles that are searched.
+
+    Returns:
+        The cases.
     """
     article_of, generator = articles(encoded.dataset), np.random.default_rng(seed)
     kept = [generator.random(article_of.max(initial=0) + 1) < share for share in shares]
-    return Cases.joined(
+    return Cases.concatenate(
         [
             part.cases(one[article_of], article_of, share)
             for part in _parts(encoded, score)
@@ -104,9 +140,17 @@ def with_and_without(encoded: Encoded, score: str, shares: Sequence[float] = (1.
 
 
 def half_without(encoded: Encoded, score: str, seed: int = 0) -> Cases:
-    """Return a case of each question, in the order of languages and questions: half of all ids without their article.
+    """Return one case of each question, in which half of all question ids are asked without their article.
 
-    The ids are drawn by the seed; a question and its translations are alike.
+    The cases are in the order of languages and questions. A question and its translations are treated alike.
+
+    Args:
+        encoded: Encoded questions and texts.
+        score: A name in `choices.PASSAGE_SCORES`.
+        seed: Seed of the ids that are asked without their article.
+
+    Returns:
+        The cases.
     """
     article_of, ids = articles(encoded.dataset), _ids(encoded)
     without = np.zeros(len(ids), dtype=bool)
@@ -115,12 +159,12 @@ def half_without(encoded: Encoded, score: str, seed: int = 0) -> Cases:
     for part in _parts(encoded, score):
         both, many = part.cases(everything, article_of, 1.0), len(part.gold)
         cases.append(both.of(np.arange(many) + many * without[part.question]))
-    return Cases.joined(cases)
+    return Cases.concatenate(cases)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Some questions of a language: their scores `(q, passages)`, passages and numbers."""
+    """Some questions of a language, with their scores `(q, passages)`, right passages and numbers."""
 
     scores: Floats
     gold: Integers
@@ -128,10 +172,12 @@ class _Part:
     language: str
 
     def cases(self, kept: Booleans, article_of: Integers, share: float) -> Cases:
-        """The questions among the `kept` passages `(passages,)` and those of their own article, then without these."""
+        """Return the cases among the kept passages and those of the question's article, then without its article."""
         alike = article_of == article_of[self.gold][:, None]
         there = np.where(kept | alike, self.scores, OUT)
-        return Cases.joined([self._ranked(there, True, share), self._ranked(np.where(alike, OUT, there), False, share)])
+        return Cases.concatenate(
+            [self._ranked(there, True, share), self._ranked(np.where(alike, OUT, there), False, share)]
+        )
 
     def _ranked(self, scores: Floats, there: bool, share: float) -> Cases:
         many, kept = len(scores), min(COMPARED, scores.shape[1])
@@ -144,7 +190,7 @@ class _Part:
 
 
 def _ids(encoded: Encoded) -> dict[str, int]:
-    """The ids of the questions in all languages, ascending, with their numbers."""
+    """Return the ids of the questions in all languages, in ascending order, with their numbers."""
     selected = (encoded.dataset.select(language, encoded.split) for language in encoded.questions)
     return {id: number for number, id in enumerate(sorted({one.id for questions in selected for one in questions}))}
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..reading.exporting import Exported
     from ..reading.files import ReaderSource
     from ..reading.learning import Learned
-    from ..reading.training import ReaderCourse
+    from ..reading.training import ReaderOptions
 
 
 def train_reader(
@@ -32,7 +32,7 @@ def train_reader(
     sources: Sequence[ReaderSource],
     dataset: Dataset,
     languages: Sequence[str] = (),
-    course: ReaderCourse | None = None,
+    course: ReaderOptions | None = None,
 ) -> Learned:
     """Train a reader, which finds the answer within a passage, on an encoder's own pieces.
 
@@ -56,17 +56,17 @@ def train_reader(
     """
     start()
     from ..reading.learning import learn
-    from ..reading.training import ReaderCourse
+    from ..reading.training import ReaderOptions
 
     require_writable(output)
-    chosen, course = tuple(languages) or dataset.languages, course or ReaderCourse()
+    chosen, course = tuple(languages) or dataset.languages, course or ReaderOptions()
     dataset.require(chosen)
     dev, eyes, language = gold_examples(dataset, "dev", chosen), eyes_of(encoder), dataset.document_language
     learned = learn(eyes, sources, dev, language, course)
     folders = tuple(str(source.folder) for source in sources)
     card = ReaderCard(place(encoder), weights_fingerprint(encoder), language, learned.best, folders, course.seed)
     save_reader(output, learned.network, eyes.standard, card)
-    if not learned.gained:
+    if not learned.has_improved:
         say("no epoch was better on dev than the untrained start, which is what is saved; give more with --data")
     return learned
 

@@ -1,1 +1,1 @@
-"""Reading: the span of a passage that answers a question."""
+"""Readers, which find the span of a passage that answers a question."""

@@ -1,4 +1,4 @@
-"""Examples, which a reader learns from and is measured on: a question, its passage and the span that answers it."""
+"""Examples that a reader learns from and is measured on: a question, its passage and the span that answers it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from ..encoders.encoder import Encoder
 from ..retrieval.exact import top_k
 from ..system.progress import task
 
-# Passages that are looked through for one that does not answer.
+# Number of nearest passages that are searched for one that does not answer.
 NEAREST = 10
-# The beginning and the end of a span, in characters.
+# The first character of a span and the one after its last.
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text and its language; `cut` are its sentences as `(start, end)` in characters, where they are known."""
+    """A text and its language.
+
+    Attributes:
+        text: The text.
+        language: Language code.
+        cut: Its sentences as `(start, end)` in characters, if they are known.
+    """
 
     text: str
     language: str
@@ -28,7 +34,7 @@ class Text:
 
     @property
     def sentences(self) -> tuple[Span, ...]:
-        """Its sentences, as they are known, else by its language."""
+        """Return its sentences as `(start, end)` in characters; unknown ones are cut by the rules of its language."""
         from ..words.sentences import sentence_places
 
         return self.cut or tuple(sentence_places(self.text, self.language))
@@ -36,9 +42,15 @@ class Text:
 
 @dataclass(frozen=True)
 class Example:
-    """A question in a language, the passage that it is read in, and the place of its answer there, if it has one.
+    """A question with the passage that it is read in.
 
-    `answers` are all that count as right.
+    Attributes:
+        id: Id of the question.
+        language: Language of the question.
+        question: Text of the question.
+        passage: The passage.
+        place: The answer in the passage as `(start, end)` in characters; None if it is unknown or not there.
+        answers: All answers that count as right.
     """
 
     id: str
@@ -50,12 +62,20 @@ class Example:
 
     @property
     def passage_text(self) -> str:
-        """The text of its passage."""
+        """Return the text of the passage."""
         return self.passage.text
 
 
 def passage_texts(dataset: Dataset, whole: bool = False) -> list[Text]:
-    """Return the passages of a data set, or its `whole` documents."""
+    """Return the passages of a data set, or its documents.
+
+    Args:
+        dataset: The data set.
+        whole: True for documents.
+
+    Returns:
+        The texts.
+    """
     if whole:
         return [Text(text, dataset.document_language) for text in dataset.document_texts]
     return [
@@ -65,7 +85,16 @@ def passage_texts(dataset: Dataset, whole: bool = False) -> list[Text]:
 
 
 def gold_examples(dataset: Dataset, split: str, languages: Sequence[str]) -> dict[str, list[Example]]:
-    """`{language: examples}` of a data set's split: each question that has answers, with its own passage."""
+    """Return the questions of a split that have answers, each with the passage that answers it.
+
+    Args:
+        dataset: The data set.
+        split: Name of the split.
+        languages: The languages to ask in.
+
+    Returns:
+        `{language: examples}`.
+    """
     passages = passage_texts(dataset)
     return {
         language: [
@@ -78,9 +107,17 @@ def gold_examples(dataset: Dataset, split: str, languages: Sequence[str]) -> dic
 
 
 def unanswered(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
-    """Return a `share` of the examples with another passage of the same language, where nothing answers them.
+    """Draw a share of the examples and give each a random passage that does not answer it.
 
-    The passage is one drawn from those that do not hold an answer's text.
+    The passage is in the same language and does not contain an answer.
+
+    Args:
+        examples: The examples.
+        share: Share of the examples, in [0, 1].
+        seed: Seed of the draws.
+
+    Returns:
+        Examples without an answer.
     """
     draws = np.random.default_rng((seed, 5))
     passages: dict[str, list[Text]] = {}
@@ -95,12 +132,28 @@ def unanswered(examples: Sequence[Example], share: float, seed: int) -> list[Exa
 
 
 def without_answer(example: Example, passage: Text) -> Example:
-    """Return the example on a passage that does not answer it."""
+    """Return an example on a passage that does not answer it.
+
+    Args:
+        example: The example.
+        passage: The other passage.
+
+    Returns:
+        The example without an answer.
+    """
     return replace(example, passage=passage, place=None, answers=())
 
 
 def answered_by(example: Example, passage: Text) -> bool:
-    """True of the example's own passage, and of one that holds an answer's text."""
+    """Return True if a passage is the example's own or contains one of its answers.
+
+    Args:
+        example: The example.
+        passage: The passage.
+
+    Returns:
+        True if the passage answers the question.
+    """
     text = passage.text.casefold()
     return passage.text == example.passage.text or any(answer.casefold() in text for answer in example.answers)
 
@@ -112,10 +165,19 @@ def _another(example: Example, passages: Mapping[str, Sequence[Text]], draws: np
 
 
 def retrieved(examples: Sequence[Example], share: float, seed: int, encoder: Encoder) -> list[Example]:
-    """Return a `share` of the examples with the nearest other passage of the same language, where nothing answers them.
+    """Draw a share of the examples and give each the nearest passage that does not answer it.
 
-    Nearest by the encoder's vectors, of the passages of all examples that do not hold an answer's text. A reader
-    learns so from what a retriever finds, as in Sorokin et al. (2022), Sentri, section 5.
+    Candidates are the passages of all examples in the same language, compared by the encoder's vectors. A reader so
+    learns from what a retriever finds, as in Sorokin et al. (2022), Sentri, section 5.
+
+    Args:
+        examples: The examples.
+        share: Share of the examples, in [0, 1].
+        seed: Seed of the draws.
+        encoder: The encoder.
+
+    Returns:
+        Examples without an answer.
     """
     drawn = np.random.default_rng((seed, 5)).random(len(examples)) < share
     result = []

@@ -17,7 +17,7 @@ from .spans import WINDOW
 from .stored import CARD_FILE, LITE_FILE, card_dict, load_network, read_card, read_standard, write_standard
 from .training import predicting
 
-# Of the answers, that have to be the same spans.
+# The share of the answers that must be the same spans.
 LEAST = 0.99
 LENGTHS = {
     "passage": WINDOW,
@@ -31,7 +31,13 @@ LENGTHS = {
 
 @dataclass(frozen=True)
 class Exported:
-    """Bytes of a reader's flatbuffer, and on how many of the `questions` it gives the same answer as the reader."""
+    """The result of an export.
+
+    Attributes:
+        size: Bytes of the flatbuffer.
+        same: Number of questions that it answers as the reader does.
+        questions: Number of questions that were compared.
+    """
 
     size: int
     same: int
@@ -39,13 +45,23 @@ class Exported:
 
 
 def write_exported(source: File, folder: File, eyes: Eyes, examples: Sequence[Example]) -> Exported:
-    """Write the flatbuffer of the reader in `source` to `folder`, with what a runtime needs beside the bundle.
+    """Export a reader to a flatbuffer, and compare its answers with those of the Keras reader.
 
-    It is run and compared with the Keras reader on `examples`. Raises `DataError` for none of these, and `ExportError`,
-    leaving nothing, where fewer than `LEAST` of the answers are the same.
+    Args:
+        source: Folder of the reader.
+        folder: Folder to write, with what a runtime needs beside the bundle.
+        eyes: The reader's view of texts.
+        examples: Examples to compare the answers on.
+
+    Returns:
+        Size and comparison.
+
+    Raises:
+        DataError: If there are no examples.
+        ExportError: If fewer than `LEAST` of the answers are the same; nothing is written then.
     """
     if not examples:
-        raise DataError("no question of dev has an answer to compare; give --dataset that has some")
+        raise DataError("no question of dev has an answer to compare; give a --dataset with answers")
     card, network = read_card(source), load_network(source)
     with write_aside(folder) as aside:
         aside.mkdir()
@@ -58,6 +74,6 @@ def write_exported(source: File, folder: File, eyes: Eyes, examples: Sequence[Ex
         )
         same = sum(one == other for one, other in zip(before, after, strict=True))
         if same < LEAST * len(examples):
-            raise ExportError(f"the exported reader gives the same answer to {same} of {len(examples)} questions alone")
+            raise ExportError(f"the exported reader gives the same answer to only {same} of {len(examples)} questions")
         size = (aside / LITE_FILE).stat().st_size
     return Exported(size, same, len(examples))

@@ -1,4 +1,4 @@
-"""Training data of readers out of files: SQuAD v1.1-format folders, and passages beside their questions."""
+"""Training data of readers from files: SQuAD v1.1-format folders, and passages in files beside their questions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,22 @@ from ..system.types import File, Json
 from .examples import Example, Text, passage_texts
 from .locating import is_inside, only_place, place_at
 
-# Which questions of a folder are learned from, unless it is told: those of a split of this name.
+# The split that is learned from by default.
 TRAIN = "train"
 PASSAGES, QUESTIONS = "passages", "questions"
-# Passages by what questions name them by.
+# {id by which questions refer to a passage: passage}.
 Passages: TypeAlias = dict[str, Text]
 
 
 @dataclass(frozen=True)
 class ReaderSource:
-    """A folder of questions with passages, which of them are taken, by split, and how often in a round of training."""
+    """A folder of questions with passages.
+
+    Attributes:
+        folder: The folder.
+        split: The split that is learned from.
+        weight: How often each question is used per epoch.
+    """
 
     folder: File
     split: str = TRAIN
@@ -39,7 +45,7 @@ class ReaderSource:
 
     @classmethod
     def of(cls, text: str) -> ReaderSource:
-        """Return the source that `[SPLIT:]FOLDER[=WEIGHT]` names. Raises `InputError`."""
+        """Return the source that `[SPLIT:]FOLDER[=WEIGHT]` names. Raises `InputError` if it cannot be parsed."""
         path, weight = weighted(text)
         split, colon, folder = str(path).partition(":")
         if not colon or usable_path(path).exists():
@@ -48,16 +54,27 @@ class ReaderSource:
 
 
 def read_source(source: ReaderSource, document_language: str = "en") -> list[Example]:
-    """Return the examples of a folder, of either format, or of any data set, each with the place of its answer.
+    """Read the examples of a folder or of any data set, each with the place of its answer.
 
-    A folder of SQuAD-format `{lang}.json`: questions of all languages on the passages in `document_language`, and of
-    each on those of its own. Else `passages.{lang}.jsonl` {pid, context} and `questions.{split}.{lang}.jsonl` or
-    `questions.{lang}.jsonl` {pid, question, answers, answer_start}. Without `answer_start`, or where another text
-    stands there, an answer is taken whose text is in the passage once; how many are left out is said. So are answers of
-    another data set, which has no places.
+    A folder may hold SQuAD-format `{lang}.json` files. Questions of all languages are then read on the passages in
+    `document_language`, and those of each language on its own passages too. Else it holds `passages.{lang}.jsonl` with
+    {pid, context}, and `questions.{split}.{lang}.jsonl` or `questions.{lang}.jsonl` with {pid, question, answers,
+    answer_start}.
 
-    Raises `DataError`, naming file and place, for an answer with a place that is nowhere in its passage, and where no
-    answer is left.
+    Without `answer_start`, or if another text is at that place, an answer is used that occurs in the passage exactly
+    once. A message counts the questions that are left out. Answers of other data sets have no places and are found in
+    the same way.
+
+    Args:
+        source: The folder, with its split.
+        document_language: Language of the documents.
+
+    Returns:
+        The examples.
+
+    Raises:
+        DataError: If an answer with a place does not occur in its passage, or no answer is left; the message names file
+            and place.
     """
     folder = find(source.folder)
     read = _read_squad if (folder / f"{document_language}.json").is_file() else _read_set
@@ -103,7 +120,7 @@ def _ids(dataset: Dataset, split: str) -> set[str]:
     if split == EVERY:
         return {id for questions in dataset.questions.values() for id in questions}
     if split not in dataset.splits:
-        raise DataError(f"{dataset.name}: no split {split}; it has {', '.join(dataset.splits)}, or take {EVERY}")
+        raise DataError(f"{dataset.name}: no split {split}; it has {', '.join(dataset.splits)}, or use {EVERY}")
     return set(dataset.splits[split])
 
 
@@ -130,7 +147,7 @@ def _read_apart(folder: Path, split: str, document_language: str) -> list[Exampl
 
 
 def _question_files(folder: Path, split: str, language: str) -> list[Path]:
-    """Those of the split, of all for `all`; a file that names no split has the questions of every one."""
+    """Return the files of a split, or all for `all`; a file that names no split belongs to every one."""
     named = sorted(folder.glob(f"{QUESTIONS}.*.{language}.jsonl"))
     chosen = [path for path in named if split in (EVERY, path.name.split(".")[1])]
     plain = folder / f"{QUESTIONS}.{language}.jsonl"
@@ -143,14 +160,14 @@ def _passages(path: Path, language: str) -> Passages:
         for number, row in read_jsonl(path)
     }
     if not rows:
-        raise DataError(f'{path}: no passages in it; expected {{"pid", "context"}} lines')
+        raise DataError(f'{path}: the file has no passages; expected {{"pid", "context"}} lines')
     return {id: Text(text, language) for id, text in rows.items()}
 
 
 def _apart_examples(path: Path, beside: Path, passages: Passages, language: str) -> list[Example]:
     rows = read_jsonl(path)
     if not rows:
-        raise DataError(f'{path}: no questions in it; expected {{"id", "pid", "question", "answers"}} lines')
+        raise DataError(f'{path}: the file has no questions; expected {{"id", "pid", "question", "answers"}} lines')
     examples = [example for number, row in rows for example in _apart(path, number, row, beside, passages)]
     _say_left(path, len(rows), len(examples))
     return examples
@@ -158,7 +175,7 @@ def _apart_examples(path: Path, beside: Path, passages: Passages, language: str)
 
 def _say_left(path: Path, questions: int, taken: int) -> None:
     if left := questions - taken:
-        say(f"{path}: {left:,} of {questions:,} questions left out, their answer is in no place or in several")
+        say(f"{path}: {left:,} of {questions:,} questions left out, as their answer does not occur exactly once")
 
 
 def _apart(path: Path, number: int, row: Json, beside: Path, passages: Passages) -> Iterator[Example]:
@@ -167,7 +184,9 @@ def _apart(path: Path, number: int, row: Json, beside: Path, passages: Passages)
         return
     passage = passages.get(as_id(row.get("pid")) or "")
     if passage is None:
-        raise DataError(f"{where}: passage {row.get('pid')!r} is not in {beside.name}; the files are of two corpora")
+        raise DataError(
+            f"{where}: passage {row.get('pid')!r} is not in {beside.name}; the files belong to different corpora"
+        )
     texts, starts = _texts_and_starts(row)
     if not isinstance(texts, list) or not isinstance(starts or texts, list):
         raise DataError(f"{where}: expected a list of texts under 'answers', got {texts!r}")
@@ -178,7 +197,7 @@ def _apart(path: Path, number: int, row: Json, beside: Path, passages: Passages)
 
 
 def _texts_and_starts(row):
-    """Of Hugging Face's object of answers, or of the lists `answers` and `answer_start`."""
+    """Return answers and starts from Hugging Face's object of answers, or from `answers` and `answer_start`."""
     if not isinstance(row.get("answers"), dict):
         return row.get("answers"), row.get("answer_start")
     answers = answers_of(row)
@@ -188,17 +207,17 @@ def _texts_and_starts(row):
 
 
 def _placed(id: str, question: str, passage: Text, answers: Sequence[tuple[Json, Json]], where: str) -> Example | None:
-    """The example of the first answer that has a place, where it is said to be before where its text is once.
+    """Return the example with the first answer that has a place: the given one, else the only one in the passage.
 
-    Raises `DataError` where a place is told of an answer that is nowhere in the passage.
+    Raises `DataError` if a place is given for an answer that does not occur in the passage.
     """
     texts = [(text, start) for text, start in answers if isinstance(text, str) and text.strip()]
     told = [place_at(passage.text, text, start) for text, start in texts if isinstance(start, int)]
     places = [place for place in (*told, *(only_place(passage.text, text) for text, _ in texts)) if place]
     if told and not any(is_inside(passage.text, text) for text, _ in texts):
         raise DataError(
-            f"{where}: the answer {texts[0][0]!r} is not in its passage; mend it, or leave 'answer_start' out of the "
-            "question and it is left out"
+            f"{where}: the answer {texts[0][0]!r} is not in its passage; correct it, or remove 'answer_start' from the "
+            "question to leave the question out"
         )
     if not places:
         return None

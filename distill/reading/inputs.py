@@ -1,4 +1,4 @@
-"""The arrays that a reader's network takes, of questions and passages whose pieces and vectors are made once."""
+"""The inputs of a reader's network, from questions and passages whose tokens and vectors are computed once."""
 
 from __future__ import annotations
 
@@ -11,55 +11,74 @@ from numpy.typing import NDArray
 from ..encoders.encoder import Encoder
 from ..system.types import Floats, Integers, Progress
 from .examples import Example, Span, Text
-from .matches import features
+from .matches import passage_features
 from .pieces import Cutter, Pieces, pieces_of
 
-# Pieces of a question that are read.
+# Number of tokens of a question that are read.
 ASKED = 40
-# Lengths are rounded up to these, so that few shapes occur.
+# Lengths are rounded up to these, so that only a few shapes occur.
 LENGTHS = (32, 64, 128, 192, 256, 320)
 QUESTION_LENGTHS = (16, 24, ASKED)
-# A unit vector's numbers are small.
+# The numbers of unit vectors are small, so they are scaled up for the network.
 VECTOR_SCALE = 10.0
-# Rows whose mean and spread stand for all: the most frequent pieces.
+# The first rows, of the most frequent tokens, whose mean and spread stand for all.
 SAMPLE = 30_000
 
 
 @dataclass(frozen=True)
 class Standard:
-    """The `mean` `(width,)` and the `spread` of the rows of a table, by which they are standardised."""
+    """The mean and the spread by which the embeddings of a table are standardised.
+
+    Attributes:
+        mean: Float array `(width,)`.
+        spread: Standard deviation of all numbers.
+    """
 
     mean: Floats
     spread: float
 
     @classmethod
     def of(cls, table: Floats) -> Standard:
-        """Return those of the frequent rows of a table `(rows, width)`."""
+        """Return mean and spread of the frequent rows of a table `(rows, width)`."""
         some = table[:SAMPLE].astype(np.float32)
         return cls(some.mean(axis=0), float(some.std()))
 
-    def rows(self, rows: Floats) -> Floats:
-        """Return rows `(t, width)` standardised, float32."""
+    def standardise(self, rows: Floats) -> Floats:
+        """Return rows `(t, width)` standardised, as float32."""
         return ((rows.astype(np.float32) - self.mean) / self.spread).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Eyes:
-    """A reader sees texts by it: an encoder's vectors, its pieces, and the rows of its `table`, standardised."""
+    """A reader's view of texts.
+
+    Attributes:
+        encoder: The encoder whose vectors it uses.
+        cutter: Its tokenizer.
+        table: Its token embeddings, `(rows, width)`.
+        standard: The mean and the spread of the embeddings.
+    """
 
     encoder: Encoder
     cutter: Cutter
     table: Floats
     standard: Standard
 
-    def rows(self, ids: Integers) -> Floats:
-        """Return the standardised rows of ids `(t,)`, float32 `(t, width)`."""
-        return self.standard.rows(self.table[ids])
+    def embeddings(self, ids: Integers) -> Floats:
+        """Return the standardised embeddings of token ids `(t,)`, float32 `(t, width)`."""
+        return self.standard.standardise(self.table[ids])
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A question and its passage as pieces: `features` float32 `(t, FEATURES)`, the question's `vector` `(d,)`."""
+    """The features of a question and its passage, of t tokens.
+
+    Attributes:
+        passage: The passage as tokens.
+        question: The question as tokens.
+        features: Float32 array `(t, FEATURES)` of the passage's tokens.
+        vector: Float array `(d,)`, the question's vector.
+    """
 
     passage: Pieces
     question: Pieces
@@ -67,21 +86,29 @@ class Seen:
     vector: Floats
 
     @property
-    def asked(self) -> int:
-        """The pieces of the question that are read."""
+    def question_length(self) -> int:
+        """Return the number of tokens of the question that are read."""
         return min(len(self.question), ASKED)
 
 
 class Looker:
-    """Turns examples into what is `Seen` of them; of a text that comes again it is known."""
+    """Turns examples into features, and remembers the tokens and vectors of texts."""
 
     def __init__(self, eyes: Eyes) -> None:
         self.eyes = eyes
         self.vectors: dict[tuple[str, str], Floats] = {}
         self.pieces: dict[tuple[str, str], Pieces] = {}
 
-    def seen(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Seen]:
-        """Return what is seen of each example; `progress` counts examples."""
+    def featurise(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Seen]:
+        """Return the features of each example.
+
+        Args:
+            examples: The examples.
+            progress: Called once per example.
+
+        Returns:
+            The features.
+        """
         self._encode(examples)
         seen = []
         for example in examples:
@@ -95,7 +122,7 @@ class Looker:
         passage, pieces = self._pieces(example.passage), self._pieces(question)
         vector = self.vectors["question", example.question]
         sentences = np.stack([self.vectors["document", text] for text in _sentences(example.passage)])
-        return Seen(passage, pieces, features(passage, pieces, sentences @ vector, example.passage), vector)
+        return Seen(passage, pieces, passage_features(passage, pieces, sentences @ vector, example.passage), vector)
 
     def _pieces(self, text):
         key = text.language, text.text
@@ -121,9 +148,17 @@ def _sentences(passage):
 
 
 def batch_of(parts: Sequence[tuple[Seen, Span]], rows: Callable[[Integers], Floats]) -> dict[str, NDArray[np.float32]]:
-    """Return the inputs of `network.ReaderNetwork` for windows `(start, end)`, in pieces, of what is seen."""
+    """Return the inputs of `network.ReaderNetwork` for windows of passages.
+
+    Args:
+        parts: The features and the window `(start, end)`, in tokens, of each row of the batch.
+        rows: Function from token ids to standardised embeddings.
+
+    Returns:
+        `{input: array}`, float32.
+    """
     length = rounded(max(end - start for _, (start, end) in parts), LENGTHS)
-    width = rounded(max(seen.asked for seen, _ in parts), QUESTION_LENGTHS)
+    width = rounded(max(seen.question_length for seen, _ in parts), QUESTION_LENGTHS)
     passages = [rows(seen.passage.ids[start:end]) for seen, (start, end) in parts]
     questions = [rows(seen.question.ids[:width]) for seen, _ in parts]
     return {
@@ -137,7 +172,15 @@ def batch_of(parts: Sequence[tuple[Seen, Span]], rows: Callable[[Integers], Floa
 
 
 def rounded(size: int, lengths: Sequence[int]) -> int:
-    """Return the least of the lengths that is not below a size, of a greater one the size itself."""
+    """Return the least of some lengths that is not below a size, or the size itself if all are.
+
+    Args:
+        size: The size.
+        lengths: Ascending lengths.
+
+    Returns:
+        The length.
+    """
     return next((length for length in lengths if size <= length), size)
 
 

@@ -1,4 +1,4 @@
-"""The work of `distill read train`: sources and a data set in, a trained network out."""
+"""The work of `distill read train`: from sources and a data set to a trained network."""
 
 from __future__ import annotations
 
@@ -17,31 +17,37 @@ from .examples import Example, retrieved, unanswered
 from .files import ReaderSource, read_source
 from .inputs import Eyes, Looker
 from .network import ReaderNetwork
-from .training import Batches, DevAnswers, ReaderCourse, fit_reader, lessons_of
+from .training import Batches, DevAnswers, ReaderOptions, fit_reader, lessons_of
 
-# Of examples, that are asked on another passage too, which does not answer them.
+# The share of examples that are also asked on a passage that does not answer them.
 WITHOUT = 0.1
-# How often a question is read in the passage of its own language, where there is one in the documents' too.
+# The weight of a question on the passage of its own language, if the passage exists in the documents' language too.
 OWN = 0.2
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A trained network, its scores on dev, the start's first, and the number of its lessons."""
+    """The result of a training.
+
+    Attributes:
+        network: The trained network.
+        scores: Scores on dev by epoch, those of the untrained start first.
+        lessons: Number of training examples.
+    """
 
     network: ReaderNetwork
     scores: list[Scores]
     lessons: int
 
     @property
-    def gained(self) -> bool:
-        """True where an epoch was better on dev than the start, which is untrained."""
+    def has_improved(self) -> bool:
+        """Return True if an epoch was better on dev than the untrained start."""
         first = self.scores[0]
         return any((one["f1"], one["em"]) > (first["f1"], first["em"]) for one in self.scores)
 
     @property
     def best(self) -> Mapping[str, float]:
-        """F1 and exact match on dev of the weights that are left."""
+        """Return F1 and exact match on dev of the weights that were kept."""
         best = max(self.scores, key=lambda one: (one["f1"], one["em"]))
         return {"f1": best["f1"], "em": best["em"]}
 
@@ -51,37 +57,60 @@ def learn(
     sources: Sequence[ReaderSource],
     dev: Mapping[str, Sequence[Example]],
     language: str,
-    course: ReaderCourse,
+    course: ReaderOptions,
     session: Session | None = None,
 ) -> Learned:
-    """Train a reader on the examples of `sources`, steered by `dev`; documents are in `language`.
+    """Train a reader; epochs are chosen on dev.
 
-    A question that dev asks, in any language, is not learned from. Raises `DataError` as `files.read_source`, where no
-    question of dev has an answer, and where dev asks all that could be learned.
+    A question that dev asks, in any language, is not learned from.
+
+    Args:
+        eyes: The reader's view of texts.
+        sources: Folders of examples.
+        dev: `{language: examples}` that epochs are chosen on.
+        language: Language of the documents.
+        course: How the reader is trained.
+        session: Log and checkpoint of the training.
+
+    Returns:
+        The trained network and its scores.
+
+    Raises:
+        DataError: If a source cannot be used, no question of dev has an answer, or dev asks all that could be learned.
     """
     if not any(dev.values()):
-        raise DataError("no question of dev has an answer, by which epochs are chosen; give --dataset that has some")
+        raise DataError("no question of dev has an answer to choose epochs by; give a --dataset with answers")
     held = {normalise(example.question) for examples in dev.values() for example in examples}
     examples, weights = weighted_examples(sources, language, held, course, eyes.encoder)
     if not examples:
         raise DataError("dev asks every question that could be learned from; give others with --data")
     looker = Looker(eyes)
-    with task("what the reader sees of its examples", len(examples)) as advance:
+    with task("features of the reader's examples", len(examples)) as advance:
         lessons = lessons_of(examples, weights, looker, advance)
-    say(f"reader: {len(lessons):,} lessons, {sum(lesson.weight for lesson in lessons):,.0f} an epoch")
+    say(f"reader: {len(lessons):,} examples, {sum(lesson.weight for lesson in lessons):,.0f} per epoch")
     keras.utils.set_random_seed(course.seed)
-    width = eyes.rows(lessons[0].seen.passage.ids[:1]).shape[1]
+    width = eyes.embeddings(lessons[0].seen.passage.ids[:1]).shape[1]
     network = ReaderNetwork(width, eyes.encoder.dimension)
     scores = fit_reader(network, Batches(lessons, eyes, course), DevAnswers(dev, looker), course, session)
     return Learned(network, scores, len(lessons))
 
 
 def weighted_examples(
-    sources: Sequence[ReaderSource], language: str, held: set[str], course: ReaderCourse, encoder: Encoder
+    sources: Sequence[ReaderSource], language: str, held: set[str], course: ReaderOptions, encoder: Encoder
 ) -> tuple[list[Example], list[float]]:
-    """Return the examples of sources and how often each is drawn an epoch; some without an answer.
+    """Return the examples of sources, some without an answer, and how often each is drawn per epoch.
 
-    Of a source that is drawn less than once in all epochs a seeded part is taken, once.
+    An example that is drawn less than once in all epochs is either taken once or left out, by a seeded draw.
+
+    Args:
+        sources: Folders of examples.
+        language: Language of the documents.
+        held: Normalised questions that are held out.
+        course: How the reader is trained.
+        encoder: The encoder, which finds passages that do not answer.
+
+    Returns:
+        The examples, and their weights per epoch.
     """
     examples, weights = [], []
     for source in sources:

@@ -1,4 +1,4 @@
-"""Questions with passages out of a file of lines, and their answers into one."""
+"""Questions with passages from a file of lines, and their answers to another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ LANGUAGE = "en"
 
 @dataclass(frozen=True)
 class Question:
-    """A question without a passage, its language, and its gold answers where the line has them."""
+    """A question without a passage.
+
+    Attributes:
+        id: Id of the question.
+        language: Language of the question.
+        text: Text of the question.
+        answers: Its gold answers, if the line has some.
+    """
 
     id: str
     language: str
@@ -28,19 +35,19 @@ class Question:
 
 
 def read_questions(path: File) -> list[Example]:
-    """Return the examples of {"id", "question", "passage"} lines. Raises `DataError` naming the line."""
+    """Read the examples of {"id", "question", "passage"} lines. Raises `DataError` naming a wrong line."""
     return [_example(path, number, row) for number, row in _rows(path, '"id", "question", "passage"')]
 
 
 def read_bare_questions(path: File) -> list[Question]:
-    """Return the questions of {"id", "question"} lines. Raises `DataError` naming the line."""
+    """Read the questions of {"id", "question"} lines. Raises `DataError` naming a wrong line."""
     return [_question(path, number, row) for number, row in _rows(path, '"id", "question"')]
 
 
 def _rows(path, keys):
     rows = read_jsonl(path)
     if not rows:
-        raise DataError(f"{path}: no questions in it; expected {{{keys}}} lines")
+        raise DataError(f"{path}: the file has no questions; expected {{{keys}}} lines")
     return rows
 
 
@@ -67,7 +74,13 @@ def _example(path: File, number: int, row: dict[str, Json]) -> Example:
 
 
 def write_predictions(path: File, questions: Sequence[Question], predictions: Sequence[str]) -> None:
-    """Write a line {"id", "language", "prediction"} a question, with its gold "answers"."""
+    """Write one line {"id", "language", "prediction"} per question, with its gold "answers".
+
+    Args:
+        path: The file to write.
+        questions: The questions.
+        predictions: The predicted answer of each.
+    """
     rows = [
         {"id": one.id, "language": one.language, "prediction": prediction, **_told(one.answers)}
         for one, prediction in zip(questions, predictions, strict=True)
@@ -76,7 +89,13 @@ def write_predictions(path: File, questions: Sequence[Question], predictions: Se
 
 
 def write_answers(path: File, examples: Sequence[Example], answers: Sequence[Answer]) -> None:
-    """Write a line {"id", "language", "prediction", "start", "end", "score"} a question, with its gold "answers"."""
+    """Write one line {"id", "language", "prediction", "start", "end", "score"} per question, with its gold "answers".
+
+    Args:
+        path: The file to write.
+        examples: The examples.
+        answers: The answer to each.
+    """
     rows = [
         {
             "id": example.id,

@@ -1,4 +1,4 @@
-"""A reader's network as a flatbuffer, run by LiteRT: no Keras is needed."""
+"""A reader's network as a flatbuffer that LiteRT runs without Keras."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from .spans import WINDOW
 
 
 class LiteNetwork:
-    """Logits by the one signature of `reader.tflite`, a window at a time. Raises `EncoderError` for another file."""
+    """Logits from the one signature of `reader.tflite`, one window at a time.
+
+    Args:
+        path: The flatbuffer.
+        threads: Number of threads.
+
+    Raises:
+        EncoderError: If the file is no reader.
+    """
 
     def __init__(self, path: Path, threads: int = 1) -> None:
         try:
@@ -25,7 +33,7 @@ class LiteNetwork:
             raise EncoderError(f"{path}: not a reader's flatbuffer: {error}; run distill read export") from error
 
     def __call__(self, batch: Mapping[str, NDArray[np.float32]]) -> Floats:
-        """Return the logits `(b, t + 1, 2)` of a batch's arrays, of its t pieces."""
+        """Return the logits `(b, t + 1, 2)` of a batch of t tokens."""
         length = batch["passage"].shape[1]
         rows = [
             {name: fixed(name, array[row : row + 1]) for name, array in batch.items()}
@@ -35,7 +43,15 @@ class LiteNetwork:
 
 
 def fixed(name: str, array: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return an input at the length that the flatbuffer takes, zeros behind it."""
+    """Pad an input with zeros to the length that the flatbuffer takes.
+
+    Args:
+        name: Name of the input.
+        array: Float array `(1, t, n)`; arrays without a length are returned as they are.
+
+    Returns:
+        The padded array.
+    """
     if array.ndim < 3:
         return array
     size = ASKED if name.startswith("question") else WINDOW

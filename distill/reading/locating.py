@@ -1,4 +1,4 @@
-"""The place of an answer in its passage, where the data gives it and where it does not."""
+"""The place of an answer in its passage, given by the data or found by its text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from .examples import Span
 
 
 def place_at(passage: str, answer: str, start: int) -> Span | None:
-    """Return the place of an answer that begins at a character; None where another text stands there.
+    """Return the place of an answer that begins at a given character.
 
-    Runs of blanks count as one, and those around it as none: some data sets have them in one of both alone.
+    Runs of blanks count as one and blanks at the ends do not count, as some data sets have them in only one of the two
+    texts.
+
+    Args:
+        passage: Text of the passage.
+        answer: Text of the answer.
+        start: First character of the answer.
+
+    Returns:
+        `(start, end)` in characters; None if another text is there.
     """
     pattern = _pattern(answer)
     match = pattern.match(passage, start) if pattern and 0 <= start < len(passage) else None
@@ -18,14 +27,30 @@ def place_at(passage: str, answer: str, start: int) -> Span | None:
 
 
 def only_place(passage: str, answer: str) -> Span | None:
-    """Return the one place of an answer in its passage; None where it is in no place, or in more than one."""
+    """Return the place of an answer that occurs exactly once in its passage.
+
+    Args:
+        passage: Text of the passage.
+        answer: Text of the answer.
+
+    Returns:
+        `(start, end)` in characters; None if it occurs nowhere or more than once.
+    """
     pattern = _pattern(answer)
     places = [match.span(1) for match in pattern.finditer(passage)] if pattern else []
     return places[0] if len(places) == 1 else None
 
 
 def is_inside(passage: str, answer: str) -> bool:
-    """Return True where the text of an answer is in its passage, in whatever places."""
+    """Return True if the text of an answer occurs in its passage.
+
+    Args:
+        passage: Text of the passage.
+        answer: Text of the answer.
+
+    Returns:
+        True if it occurs.
+    """
     pattern = _pattern(answer)
     return bool(pattern and pattern.search(passage))
 

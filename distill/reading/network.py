@@ -1,8 +1,9 @@
-"""The reader's network: rows of an encoder's table in, where the answer begins and ends out. Keras.
+"""The reader's network in Keras: from token embeddings to where the answer begins and ends.
 
-As DrQA (Chen et al., 2017, section 3.2): each piece of the passage with what the question says of it, an attention of
-its row over the question's, and ends that are products with the question. In place of recurrent layers there are
-residual convolutions of growing reach, as QANet (Yu et al., 2018) has: one text on a processor is a few products.
+As in DrQA (Chen et al., 2017, section 3.2), each token of the passage has features of the question and an attention
+over the question's tokens, and the ends of the answer are scored by products with the question. In place of recurrent
+layers there are residual convolutions of growing reach, as in QANet (Yu et al., 2018), as they need only a few matrix
+products for one text on a processor.
 """
 
 from __future__ import annotations
@@ -16,15 +17,20 @@ from ..system.types import Json, Tensor
 from .matches import FEATURES
 
 FAR = 1e4
-# Of a squared length: padding has none, and less is 0 in float16.
+# A lower bound of squared lengths: padding has a length of 0, and smaller bounds are 0 in float16.
 LEAST = 1e-6
-# How sharp the attention over the question's pieces is, of cosines.
+# The factor of the cosines in the attention over the question's tokens; greater is sharper.
 SHARPNESS = 10.0
 
 
 @keras.saving.register_keras_serializable("distill")
 class Block(keras.layers.Layer):
-    """x + W2 gelu(W1 [x at -r, 0, +r] + b), of normalised x: `(b, t, c)` -> `(b, t, c)`; `reach` is r."""
+    """A residual convolution: x + W2 gelu(W1 [x at -r, 0, +r] + b) of normalised x.
+
+    Args:
+        reach: The distance r in tokens.
+        dropout: Dropout rate.
+    """
 
     def __init__(self, reach: int, dropout: float = 0.0, **kwargs: Json) -> None:
         super().__init__(**kwargs)
@@ -33,6 +39,7 @@ class Block(keras.layers.Layer):
         self.drop = keras.layers.Dropout(dropout, seed=reach, name="drop")
 
     def build(self, shape: Sequence[int]) -> None:
+        """Create the weights for inputs `(b, t, c)`."""
         channels = shape[-1]
         self.first = keras.layers.Dense(channels, activation="gelu", name="first")
         self.second = keras.layers.Dense(channels, name="second")
@@ -41,6 +48,16 @@ class Block(keras.layers.Layer):
         self.second.build(shape)
 
     def call(self, x: Tensor, keep: Tensor, training: bool = False) -> Tensor:
+        """Apply the block.
+
+        Args:
+            x: Float tensor `(b, t, c)`.
+            keep: Float tensor `(b, t, 1)`, 1 for a token and 0 for padding.
+            training: True to apply dropout.
+
+        Returns:
+            Float tensor `(b, t, c)`.
+        """
         y = ops.pad(self.norm(x) * keep, [[0, 0], [self.reach, self.reach], [0, 0]])
         sides = [ops.slice(y, (0, place, 0), ops.shape(x)) for place in (0, self.reach, 2 * self.reach)]
         return x + self.second(self.drop(self.first(ops.concatenate(sides, axis=-1)), training=training))
@@ -48,9 +65,19 @@ class Block(keras.layers.Layer):
     def compute_output_shape(
         self, shape: Sequence[int | None], *others: Sequence[int | None]
     ) -> tuple[int | None, ...]:
+        """Return the shape of the output, which is that of the input.
+
+        Args:
+            shape: Shape of the input.
+            *others: Shapes of other inputs, which are not used.
+
+        Returns:
+            The shape.
+        """
         return tuple(shape)
 
     def get_config(self) -> dict[str, Json]:
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "reach": self.reach, "dropout": self.dropout}
 
 
@@ -58,9 +85,16 @@ class Block(keras.layers.Layer):
 class ReaderNetwork(keras.Model):
     """Logits `(b, t + 1, 2)` of where an answer begins and ends; the first are those of no answer.
 
-    Inputs by name, float32: `passage` `(b, t, width)` and `question` `(b, m, width)`, rows of an encoder's table;
-    `features` `(b, t, matches.FEATURES)`; `vector` `(b, dimension)`, the question's; `passage_keep` `(b, t, 1)` and
-    `question_keep` `(b, m, 1)`, 1 for a piece, 0 for padding. `reaches` are those of the blocks.
+    Its inputs are float32, by name: `passage` `(b, t, width)` and `question` `(b, m, width)`, standardised token
+    embeddings; `features` `(b, t, matches.FEATURES)`; `vector` `(b, dimension)`, the question's vector; `passage_keep`
+    `(b, t, 1)` and `question_keep` `(b, m, 1)`, 1 for a token and 0 for padding.
+
+    Args:
+        width: Width of the embeddings.
+        dimension: Dimension of the question's vector.
+        channels: Width of the hidden layers.
+        reaches: Reach of each convolution over the passage, in tokens.
+        dropout: Dropout rate.
     """
 
     def __init__(
@@ -86,11 +120,21 @@ class ReaderNetwork(keras.Model):
         self.reaches, self.dropout = tuple(reaches), dropout
 
     def get_config(self) -> dict[str, Json]:
+        """Return the arguments of the constructor."""
         sizes = {"width": self.width, "dimension": self.dimension, "channels": self.channels}
         return {"name": self.name, **sizes, "reaches": list(self.reaches), "dropout": self.dropout}
 
     @classmethod
     def from_config(cls, config: dict[str, Json], custom_objects: dict[str, type] | None = None) -> ReaderNetwork:
+        """Create a network from the arguments of the constructor.
+
+        Args:
+            config: The arguments.
+            custom_objects: Not used.
+
+        Returns:
+            The network.
+        """
         return cls(**config)
 
 
@@ -118,7 +162,7 @@ def _unit(x):
 
 
 def _summary(q, question_keep, vector, channels, dropout):
-    """A weighted sum of the question's pieces, and its vector: `(b, c)`. DrQA, equation of q."""
+    """Return a weighted sum of the question's tokens plus its vector, `(b, c)`; DrQA, the equation of q."""
     weights = ops.softmax(keras.layers.Dense(1, name="weigh")(q) - FAR * (1 - question_keep), axis=1)
     return ops.sum(weights * q, axis=1) + keras.layers.Dense(channels, name="of_vector")(
         _dropped(vector, dropout, "vector")
@@ -126,7 +170,7 @@ def _summary(q, question_keep, vector, channels, dropout):
 
 
 def _joined(x, q, passage, question, question_keep, features, channels):
-    """Pieces of the passage with the question's that each is like: `(b, t, c)`. DrQA, f_align."""
+    """Return the passage's tokens joined with the question's tokens that they align to, `(b, t, c)`; DrQA, f_align."""
     hidden = ops.transpose(1 - question_keep, (0, 2, 1))  # (b, 1, m)
     plain = ops.matmul(_unit(passage), ops.transpose(_unit(question), (0, 2, 1))) - 2 * hidden
     align = keras.layers.Dense(channels, use_bias=False, name="align")
@@ -141,7 +185,7 @@ def _joined(x, q, passage, question, question_keep, features, channels):
 
 
 def _ends(x, summary, keep, channels):
-    """Logits of beginning and end, of no answer first: `(b, t + 1, 2)`."""
+    """Return the logits of beginning and end, with those of no answer first, `(b, t + 1, 2)`."""
     pooled = ops.max(x - FAR * (1 - keep), axis=1)
     none = keras.layers.Dense(2, name="none")(ops.concatenate([pooled, summary], axis=-1))[:, None]  # (b, 1, 2)
     ends = [_end(x, summary, channels, name) for name in ("start", "end")]
@@ -152,6 +196,6 @@ def _end(x, summary, channels, name):
     hidden = keras.layers.Dense(channels, activation="gelu", name=f"{name}_hidden")(x)
     wanted = keras.layers.Dense(channels, name=f"{name}_asked")(summary)[:, None]
     product = ops.sum(hidden * wanted, axis=-1, keepdims=True) / channels**0.5
-    # A sum of the two is one that TFLite's converter takes for a bias of channels.
+    # TFLite's converter would take a plain sum of the two for a bias of channels.
     both = ops.concatenate([product, keras.layers.Dense(1, name=f"{name}_bias")(hidden)], axis=-1)
     return ops.sum(both, axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""A text as a reader sees it: its pieces with their places, the words that they are of, and what they look like."""
+"""A text as a reader sees it: its tokens with their places, their words, and their shapes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,32 @@ from ..system.types import Floats, Integers
 from ..words.folding import ByCategory, fold
 from .examples import Span, Text
 
-# Words whose stem is held.
+# Number of words whose stem is cached.
 CACHED = 2**18
 NO_WORD = ""
 LETTER = re.compile(r"[^\W_]")
-# Of each character whether it is a letter, a sign of one or a number, without `regex`, which a bundle does without.
+# Marks the characters that are letters, their marks or numbers, without `regex`, which a bundle does not need.
 IN_WORDS = ByCategory(lambda char, kind: "w" if kind[0] in "LMN" else " ")
 
 
 class Cutter(Protocol):
-    """It cuts a text into pieces: `encoders.tokenizer.Tokenizer`."""
+    """A tokenizer that knows the place of each token, such as `encoders.tokenizer.Tokenizer`."""
 
-    def places(self, text: str) -> tuple[list[int], list[Span]]: ...
+    def places(self, text: str) -> tuple[list[int], list[Span]]:
+        """Return the token ids of a text, and the place of each token in characters."""
+        ...
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of a text: `ids` int64 `(t,)`, `places` `(t, 2)` in characters, and the word of each, folded.
+    """A text of t tokens.
 
-    `stems` are the words without inflection where the language has a stemmer. A piece of no word has "".
+    Attributes:
+        text: The text.
+        ids: Int64 array `(t,)`, the token ids.
+        places: Int64 array `(t, 2)`, start and end of each token in characters.
+        words: The folded word of each token; "" for a token of no word.
+        stems: The words without inflection, if the language has a stemmer.
     """
 
     text: str
@@ -47,21 +54,26 @@ class Pieces:
 
     @cached_property
     def shapes(self) -> Floats:
-        """float32 `(t, 4)`: begins with a blank, with a capital; has a digit; has neither letter nor digit."""
+        """Return float32 `(t, 4)`: begins with a blank, begins with a capital, has a digit, has no letter or digit."""
         parts = [self.text[start:end] for start, end in self.places.tolist()]
         rows = [_shape(part, part.strip()) for part in parts]
         return np.array(rows, dtype=np.float32).reshape(-1, 4)
 
-    def rows_of(self, place: Span) -> tuple[int, int] | None:
-        """Return the first and the last piece of a place in characters; None where it has none."""
+    def token_span(self, place: Span) -> tuple[int, int] | None:
+        """Return the first and the last token of a place in characters; None if no token is there."""
         start, end = place
         inside = np.flatnonzero((self.places[:, 1] > start) & (self.places[:, 0] < end) & self._seen)
         return (int(inside[0]), int(inside[-1])) if len(inside) else None
 
-    def place_of(self, first: int, last: int) -> Span:
-        """Return the place, in characters, of the pieces from `first` to `last`, without blanks at its ends.
+    def character_span(self, first: int, last: int) -> Span:
+        """Return the place of a run of tokens in characters, without blanks at its ends.
 
-        Of no piece, `last` before `first`, it is at the text's start.
+        Args:
+            first: The first token.
+            last: The last token; if it is before the first, the run is empty.
+
+        Returns:
+            `(start, end)`; `(0, 0)` for an empty run.
         """
         if last < first:
             return 0, 0
@@ -80,7 +92,15 @@ def _shape(part, stripped):
 
 
 def pieces_of(text: Text, tokenizer: Cutter) -> Pieces:
-    """Return the `Pieces` of a text in its language."""
+    """Return the tokens of a text in its language.
+
+    Args:
+        text: The text.
+        tokenizer: The tokenizer.
+
+    Returns:
+        The tokens.
+    """
     ids, places = tokenizer.places(text.text)
     stem, words = stemmer(text.language), _words(text.text, text.language, places)
     array = np.array(places, dtype=np.int64).reshape(-1, 2)
@@ -89,7 +109,7 @@ def pieces_of(text: Text, tokenizer: Cutter) -> Pieces:
 
 
 def _words(text, language, places):
-    """Of each place the first word that it touches."""
+    """Return for each place the first word that it touches."""
     spans = (match.span() for match in re.finditer("w+", text.translate(IN_WORDS)))
     known = [(start, end, _folded(text[start:end], language)) for start, end in spans]
     words, row = [], 0
@@ -105,7 +125,7 @@ _folded = lru_cache(CACHED)(fold)
 
 @lru_cache
 def stemmer(language: str) -> Callable[[str], str]:
-    """Return the function of a folded word to its stem; to itself without the language's stemmer, or its library."""
+    """Return the function from a folded word to its stem, which is the identity if there is no stemmer."""
     words = _analysed(language)
     return lru_cache(CACHED)(lambda word: next(iter(words(word)), word)) if words else lambda word: word
 
@@ -123,6 +143,6 @@ def _analysed(language: str) -> Callable[[str], list[str]] | None:
 @cache
 def _say_unstemmed():
     say(
-        "warning: words are not stemmed, so some answers are others than where the reader was trained; "
+        "warning: words are not stemmed, so some answers may differ from those where the reader was trained; "
         "run: pip install regex snowballstemmer"
     )

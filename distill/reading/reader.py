@@ -1,4 +1,4 @@
-"""Readers: examples in, the span of each passage that answers out."""
+"""Readers: from examples to the span of each passage that answers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ from .examples import Example, Span
 from .inputs import Eyes, Looker, Seen, batch_of
 from .spans import Found, best_of, best_span, windows_of
 
-# Padded pieces of a batch.
+# Number of padded tokens of a batch.
 BATCH_PIECES = 8192
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A span of a passage: its `text`, its `place` in characters, and its `score`: above 0 it counts as an answer."""
+    """A span of a passage.
+
+    Attributes:
+        text: Text of the span.
+        place: `(start, end)` in characters.
+        score: Score of the span; above 0 it counts as an answer.
+    """
 
     text: str
     place: Span
@@ -29,38 +35,72 @@ class Answer:
 
 
 class Reader(Protocol):
-    """It answers questions out of passages; `name` is what tables call it."""
+    """A reader, which answers questions from passages; `name` is its name in tables."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Return the reader's name in tables."""
+        ...
 
-    def read(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Answer]: ...
+    def read(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Answer]:
+        """Return the best span of each example's passage, whether it counts as an answer or not.
+
+        Args:
+            examples: The examples.
+            progress: Called with the number of parts that were read.
+
+        Returns:
+            An answer per example.
+        """
+        ...
 
 
 class Network(Protocol):
-    """The logits `(b, t + 1, 2)` of a batch's arrays, by name: `network.ReaderNetwork`'s, or a runtime's of a file."""
+    """A function from a batch to its logits `(b, t + 1, 2)`: a `network.ReaderNetwork`, or a file in a runtime."""
 
     def __call__(self, batch: Mapping[str, NDArray[np.float32]]) -> Floats: ...
 
 
 class SpanReader:
-    """A reader on an encoder's table, vectors and pieces; long passages are read window by window."""
+    """A reader that uses an encoder's embeddings, vectors and tokens; long passages are read window by window.
+
+    Args:
+        network: The network.
+        eyes: The reader's view of texts.
+        name: Name in tables.
+    """
 
     def __init__(self, network: Network, eyes: Eyes, name: str = "reader") -> None:
         self.network, self.eyes, self.name = network, eyes, name
 
     def read(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Answer]:
-        """Return the best span of each example's passage, whether or not it counts as an answer."""
-        seen = Looker(self.eyes).seen(examples)
+        """Return the best span of each example's passage, whether it counts as an answer or not.
+
+        Args:
+            examples: The examples.
+            progress: Called with the number of windows that were read.
+
+        Returns:
+            An answer per example.
+        """
+        seen = Looker(self.eyes).featurise(examples)
         spans = self.spans(seen, progress)
         return [_answer(one, best) for one, best in zip(seen, spans, strict=True)]
 
     def spans(self, seen: Sequence[Seen], progress: Progress | None = None) -> list[Found]:
-        """Return the best span of each, in pieces."""
+        """Return the best span of each example, in tokens.
+
+        Args:
+            seen: The features of the examples.
+            progress: Called with the number of windows that were read.
+
+        Returns:
+            A span per example.
+        """
         parts = [(row, window) for row, one in enumerate(seen) for window in windows_of(len(one.passage))]
         best: list[list[tuple[int, Found]]] = [[] for _ in seen]
         for group in grouped([end - start for _, (start, end) in parts]):
-            batch = batch_of([(seen[parts[number][0]], parts[number][1]) for number in group], self.eyes.rows)
+            batch = batch_of([(seen[parts[number][0]], parts[number][1]) for number in group], self.eyes.embeddings)
             for number, logits in zip(group, self.network(batch), strict=True):
                 row, (start, end) = parts[number]
                 best[row].append((start, best_span(logits, end - start)))
@@ -70,18 +110,26 @@ class SpanReader:
 
 
 def _answer(seen, best):
-    start, end = place = seen.passage.place_of(best.first, best.last)
+    start, end = place = seen.passage.character_span(best.first, best.last)
     return Answer(seen.passage.text[start:end], place, best.score)
 
 
 class WholeReader:
-    """A reader of a model that sees question and passage as one text, `hf:NAME`."""
+    """A reader whose model reads question and passage as one text, `hf:NAME`."""
 
     def __init__(self, model: QuestionAnswerer) -> None:
         self.model, self.name = model, model.name
 
     def read(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Answer]:
-        """As `SpanReader.read`."""
+        """Return the best span of each example's passage, whether it counts as an answer or not.
+
+        Args:
+            examples: The examples.
+            progress: Called with the number of examples that were read.
+
+        Returns:
+            An answer per example.
+        """
         spans = self.model.spans(examples, progress)
         return [
             Answer(example.passage.text[start:end], (start, end), score)
@@ -90,7 +138,7 @@ class WholeReader:
 
 
 def grouped(lengths: Sequence[int]) -> list[list[int]]:
-    """Return rows of like length together, the shortest first, each group of at most `BATCH_PIECES`."""
+    """Group rows of similar length, the shortest first, in batches of at most `BATCH_PIECES` padded tokens."""
     groups: list[list[int]] = []
     for row in np.argsort(lengths, kind="stable").tolist():
         if not groups or (len(groups[-1]) + 1) * lengths[row] > BATCH_PIECES:

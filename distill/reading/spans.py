@@ -1,4 +1,4 @@
-"""Spans out of a reader's logits, and passages that are longer than what it reads at once."""
+"""Spans from a reader's logits, and windows of passages that are longer than what it reads at once."""
 
 from __future__ import annotations
 
@@ -10,27 +10,33 @@ import numpy as np
 from ..system.types import Floats
 from .examples import Span
 
-# Pieces that a reader sees at once, those that two windows share, and those of an answer at most.
+# Number of tokens that a reader sees at once, that two windows share, and that an answer has at most.
 WINDOW, SHARED, LONGEST = 320, 96, 24
 
 
 @dataclass(frozen=True)
 class Found:
-    """The best span of a passage, first and last piece, and its `score`: how far its logits are above no answer."""
+    """The best span of a passage.
+
+    Attributes:
+        first: Its first token.
+        last: Its last token.
+        score: How far its logits are above those of no answer.
+    """
 
     first: int
     last: int
     score: float
 
 
-# What is found in a text without pieces.
+# The span of a text without tokens.
 NOTHING = Found(0, -1, 0.0)
 
 
 def windows_of(length: int) -> list[Span]:
-    """Return the windows `(start, end)` of a text of so many pieces: each is full where there are more than one.
+    """Return the windows `(start, end)` of a text of a number of tokens.
 
-    A text without pieces, such as of blanks that have no width, has none.
+    If there are several, each is full. A text without tokens, such as one of blanks without width, has no window.
     """
     if not length:
         return []
@@ -41,9 +47,14 @@ def windows_of(length: int) -> list[Span]:
 
 
 def best_span(logits: Floats, length: int) -> Found:
-    """Return the span with the greatest start plus end of logits `(t + 1, 2)`, of which the first are of no answer.
+    """Return the span with the greatest sum of start and end logits (Devlin et al., 2019, BERT, sections 4.2 and 4.3).
 
-    `length` of the t pieces are the text's. Devlin et al. (2019), BERT, sections 4.2 and 4.3.
+    Args:
+        logits: Float array `(t + 1, 2)`, those of no answer first.
+        length: Number of the t tokens that are the text's; the others are padding.
+
+    Returns:
+        The span.
     """
     starts, ends = logits[1 : length + 1].T
     rows = np.arange(length)
@@ -54,7 +65,7 @@ def best_span(logits: Floats, length: int) -> Found:
 
 
 def best_of(parts: Sequence[tuple[int, Found]]) -> Found:
-    """Return the best of `(start of its window, found there)`, in pieces of the text; of none `NOTHING`."""
+    """Return the best span over windows, in tokens of the text; `NOTHING` if there is no window."""
     if not parts:
         return NOTHING
     start, best = max(parts, key=lambda one: one[1].score)

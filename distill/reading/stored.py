@@ -1,4 +1,4 @@
-"""A reader's folder: its network, the encoder that it was trained on, and what its rows are standardised by."""
+"""The folder of a reader: its network, the encoder that it was trained on, and the statistics of its embeddings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,16 @@ NETWORK_FILE, CARD_FILE, ROWS_FILE, LITE_FILE = "reader.keras", "reader.json", "
 
 @dataclass(frozen=True)
 class ReaderCard:
-    """The card of a reader's folder: the encoder by the name that it was given, its fingerprint, F1 and EM on dev."""
+    """The card of a reader's folder.
+
+    Attributes:
+        encoder: Name of the encoder, as it was given.
+        fingerprint: Fingerprint of the encoder.
+        language: Language of the documents.
+        dev: F1 and exact match on dev.
+        data: Sources that it learned from.
+        seed: Seed of the training.
+    """
 
     encoder: str
     fingerprint: str
@@ -38,7 +47,14 @@ class ReaderCard:
 
 
 def save_reader(folder: File, network: ReaderNetwork, standard: Standard, card: ReaderCard) -> None:
-    """Write the folder that `load_reader` reads; whole or not at all."""
+    """Write the folder that `load_reader` reads; an interrupted write leaves no folder.
+
+    Args:
+        folder: The folder to write.
+        network: The network.
+        standard: Mean and spread of the embeddings.
+        card: The card.
+    """
     with write_aside(folder) as aside:
         aside.mkdir()
         network.save(aside / NETWORK_FILE)
@@ -47,20 +63,27 @@ def save_reader(folder: File, network: ReaderNetwork, standard: Standard, card: 
 
 
 def write_standard(folder: Path, standard: Standard) -> None:
-    """Write what rows are standardised by."""
+    """Write the mean and the spread of the embeddings.
+
+    Args:
+        folder: The folder of the reader.
+        standard: Mean and spread.
+    """
     write_arrays(folder / ROWS_FILE, {"mean": standard.mean, "spread": np.array([standard.spread], np.float32)})
 
 
 def card_dict(card: ReaderCard) -> dict[str, Json]:
-    """Plain values of a card."""
+    """Return the plain values of a card."""
     return {**asdict(card), "data": list(card.data), "dev": dict(card.dev)}
 
 
 def read_card(folder: File) -> ReaderCard:
-    """Return the card of a reader's folder. Raises `EncoderError` where it is none."""
+    """Read the card of a reader's folder. Raises `EncoderError` if the folder is no reader."""
     path = Path(folder) / CARD_FILE
     if not path.is_file():
-        raise EncoderError(f"{folder}: no {CARD_FILE} in it; give the folder of distill read train, or hf:NAME")
+        raise EncoderError(
+            f"{folder}: the folder has no {CARD_FILE}; give the folder of distill read train, or hf:NAME"
+        )
     require_inside(folder, "*")
     value = read_json(path)
     try:
@@ -70,7 +93,7 @@ def read_card(folder: File) -> ReaderCard:
 
 
 def read_standard(folder: File) -> Standard:
-    """Return what rows are standardised by. Raises `DataError`."""
+    """Read the mean and the spread of the embeddings. Raises `DataError` or `EncoderError` for another file."""
     stored = read_arrays(Path(folder) / ROWS_FILE)
     if "mean" not in stored or "spread" not in stored:
         raise EncoderError(f"{Path(folder) / ROWS_FILE}: expected mean and spread of rows; train the reader again")
@@ -78,24 +101,24 @@ def read_standard(folder: File) -> Standard:
 
 
 def load_network(folder: File) -> ReaderNetwork:
-    """Return the Keras network of a folder. Raises `EncoderError` where there is none, or it cannot be read."""
+    """Load the Keras network of a folder. Raises `EncoderError` if there is none, or it cannot be read."""
     path = Path(folder) / NETWORK_FILE
     if not path.is_file():
-        raise EncoderError(f"{folder}: no {NETWORK_FILE} in it; give the folder of distill read train")
+        raise EncoderError(f"{folder}: the folder has no {NETWORK_FILE}; give the folder of distill read train")
     start()
     import keras
 
-    from . import network  # noqa: F401  registers the layers
+    from . import network  # noqa: F401  (the import registers the layers)
 
     require_own(path)
     try:
         return keras.saving.load_model(path, compile=False, safe_mode=True)
-    except Exception as error:  # the zip, the JSON and the weights in it each raise their own
+    except Exception as error:  # the zip, the JSON and the weights raise errors of their own
         raise EncoderError(f"{path}: not a reader: {first_line(error)}") from error
 
 
 def network_of(folder: File) -> Network:
-    """Return the network of a folder: the flatbuffer's where there is one, else Keras's. Raises `EncoderError`."""
+    """Load the network of a folder: the flatbuffer if there is one, else the Keras network. Raises `EncoderError`."""
     from .lite import LiteNetwork
 
     if (path := Path(folder) / LITE_FILE).is_file():

@@ -22,17 +22,23 @@ from .network import ReaderNetwork
 from .reader import Network, SpanReader
 from .spans import LONGEST
 
-# Pieces of a passage that a lesson has: fewer than are read at once, which costs less.
+# Number of tokens of a passage in training; fewer than are read at once, as that costs less.
 WINDOW = 192
-# Padded pieces of a step, and examples at most.
+# The most padded tokens, and the most examples, of a step.
 STEP_PIECES, MOST = 6400, 64
-# Shapes are few: a batch has one of these numbers of examples.
+# A batch has one of these numbers of examples, so that only a few shapes occur.
 SIZES = (4, 8, 16, 20, 24, 32, 48, 64)
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """An example as it is seen, the pieces of its answer, None where nothing answers, and its draws a round."""
+    """A training example.
+
+    Attributes:
+        seen: Its features.
+        rows: First and last token of its answer; None if nothing answers.
+        weight: How often it is drawn per epoch.
+    """
 
     seen: Seen
     rows: Span | None
@@ -40,11 +46,15 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class ReaderCourse:
-    """How a reader is trained: rounds over the lessons, the first learning rate, the share of examples whose words in
-    common are hidden, as those of another language are, and the seed.
+class ReaderOptions:
+    """How a reader is trained.
 
-    `retrieved`: passages that do not answer are those that the encoder finds first, in place of drawn ones.
+    Attributes:
+        epochs: Number of epochs.
+        learning_rate: The first learning rate.
+        hidden: Share of examples whose shared words are hidden, as those of another language are.
+        seed: Seed of the training.
+        retrieved: True to take the passages that do not answer from the encoder's search, in place of random ones.
     """
 
     epochs: int = 4
@@ -55,19 +65,32 @@ class ReaderCourse:
 
 
 class ReaderTrainer(Trained):
-    """A `ReaderNetwork` under training."""
+    """A reader's network in training.
+
+    Args:
+        network: The network.
+        learning_rate: The first learning rate.
+    """
 
     def __init__(self, network: ReaderNetwork, learning_rate: float) -> None:
         super().__init__()
         self.encoder = network
         optimizer = keras.optimizers.AdamW(learning_rate, weight_decay=0.01, clipnorm=1.0)
-        # XLA compiles a program for each shape.
+        # XLA would compile a program for each shape.
         self.compile(optimizer=optimizer, jit_compile=False)
-        # Within a step TensorFlow would make its variables, and compile the step twice.
+        # Otherwise TensorFlow creates the optimizer's variables within a step, and compiles the step twice.
         optimizer.build(network.trainable_variables)
 
     def call(self, x: Mapping[str, Tensor], training: bool = False) -> Tensor:
-        """The logits of a batch."""
+        """Return the logits of a batch.
+
+        Args:
+            x: `{input: tensor}`.
+            training: True to apply dropout.
+
+        Returns:
+            Float tensor `(b, t + 1, 2)`.
+        """
         return self.encoder({name: x[name] for name in self.encoder.input}, training=training)
 
     def compute_loss(
@@ -78,12 +101,31 @@ class ReaderTrainer(Trained):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """The loss of a batch whose logits are `y_pred`. Keras calls it."""
+        """Return the loss of a batch; Keras calls it.
+
+        Args:
+            x: `{input: tensor}`, with the labels under "rows".
+            y: Not used.
+            y_pred: Logits of the batch.
+            sample_weight: Not used.
+            training: Not used.
+
+        Returns:
+            The loss, a scalar.
+        """
         return span_loss(y_pred, ops.convert_to_tensor((x or {})["rows"]))
 
 
 def span_loss(logits: Tensor, rows: Tensor) -> Tensor:
-    """Mean cross-entropy of begin and end: logits `(b, t + 1, 2)`, rows int32 `(b, 2)`, 0 for no answer. BERT, 4.2."""
+    """Return the mean cross-entropy of beginning and end (Devlin et al., 2019, BERT, section 4.2).
+
+    Args:
+        logits: Float tensor `(b, t + 1, 2)`.
+        rows: Int32 tensor `(b, 2)`, the places of beginning and end; 0 for no answer.
+
+    Returns:
+        A scalar tensor.
+    """
     logs = ops.log_softmax(logits, axis=1)
     picked = ops.one_hot(rows, ops.shape(logits)[1], axis=1, dtype=logs.dtype)
     return -ops.mean(ops.sum(logs * picked, axis=1))
@@ -92,19 +134,37 @@ def span_loss(logits: Tensor, rows: Tensor) -> Tensor:
 def lessons_of(
     examples: Sequence[Example], weights: Sequence[float], looker: Looker, progress: Progress | None = None
 ) -> list[Lesson]:
-    """Return the lessons of examples; an answer that is longer than a reader's longest is none."""
+    """Return training examples with their features.
+
+    An example whose answer is longer than the longest span of a reader is left out.
+
+    Args:
+        examples: The examples.
+        weights: How often each is drawn per epoch.
+        looker: Maker of features.
+        progress: Called once per example.
+
+    Returns:
+        The training examples.
+    """
     lessons = []
-    for seen, example, weight in zip(looker.seen(examples, progress), examples, weights, strict=True):
-        rows = seen.passage.rows_of(example.place) if example.place else None
+    for seen, example, weight in zip(looker.featurise(examples, progress), examples, weights, strict=True):
+        rows = seen.passage.token_span(example.place) if example.place else None
         if example.place is None or (rows and rows[1] - rows[0] < LONGEST):
             lessons.append(Lesson(seen, rows, weight))
     return lessons
 
 
 class Batches:
-    """The steps of each epoch: lessons of like length together, drawn by their weights, seeded by epoch."""
+    """The steps of each epoch: examples of similar length together, drawn by their weights and seeded by epoch.
 
-    def __init__(self, lessons: Sequence[Lesson], eyes: Eyes, course: ReaderCourse) -> None:
+    Args:
+        lessons: The training examples.
+        eyes: The reader's view of texts.
+        course: How the reader is trained.
+    """
+
+    def __init__(self, lessons: Sequence[Lesson], eyes: Eyes, course: ReaderOptions) -> None:
         self.lessons, self.eyes, self.course = lessons, eyes, course
         self.weights = np.array([lesson.weight for lesson in lessons])
         self.lengths = np.array([min(len(lesson.seen.passage), WINDOW) for lesson in lessons])
@@ -135,12 +195,20 @@ class Batches:
         return lambda: self.batch(group, np.random.default_rng((self.course.seed, 7, *key)))
 
     def batch(self, group: Sequence[int], draws: np.random.Generator) -> StepInput:
-        """Return the arrays of a step, its first lessons again where it would have a number of its own of them."""
+        """Return the inputs and labels of a step; the first examples are repeated to reach one of the usual sizes.
+
+        Args:
+            group: Numbers of the examples.
+            draws: Random generator.
+
+        Returns:
+            `{input: array}`, with the labels under "rows".
+        """
         size = next((size for size in SIZES if size >= len(group)), len(group))
         lessons = [self.lessons[group[place % len(group)]] for place in range(size)]
         windows = [_window(lesson, draws) for lesson in lessons]
         batch = batch_of(
-            [(lesson.seen, window) for lesson, window in zip(lessons, windows, strict=True)], self.eyes.rows
+            [(lesson.seen, window) for lesson, window in zip(lessons, windows, strict=True)], self.eyes.embeddings
         )
         hidden = draws.random(len(lessons)) < self.course.hidden
         batch["features"][hidden, :, :MATCHES] = 0
@@ -149,7 +217,7 @@ class Batches:
 
 
 def _window(lesson, draws):
-    """A window of a long passage that holds the answer, wherever in it; anywhere without an answer."""
+    """Return a window of a long passage that holds the answer at any place, or any window without an answer."""
     length = len(lesson.seen.passage)
     if length <= WINDOW:
         return 0, length
@@ -160,19 +228,24 @@ def _window(lesson, draws):
 
 
 def _inside(lesson, window):
-    """Begin and end among the logits of a window, whose first are of no answer."""
+    """Return beginning and end among the logits of a window, the first of which are of no answer."""
     return (0, 0) if lesson.rows is None else tuple(row - window[0] + 1 for row in lesson.rows)
 
 
 class DevAnswers:
-    """F1 and exact match of a network on dev, means of the means of its groups, such as languages."""
+    """F1 and exact match of a network on dev, averaged over groups such as languages.
+
+    Args:
+        groups: `{group: examples}`.
+        looker: Maker of features.
+    """
 
     def __init__(self, groups: Mapping[str, Sequence[Example]], looker: Looker) -> None:
         self.groups, self.eyes = groups, looker.eyes
-        self.seen = {name: looker.seen(examples) for name, examples in groups.items()}
+        self.seen = {name: looker.featurise(examples) for name, examples in groups.items()}
 
     def __call__(self, network: ReaderNetwork) -> Scores:
-        """Return "f1" and "em", in [0, 1]."""
+        """Return "f1" and "em" of a network, in [0, 1]."""
         reader = SpanReader(predicting(network), self.eyes)
         means = [self._mean(reader, name, examples) for name, examples in self.groups.items()]
         em, f1 = np.mean(means, axis=0)
@@ -181,14 +254,14 @@ class DevAnswers:
     def _mean(self, reader, name, examples):
         rows = []
         for example, seen, best in zip(examples, self.seen[name], reader.spans(self.seen[name]), strict=True):
-            start, end = seen.passage.place_of(best.first, best.last)
+            start, end = seen.passage.character_span(best.first, best.last)
             text = seen.passage.text[start:end]
             rows.append(answer_scores(text, example.answers, example.passage.language))
         return np.mean(rows, axis=0)
 
 
 def predicting(network: ReaderNetwork) -> Network:
-    """Return the function of a batch's arrays that Keras computes, as it goes: compiled, each shape costs seconds."""
+    """Return the function from a batch to a network's logits, uncompiled, as compiling a shape takes seconds."""
 
     def logits(batch: Mapping[str, Floats]) -> Floats:
         tensors = {name: ops.convert_to_tensor(array) for name, array in batch.items()}
@@ -198,9 +271,20 @@ def predicting(network: ReaderNetwork) -> Network:
 
 
 def fit_reader(
-    network: ReaderNetwork, batches: Batches, dev: DevAnswers, course: ReaderCourse, session: Session | None = None
+    network: ReaderNetwork, batches: Batches, dev: DevAnswers, course: ReaderOptions, session: Session | None = None
 ) -> list[Scores]:
-    """Train in place, leave the weights of the best F1 on dev, and return the scores on dev, the start's first."""
+    """Train a network in place and keep the weights of the best F1 on dev.
+
+    Args:
+        network: The network.
+        batches: The batches of each epoch.
+        dev: The score on dev.
+        course: How the reader is trained.
+        session: Log and checkpoint of the training.
+
+    Returns:
+        Scores on dev by epoch, those of the untrained start first.
+    """
     schedule = Schedule(course.epochs, linear=True, warmup=0.02, judged_by=("f1", "em"))
     trainer = ReaderTrainer(network, course.learning_rate)
     return fit(trainer, batches, lambda: dev(network), schedule, session_of("reader", session))

@@ -1,1 +1,1 @@
-"""Search by vectors or by words, and metrics of the ranks that it gives."""
+"""Nearest neighbours, BM25 and retrieval metrics, in NumPy."""

@@ -1,15 +1,15 @@
 """Scores in blocks: how many are held at once, and the highest of each row so far.
 
-Mining and evaluation hold beside their vectors, whatever the size of the corpus:
+Whatever the size of the corpus, mining and evaluation hold these scores besides their vectors:
 
-| what | scores at once | of float32 |
+| caller | scores at once | as float32 |
 |---|---|---|
 | `exact.top_k`, online negatives | `ROWS` x `COLUMNS` | 64 MiB |
-| `negatives.maxp_candidates` | `CELLS`; more only of a document with more passages than these | 64 MiB |
+| `negatives.maxp_candidates` | `CELLS`, or those of one document with more passages | 64 MiB |
 | `exact.candidate_ranks` | up to `WHOLE`, beyond that `ROWS` x `COLUMNS` | 512 MiB |
 
-Comparisons of these scores add half as much again. Vectors may be memory-mapped: no more of them than a block's is read
-at once.
+Comparisons of these scores take half as much memory again. Vectors may be memory-mapped: only those of one block are
+read at once.
 """
 
 from __future__ import annotations
@@ -23,21 +23,34 @@ from ..system.types import Booleans, Floats, Integers
 # Queries and rows of the corpus whose scores are held at once.
 ROWS, COLUMNS = 1024, 16384
 CELLS = ROWS * COLUMNS
-# Up to so many scores a block of questions is ranked against the whole corpus at once.
+# A block of questions is ranked against the whole corpus at once if that takes at most so many scores.
 WHOLE = 2**27
-# Rows that are partitioned at once; they are where so many times the wanted number of scores would be sorted.
+# Rows that are partitioned at once, and the multiple of k above which a block is partitioned before it is sorted.
 STRIP, MANY = 64, 8
 
 
 def spans(n: int, columns: int = COLUMNS) -> list[slice]:
-    """Slices that cut `n` rows of a corpus into blocks."""
+    """Return slices that cut the rows of a corpus into blocks.
+
+    Args:
+        n: Number of rows.
+        columns: Number of rows per block at most.
+
+    Returns:
+        The slices.
+    """
     return [slice(start, min(start + columns, n)) for start in range(0, n, columns)]
 
 
 def document_spans(document_of: Integers, columns: int = COLUMNS) -> list[slice]:
-    """Slices of passages of whole documents: `columns` at most, or one document that has more of them.
+    """Return slices that cut the passages of a corpus into blocks of whole documents.
 
-    `document_of`, int `(passages,)`, is ascending.
+    Args:
+        document_of: Ascending integer array `(passages,)`, the document of each passage.
+        columns: Number of passages per block at most; a document with more passages is a block of its own.
+
+    Returns:
+        The slices.
     """
     edges = np.append(np.flatnonzero(np.diff(document_of, prepend=-1)), len(document_of))
     blocks, start = [], 0
@@ -50,17 +63,34 @@ def document_spans(document_of: Integers, columns: int = COLUMNS) -> list[slice]
 
 
 def rows_beside(blocks: Sequence[slice], cells: int = CELLS) -> int:
-    """The number of questions that have at most `cells` scores with any of the `blocks`; 1 at least."""
+    """Return how many questions can be scored against any of some blocks at once; at least 1.
+
+    Args:
+        blocks: Slices of the corpus.
+        cells: Number of scores that may be held.
+
+    Returns:
+        The number of questions.
+    """
     return max(1, cells // max((block.stop - block.start for block in blocks), default=1))
 
 
 class Product:
-    """Scores `(q, r)` of queries `(q, d)` and rows `(r, d)`; the next call's take their place: new memory is slow."""
+    """Scores of queries and rows in memory that the next call reuses, as allocating new memory is slow."""
 
     def __init__(self) -> None:
         self._held = np.empty(0, dtype=np.float32)
 
     def __call__(self, queries: Floats, rows: Floats) -> Floats:
+        """Return the scores of queries and rows.
+
+        Args:
+            queries: Float array `(q, d)`.
+            rows: Float array `(r, d)`.
+
+        Returns:
+            Float array `(q, r)`, valid until the next call.
+        """
         shape, kind = (len(queries), len(rows)), np.result_type(queries, rows)
         if self._held.size < shape[0] * shape[1] or self._held.dtype != kind:
             self._held = np.empty(shape[0] * shape[1], dtype=kind)
@@ -69,10 +99,15 @@ class Product:
 
 
 class Highest:
-    """The `k` highest scores of each row as blocks of them come: `values` and `indices`, `(rows, k)`, highest first.
+    """The k highest scores of each row, as blocks of scores come in.
 
-    What is missing has -inf and -1. Equal scores stand in the order in which they came, those of one block by their
-    columns; what is not finite has no index, and NaN is never among the highest.
+    `values` and `indices`, `(rows, k)`, hold the highest first; missing ones are -inf and -1. Equal scores keep the
+    order in which they came, those of one block the order of their columns. Scores that are not finite have no index,
+    and NaN is never among the highest.
+
+    Args:
+        rows: Number of rows.
+        k: Number of scores to keep per row.
     """
 
     def __init__(self, rows: int, k: int) -> None:
@@ -80,13 +115,18 @@ class Highest:
         self.indices = np.full((rows, k), -1, dtype=np.int64)
 
     def add(self, scores: Floats, index_of: Callable[[Integers, Integers], Integers]) -> None:
-        """Take in scores `(rows, columns)`; `index_of(row, column)` gives the indices of the few that count."""
+        """Add a block of scores.
+
+        Args:
+            scores: Float array `(rows, columns)`.
+            index_of: Function from the rows and columns of the few scores that count to their indices.
+        """
         row, column = self._above(scores)
         if len(row):
             self._merge(row, scores[row, column], index_of(row, column))
 
     def _above(self, scores):
-        """Row and column of what is higher than a row's k-th so far; where that is much, of each row's `k` highest."""
+        """Return row and column of the scores above a row's k-th so far, or of its k highest if those are many."""
         if not self.k:
             return np.zeros((2, 0), dtype=np.int64)
         above = scores > self.values[:, -1:]
@@ -96,7 +136,7 @@ class Highest:
         return np.divmod(np.flatnonzero(above), scores.shape[1])
 
     def _merge(self, row, values, indices):
-        """Sort in values, by ascending row and column, behind those that their rows hold."""
+        """Sort in values, given by ascending row and column, behind those that their rows hold."""
         touched = np.unique(row)
         rows = np.concatenate([np.repeat(touched, self.k), row])
         values = np.concatenate([self.values[touched].ravel(), values])
@@ -108,9 +148,17 @@ class Highest:
 
 
 def highest(scores: Floats, k: int) -> Booleans:
-    """Return the places of each row's `k` highest, bool `(rows, columns)`; of equal ones the first; k < columns."""
+    """Mark the highest scores of each row; among equal ones the first.
+
+    Args:
+        scores: Float array `(rows, columns)`.
+        k: Number of scores to mark per row, less than the number of columns.
+
+    Returns:
+        Boolean array `(rows, columns)`.
+    """
     least = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
-    # NaN comes last: there are fewer than `k` numbers.
+    # NaN sorts last, so a NaN here means that the row has fewer than `k` numbers.
     least[np.isnan(least)] = -np.inf
     chosen = scores >= least
     for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > k):
@@ -120,7 +168,15 @@ def highest(scores: Floats, k: int) -> Booleans:
 
 
 def head(scores: Floats, k: int) -> Integers:
-    """Return the places of the `k` highest of scores `(n,)`, as a stable sort has them."""
+    """Return the places of the highest scores, in the order of a stable sort.
+
+    Args:
+        scores: Float array `(n,)`.
+        k: Number of places.
+
+    Returns:
+        Integer array `(min(k, n),)`.
+    """
     if k < len(scores):
         places = np.flatnonzero(highest(scores[None], k)[0])
         return places[np.argsort(-scores[places], kind="stable")]

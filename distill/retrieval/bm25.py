@@ -12,14 +12,30 @@ from .exact import ranks
 
 
 def plain_terms(texts: Iterable[str], language: str) -> list[list[str]]:
-    """Return each text's runs of two or more letters or digits in lower case, of English without common words."""
+    """Return the runs of two or more letters or digits of each text, in lower case and without English stop words.
+
+    Args:
+        texts: The texts.
+        language: Language code of all texts.
+
+    Returns:
+        A list of terms per text.
+    """
     import bm25s
 
     return bm25s.tokenize(list(texts), stopwords=stopwords_of(language), return_ids=False, show_progress=False)
 
 
 def morphology_terms(texts: Iterable[str], language: str) -> list[list[str]]:
-    """Return each text's terms as `morphology.analyser` gives them; of English without its commonest words."""
+    """Return the terms of each text as `morphology.analyser` gives them, without English stop words.
+
+    Args:
+        texts: The texts.
+        language: Language code of all texts.
+
+    Returns:
+        A list of terms per text.
+    """
     import bm25s
 
     from ..words.morphology import analyser, words
@@ -35,14 +51,23 @@ TERMS = {"plain": plain_terms, "morphology": morphology_terms}
 
 
 def stopwords_of(language: str) -> str | None:
-    """The name of the list of words that do not count; there is one of English."""
+    """Return the name of the stop words of a language; None for all languages but English."""
     return "en" if language == "en" else None
 
 
 class Lexical:
-    """`passages` indexed by BM25 with the terms that `words` names, a key of `TERMS`. Raises `DataError` without any.
+    """Passages of one language indexed by BM25.
 
-    Robertson's BM25 with Lucene's idf as `bm25s` has it, k1 1.5, b 0.75. Warns of "morphology" without a stemmer.
+    This is Robertson's BM25 with Lucene's idf, as `bm25s` implements it, with k1 1.5 and b 0.75. A warning is printed
+    if "morphology" is asked for in a language without a stemmer.
+
+    Args:
+        passages: The passages.
+        language: Language code of the passages.
+        words: The kind of words, a key of `TERMS`.
+
+    Raises:
+        DataError: If the passages have no words.
     """
 
     def __init__(self, passages: Sequence[str], language: str, words: str = "plain") -> None:
@@ -58,13 +83,24 @@ class Lexical:
         self.retriever.index(known, show_progress=False)
 
     def scores(self, queries: Iterable[str]) -> Iterator[Floats]:
-        """Yield the scores of each query, float `(passages,)`; zeros for one without words."""
+        """Yield the scores of each query, a float array `(passages,)`; zeros for a query without words."""
         for terms in self.terms(queries):
             yield self.retriever.get_scores(terms) if terms else np.zeros(self.size, dtype=np.float32)
 
 
 class LexicalByLanguage:
-    """`passages` `(p,)` in `languages` `(p,)`: a `Lexical` of each language's, whose words a query is cut into."""
+    """Passages of several languages, each language in a BM25 index of its own.
+
+    A query is cut into words by the rules of each language in turn.
+
+    Args:
+        passages: The passages `(p,)`.
+        languages: Language code of each passage `(p,)`.
+        words: The kind of words, a key of `TERMS`.
+
+    Raises:
+        DataError: If the passages of a language have no words.
+    """
 
     def __init__(self, passages: Sequence[str], languages: Sequence[str], words: str = "plain") -> None:
         spoken, self.size = np.array(languages), len(passages)
@@ -72,7 +108,7 @@ class LexicalByLanguage:
         self.parts = [(of, Lexical([passages[int(row)] for row in of], language, words)) for language, of in rows]
 
     def scores(self, queries: Sequence[str]) -> Iterator[Floats]:
-        """Yield the scores of each query, float `(passages,)`, a passage's among those of its language."""
+        """Yield the scores of each query, a float array `(passages,)`; a passage is scored within its language."""
         for parts in zip(*(index.scores(queries) for _, index in self.parts), strict=True):
             scores = np.zeros(self.size, dtype=np.float32)
             for (rows, _), of_language in zip(self.parts, parts, strict=True):
@@ -81,7 +117,19 @@ class LexicalByLanguage:
 
 
 def lexical(passages: Sequence[str], languages: Sequence[str], words: str = "plain") -> Lexical | LexicalByLanguage:
-    """The index of passages `(p,)` in `languages` `(p,)`."""
+    """Index passages by BM25.
+
+    Args:
+        passages: The passages `(p,)`.
+        languages: Language code of each passage `(p,)`.
+        words: The kind of words, a key of `TERMS`.
+
+    Returns:
+        The index, by language if there are several.
+
+    Raises:
+        DataError: If the passages have no words.
+    """
     if len(set(languages)) > 1:
         return LexicalByLanguage(passages, languages, words)
     return Lexical(passages, next(iter(languages), "en"), words)
@@ -96,9 +144,17 @@ def _warn_unstemmed(passages, language):
 def bm25_ranks(
     queries: Sequence[str], passages: Sequence[str], gold: Integers, language: str | Sequence[str], words: str = "plain"
 ) -> Integers:
-    """Return the rank, from 1, of each query's passage `gold`, int `(q,)` both; ties count against it.
+    """Return the rank, from 1, of each query's passage; ties count against it.
 
-    `language` is that of all passages, or of each.
+    Args:
+        queries: The queries.
+        passages: The passages.
+        gold: Integer array `(q,)`, the right passage of each query.
+        language: Language code of all passages, or of each.
+        words: The kind of words, a key of `TERMS`.
+
+    Returns:
+        Integer array `(q,)`.
     """
     languages = [language] * len(passages) if isinstance(language, str) else language
     scores, places = lexical(passages, languages, words).scores(queries), np.empty(len(queries), dtype=np.int64)

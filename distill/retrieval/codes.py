@@ -1,7 +1,8 @@
-"""Vectors in int8, or in fewer bits, with a scale a row.
+"""Vectors in int8 or in fewer bits, with one scale per row.
 
-A code c of b bits, fewer than 8, stands for the odd number 2 c + 1 - 2^b: 1 bit for -1 and 1, 2 bits for -3, -1, 1
-and 3. A number is that times the scale of its row. Codes are end to end in a row's bytes, the first in the lowest bits.
+A code c of b bits, fewer than 8, stands for the odd number 2 c + 1 - 2^b: with 1 bit -1 and 1, with 2 bits -3, -1, 1
+and 3. The value is that number times the scale of its row. Codes are packed end to end in the bytes of a row, the first
+in the lowest bits.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ from ..system.types import Floats
 
 LARGEST = 127
 WHOLE, FEW = 8, (1, 2, 4)
-# Steps between numbers that are tried, in root mean squares of a row: around the best ones of a normal distribution.
+# Candidate steps between values, in root mean squares of a row, around the best step for a normal distribution.
 STEPS = {1: (1.0,), 2: (0.8, 0.9, 1.0, 1.1, 1.25), 4: (0.25, 0.3, 0.335, 0.37, 0.42)}
 
 
 def quantised(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return int8 codes `(n, d)` and float32 scales `(n,)` of float32 rows: a number is its code times its row's scale.
+    """Quantise rows to int8.
 
-    A scale is the row's greatest magnitude / 127, rounded to the nearest code, half to even; a row of zeros has 0.
+    The scale of a row is its greatest magnitude / 127. Values are rounded to the nearest code, half to even.
+
+    Args:
+        vectors: Float32 array `(n, d)`.
+
+    Returns:
+        Int8 codes `(n, d)` and float32 scales `(n,)`; a row of zeros has the scale 0.
     """
     vectors = np.asarray(vectors, dtype=np.float32)
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(LARGEST)
@@ -29,20 +36,44 @@ def quantised(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 def coded(vectors: Floats, bits: int) -> tuple[NDArray[np.int8] | NDArray[np.uint8], Floats]:
-    """Return codes of so many bits of float32 rows, and float32 scales: `quantised` or `packed`."""
+    """Quantise rows to a number of bits.
+
+    Args:
+        vectors: Float32 array `(n, d)`.
+        bits: 8, 4, 2 or 1.
+
+    Returns:
+        Codes, int8 `(n, d)` for 8 bits, else packed uint8 `(n, width)`, and float32 scales `(n,)`.
+    """
     return quantised(vectors) if bits == WHOLE else packed(vectors, bits)
 
 
 def width(axes: int, bits: int) -> int:
-    """Return the bytes of a row."""
+    """Return the number of bytes of a row.
+
+    Args:
+        axes: Number of values per row.
+        bits: Number of bits per value.
+
+    Returns:
+        The number of bytes.
+    """
     return -(-axes * bits // 8)
 
 
 def packed(vectors: Floats, bits: int) -> tuple[NDArray[np.uint8], Floats]:
-    """Return uint8 codes `(n, width)` of float32 rows `(n, axes)`, and float32 scales `(n,)`.
+    """Quantise rows to fewer than 8 bits and pack the codes.
 
-    Of the steps that are tried the one with the greatest cosine to the row. The scale makes the product with the row
-    itself the square of its length, so that a product with a question is right on average (RaBitQ, Gao & Long, 2024).
+    Of several candidate steps the one with the greatest cosine to the row is used. The scale makes the product with the
+    row itself equal to its squared length, so that a product with a question is right on average (RaBitQ, Gao & Long,
+    2024).
+
+    Args:
+        vectors: Float32 array `(n, axes)`.
+        bits: 4, 2 or 1.
+
+    Returns:
+        Uint8 codes `(n, width)` and float32 scales `(n,)`.
     """
     vectors = np.asarray(vectors, dtype=np.float32)
     squares = (vectors * vectors).sum(axis=1)
@@ -77,7 +108,16 @@ def _packed(codes, bits):
 
 
 def unpacked(codes: NDArray[np.uint8], bits: int, axes: int) -> NDArray[np.int8]:
-    """Return the odd numbers, int8 `(n, axes)`, of the bytes of rows."""
+    """Return the odd numbers that packed codes stand for.
+
+    Args:
+        codes: Uint8 array `(n, width)`.
+        bits: 4, 2 or 1.
+        axes: Number of values per row.
+
+    Returns:
+        Int8 array `(n, axes)`.
+    """
     per = 8 // bits
     every = np.arange(256, dtype=np.uint8)[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)
     table = _odd(every & ((1 << bits) - 1), bits).view(f"V{per}")[:, 0]

@@ -1,4 +1,4 @@
-"""Passages that say the same as one before them, but for a few words."""
+"""Passages that repeat an earlier passage except for a few words."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from dataclasses import dataclass
 
 from ..words.plain import plain_words
 
-# Of the words of the longer of two texts, those that both have.
+# Two texts are alike if they share this part of the words of the longer one.
 LEAST = 0.9
-# Bits of the set of a text's words.
+# Number of bits of the hashed set of a text's words.
 BITS = 1024
 
 
 def first_alike(texts: Sequence[str], least: float = LEAST) -> list[int]:
-    """Return for each text the number of the first text that it repeats, its own where there is none.
+    """Return for each text the number of the first text that it repeats, or its own number.
 
-    Two texts are alike where both have `least` of the words of the longer one, as often as they are there, and all of
-    their words with a digit: what differs in a number says another thing.
+    Two texts are alike if they share enough words, counted with repetitions, and all of their words with a digit, as
+    texts that differ in a number say different things.
+
+    Args:
+        texts: The texts.
+        least: Share of the words of the longer text that both must have.
+
+    Returns:
+        A number per text.
     """
     words = [_Words.of(text) for text in texts]
     firsts: list[int] = []
@@ -30,7 +37,7 @@ def first_alike(texts: Sequence[str], least: float = LEAST) -> list[int]:
 
 @dataclass(frozen=True)
 class _Words:
-    """How often a text has each word, all together, and a bit for each distinct word, which others may have too."""
+    """The counts of a text's words, their total, and a hashed set with one bit per word, in which words may collide."""
 
     counts: Counter[str]
     total: int
@@ -45,7 +52,7 @@ class _Words:
 def _alike(one, other, least):
     longer, shorter = (one, other) if one.total >= other.total else (other, one)
     needed = least * longer.total
-    # Each bit that one lacks is a word that is not shared: most texts differ in that, which is seen soonest.
+    # Each bit that the shorter text lacks is a word that is not shared. This quick test rules out most pairs.
     if min(shorter.total, longer.total - (longer.bits & ~shorter.bits).bit_count()) < needed:
         return False
     shared = (one.counts & other.counts).total()

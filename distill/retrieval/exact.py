@@ -1,4 +1,4 @@
-"""Scores and ranks: the units that are nearest to each question."""
+"""Exact search: scores and ranks of the units that are nearest to each question."""
 
 from __future__ import annotations
 
@@ -11,30 +11,48 @@ from ..errors import InputError
 from ..system.types import Floats, Integers
 from .blocks import COLUMNS, ROWS, WHOLE, Highest, Product, document_spans, rows_beside, spans
 
-# Pairs (query, row), two arrays of equal length, that may not be returned.
+# Two arrays of equal length: the query and the row of each pair that may not be returned.
 Forbidden: TypeAlias = tuple[Integers, Integers]
 
 
 def max_passage(scores: Floats, document_of: Integers) -> Floats:
-    """Return MaxP scores, `(q, documents)`, each document's best passage, of scores `(q, passages)`.
+    """Return MaxP scores: the score of each document's best passage.
 
-    `document_of`, int `(passages,)`, is ascending.
+    Args:
+        scores: Float array `(q, passages)`.
+        document_of: Ascending integer array `(passages,)`, the document of each passage.
+
+    Returns:
+        Float array `(q, documents)`.
     """
     starts = np.flatnonzero(np.diff(document_of, prepend=-1))
     return np.maximum.reduceat(scores, starts, axis=1)
 
 
 def ranks(scores: Floats, gold: Integers) -> Integers:
-    """Return the rank, from 1, of each row's gold column, int `(q,)`.
+    """Return the rank, from 1, of each row's gold column; ties and scores that are NaN count against it.
 
-    Ties, and scores that are no number, count against it.
+    Args:
+        scores: Float array `(q, n)`.
+        gold: Integer array `(q,)`.
+
+    Returns:
+        Integer array `(q,)`.
     """
     right = np.take_along_axis(scores, gold[:, None], axis=1)
     return (~(scores < right)).sum(axis=1)
 
 
 def require_alike(queries: Floats, corpus: Floats) -> None:
-    """Raise `InputError` for vectors of two spaces."""
+    """Raise `InputError` if queries and corpus differ in dimension.
+
+    Args:
+        queries: Float array `(q, d)`.
+        corpus: Float array `(n, d)`.
+
+    Raises:
+        InputError: If the dimensions differ.
+    """
     if queries.shape[1] != corpus.shape[1]:
         raise InputError(
             f"queries of {queries.shape[1]} dimensions, a corpus of {corpus.shape[1]}; encode both with one encoder"
@@ -43,12 +61,17 @@ def require_alike(queries: Floats, corpus: Floats) -> None:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates, by the vectors `(n, d)` that they are scored by: unit rows, memory-mapped or not.
+    """Candidates of a search, by the vectors that they are scored by.
 
-    Without `part_of` each vector is a candidate. With it, int `(n,)`, ascending from 0 without a gap, a candidate
-    scores as the best of its parts, such as the sentences of a passage. With `wholes` `(m, d)` the score of a part's
-    whole is added to that of its best part; then with `document_of`, int `(m,)`, candidates are documents, each as its
-    best whole.
+    Without `part_of` each vector is a candidate. With it a candidate scores as the best of its parts, such as the
+    sentences of a passage. With `wholes` the score of a part's whole is added to that of its best part. With
+    `document_of` too, candidates are documents, each scored as its best whole.
+
+    Attributes:
+        vectors: Unit rows `(n, d)`, memory-mapped or not.
+        part_of: Ascending integer array `(n,)` from 0 without a gap, the whole of each vector.
+        wholes: Unit rows `(m, d)`.
+        document_of: Ascending integer array `(m,)`, the document of each whole.
     """
 
     vectors: Floats
@@ -58,18 +81,27 @@ class Candidates:
 
     @property
     def candidate_of(self) -> Integers | None:
-        """int `(n,)`: the candidate of each vector, None where each is one."""
+        """Return the candidate of each vector as an integer array `(n,)`; None if each vector is one."""
         if self.part_of is None or self.document_of is None:
             return self.part_of
         return self.document_of[self.part_of]
 
     def spans(self, columns: int) -> list[slice]:
-        """Slices of the vectors of whole candidates: `columns` at most, or one candidate that has more of them."""
+        """Return slices of whole candidates, of at most `columns` vectors unless one candidate has more."""
         candidate_of = self.candidate_of
         return spans(len(self.vectors), columns) if candidate_of is None else document_spans(candidate_of, columns)
 
     def scores(self, questions: Floats, block: slice, product: Product) -> Floats:
-        """Scores `(q, c)` of the candidates whose vectors `block` has; `product` may hold them."""
+        """Return the scores of the candidates in a block of vectors.
+
+        Args:
+            questions: Unit rows `(q, d)`.
+            block: Slice of the vectors, of whole candidates.
+            product: Buffer that may hold the scores.
+
+        Returns:
+            Float array `(q, c)`.
+        """
         scores = product(questions, self.vectors[block])
         if self.part_of is None:
             return scores
@@ -78,7 +110,7 @@ class Candidates:
         if self.wholes is None or not len(parts):
             return scores
         rows = slice(int(parts[0]), int(parts[-1]) + 1)
-        # The best parts are held apart from the product, whose place these take.
+        # The best parts are in memory of their own, so the product's memory can be reused for the wholes.
         scores += product(questions, self.wholes[rows])
         return scores if self.document_of is None else max_passage(scores, self.document_of[rows])
 
@@ -91,10 +123,21 @@ def candidate_ranks(
     whole: int = WHOLE,
     columns: int = COLUMNS,
 ) -> Integers:
-    """Return the rank, from 1, of each question's candidate `target`, int `(q,)` both; ties count against it.
+    """Return the rank, from 1, of each question's right candidate; ties count against it.
 
-    `questions` `(q, d)` are unit rows, memory-mapped or not. Works on `block` questions at once, and where these have
-    more than `whole` scores on `columns` vectors at once too.
+    Args:
+        questions: Unit rows `(q, d)`, memory-mapped or not.
+        candidates: The candidates.
+        target: Integer array `(q,)`, the right candidate of each question.
+        block: Number of questions that are scored at once.
+        whole: Number of scores up to which a block of questions is scored against all vectors at once.
+        columns: Number of vectors that are scored at once beyond that.
+
+    Returns:
+        Integer array `(q,)`.
+
+    Raises:
+        InputError: If questions and candidates differ in dimension.
     """
     require_alike(questions, candidates.vectors)
     many = len(candidates.vectors)
@@ -109,7 +152,7 @@ def candidate_ranks(
 def _ranks_in_blocks(questions, candidates, target, block, columns):
     scored = Scored(candidates, columns)
     places = np.zeros(len(questions), dtype=np.int64)
-    # By their targets, so that those of a block of questions are in few blocks of the corpus.
+    # Questions are ordered by their targets, so that a block of them has its targets in few blocks of the corpus.
     order, many = np.argsort(target, kind="stable"), min(block, rows_beside(scored.blocks, block * columns))
     for rows in (order[part] for part in spans(len(order), many)):
         block_of = questions[rows]
@@ -121,7 +164,12 @@ def _ranks_in_blocks(questions, candidates, target, block, columns):
 
 
 class Scored:
-    """Scores of questions and a block of `candidates`, of at most `columns` vectors or one candidate."""
+    """Scores of questions and one block of candidates at a time.
+
+    Args:
+        candidates: The candidates.
+        columns: Number of vectors per block at most, unless one candidate has more.
+    """
 
     def __init__(self, candidates: Candidates, columns: int) -> None:
         self.candidates, self.product, self.blocks = candidates, Product(), candidates.spans(columns)
@@ -129,13 +177,21 @@ class Scored:
         self.starts = first if candidate_of is None else candidate_of[first]
 
     def __call__(self, questions: Floats, number: int) -> Floats:
-        """Scores `(q, columns)` of the block of that number, held until the next call."""
+        """Return the scores `(q, columns)` of a block, which are held until the next call."""
         return self.candidates.scores(questions, self.blocks[number], self.product)
 
     def right(self, questions: Floats, target: Integers) -> Floats:
-        """Return each question's score of its target, `(q, 1)`.
+        """Return each question's score of its target.
 
-        Out of whole blocks: the same product in another shape could differ in the last bit from what it is compared to.
+        The scores are taken from whole blocks, as the same product in another shape could differ in the last bit from
+        the scores that it is compared to.
+
+        Args:
+            questions: Unit rows `(q, d)`.
+            target: Integer array `(q,)`.
+
+        Returns:
+            Float array `(q, 1)`.
         """
         home = np.searchsorted(self.starts, target, "right") - 1
         scores = np.empty((len(target), 1), dtype=np.result_type(questions, self.candidates.vectors))
@@ -152,11 +208,24 @@ def top_k(
     forbidden: Forbidden | None = None,
     block: tuple[int, int] = (ROWS, COLUMNS),
 ) -> tuple[Integers, Floats]:
-    """Return each query's `k` most similar rows of `corpus`: (indices `(q, k)`, similarities `(q, k)`), best first.
+    """Return each query's most similar rows of a corpus, best first.
 
-    `forbidden` is a pair of int arrays (query, row) that may not be returned. Memory is bounded by `block`
-    (queries x corpus rows at once), not by queries x corpus, either of which may be memory-mapped; what is missing
-    has similarity -inf and index -1. Equal similarities go to the lower index.
+    Memory is bounded by `block`, not by queries x corpus, either of which may be memory-mapped. Equal similarities go
+    to the lower index.
+
+    Args:
+        queries: Unit rows `(q, d)`.
+        corpus: Unit rows `(n, d)`.
+        k: Number of rows to return per query.
+        forbidden: Two integer arrays, the query and the row of each pair that may not be returned.
+        block: Number of queries and of corpus rows that are scored at once.
+
+    Returns:
+        Indices, integer `(q, k)`, and similarities, float32 `(q, k)`. Missing rows have the index -1 and the similarity
+        -inf.
+
+    Raises:
+        InputError: If queries and corpus differ in dimension.
     """
     require_alike(queries, corpus)
     bounds, product = by_query(forbidden, len(queries)), Product()
@@ -177,7 +246,15 @@ def _indices_from(first):
 
 
 def by_query(forbidden: Forbidden | None, n: int) -> Forbidden:
-    """Return (bounds `(n + 1,)`, rows): those forbidden for query i stand from `bounds[i]` to `bounds[i + 1]`."""
+    """Group forbidden pairs by query.
+
+    Args:
+        forbidden: Two integer arrays, the query and the row of each pair; None for no pairs.
+        n: Number of queries.
+
+    Returns:
+        Bounds `(n + 1,)` and rows; those of query i are `rows[bounds[i]:bounds[i + 1]]`.
+    """
     if forbidden is None:
         return np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     query, row = (np.asarray(part, dtype=np.int64) for part in forbidden)

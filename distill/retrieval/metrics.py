@@ -1,4 +1,4 @@
-"""Retrieval metrics from ranks: one relevant unit a question, rank 1 is best."""
+"""Retrieval metrics from ranks, with one relevant unit per question and 1 as the best rank."""
 
 from __future__ import annotations
 
@@ -10,19 +10,44 @@ from ..system.types import Doubles, Integers
 
 
 def hits(ranks: Integers, k: float) -> Doubles:
-    """float `(q,)`: 1 where the answer is among the first k, else 0. `ranks`, int `(q,)`, from 1."""
+    """Return 1 for each question whose answer is among the first k, else 0.
+
+    Args:
+        ranks: Integer array `(q,)` of ranks from 1.
+        k: Number of first places.
+
+    Returns:
+        Float array `(q,)`.
+    """
     return np.where(ranks <= k, 1.0, 0.0)
 
 
 def reciprocal_ranks(ranks: Integers, k: float) -> Doubles:
-    """float `(q,)`: 1 / rank, 0 beyond rank k. With one relevant unit it is average precision at k."""
+    """Return 1 / rank of each question, and 0 beyond rank k.
+
+    With one relevant unit this is average precision at k.
+
+    Args:
+        ranks: Integer array `(q,)` of ranks from 1.
+        k: Number of first places.
+
+    Returns:
+        Float array `(q,)`.
+    """
     return np.where(ranks <= k, 1.0 / ranks, 0.0)
 
 
 def discounted_gains(ranks: Integers, k: float) -> Doubles:
-    """float `(q,)`: nDCG@k of each question, 1 / log2(1 + rank), 0 beyond rank k; the ideal is 1.
+    """Return nDCG@k of each question: 1 / log2(1 + rank), and 0 beyond rank k.
 
-    Järvelin & Kekäläinen (2002), with one relevant unit.
+    Järvelin & Kekäläinen (2002), with one relevant unit, for which the ideal is 1.
+
+    Args:
+        ranks: Integer array `(q,)` of ranks from 1.
+        k: Number of first places.
+
+    Returns:
+        Float array `(q,)`.
     """
     return np.where(ranks <= k, 1.0 / np.log2(1.0 + ranks), 0.0)
 
@@ -32,9 +57,16 @@ SUMMARY = ("p@1", "p@5", "p@10", "mrr@10")
 
 
 def question_scores(ranks: Integers | Doubles, metric: str) -> Doubles:
-    """Return each question's score, float `(q,)`, of which the metric, p@k, mrr@k, ndcg@k or map, is the mean.
+    """Return the score of each question, of which the metric is the mean.
 
     With one relevant unit a question's average precision is its reciprocal rank.
+
+    Args:
+        ranks: Array of ranks from 1.
+        metric: p@k, mrr@k, ndcg@k or map.
+
+    Returns:
+        Float array of the same shape.
     """
     if metric == "map":
         return reciprocal_ranks(np.asarray(ranks), np.inf)
@@ -43,32 +75,63 @@ def question_scores(ranks: Integers | Doubles, metric: str) -> Doubles:
 
 
 def precision_at(ranks: Integers, k: int) -> float:
-    """Return P@k as the papers count it: the share of questions whose answer is among the first k, in [0, 1].
+    """Return P@k as the papers count it: the share of questions whose answer is among the first k (CL-ReLKT, 4.3).
 
-    `ranks`, int `(q,)`, from 1. CL-ReLKT, section 4.3.
+    Args:
+        ranks: Integer array `(q,)` of ranks from 1.
+        k: Number of first places.
+
+    Returns:
+        A value in [0, 1].
     """
     return float(np.mean(hits(ranks, k)))
 
 
 def mrr_at(ranks: Integers, k: int) -> float:
-    """Mean reciprocal rank, 0 beyond rank k, in [0, 1]. With one relevant unit it is mean average precision at k."""
+    """Return the mean reciprocal rank, where ranks beyond k count as 0.
+
+    With one relevant unit this is mean average precision at k.
+
+    Args:
+        ranks: Integer array `(q,)` of ranks from 1.
+        k: Number of first places.
+
+    Returns:
+        A value in [0, 1].
+    """
     return float(np.mean(reciprocal_ranks(ranks, k)))
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that are not None; None where all are."""
+    """Return the mean of the values that are not None; None if all are."""
     numbers = [value for value in values if value is not None]
     return float(np.mean(numbers)) if numbers else None
 
 
 def summary(ranks: Integers, metrics: Sequence[str] = SUMMARY) -> dict[str, float]:
-    """Return metrics of the ranks of one language's questions, by default `SUMMARY`, and the number of questions."""
+    """Return metrics of the ranks of one language, and the number of questions.
+
+    Args:
+        ranks: Integer array `(q,)` of ranks from 1.
+        metrics: Names of the metrics.
+
+    Returns:
+        `{metric: value, "questions": number}`.
+    """
     return {**{metric: float(np.mean(question_scores(ranks, metric))) for metric in metrics}, "questions": len(ranks)}
 
 
 def allowed_drop(points: float, questions: int) -> float:
-    """The points of mean P@1 that may be lost on so many dev questions: at least one of them, unless none may be.
+    """Return the points of mean P@1 that may be lost on a number of dev questions.
 
-    On few a single question is more than the `points`, and any rounding turns one.
+    With few questions a single one is worth more than `points`, and any rounding can turn one. At least one question
+    may therefore be lost, unless `points` is 0.
+
+    Args:
+        points: Percentage points.
+        questions: Number of questions.
+
+    Returns:
+        Percentage points.
     """
     return max(points, round(100 / max(1, questions), 6)) if points else 0.0

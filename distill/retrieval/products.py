@@ -1,6 +1,7 @@
-"""Products of a question and stored rows: quick ones of all rows, with what they may be off by, and exact ones of few.
+"""Products of a question with stored rows: quick ones of all rows, with an error bound, and exact ones of a few rows.
 
-The quick ones are by numkong where that is installed (`distill[search]`), of the question in int8, else by NumPy.
+The quick products are computed by numkong from the question in int8 where numkong is installed (`distill[search]`),
+else by NumPy.
 """
 
 from __future__ import annotations
@@ -15,21 +16,27 @@ from ..system.types import Floats, Integers
 from .blocks import spans
 from .codes import WHOLE, quantised, unpacked
 
-# Numbers that are float32 at once: they stay in a core's cache, and OpenBLAS multiplies so few on one thread, since its
-# threads wait for each other, on a busy machine for milliseconds a product.
+# So many numbers are converted to float32 at once. They fit a core's cache, and OpenBLAS multiplies so few on one
+# thread. Its threads wait for each other, which on a busy machine takes milliseconds per product.
 NUMBERS = 2**17
-# What a sum of float32 may be off by; lengths of stored rows, which are about 1, at most.
+# The error bound of a float32 sum, and the greatest length of stored rows, which is about 1.
 ROUNDING, LONGEST = 1e-5, 1.01
 
 
 class Int8Rows:
-    """Rows as int8 `codes` `(n, d)` with float32 `scales` `(n,)`, memory-mapped or not, of length `longest` at most."""
+    """Rows stored as int8.
+
+    Args:
+        codes: Int8 array `(n, d)`, memory-mapped or not.
+        scales: Float32 array `(n,)`.
+        longest: Greatest length of a row.
+    """
 
     def __init__(self, codes: NDArray[np.int8], scales: Floats, longest: float = LONGEST) -> None:
         self.codes, self.scales, self.longest = codes, scales, longest
 
     def quick(self, question: Floats) -> tuple[Floats, float]:
-        """Return float32 `(n,)`, products of all rows with `(d,)`, and how far each is from the exact one at most."""
+        """Return approximate products of all rows with a question `(d,)`, float32 `(n,)`, and their error bound."""
         if not has_kernel():
             return multiply_blocks(question, self.codes) * self.scales, ROUNDING
         codes, scale = quantised(question[None])
@@ -37,12 +44,30 @@ class Int8Rows:
         return _by_kernel(codes, self.codes) * (self.scales * scale[0]), self.longest * left + ROUNDING
 
     def exact(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
-        """Return float64 `(r,)`, the products of some rows, the same whatever rows they are computed with."""
+        """Return the exact products of some rows, which do not depend on the rows that they are computed with.
+
+        Args:
+            question: Float array `(d,)`.
+            rows: Integer array `(r,)`.
+
+        Returns:
+            Float64 array `(r,)`.
+        """
         return (self.codes[rows] * question.astype(np.float64)).sum(axis=1) * self.scales[rows]
 
 
 def stored_rows(codes: NDArray[np.int8] | NDArray[np.uint8], scales: Floats, bits: int, axes: int) -> Int8Rows:
-    """Return rows of so many bits a number; those of fewer than 8 are held as int8, a byte a number."""
+    """Return stored rows; those of fewer than 8 bits are held as int8, with one byte per number.
+
+    Args:
+        codes: Codes of the rows.
+        scales: Float32 array `(n,)`.
+        bits: Number of bits per number.
+        axes: Number of numbers per row.
+
+    Returns:
+        The rows.
+    """
     if bits == WHOLE:
         return Int8Rows(codes.view(np.int8), scales)
     longest = float(scales.max(initial=0)) * ((1 << bits) - 1) * axes**0.5
@@ -51,12 +76,20 @@ def stored_rows(codes: NDArray[np.int8] | NDArray[np.uint8], scales: Floats, bit
 
 @cache
 def has_kernel() -> bool:
-    """Return True where numkong is installed."""
+    """Return True if numkong is installed."""
     return find_spec("numkong") is not None
 
 
 def multiply_blocks(question: Floats, rows: NDArray[np.int8] | Floats) -> Floats:
-    """Return the products of `(d,)` and int8 or float32 rows `(n, d)`, float32 `(n,)`; of whole int8 they are exact."""
+    """Return the products of a question with rows; with whole int8 numbers they are exact.
+
+    Args:
+        question: Float array `(d,)`.
+        rows: Int8 or float32 array `(n, d)`.
+
+    Returns:
+        Float32 array `(n,)`.
+    """
     many = max(1, NUMBERS // len(question))
     products, held = np.empty(len(rows), np.float32), np.empty((many, len(question)), np.float32)
     for block in spans(len(rows), many):

@@ -1,4 +1,4 @@
-"""Ragged arrays, whose parts lie end to end: where each begins, and the rows of some of them."""
+"""Ragged arrays, whose parts lie end to end: where each part begins, and the rows of some parts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,44 @@ from ..system.types import Integers
 
 
 def edges(counts: Integers | Sequence[int]) -> Integers:
-    """Return int64 `(n + 1,)`: the begin of each of n parts of so many rows, and the end of the last."""
+    """Return the first row of each of n parts, and the end of the last, as an int64 array `(n + 1,)`."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def ranges(first: Integers, counts: Integers) -> Integers:
-    """Return the numbers from each `first` on, so many as its count, end to end."""
+    """Return runs of consecutive numbers, end to end.
+
+    Args:
+        first: Integer array `(r,)`, the first number of each run.
+        counts: Integer array `(r,)`, the length of each run.
+
+    Returns:
+        Integer array.
+    """
     return np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 
 
 def counts_of(starts: NDArray[np.generic], rows: Integers) -> Integers:
-    """Return int64 `(r,)`: how many rows some parts have, of the `edges` of all, of which these alone are read."""
+    """Return how many rows some parts have; only their edges are read.
+
+    Args:
+        starts: Array `(n + 1,)` from `edges`.
+        rows: Integer array `(r,)`, the parts.
+
+    Returns:
+        Int64 array `(r,)`.
+    """
     return starts[rows + 1].astype(np.int64) - starts[rows].astype(np.int64)
 
 
 def rows_of(starts: NDArray[np.generic], rows: Integers) -> Integers:
-    """Return int64: the rows of some parts, end to end, of the `edges` of all."""
+    """Return the rows of some parts, end to end.
+
+    Args:
+        starts: Array `(n + 1,)` from `edges`.
+        rows: Integer array `(r,)`, the parts.
+
+    Returns:
+        Int64 array.
+    """
     return ranges(starts[rows].astype(np.int64), counts_of(starts, rows))

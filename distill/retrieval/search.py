@@ -1,4 +1,4 @@
-"""The documents or passages that are nearest to questions."""
+"""Search for the documents or passages that are nearest to questions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from .units import candidates_of
 
 
 def first_of(unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Integers:
-    """Return the document or passage of a unit that is nearest to each question `(q, d)`, int `(q,)`.
+    """Return the document or passage that is nearest to each question; the first of equal ones.
 
-    `vectors` by kind of text and `whole_of` as in `units.candidates_of`; the first of equal ones.
+    Args:
+        unit: Name of the unit.
+        questions: Float array `(q, d)`.
+        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
+        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`.
+
+    Returns:
+        Integer array `(q,)`.
     """
     candidates, every = candidates_of(unit, vectors, whole_of), slice(0, None)
     return candidates.scores(questions, every, Product()).argmax(axis=1).astype(np.int64)

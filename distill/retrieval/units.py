@@ -1,4 +1,4 @@
-"""Ranks by unit, of vectors by kind of text."""
+"""Ranks of units, computed from the vectors of the kinds of text that they are scored by."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ from .exact import Candidates, Scored, candidate_ranks
 
 
 def candidates_of(unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Candidates:
-    """The `Candidates` of a unit: `vectors` by kind of text, those of `kinds_of([unit])` among them.
+    """Return the candidates of a unit.
 
-    `whole_of` by kind, ascending: the document of each passage, int `(passages,)`, and the passage of each sentence.
+    Args:
+        unit: Name of the unit.
+        vectors: `{kind of text: vectors}`, float arrays `(n, d)`, with all kinds that the unit needs.
+        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
+            arrays.
+
+    Returns:
+        The candidates.
     """
     rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
     if score == "vector":
@@ -37,7 +44,19 @@ def ranks_of(
     gold: Integers,
     whole_of: Mapping[str, Integers],
 ) -> Integers:
-    """Return the rank, from 1, of each question's document or passage, int `(q,)`; `gold` is the answer's passage."""
+    """Return the rank, from 1, of each question's document or passage.
+
+    Args:
+        unit: Name of the unit.
+        questions: Float array `(q, d)`.
+        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
+        gold: Integer array `(q,)`, the passage that answers each question.
+        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
+            arrays.
+
+    Returns:
+        Integer array `(q,)`.
+    """
     target = gold if BY_NAME[unit].rank == "passage" else whole_of["passage"][gold]
     return candidate_ranks(questions, candidates_of(unit, vectors, whole_of), target)
 
@@ -45,7 +64,19 @@ def ranks_of(
 def firsts_of(
     unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers], block: int = ROWS
 ) -> Integers:
-    """Return the document or passage that is first for each question, int `(q,)`; of equal scores the first one."""
+    """Return the document or passage that is ranked first for each question; the first of equal ones.
+
+    Args:
+        unit: Name of the unit.
+        questions: Float array `(q, d)`.
+        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
+        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
+            arrays.
+        block: Number of questions that are scored at once.
+
+    Returns:
+        Integer array `(q,)`.
+    """
     scored = Scored(candidates_of(unit, vectors, whole_of), COLUMNS)
     firsts = np.zeros(len(questions), dtype=np.int64)
     for rows in spans(len(questions), block):

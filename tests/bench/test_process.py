@@ -42,7 +42,7 @@ def test_a_failure_is_one_line_with_the_encoders_name(scripted, encode, error, s
 def test_a_killed_worker_is_told_by_its_signal(scripted):
     spec = scripted(encode="os.kill(os.getpid(), signal.SIGKILL)")
     with pytest.raises(ExportError, match="ended with -9"), Worker("toy", spec, 1) as worker:
-        worker.ready().ask("encode", texts=["a"])
+        worker.wait_until_ready().ask("encode", texts=["a"])
 
 
 def test_an_interpreter_that_is_not_there_is_named():
@@ -72,7 +72,7 @@ def test_no_worker_outlives_an_interrupt_or_one_that_cannot_load(scripted):
 def test_a_busy_worker_is_not_waited_for(scripted):
     began = time.perf_counter()
     with Worker("toy", scripted(encode="time.sleep(60)"), 1) as worker:
-        worker.ready().send("encode", texts=["a"])
+        worker.wait_until_ready().send("encode", texts=["a"])
     assert time.perf_counter() - began < 20
 
 
@@ -88,5 +88,5 @@ def test_a_worker_runs_in_the_interpreter_it_is_given(scripted):
     assert Spec("bundle").python == sys.executable
     spec = scripted(load="self.log(sys.executable)")
     with Worker("toy", spec, 1) as worker:
-        worker.ready()
+        worker.wait_until_ready()
     assert (Path(spec.path) / "log").read_text().strip() == sys.executable

@@ -61,14 +61,14 @@ def test_orders_rotate():
 def test_throughput_is_of_whole_batches(scripted, tmp_path):
     slow = f"time.sleep(0.064 if len(texts) == {BATCH} else 9); {shared_log(tmp_path, '')}"
     with started({"a": scripted(encode=slow)}, 1) as workers:
-        rate = throughput(workers, ["x", "y", "z"], lambda steps: None)["a"]
+        rate = throughput(workers, ["x", "y", "z"], lambda done: None)["a"]
     assert 150 < rate <= BATCH / 0.064
     assert set(calls(tmp_path)[0].split()) == {"x", "y", "z"}
 
 
 def test_a_cold_start_is_from_the_process_to_the_first_vector(scripted):
     specs = {"fast": scripted("fast"), "slow": scripted("slow", load="time.sleep(0.4)", encode="time.sleep(0.4)")}
-    starts = cold_starts(specs, "a", 1, lambda steps: None)
+    starts = cold_starts(specs, "a", 1, lambda done: None)
     assert {name: len(seconds) for name, seconds in starts.items()} == {"fast": COLD_STARTS, "slow": COLD_STARTS}
     assert min(starts["slow"]) >= 0.8 > np.median(starts["fast"]) > 0.01
 

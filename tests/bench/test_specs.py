@@ -72,7 +72,7 @@ def test_a_saved_encoder_is_run_by_distill(one, tiny_folder):
     spec = one(tiny_folder)
     assert spec.values == {"root": str(ROOT), "files": [str(tiny_folder)]}
     with Worker("tiny", spec, 1) as worker:
-        worker.ready().ask("encode", texts=["Where does the Danube end?"])
+        worker.wait_until_ready().ask("encode", texts=["Where does the Danube end?"])
         report = worker.ask("report")
     assert report["dimension"] == 16 and report["bytes"] == size(tiny_folder)
     assert "keras" in report["versions"]
@@ -83,7 +83,7 @@ def test_documents_of_a_pair_are_by_the_other_encoder(scripted, monkeypatch):
     monkeypatch.setattr("distill.bench.specs.spec_of", lambda source: {"other": other}[source])
     [(name, spec)] = pair_specs({"toy": toy}, "other").items()
     with Worker(name, spec, 1) as worker:
-        worker.ready().ask("documents", texts=["old"])
+        worker.wait_until_ready().ask("documents", texts=["old"])
         worker.ask("search", texts=["alt"])
         report = worker.ask("report")
     assert [(Path(one.path) / "log").read_text() for one in (toy, other)] == ["question|alt\n", "document|old\n"]

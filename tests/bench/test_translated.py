@@ -28,7 +28,7 @@ def test_questions_are_translated_in_the_worker_and_documents_are_not(scripted, 
         [(name, spec)] = specs.items()
         assert name == "toy, translated" and str(folder) in spec.note
         with Worker(name, spec, 1) as worker:
-            worker.ready().ask("encode", texts=[one.text for one in questions])
+            worker.wait_until_ready().ask("encode", texts=[one.text for one in questions])
             worker.ask("documents", texts=["der alt"])
             report = worker.ask("report")
     assert (Path(toy.path) / "log").read_text().splitlines() == [
@@ -48,7 +48,7 @@ def test_the_encoder_has_the_workers_threads(scripted, word_translator, threads)
         translated_specs({"toy": toy}, questions, "en", settings) as specs,
         Worker("toy", specs["toy, translated"], threads) as worker,
     ):
-        worker.ready()
+        worker.wait_until_ready()
     assert (Path(toy.path) / "log").read_text() == f"threads|{threads}\n"
 
 

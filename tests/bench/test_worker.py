@@ -27,7 +27,7 @@ def start():
 
     def call(spec, threads=1):
         workers.append(Worker("toy", spec, threads))
-        return workers[-1].ready()
+        return workers[-1].wait_until_ready()
 
     yield call
     for worker in workers:

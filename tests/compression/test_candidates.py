@@ -18,8 +18,10 @@ def size(candidate):
 
 
 def test_the_cheap_ones_are_every_vocabulary_in_every_format_that_an_artefact_can_have():
-    assert len(set(GRID.cheap())) == len(VOCABULARIES) * len(SEARCHED_TABLES) and set(SEARCHED_TABLES) <= set(TABLES)
-    assert not any(candidate.trained for candidate in GRID.cheap())
+    assert len(set(GRID.untrained_candidates())) == len(VOCABULARIES) * len(SEARCHED_TABLES) and set(
+        SEARCHED_TABLES
+    ) <= set(TABLES)
+    assert not any(candidate.trained for candidate in GRID.untrained_candidates())
 
 
 def test_every_shape_is_a_cut_of_the_base():

@@ -58,8 +58,8 @@ def test_each_language_and_each_share_counts_alike():
     right = rng.uniform(size=900) < 0.5
     # The same cases, those of one language nine times: the fit is that of all once.
     few, many = (cases_of(first, right, language) for language in ("de", "en"))
-    twice = Cases.joined([few, many])
-    often = Cases.joined([few, *[many] * 9])
+    twice = Cases.concatenate([few, many])
+    often = Cases.concatenate([few, *[many] * 9])
     one, other = fit(twice), fit(often)
     assert (one.best, one.margin) == pytest.approx((other.best, other.margin), abs=1e-3)
 

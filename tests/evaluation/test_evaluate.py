@@ -196,6 +196,6 @@ def test_questions_as_people_type_them_are_ranked_beside(toy, dataset, monkeypat
     # Question 1 finds b0 now, the others are 0: its a0 is last.
     assert evaluation.typed["speech"]["passage"]["en"].tolist()[1] == 4
     assert list(evaluation.typed["no-accents"]["passage"]) == ["de"]
-    p_at_1 = evaluation.typed_table(["p@1"])["speech"]["passage"]["en"]["p@1"]
+    p_at_1 = evaluation.noisy_table(["p@1"])["speech"]["passage"]["en"]["p@1"]
     assert p_at_1 == pytest.approx(np.mean(evaluation.typed["speech"]["passage"]["en"] == 1))
     assert typed_size(dataset, "dev", languages, typed.kinds) == 3 + 1 + 1

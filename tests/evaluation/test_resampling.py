@@ -8,7 +8,14 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from distill.evaluation import resampling
-from distill.evaluation.resampling import bootstrap, clusters, detectable, effect_size, sign_flip_p, standard_error
+from distill.evaluation.resampling import (
+    bootstrap,
+    clusters,
+    detectable_difference,
+    effect_size,
+    sign_flip_p,
+    standard_error,
+)
 
 # Question x differs in both of its translations, y in one of three, z not at all.
 DIFFERENCES = np.array([1, 0, 1, 0.5, 0, 0], float)
@@ -201,19 +208,19 @@ def test_the_standard_error_is_that_of_a_mean_and_of_unequal_clusters_by_hand():
 def test_the_detectable_difference_is_the_two_normal_quantiles_times_the_standard_error(level, power):
     differences, normal_quantile = normal(2000), NormalDist().inv_cdf
     expected = (normal_quantile(1 - level / 2) + normal_quantile(power)) * stats.sem(differences)
-    assert detectable(differences, alone(2000), level, power) == pytest.approx(expected, rel=1e-5)
+    assert detectable_difference(differences, alone(2000), level, power) == pytest.approx(expected, rel=1e-5)
     # By the t distribution, of 2,000 questions nearly the same.
     by_t = TTestPower().solve_power(nobs=2000, alpha=level, power=power) * differences.std(ddof=1)
     assert expected == pytest.approx(by_t, rel=5e-3)
 
 
 def test_the_detectable_difference_shows_in_80_of_100():
-    least = detectable(normal(150), alone(150)) / normal(150).std(ddof=1)
+    least = detectable_difference(normal(150), alone(150)) / normal(150).std(ddof=1)
     shown = [sign_flip_p(normal(150, least, 1 + seed), alone(150), 500) < 0.05 for seed in range(300)]
     assert 0.72 < np.mean(shown) < 0.88
 
 
 @pytest.mark.parametrize("differences", [[0.3], [0.0] * 5, [0.1] * 5])
 def test_without_a_deviation_nothing_is_said_of_what_would_show(differences):
-    assert detectable(differences, alone(len(differences))) is None
+    assert detectable_difference(differences, alone(len(differences))) is None
     assert len(differences) > 1 or isnan(standard_error(differences, alone(1)))

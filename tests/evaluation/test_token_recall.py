@@ -33,7 +33,7 @@ def test_words_are_counted_as_nltk_counts_them_and_enough_passages_hold_them(rec
     ],
 )
 def test_the_text_of_the_first_words(recall, tokens, expected):
-    assert recall.within([2, 1, 0], tokens) == expected
+    assert recall.text_within([2, 1, 0], tokens) == expected
 
 
 def test_an_answer_is_found_in_the_first_words_only_and_where_the_tokenizer_splits_it(recall):
@@ -53,5 +53,5 @@ def test_an_answer_is_found_in_the_first_words_only_and_where_the_tokenizer_spli
 )
 def test_any_text_can_be_cut(text):
     recall = TokenRecall([text])
-    assert recall.within([0], 10**6) == text
-    assert text.startswith(recall.within([0], 1).rstrip() or "")
+    assert recall.text_within([0], 10**6) == text
+    assert text.startswith(recall.text_within([0], 1).rstrip() or "")

@@ -92,7 +92,7 @@ def test_each_language_has_its_own_or_the_one_of_all(folder, word_translator):
 def test_only_texts_in_another_language_are_translated(folder):
     loaded = load_translators([f"de={folder}"])
     texts = ["alt", "is alt?", "der", "ist"]
-    assert loaded.of_each(texts, {"alt": "de", "der": "th", "ist": "de"}) == ["old", "is alt?", "der", "is"]
+    assert loaded.translate_each(texts, {"alt": "de", "der": "th", "ist": "de"}) == ["old", "is alt?", "der", "is"]
 
 
 def test_folders_are_told_from_languages_and_a_missing_one_is_named(tmp_path, empty):
@@ -116,15 +116,18 @@ def test_a_model_of_many_languages_is_told_which_two(many_translator, tokens):
     translators = load_translators([folder], target="en")
     assert translators.translate(["Wie alt ist der Fluss", "Burg?"], "de") == ["How old is the river", "castle?"]
     model = ManyToManyTranslator(folder, "en")
-    assert model.rows(["alt ist"], "th") == [[tokens[0], "▁alt", "▁ist", "</s>"]]
+    assert model.tokenise(["alt ist"], "th") == [[tokens[0], "▁alt", "▁ist", "</s>"]]
     # With its token and its end a text has as many pieces as there are positions.
-    assert [len(row) for row in model.rows(["alt " * 600], "de")] == [512]
+    assert [len(row) for row in model.tokenise(["alt " * 600], "de")] == [512]
     assert model.prefix == [tokens[2]]
 
 
 def test_a_language_without_a_token_is_named(many_translator):
     folder = many_translator(WORDS, TOKENS[0])
-    for call in (lambda: ManyToManyTranslator(folder, "fi"), lambda: ManyToManyTranslator(folder, "en").head("fi")):
+    for call in (
+        lambda: ManyToManyTranslator(folder, "fi"),
+        lambda: ManyToManyTranslator(folder, "en").source_prefix("fi"),
+    ):
         with pytest.raises(TranslatorError, match="^many: .*'fi'"):
             call()
 

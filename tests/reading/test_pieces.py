@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.reading.examples import Text
-from distill.reading.matches import features
+from distill.reading.matches import passage_features
 from distill.reading.pieces import pieces_of, stemmer
 
 TEXT = "The rivers, 100 km long, run to Rome."
@@ -20,16 +20,16 @@ def test_pieces_cover_the_text_and_know_their_words(cut, tokenizer):
     pieces = cut(TEXT)
     assert pieces.ids.tolist() == tokenizer.encode([TEXT])[0][1:-1]
     assert "".join(TEXT[start:end] for start, end in pieces.places.tolist()) == TEXT
-    first, last = pieces.rows_of((4, 10))
+    first, last = pieces.token_span((4, 10))
     assert set(pieces.words[first : last + 1]) == {"rivers"} and set(pieces.stems[first : last + 1]) == {"river"}
-    assert pieces.place_of(first, last) == (4, 10)
+    assert pieces.character_span(first, last) == (4, 10)
 
 
 def test_letters_beyond_ascii_are_counted_as_characters(cut):
     text = "Größe der Flüsse: Ωμέγα ไทย"
     pieces = cut(text, "de")
-    first, last = pieces.rows_of((10, 16))
-    assert text[slice(*pieces.place_of(first, last))] == "Flüsse"
+    first, last = pieces.token_span((10, 16))
+    assert text[slice(*pieces.character_span(first, last))] == "Flüsse"
     assert pieces.places[-1, 1] == len(text)
 
 
@@ -43,8 +43,8 @@ def test_shapes_are_blank_capital_digit_and_sign(cut):
 
 def test_words_in_common_and_the_nearest_sentence_are_told(cut):
     passage, question = cut(SENTENCES), cut("Where lies Rome?")
-    rows = features(passage, question, np.array([0.1, 0.5], dtype=np.float32), Text(SENTENCES, "en"))
-    first, last = passage.rows_of((11, 15))
+    rows = passage_features(passage, question, np.array([0.1, 0.5], dtype=np.float32), Text(SENTENCES, "en"))
+    first, last = passage.token_span((11, 15))
     assert rows.shape == (len(passage), 10)
     assert rows[first : last + 1, 1].all() and not rows[0, 1]
     np.testing.assert_allclose(rows[0, 3:6], [0.3, -2.0, 0], rtol=1e-5)

@@ -4,7 +4,7 @@ import pytest
 from distill.reading.examples import Example, Text
 from distill.reading.inputs import Eyes, Looker, Standard
 from distill.reading.network import ReaderNetwork
-from distill.reading.training import Batches, Lesson, ReaderCourse, lessons_of, span_loss
+from distill.reading.training import Batches, Lesson, ReaderOptions, lessons_of, span_loss
 
 PASSAGE = Text("The bridge is old. The castle of Rome is 100 years old.", "en")
 
@@ -31,20 +31,20 @@ def test_the_loss_is_the_mean_cross_entropy_of_both_ends():
 
 
 def test_rows_are_standardised(eyes):
-    some = eyes.rows(np.arange(len(eyes.table)))
+    some = eyes.embeddings(np.arange(len(eyes.table)))
     np.testing.assert_allclose(some.mean(axis=0), 0, atol=1e-4)
     assert some.dtype == np.float32
 
 
 def test_batches_have_each_lesson_as_often_as_it_weighs_and_its_rows(eyes, lessons):
-    batches = Batches(lessons, eyes, ReaderCourse(hidden=0.0))
+    batches = Batches(lessons, eyes, ReaderOptions(hidden=0.0))
     (make,) = batches(1)
     batch = make()
     # Three lessons, and the first of them again.
     answered = [row for row, ends in enumerate(batch["rows"].tolist()) if ends != [0, 0]]
     assert len(batch["rows"]) == 4 and len(answered) in (2, 3)
     start, end = batch["rows"][answered[0]] - 1
-    assert lessons[0].seen.passage.place_of(start, end) == (41, 44)
+    assert lessons[0].seen.passage.character_span(start, end) == (41, 44)
     again = batches(1)[0]()
     assert all(np.array_equal(batch[name], again[name]) for name in batch)
 
@@ -53,14 +53,14 @@ def test_words_in_common_are_hidden_in_a_share(eyes, lessons):
     same = Lesson(lessons[0].seen, lessons[0].rows, 1.0)
     assert same.seen.features[:, :3].any()
     shown, hidden = (
-        Batches([same], eyes, ReaderCourse(hidden=share))(1)[0]()["features"][:, :, :3] for share in (0.0, 1.0)
+        Batches([same], eyes, ReaderOptions(hidden=share))(1)[0]()["features"][:, :, :3] for share in (0.0, 1.0)
     )
     assert shown.any() and not hidden.any()
 
 
 def test_padding_changes_no_logit(eyes, lessons):
     network = ReaderNetwork(eyes.table.shape[1], eyes.encoder.dimension, channels=8)
-    batch = Batches(lessons, eyes, ReaderCourse())(1)[0]()
+    batch = Batches(lessons, eyes, ReaderOptions())(1)[0]()
     del batch["rows"]
     longer = {
         name: np.pad(array, [(0, 0), (0, 8), (0, 0)]) if array.ndim == 3 else array for name, array in batch.items()

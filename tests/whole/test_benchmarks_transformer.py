@@ -122,7 +122,7 @@ def test_a_shape_runs_as_a_bundle_does_or_is_skipped_with_its_reason(tmp_path, m
     specs, skipped = MODULE.random_encoders(["tiny"], tmp_path, sys.executable, 1)
     assert skipped == {}
     with Worker("tiny", specs["tiny"], 1) as worker:
-        worker.ready().ask("encode", texts=["short", "a much longer text " * 9], batch=2)
+        worker.wait_until_ready().ask("encode", texts=["short", "a much longer text " * 9], batch=2)
         report = worker.ask("report")
     assert report["dimension"] == 8 and "onnxruntime" in report["versions"] and "keras" not in report["versions"]
     assert specs["tiny"].bytes == 4 * shape("mean").parameters()

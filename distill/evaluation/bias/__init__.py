@@ -1,1 +1,1 @@
-"""Language bias: LAReQA and language information removal."""
+"""Language bias of an encoder: LAReQA and language information removal."""

@@ -1,4 +1,4 @@
-"""Everything that is said of an encoder's language bias on one pool."""
+"""All analyses of an encoder's language bias on one pool."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from .fitting import AS_EVER, Removed, fitted
 from .lareqa import TOP, Lareqa, LareqaFigures, MeanPrecision, encode_pool, mean_average_precision, rank_pool
 from .space import Identification, Projection, identify, project, vary
 
-# Sentences a language that LIR is fitted on, at most, as in the paper.
+# LIR is fitted on at most so many sentences per language, as in the paper.
 SENTENCES = 10_000
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Texts by language that language information removal is fitted on, and their name."""
+    """Texts that language information removal is fitted on.
+
+    Attributes:
+        name: Name of the sample.
+        texts: `{language: texts}`.
+    """
 
     name: str
     texts: Mapping[str, list[str]]
@@ -30,9 +35,13 @@ class Samples:
 
 @dataclass(frozen=True)
 class RemovalFigures:
-    """LIR's table: mAP with r components removed, by r, learned from the `corpus`.
+    """The table of language information removal (LIR).
 
-    `pca` is the plane of the vectors with the fewest removed, LIR's Figure 2; None where none could be.
+    Attributes:
+        corpus: Name of the texts that the components were learned from.
+        ranks: `{number of removed components: mAP}`.
+        pca: The plane of the vectors with the fewest components removed, as in LIR's Figure 2; None if none could be
+            removed.
     """
 
     corpus: str
@@ -40,14 +49,21 @@ class RemovalFigures:
     pca: Projection | None = None
 
     def as_dict(self) -> dict[str, Json]:
-        """Plain values, as `metrics.json` keeps them."""
+        """Return plain values, as `metrics.json` stores them."""
         ranks = {str(rank): asdict(row) for rank, row in self.ranks.items()}
         return {"corpus": self.corpus, "ranks": ranks, "pca": asdict(self.pca) if self.pca else None}
 
 
 @dataclass(frozen=True)
 class BiasFigures:
-    """All analyses of an encoder on a `Pool`; `language_id` is None with one language."""
+    """All analyses of an encoder on a pool.
+
+    Attributes:
+        lareqa: The figures of LAReQA.
+        pca: The plane of all vectors.
+        language_id: Identification of the language; None if there is only one.
+        lir: The table of language information removal.
+    """
 
     lareqa: LareqaFigures
     pca: Projection
@@ -55,7 +71,7 @@ class BiasFigures:
     lir: RemovalFigures
 
     def as_dict(self) -> dict[str, Json]:
-        """Plain values, as `metrics.json` keeps them."""
+        """Return plain values, as `metrics.json` stores them."""
         language_id = asdict(self.language_id) if self.language_id else None
         spaces: dict[str, Json] = {"pca": asdict(self.pca), "language_id": language_id, "lir": self.lir.as_dict()}
         return {**self.lareqa.as_dict(), **spaces}
@@ -63,9 +79,14 @@ class BiasFigures:
 
 @dataclass(frozen=True)
 class PoolVectors:
-    """An encoder's vectors of a `Pool`: `questions` `(q, d)`, `candidates` `(c, d)`, and by language of `corpus`.
+    """An encoder's vectors of a pool.
 
-    `samples` are those that language information removal is fitted on.
+    Attributes:
+        pool: The pool.
+        questions: Float array `(q, d)`.
+        candidates: Float array `(c, d)`.
+        samples: `{language: vectors}` that language information removal is fitted on.
+        corpus: Name of the sample.
     """
 
     pool: Pool
@@ -76,7 +97,7 @@ class PoolVectors:
 
     @cached_property
     def ranking(self) -> Lareqa:
-        """The questions' ranking of the candidates."""
+        """Return the ranking of the candidates for each question."""
         return rank_pool(self.questions, self.candidates, self.pool)
 
 
@@ -88,9 +109,21 @@ def measure_bias(
     name: str | None = None,
     seed: int = 0,
 ) -> BiasFigures:
-    """Encode a `Pool` and analyse the vectors; `name` is what progress calls the encoder.
+    """Encode a pool and analyse the vectors.
 
-    Language information removal is fitted on `samples`, by default the pool's own sentences.
+    Args:
+        encoder: The encoder.
+        pool: The pool.
+        pivot: The language that others are told from.
+        samples: Texts that language information removal is fitted on; None for the pool's own sentences.
+        name: Name of the encoder in the progress report; None for its own name.
+        seed: Seed of samples and splits.
+
+    Returns:
+        All analyses.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
     """
     name = name or encoder.name
     samples = drawn(samples, pool, seed)
@@ -100,7 +133,16 @@ def measure_bias(
 
 
 def drawn(samples: Samples | None, pool: Pool, seed: int) -> Samples | None:
-    """At most `SENTENCES` texts of each of the pool's languages, drawn by the seed."""
+    """Draw at most `SENTENCES` texts of each of the pool's languages.
+
+    Args:
+        samples: The texts, or None.
+        pool: The pool.
+        seed: Seed of the draw.
+
+    Returns:
+        The sample; None without texts.
+    """
     if samples is None:
         return None
     texts = {language: sampled(samples.texts[language], SENTENCES, seed) for language in pool.languages}
@@ -108,24 +150,53 @@ def drawn(samples: Samples | None, pool: Pool, seed: int) -> Samples | None:
 
 
 def require_samples(samples: Samples, languages: Sequence[str]) -> None:
-    """Raise `InputError` where a language has no sample text."""
+    """Raise `InputError` if a language has no sample text.
+
+    Args:
+        samples: The texts.
+        languages: The languages that need some.
+
+    Raises:
+        InputError: If a language has none.
+    """
     missing = [language for language in languages if language not in samples.texts]
     if missing:
         raise InputError(
-            f"--corpus has no text in {', '.join(missing)}: LIR needs some of each language; "
-            f"it has {', '.join(sorted(samples.texts))}"
+            f"--corpus has no text in {', '.join(missing)}; LIR needs text in every language, "
+            f"and the corpus has only {', '.join(sorted(samples.texts))}"
         )
 
 
 def pool_size(pool: Pool, samples: Samples | None = None) -> int:
-    """The number of texts that `encode_with_samples` encodes."""
+    """Return the number of texts that are encoded.
+
+    Args:
+        pool: The pool.
+        samples: The texts that language information removal is fitted on, if they are not the pool's own.
+
+    Returns:
+        The number of texts.
+    """
     return len(pool.questions) + len(pool.sentences) + sum(map(len, samples.texts.values() if samples else ()))
 
 
 def encode_with_samples(
     encoder: Encoder, pool: Pool, samples: Samples | None = None, progress: Progress | None = None
 ) -> PoolVectors:
-    """Return the vectors of a pool and of the `samples`, without which its own sentences' are the samples."""
+    """Encode a pool and the samples.
+
+    Args:
+        encoder: The encoder.
+        pool: The pool.
+        samples: Texts that language information removal is fitted on; None for the pool's own sentences.
+        progress: Called with the number of texts that were encoded.
+
+    Returns:
+        The vectors.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
+    """
     questions, candidates = encode_pool(encoder, pool, progress)
     if samples is None:
         of_sentences = by_language(candidates, pool.language_of, pool.languages)
@@ -137,7 +208,18 @@ def encode_with_samples(
 def analyse(
     vectors: PoolVectors, pivot: str = "en", name: str = "", seed: int = 0, removed: Removed = AS_EVER
 ) -> BiasFigures:
-    """Return all analyses; language identification is against the language `pivot`."""
+    """Return all analyses of a pool's vectors.
+
+    Args:
+        vectors: The vectors.
+        pivot: The language that others are told from.
+        name: Name of the encoder in the progress report.
+        seed: Seed of samples and splits.
+        removed: How language information is removed.
+
+    Returns:
+        The analyses.
+    """
     both = vectors.questions, vectors.candidates
     with task(f"lareqa: analyse {name}", 3 + len(removed.ranks)) as step:
         figures = vectors.ranking.figures()
@@ -150,7 +232,16 @@ def analyse(
 
 
 def by_language(vectors: Floats, numbers: Integers, languages: Sequence[str]) -> dict[str, Floats]:
-    """`{language: its rows}`."""
+    """Split vectors by language.
+
+    Args:
+        vectors: Float array `(n, d)`.
+        numbers: Integer array `(n,)`, the number of each vector's language.
+        languages: The languages, in the order of their numbers.
+
+    Returns:
+        `{language: vectors}`.
+    """
     return {language: vectors[numbers == number] for number, language in enumerate(languages)}
 
 
@@ -161,9 +252,19 @@ def removal_table(
     removed: Removed = AS_EVER,
     seed: int = 0,
 ) -> RemovalFigures:
-    """Return LIR's figures with as many components removed as `removed` says; `plain` is mAP with none.
+    """Return mAP with more and more components removed.
 
-    Fewer rows where a language's sample does not span so many directions.
+    The table has fewer rows if a language's sample does not span enough directions.
+
+    Args:
+        vectors: The vectors.
+        plain: mAP with nothing removed.
+        step: Called once per row.
+        removed: How many components are removed, and how.
+        seed: Seed of the points of the plane.
+
+    Returns:
+        The table.
     """
     removal, pool = fitted(vectors.samples, removed.ranks), vectors.pool
     ranks, pca = {0: plain}, None
@@ -187,7 +288,16 @@ def _left(removed, removal, vectors, numbers, languages, rank):
 
 
 def described(pool: Pool, split: str, encoders: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the section `lareqa` of `metrics.json`; `encoders`: `{name: BiasFigures.as_dict()}`."""
+    """Return the section `lareqa` of `metrics.json`.
+
+    Args:
+        pool: The pool.
+        split: Name of the split.
+        encoders: `{name: plain values of the encoder's analyses}`.
+
+    Returns:
+        Plain values.
+    """
     return {
         "name": pool.name,
         "split": split,
@@ -200,5 +310,5 @@ def described(pool: Pool, split: str, encoders: Mapping[str, Json]) -> dict[str,
 
 
 def top_of(pool: Pool) -> int:
-    """The number of first places that shares are of."""
+    """Return the number of first places that shares are computed over."""
     return min(TOP, len(pool.sentences))

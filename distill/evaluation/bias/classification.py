@@ -1,6 +1,7 @@
-"""A classifier that learns in one language and is asked in others, with language information removed or not.
+"""A classifier that learns in one language and is tested in others, with language information removed or not.
 
-Yang, Yang, Cer and Darve (2021), section 3.2 and Table 2: logistic regression on English vectors, zero-shot elsewhere.
+Yang, Yang, Cer and Darve (2021), section 3.2 and Table 2: logistic regression on English vectors, applied zero-shot to
+other languages.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ from .analyses import Samples
 from .fitting import Removed, fitted
 from .labelled import TRAIN, Labelled
 
-# Components removed in the paper's Table 2.
+# Numbers of removed components in the paper's Table 2.
 RANKS = (1, 2, 3, 5, 8, 10, 12)
 
 
 @dataclass(frozen=True)
 class LabelledVectors:
-    """An encoder's vectors of `Labelled` texts: `learned` `(t, d)` of train, `tested[language]` `(q, d)`.
+    """An encoder's vectors of labelled texts.
 
-    `samples[language]` are those that language information removal is fitted on, texts of `corpus`.
+    Attributes:
+        data: The labelled texts.
+        learned: Float array `(t, d)`, the texts to learn from.
+        tested: `{language: vectors}` of the texts to test on, float arrays `(q, d)`.
+        samples: `{language: vectors}` that language information removal is fitted on.
+        corpus: Name of the sample.
     """
 
     data: Labelled
@@ -38,7 +44,16 @@ class LabelledVectors:
 
 @dataclass(frozen=True)
 class Against:
-    """A language's accuracy, and McNemar's test against nothing removed: on how many texts one alone is right."""
+    """A language's accuracy, compared with nothing removed.
+
+    Attributes:
+        accuracy: Accuracy in [0, 1].
+        gained: Number of texts that are only right after the removal.
+        lost: Number of texts that are only right without it.
+        p: McNemar's p-value.
+        p_holm: The p-value corrected over all languages and numbers of directions.
+        significant: True if the corrected p-value is below the level.
+    """
 
     accuracy: float
     gained: int
@@ -50,7 +65,13 @@ class Against:
 
 @dataclass(frozen=True)
 class Classified:
-    """Accuracy with nothing removed by language, and with r directions removed by r, learned from the `corpus`."""
+    """Accuracy by language, with and without language information.
+
+    Attributes:
+        corpus: Name of the texts that the directions were learned from.
+        plain: `{language: accuracy}` with nothing removed.
+        ranks: `{number of removed directions: {language: comparison with nothing removed}}`.
+    """
 
     corpus: str
     plain: dict[str, float]
@@ -60,7 +81,20 @@ class Classified:
 def encode_labelled(
     encoder: Encoder, data: Labelled, samples: Samples, progress: Progress | None = None
 ) -> LabelledVectors:
-    """The vectors of texts to learn from, to test and of the samples. Raises `EncoderError` for those no numbers."""
+    """Encode the texts to learn from, the texts to test on and the samples.
+
+    Args:
+        encoder: The encoder.
+        data: The labelled texts.
+        samples: Texts that language information removal is fitted on.
+        progress: Called with the number of texts that were encoded.
+
+    Returns:
+        The vectors.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
+    """
 
     def encoded(texts):
         return require_finite(encoder.encode(texts, "question", progress), encoder)
@@ -75,10 +109,18 @@ def encode_labelled(
 def right_by_rank(
     vectors: LabelledVectors, removed: Removed, step: Callable[[], None] = lambda: None
 ) -> dict[int, dict[str, Booleans]]:
-    """`{r: {language: bool (q,)}}`: true where the label is found with r directions removed, 0 first.
+    """Return which texts are classified rightly with more and more directions removed.
 
-    They are removed in training and in testing, each text's by its language. Fewer rows than `removed` asks for where a
-    sample does not span so many directions.
+    The directions are removed in training and in testing, by the language of each text. There are fewer rows if a
+    sample does not span enough directions.
+
+    Args:
+        vectors: The vectors.
+        removed: How many directions are removed, and how.
+        step: Called once per row.
+
+    Returns:
+        `{number of removed directions: {language: boolean array (q,)}}`, 0 first.
     """
     removal, rows = fitted(vectors.samples, removed.ranks), {0: _right(vectors, None, removed, 0)}
     step()
@@ -103,7 +145,15 @@ def _right(vectors, removal, removed, rank):
 
 
 def classifier(vectors: Floats, labels: NDArray[np.str_]) -> Callable[[Floats], NDArray[np.str_]]:
-    """scikit-learn's logistic regression, `max_iter=1000` and else its defaults, learned from `(n, d)` and `(n,)`."""
+    """Fit scikit-learn's logistic regression, with `max_iter=1000` and its other defaults.
+
+    Args:
+        vectors: Float array `(n, d)`.
+        labels: Array `(n,)`.
+
+    Returns:
+        The function from vectors to labels.
+    """
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=1000).fit(vectors, labels).predict

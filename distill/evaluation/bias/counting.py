@@ -1,4 +1,4 @@
-"""One blocked pass over all scores: the wrong candidates above each right answer, and shares of the first places."""
+"""A blocked pass over all scores that counts the wrong candidates above each right answer, and shares of the top."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from numpy.typing import NDArray
 from ...data.pool import NONE, Pool
 from ...system.types import Floats
 
-# int32, as there are many of them.
+# int32 saves memory, as there are many counts.
 Counted: TypeAlias = NDArray[np.int32]
-# Questions whose scores are held at once.
+# Number of questions whose scores are held at once.
 BLOCK = 256
 
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts that the analyses are computed from; q questions, r targets, l languages.
+    """The counts that all analyses are computed from, of q questions, r targets and l languages.
 
-    `above`, int32 `(q, r, l)`: the candidates of a language that are wrong and not scored below a target, so that
-    ties count against it; `share`, float32 `(q, l)`: the share of a language among the first `top`, candidates that
-    tie at the last place having equal parts of what is left; `first`, the same of the first place alone.
+    Attributes:
+        above: Int32 array `(q, r, l)`, the number of wrong candidates of a language that do not score below a target,
+            so that ties count against it.
+        share: Float32 array `(q, l)`, the share of a language among the top candidates. Candidates that tie at the last
+            place get equal parts of what is left.
+        first: Float32 array `(q, l)`, the same for the first place alone.
     """
 
     above: Counted
@@ -32,7 +35,18 @@ class Counts:
 
 
 def count(questions: Floats, candidates: Floats, pool: Pool, top: int = 100, block: int = BLOCK) -> Counts:
-    """Return the `Counts` of question vectors `(q, d)` and candidate vectors `(c, d)`. Memory grows with block x c."""
+    """Count candidates by language; memory grows with `block` times c.
+
+    Args:
+        questions: Float array `(q, d)`.
+        candidates: Float array `(c, d)`.
+        pool: The pool.
+        top: Number of first places that shares are computed over.
+        block: Number of questions whose scores are held at once.
+
+    Returns:
+        The counts.
+    """
     shape = (*pool.targets.shape, len(pool.languages))
     above, share = np.zeros(shape, dtype=np.int32), np.zeros((len(questions), shape[2]), dtype=np.float32)
     nearest = np.zeros_like(share)
@@ -45,7 +59,17 @@ def count(questions: Floats, candidates: Floats, pool: Pool, top: int = 100, blo
 
 
 def count_all(questions: Floats, candidates: Floats, pool: Pool, block: int = BLOCK) -> Counted:
-    """Return `Counts.above` of all languages together, int32 `(q, r)`."""
+    """Count the wrong candidates above each target, in all languages together.
+
+    Args:
+        questions: Float array `(q, d)`.
+        candidates: Float array `(c, d)`.
+        pool: The pool.
+        block: Number of questions whose scores are held at once.
+
+    Returns:
+        Int32 array `(q, r)`.
+    """
     above = np.zeros(pool.targets.shape, dtype=np.int32)
     ends = np.array([0, len(candidates)])
     for first in range(0, len(questions), block):
@@ -55,14 +79,14 @@ def count_all(questions: Floats, candidates: Floats, pool: Pool, block: int = BL
 
 
 def _above(scores, targets, starts):
-    """int32 `(b, r, l)`; takes the targets out of `scores`."""
+    """Return int32 counts `(b, r, l)`; this takes the targets out of `scores`."""
     right = np.take_along_axis(scores, np.where(targets == NONE, 0, targets), axis=1)
     right[targets == NONE] = np.inf
     rows, slots = np.nonzero(targets != NONE)
     scores[rows, targets[rows, slots]] = -np.inf
     above = np.empty((*targets.shape, len(starts) - 1), dtype=np.int32)
     for slot in range(targets.shape[1]):
-        # Not below, rather than at least: a score that is no number counts against.
+        # The test is "not below" rather than "at least", so that a score that is NaN counts against the target.
         hit = ~(scores < right[:, slot, None])
         for number, (start, end) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
             above[:, slot, number] = np.count_nonzero(hit[:, start:end], axis=1)

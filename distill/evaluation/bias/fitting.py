@@ -1,4 +1,4 @@
-"""Language information removal fitted on sample text."""
+"""Fitting of language information removal on sample text."""
 
 from __future__ import annotations
 
@@ -11,32 +11,51 @@ from ...system.progress import say, task
 from ...system.types import Floats
 from .removal import PROBE, LanguageRemoval
 
-# Components removed in the paper's Tables 1 and 5.
+# Numbers of removed components in the paper's Tables 1 and 5.
 RANKS = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True)
 class Removed:
-    """How language information is removed: `ranks`, numbers of directions, a row of a table each.
+    """How language information is removed.
 
-    `rescaled`: vectors are scaled to unit length afterwards. The paper's Equation 1 leaves them shorter.
+    Attributes:
+        ranks: Numbers of directions to remove, one per row of a table.
+        rescaled: True to scale vectors to unit length afterwards; the paper's Equation 1 leaves them shorter.
     """
 
     ranks: tuple[int, ...] = RANKS
     rescaled: bool = True
 
     def of(self, removal: LanguageRemoval, vectors: Floats, language: str, rank: int) -> Floats:
-        """Unit rows `(n, d)` in a language without its first `rank` directions."""
-        return (removal.remove if self.rescaled else removal.left)(vectors, language, rank)
+        """Return vectors without the first directions of their language.
+
+        Args:
+            removal: The directions.
+            vectors: Unit rows `(n, d)`.
+            language: Language of the vectors.
+            rank: Number of directions to remove.
+
+        Returns:
+            Float32 array `(n, d)`.
+        """
+        return (removal.remove if self.rescaled else removal.project_out)(vectors, language, rank)
 
 
 AS_EVER = Removed()
 
 
 def fitted(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS) -> LanguageRemoval | None:
-    """A `LanguageRemoval` of the highest of `ranks` that each sample has directions for; None where one has none.
+    """Fit language information removal of the highest rank that each sample has directions for.
 
-    Which ranks are higher is said.
+    A message names the ranks that are too high.
+
+    Args:
+        samples: `{language: vectors}`, float arrays `(n, d)`.
+        ranks: Numbers of directions.
+
+    Returns:
+        The removal; None if a sample has directions for no rank.
     """
     for rank in sorted(ranks, reverse=True):
         try:
@@ -44,20 +63,45 @@ def fitted(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS) -> Langu
         except InputError:
             continue
         if higher := [str(one) for one in ranks if one > rank]:
-            say(f"language information removal: no {', '.join(higher)} directions in the sample text, {rank} at most")
+            say(
+                f"language information removal: no {', '.join(higher)} directions in the sample text; "
+                f"at most {rank} can be removed"
+            )
         return removal
     return None
 
 
 def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
-    """Raise `InputError` for a language with fewer texts than directions: before they are encoded."""
+    """Raise `InputError` if a language has fewer texts than directions, before they are encoded.
+
+    Args:
+        texts: `{language: texts}`.
+        rank: Number of directions.
+
+    Raises:
+        InputError: If a language has too few texts.
+    """
     for language, lines in texts.items():
         if len(lines) < rank:
-            raise InputError(f"{language}: {len(lines)} texts, expected at least {rank}, the rank; give more text")
+            raise InputError(
+                f"{language}: {len(lines)} texts, expected at least {rank}, as many as directions; give more text"
+            )
 
 
 def removal_of(encoder: Encoder, texts: Mapping[str, Sequence[str]], rank: int) -> LanguageRemoval:
-    """The `LanguageRemoval` of an encoder, fitted on sample text by language, with the encoder's vector of `PROBE`."""
+    """Fit the language information removal of an encoder on sample text.
+
+    Args:
+        encoder: The encoder.
+        texts: `{language: texts}`.
+        rank: Number of directions per language.
+
+    Returns:
+        The removal, with the encoder's vector of `PROBE`.
+
+    Raises:
+        InputError: If a sample cannot be used.
+    """
     with task("encode the sample text", sum(map(len, texts.values()))) as advance:
         samples = {language: encoder.encode(lines, "document", advance) for language, lines in texts.items()}
     probe = encoder.encode([PROBE], "document")[0]

@@ -1,4 +1,4 @@
-"""Texts with a label each, in several languages: what a classifier learns from and is measured on."""
+"""Labelled texts in several languages, which a classifier learns from and is tested on."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ from ...errors import DataError
 from ...system.files import usable_path
 from ...system.types import Booleans, File
 
-# Headings of the column of labels, one of which is taken, and of those of partitions and of rows' names.
+# Possible headings of the column of labels, of the column of partitions, and of the column of ids.
 LABEL, PARTITION, NAME = ("label", "intent", "class", "category"), ("partition", "split"), "id"
 TRAIN = "train"
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Rows with a text in some languages: `texts[language]` `(n,)`, "" where a row has none in it.
+    """Labelled rows, n in number, with a text in one language or more.
 
-    `labels`, `partitions` and `ids` are `(n,)`; `pivot` is the language whose rows of the partition `train` are learned
-    from, and `split` the partition that is tested.
+    Attributes:
+        name: Name of the data.
+        pivot: Language whose rows of the partition `train` are learned from.
+        split: Partition that is tested.
+        texts: `{language: texts (n,)}`; a row without a text in the language has "".
+        labels: Array `(n,)`.
+        partitions: Array `(n,)`.
+        ids: Array `(n,)`.
     """
 
     name: str
@@ -35,22 +41,50 @@ class Labelled:
     ids: NDArray[np.str_]
 
     def rows(self, language: str, partition: str) -> Booleans:
-        """bool `(n,)`: true of the rows of a partition with a text in the language."""
+        """Return the rows of a partition that have a text in a language.
+
+        Args:
+            language: Language code.
+            partition: Name of the partition.
+
+        Returns:
+            Boolean array `(n,)`.
+        """
         there = np.array([bool(text.strip()) for text in self.texts[language]], dtype=bool)
         return there & (self.partitions == partition)
 
     def select(self, language: str, partition: str) -> list[str]:
-        """The texts of these rows."""
+        """Return the texts of a partition in a language.
+
+        Args:
+            language: Language code.
+            partition: Name of the partition.
+
+        Returns:
+            The texts.
+        """
         return [text for text, there in zip(self.texts[language], self.rows(language, partition), strict=True) if there]
 
 
 def load_labelled(
     source: File, languages: Sequence[str] = (), pivot: str = "en", split: str = "test", column: str = ""
 ) -> Labelled:
-    """The `Labelled` of a .tsv with a header: columns headed by languages, one of labels and one of partitions.
+    """Load labelled texts from a .tsv with a header.
 
-    `column` is the heading of the labels, by default the first of `LABEL` that is there; without `languages` all that
-    are there. Raises `DataError` naming file and column, and for one label alone or a language without texts to test.
+    Its columns are headed by language codes, by the name of the labels and by the name of the partitions.
+
+    Args:
+        source: The file.
+        languages: Language codes; empty for all that the file has.
+        pivot: Language to learn in.
+        split: Partition to test on.
+        column: Heading of the labels; empty for the first of `LABEL` that the file has.
+
+    Returns:
+        The labelled texts.
+
+    Raises:
+        DataError: If a column is missing, there is only one label, or a language has no texts to test on.
     """
     path = usable_path(source)
     if not path.is_file():
@@ -77,13 +111,15 @@ def _heading(path, columns, names, what, more=""):
 
 def _checked(path, data):
     if missing := [language for language, texts in data.texts.items() if not texts]:
-        raise DataError(f"{path}: no column {missing[0]}; use --languages and --document-language for those it has")
+        raise DataError(
+            f"{path}: no column {missing[0]}; name the languages that it has with --languages and --document-language"
+        )
     for language, partition in ((data.pivot, TRAIN), *((language, data.split) for language in data.texts)):
         if not data.rows(language, partition).any():
             held = ", ".join(np.unique(data.partitions)) or "no rows"
-            raise DataError(f"{path}: no texts in {language} of the partition {partition}; there are {held}")
+            raise DataError(f"{path}: no texts in {language} in the partition {partition}; the partitions are {held}")
     labels = np.unique(data.labels[data.rows(data.pivot, TRAIN)])
     if "" in labels or len(labels) < 2:
-        said = "a row has no label" if "" in labels else f"one label alone, {str(labels[0])!r}"
-        raise DataError(f"{path}: {said} in {data.pivot}, {TRAIN}; a classifier learns to tell two labels or more")
+        said = "a row without a label" if "" in labels else f"only one label, {str(labels[0])!r}"
+        raise DataError(f"{path}: {said} in {data.pivot}, {TRAIN}; a classifier needs two labels or more")
     return data

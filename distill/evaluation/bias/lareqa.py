@@ -20,15 +20,21 @@ from ...system.types import Booleans, Doubles, Floats, Json, Progress
 from .counting import Counted, Counts, count, count_all
 
 TOP = 100
-# By question language.
+# {question language: value}.
 Means: TypeAlias = dict[str, float | None]
-# By question language, then by answer language.
+# {question language: {answer language: value}}.
 Matrix: TypeAlias = dict[str, Means]
 
 
 @dataclass(frozen=True)
 class OneRemoved:
-    """mAP with one target taken out: a `rand`om other language's, the `same` language's, and (rand - same) / rand."""
+    """mAP with one target taken out of the pool.
+
+    Attributes:
+        rand: mAP without the target of a random other language.
+        same: mAP without the target of the question's own language.
+        delta: (rand - same) / rand.
+    """
 
     rand: float | None
     same: float | None
@@ -37,7 +43,13 @@ class OneRemoved:
 
 @dataclass(frozen=True)
 class LanguageUsage:
-    """The share of a question language itself among its first places, and of the `other` that is used most."""
+    """The languages among the first places of a question language.
+
+    Attributes:
+        self_share: Share of the question language itself.
+        other: The other language that is used most.
+        other_share: Share of that language.
+    """
 
     self_share: float | None
     other: str | None
@@ -46,13 +58,18 @@ class LanguageUsage:
 
 @dataclass(frozen=True)
 class Usage:
-    """Self-usage, the mean share of the question's language over question languages, and each one's `LanguageUsage`."""
+    """The use of languages among the first places.
+
+    Attributes:
+        self_usage: Mean share of the question's language, over question languages.
+        languages: `{question language: usage}`.
+    """
 
     self_usage: float
     languages: dict[str, LanguageUsage]
 
     def as_dict(self) -> dict[str, Json]:
-        """Plain values, as `metrics.json` keeps them."""
+        """Return plain values, as `metrics.json` stores them."""
         rows: dict[str, Json] = {
             language: {"own": row.self_share, "other": row.other, "other_share": row.other_share}
             for language, row in self.languages.items()
@@ -62,7 +79,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class MeanPrecision:
-    """mAP over all questions, and by question language."""
+    """Mean average precision over all questions, and by question language."""
 
     map: float | None
     languages: Means
@@ -70,7 +87,7 @@ class MeanPrecision:
 
 @dataclass(frozen=True)
 class LareqaFigures:
-    """The analyses of a ranking, in [0, 1]; the methods of `Lareqa` say what each is."""
+    """All analyses of a ranking, with values in [0, 1]; the methods of `Lareqa` explain each of them."""
 
     precision: MeanPrecision
     p1: Means
@@ -82,11 +99,11 @@ class LareqaFigures:
 
     @property
     def usage(self) -> dict[str, Usage]:
-        """`Usage` of the first places, "share", and of the first alone, "first_share"."""
-        return {"share": usage(self.share), "first_share": usage(self.first_share)}
+        """Return the use of languages over the first places, "share", and over the first alone, "first_share"."""
+        return {"share": measure_usage(self.share), "first_share": measure_usage(self.first_share)}
 
     def as_dict(self) -> dict[str, Json]:
-        """Plain values, as `metrics.json` keeps them."""
+        """Return plain values, as `metrics.json` stores them."""
         return {
             **asdict(self.precision),
             "p@1": self.p1,
@@ -100,11 +117,16 @@ class LareqaFigures:
 
 
 def average_precision(above: Counted | Doubles, keep: Booleans) -> Doubles:
-    """Return Equation 1 for each question, `(q,)` in [0, 1], ties counted against it.
+    """Return the average precision of each question (Equation 1), with ties counted against it.
 
-    `above`, int `(q, r)`: wrong candidates that are not below a target; `keep`, bool `(q, r)`: the targets that are
-    in the pool. The j-th best target stands at rank above + j, where the precision is j / (above + j).
-    NaN where no target is kept.
+    The j-th best target has the rank above + j, at which the precision is j / (above + j).
+
+    Args:
+        above: Integer array `(q, r)`, the number of wrong candidates that do not score below a target.
+        keep: Boolean array `(q, r)`, true for the targets that are in the pool.
+
+    Returns:
+        Float array `(q,)` in [0, 1]; NaN where no target is kept.
     """
     ranks = target_ranks(above, keep)
     with np.errstate(invalid="ignore"):
@@ -112,15 +134,32 @@ def average_precision(above: Counted | Doubles, keep: Booleans) -> Doubles:
 
 
 def target_ranks(above: Counted | Doubles, keep: Booleans) -> Doubles:
-    """Return the ranks, from 1, of a question's targets, float `(q, r)`, best first; inf where it has no more."""
+    """Return the ranks of each question's targets, best first.
+
+    Args:
+        above: Integer array `(q, r)`, the number of wrong candidates that do not score below a target.
+        keep: Boolean array `(q, r)`, true for the targets that are in the pool.
+
+    Returns:
+        Float array `(q, r)` of ranks from 1; inf where a question has no more targets.
+    """
     return np.sort(np.where(keep, above, np.inf), axis=1) + np.arange(1, above.shape[1] + 1)
 
 
 def target_scores(above: Counted | Doubles, keep: Booleans, metric: str) -> Doubles:
-    """Return each question's score, float `(q,)`: p@k and mrr@k of its best target, ndcg@k and map of all.
+    """Return the score of each question.
 
-    `above` and `keep` as of `average_precision`; inf above a target that is nowhere. nDCG (Järvelin & Kekäläinen, 2002)
-    divides by what the same number of targets give in the first places.
+    p@k and mrr@k count the best target, ndcg@k and map count all of them. nDCG (Järvelin & Kekäläinen, 2002) is divided
+    by the score of the same number of targets in the first places.
+
+    Args:
+        above: Array `(q, r)`, the number of wrong candidates that do not score below a target; inf for a target without
+            a rank.
+        keep: Boolean array `(q, r)`, true for the targets that are in the pool.
+        metric: p@k, mrr@k, ndcg@k or map.
+
+    Returns:
+        Float array `(q,)`.
     """
     if metric == "map":
         return average_precision(above, keep)
@@ -133,7 +172,12 @@ def target_scores(above: Counted | Doubles, keep: Booleans, metric: str) -> Doub
 
 @dataclass(frozen=True)
 class Lareqa:
-    """One encoder's ranking of a `Pool`: its `Counts`, and every analysis as a method."""
+    """One encoder's ranking of a pool, with every analysis as a method.
+
+    Attributes:
+        pool: The pool.
+        counts: The counts of candidates above each target.
+    """
 
     pool: Pool
     counts: Counts
@@ -144,20 +188,20 @@ class Lareqa:
 
     @cached_property
     def average_precisions(self) -> Doubles:
-        """Equation 1 of each question over the whole pool, float `(q,)`."""
+        """Return the average precision (Equation 1) of each question over the whole pool, as a float array `(q,)`."""
         return average_precision(self._all, self.pool.targets != NONE)
 
     def scores(self, metric: str) -> Doubles:
-        """Return each question's `target_scores` over the whole pool, float `(q,)`."""
+        """Return each question's score of a metric over the whole pool, as a float array `(q,)`."""
         return target_scores(self._all, self.pool.targets != NONE, metric)
 
     def removed(self) -> OneRemoved:
-        """Table 3: mAP with the target of one language taken out of the pool: another's, and the question's own.
+        """Return mAP with the target of one language taken out of the pool (Table 3).
 
-        Where a language has several targets all of them go.
-
-        `rand` is the mean over every other language that has a target, which is what a random one gives on average;
-        `delta` is (rand - same) / rand. Questions without a target in both kinds of language do not count.
+        The target is either that of the question's own language or that of another. If a language has several targets,
+        all of them are taken out. `rand` is the mean over every other language that has a target, which is the
+        expectation of a random choice. `delta` is (rand - same) / rand. Questions without a target in both kinds of
+        language do not count.
         """
         without, others = self._without_each()
         usable = np.isfinite(without) & np.isfinite(others)
@@ -165,7 +209,7 @@ class Lareqa:
         return OneRemoved(rand, same, (rand - same) / rand if rand else None)
 
     def _without_each(self):
-        """`(q,)` each: average precision without the own language's target, and the mean without each other's."""
+        """Return average precision without the own language's target, and the mean without another, `(q,)` each."""
         of, language, above = self.pool.target_language, self.pool.asked_in[:, None], self._all
         without = np.full((len(of), len(self.pool.languages)), np.nan)
         for number in range(len(self.pool.languages)):
@@ -177,7 +221,7 @@ class Lareqa:
         return same, np.where(counted > 0, np.nansum(without, axis=1) / np.maximum(counted, 1), np.nan)
 
     def one_target(self) -> Matrix:
-        """Figure 4: `{question language: {answer language: mAP}}` with the targets of that language alone.
+        """Return mAP by question language and answer language, with targets of that answer language alone (Figure 4).
 
         Each target is ranked by itself, so that mAP is the mean reciprocal rank.
         """
@@ -185,20 +229,20 @@ class Lareqa:
         return self._matrix(lambda rows, answered: _mean(reciprocal[rows][of[rows] == answered]))
 
     def monolingual(self) -> Means:
-        """Table 4: `{language: mAP}` with candidates of the question's language alone."""
+        """Return `{language: mAP}` with candidates of the question's language alone (Table 4)."""
         of, language = self.pool.target_language, self.pool.asked_in
         above = np.take_along_axis(self.counts.above, language[:, None, None], axis=2)[..., 0]
         return by_language(self.pool, average_precision(above, of == language[:, None]))
 
     def share(self) -> Matrix:
-        """Figure 6: `{question language: {language: its share of the first places}}`; a row sums to 1.
+        """Return `{question language: {language: its share of the first places}}`, where each row sums to 1 (Figure 6).
 
-        Table 7 of Sentri (Sorokin et al., 2022, section 5.1), too.
+        Table 7 of Sentri (Sorokin et al., 2022, section 5.1) shows the same.
         """
         return self._matrix(lambda rows, answered: _mean(self.counts.share[rows, answered]))
 
     def first_share(self) -> Matrix:
-        """`share` of the first place alone."""
+        """Return the shares of the first place alone, as `share` does for more places."""
         return self._matrix(lambda rows, answered: _mean(self.counts.first[rows, answered]))
 
     def _matrix(self, value):
@@ -210,7 +254,7 @@ class Lareqa:
         }
 
     def figures(self) -> LareqaFigures:
-        """All of these."""
+        """Return all analyses."""
         return LareqaFigures(
             precision=_mean_precision(self.pool, self.average_precisions),
             p1=by_language(self.pool, self.scores("p@1")),
@@ -223,17 +267,44 @@ class Lareqa:
 
 
 def by_language(pool: Pool, values: Doubles) -> Means:
-    """`{question language: mean}` of one value a question; NaN does not count, None where there is none."""
+    """Return the mean of one value per question, by question language.
+
+    Args:
+        pool: The pool.
+        values: Float array `(q,)`; NaN does not count.
+
+    Returns:
+        `{language: mean}`, None where no value counts.
+    """
     return {language: _mean(values[pool.asked_in == number]) for number, language in enumerate(pool.languages)}
 
 
 def rank_pool(questions: Floats, candidates: Floats, pool: Pool, top: int = TOP) -> Lareqa:
-    """Return the ranking of question vectors `(q, d)` and candidate vectors `(c, d)`, both at unit length."""
+    """Rank the candidates of a pool for each question.
+
+    Args:
+        questions: Unit rows `(q, d)`.
+        candidates: Unit rows `(c, d)`.
+        pool: The pool.
+        top: Number of first places that shares are computed over.
+
+    Returns:
+        The ranking.
+    """
     return Lareqa(pool, count(questions, candidates, pool, top))
 
 
 def mean_average_precision(questions: Floats, candidates: Floats, pool: Pool) -> MeanPrecision:
-    """Return mAP as `Lareqa.figures` has it, without the counts that the other analyses need."""
+    """Return mAP without the counts that the other analyses need.
+
+    Args:
+        questions: Unit rows `(q, d)`.
+        candidates: Unit rows `(c, d)`.
+        pool: The pool.
+
+    Returns:
+        mAP, equal to that of `Lareqa.figures`.
+    """
     return _mean_precision(pool, average_precision(count_all(questions, candidates, pool), pool.targets != NONE))
 
 
@@ -242,9 +313,20 @@ def _mean_precision(pool, precisions):
 
 
 def encode_pool(encoder: Encoder, pool: Pool, progress: Progress | None = None) -> tuple[Floats, Floats]:
-    """Return (questions `(q, d)`, candidates `(c, d)`); an encoder that takes a context gets each sentence's paragraph.
+    """Encode the questions and candidates of a pool.
 
-    Raises `EncoderError` where a vector is no number.
+    An encoder that takes a context gets the paragraph of each sentence.
+
+    Args:
+        encoder: The encoder.
+        pool: The pool.
+        progress: Called with the number of texts that were encoded.
+
+    Returns:
+        Questions, float32 `(q, d)`, and candidates, float32 `(c, d)`.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
     """
     questions = encoder.encode(pool.questions, "question", progress)
     extra = {"contexts": pool.contexts} if getattr(encoder, "takes_context", False) else {}
@@ -257,11 +339,11 @@ def _mean(values):
     return float(np.mean(values, dtype=np.float64)) if len(values) else None
 
 
-def usage(share: Mapping[str, Mapping[str, float | None]]) -> Usage:
-    """Return the `Usage` of the rows of `Lareqa.share`.
+def measure_usage(share: Mapping[str, Mapping[str, float | None]]) -> Usage:
+    """Return the use of languages from the shares of `Lareqa.share`.
 
-    `own`, the self-usage, is the share of the question's own language, over all its mean over languages; `other` is the
-    most used other language, the first of those that are used alike, None where there is none.
+    Self-usage is the share of the question's own language, averaged over languages. The other language that is used
+    most is the first of those with equal shares, and None if there is none.
     """
     rows = {language: _row(language, of) for language, of in share.items()}
     return Usage(sum(row.self_share for row in rows.values()) / len(rows), rows)

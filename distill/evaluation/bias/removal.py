@@ -1,7 +1,7 @@
-"""Language information removal (LIR): the directions that all texts of a language share, taken off their vectors.
+"""Language information removal (LIR): the directions that all texts of a language share are removed from vectors.
 
 Yang, Yang, Cer and Darve (2021), A simple and effective method to eliminate the self language bias in multilingual
-representations, section 2. NumPy alone.
+representations, section 2. This module needs NumPy alone.
 """
 
 from __future__ import annotations
@@ -19,20 +19,24 @@ from ...system.types import File, Floats
 
 KIND = "distill language removal 1"
 NAMES = ("kind", "components", "languages", "sentences", "encoder", "probe")
-# Two languages' directions that are nearer than this are one: float32 tells no more.
+# Directions of two languages that differ by less are the same, as float32 cannot tell them apart.
 SAME = 1e-5
-# The part of a vector's length below which what is left of it is rounding.
+# A remainder below this share of a vector's length is rounding.
 NOTHING = 1e-5
-# A text whose vector tells whether components are an encoder's own, and the least cosine at which they are.
+# A text whose vector identifies the encoder that components belong to, and the least cosine that counts as the same.
 PROBE, OWN = "The vector of this sentence tells one encoder from another.", 0.99
 
 
 @dataclass(frozen=True)
 class LanguageRemoval:
-    """`components[language]`, float32 `(r, d)`: orthonormal, the first right singular vectors of its sample.
+    """The directions that language information removal takes out of vectors.
 
-    `sentences[language]`: how many texts the sample had; `encoder`: the name of what encoded them; `probe`,
-    float32 `(d,)`: its vector of `PROBE`, None where that is not known.
+    Attributes:
+        components: `{language: directions}`, orthonormal float32 arrays `(r, d)`: the first right singular vectors of
+            the language's sample.
+        sentences: `{language: number of texts in the sample}`.
+        encoder: Name of the encoder.
+        probe: Float32 array `(d,)`, the encoder's vector of `PROBE`; None if it is not known.
     """
 
     components: dict[str, Floats]
@@ -42,14 +46,23 @@ class LanguageRemoval:
 
     @classmethod
     def fit(cls, samples: Mapping[str, Floats], rank: int = 4, encoder: str = "") -> LanguageRemoval:
-        """The first `rank` directions of each language's sample; `samples`: `{language: (n, d)}`, not centred.
+        """Fit the directions of each language on a sample.
 
-        Raises `InputError` for a rank under 1 or samples that cannot be used, naming the language.
+        Args:
+            samples: `{language: vectors}`, float arrays `(n, d)`, which are not centred.
+            rank: Number of directions per language.
+            encoder: Name of the encoder.
+
+        Returns:
+            The removal.
+
+        Raises:
+            InputError: If the rank is below 1 or a sample cannot be used; the message names the language.
         """
         if rank < 1:
             raise InputError(f"rank: expected at least 1, got {rank}")
         if not samples:
-            raise InputError("no language to learn from; give sample text of each language")
+            raise InputError("no language to learn from; give sample text in each language")
         samples = {language: checked(sample, f"the sample of {language}") for language, sample in samples.items()}
         require_one_dimension(samples)
         components = {language: leading(sample, rank, language) for language, sample in samples.items()}
@@ -57,55 +70,92 @@ class LanguageRemoval:
 
     @property
     def languages(self) -> tuple[str, ...]:
+        """Return the languages that directions are known of."""
         return tuple(self.components)
 
     @property
     def rank(self) -> int:
-        """The number of directions of each language."""
+        """Return the number of directions of each language."""
         return next(iter(self.components.values())).shape[0]
 
     @property
     def dimension(self) -> int:
+        """Return the dimension of the vectors."""
         return next(iter(self.components.values())).shape[1]
 
     def of(self, language: str, rank: int | None = None) -> Floats:
-        """A language's first `rank` (None: all) directions, `(rank, d)`. Raises `InputError` naming the known ones."""
+        """Return the first directions of a language.
+
+        Args:
+            language: Language code.
+            rank: Number of directions; None for all.
+
+        Returns:
+            Float32 array `(rank, d)`.
+
+        Raises:
+            InputError: If the language is unknown or the rank too high.
+        """
         if language not in self.components:
-            raise InputError(f"no components of the language {language}; there are {', '.join(self.languages)}")
+            raise InputError(
+                f"no components for the language {language}; the languages are {', '.join(self.languages)}"
+            )
         return self.components[language][: self._rank(rank)]
 
     def at(self, rank: int) -> LanguageRemoval:
-        """The removal of only the first `rank` directions of each language."""
+        """Return the removal of only the first `rank` directions of each language."""
         components = {language: self.of(language, rank) for language in self.languages}
         return replace(self, components=components)
 
     def remove(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
-        """Unit rows `(n, d)` in a language without its first `rank` directions (None: all), float32, unit rows again.
+        """Remove the first directions of a language and scale the rest to unit length.
 
-        It is `left`, scaled to unit length: rows of another length give what they would at unit length.
+        Vectors of another length give the same as at unit length.
+
+        Args:
+            vectors: Unit rows `(n, d)`.
+            language: Language of the vectors.
+            rank: Number of directions; None for all.
+
+        Returns:
+            Float32 unit rows `(n, d)`.
+
+        Raises:
+            InputError: If the language is unknown, the rank too high, or the vectors are of another space.
         """
-        return unit_rows(self.left(vectors, language, rank))
+        return unit_rows(self.project_out(vectors, language, rank))
 
-    def left(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
-        """The orthogonal projection e - C^T C e of rows `(n, d)`, float32, as long as what is left of them.
+    def project_out(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
+        """Return the orthogonal projection e - C^T C e of each row, without rescaling.
 
-        Equation 1 of the paper, which divides C^T C e by ||e||, is that projection for unit vectors only: of others the
-        part (1 - 1 / ||e||) C^T C e would stay. All encoders here give unit vectors.
-        Rank 0 removes nothing; a row that is nothing else becomes zeros.
-        Raises `InputError` for an unknown language, a rank that is not held, or vectors that are none of this space.
+        The paper's Equation 1 divides C^T C e by ||e||, which is this projection for unit vectors only; for others the
+        part (1 - 1 / ||e||) C^T C e would remain. All encoders here give unit vectors. A rank of 0 removes nothing. A
+        row that lies within the removed directions becomes zeros.
+
+        Args:
+            vectors: Float array `(n, d)`.
+            language: Language of the vectors.
+            rank: Number of directions; None for all.
+
+        Returns:
+            Float32 array `(n, d)`.
+
+        Raises:
+            InputError: If the language is unknown, the rank too high, or the vectors are of another space.
         """
         components, vectors = self.of(language, rank), checked(vectors, "the vectors")
         self.require_dimension(vectors.shape[1], "the vectors")
         left = (vectors - (vectors @ components.T) @ components).astype(np.float32, copy=False)
-        # What is left of a vector within these directions is rounding, which must not become a direction.
+        # A vector within these directions leaves only rounding, which must not become a direction.
         left[np.linalg.norm(left, axis=1) < NOTHING * np.linalg.norm(vectors, axis=1)] = 0
         return left
 
     def shared(self, rank: int | None = None) -> Floats:
-        """For text of an unknown language: I - B B^T, float32 `(d, d)`, symmetric; `unit_rows(vectors @ it)`.
+        """Return the matrix that removes the directions of all languages, for text of an unknown language.
 
-        B is an orthonormal basis of all that the languages' first `rank` directions span, so that each language loses
-        its own directions and those of the others. Raises `InputError` where that would leave nothing.
+        It is I - B B^T, where B is an orthonormal basis of all that the languages' first `rank` directions span. Each
+        language loses its own directions and those of the others. Apply it as `unit_rows(vectors @ matrix)`. The result
+        is a symmetric float32 array `(d, d)`. Raises `InputError` if nothing would be left.
         """
         stacked = np.concatenate([self.of(language, rank) for language in self.languages]).astype(np.float64)
         _, lengths, basis = np.linalg.svd(stacked, full_matrices=False)
@@ -119,16 +169,26 @@ class LanguageRemoval:
 
     def _rank(self, rank):
         if rank is not None and not 0 <= rank <= self.rank:
-            raise InputError(f"rank: expected 0 to {self.rank}, of which there are components, got {rank}")
+            raise InputError(f"rank: expected 0 to {self.rank}, the number of components, got {rank}")
         return self.rank if rank is None else rank
 
     def require_dimension(self, dimension: int, what: str) -> None:
-        """Raise `InputError` where `what` is of another space."""
+        """Raise `InputError` if something is of another dimension.
+
+        Args:
+            dimension: The dimension to compare.
+            what: What has this dimension, for the message.
+
+        Raises:
+            InputError: If the dimensions differ.
+        """
         if dimension != self.dimension:
-            raise InputError(f"{what}: {dimension} dimensions, the components have {self.dimension}; fit them anew")
+            raise InputError(
+                f"{what}: {dimension} dimensions, but the components have {self.dimension}; fit them again"
+            )
 
     def require_own(self, encoder: Encoder) -> None:
-        """Raise `InputError` for an `Encoder` of another space than the one that the components were learned from."""
+        """Raise `InputError` if the components were learned from another encoder."""
         self.require_dimension(encoder.dimension, encoder.name)
         if self.probe is not None:
             cosine = float(encoder.encode([PROBE], "document")[0] @ self.probe)
@@ -139,11 +199,11 @@ class LanguageRemoval:
                 )
 
     def stacked(self) -> Floats:
-        """The components, float32 `(languages, r, d)`, in the order of `languages`."""
+        """Return the components as a float32 array `(languages, r, d)`, in the order of `languages`."""
         return np.stack(list(self.components.values()))
 
     def save(self, path: File) -> None:
-        """Write the `.npz` that `load` reads; whole or not at all."""
+        """Write the `.npz` file that `load` reads; an interrupted write leaves no file."""
         values = {
             "kind": np.array(KIND),
             "components": self.stacked(),
@@ -156,7 +216,7 @@ class LanguageRemoval:
 
     @classmethod
     def load(cls, path: File) -> LanguageRemoval:
-        """Raises `DataError` for a file that is none of `save`'s."""
+        """Read what `save` wrote; raise `DataError` for any other file."""
         values = _read(path)
         components, languages, sentences = (values[name] for name in ("components", "languages", "sentences"))
         names = list(map(str, languages.ravel()))
@@ -172,10 +232,21 @@ class LanguageRemoval:
 
 
 def leading(sample: Floats, rank: int, language: str) -> Floats:
-    """The first `rank` right singular vectors of `(n, d)`, float32 `(rank, d)`; each one's largest number is positive.
+    """Return the first right singular vectors of a sample, each with its largest number positive.
 
-    By way of R of the QR decomposition, which has the same ones, is small, and is no less exact: products of the sample
-    with itself would be. Raises `InputError` for a sample that has not so many.
+    They are computed from R of the QR decomposition, which has the same ones and is small. Unlike the product of the
+    sample with itself it loses no precision.
+
+    Args:
+        sample: Float array `(n, d)`.
+        rank: Number of vectors.
+        language: Language of the sample, for the message.
+
+    Returns:
+        Float32 array `(rank, d)`.
+
+    Raises:
+        InputError: If the sample spans fewer directions.
     """
     if len(sample) < rank:
         raise InputError(f"the sample of {language}: {len(sample)} texts, expected at least {rank}, the rank")
@@ -189,7 +260,18 @@ def leading(sample: Floats, rank: int, language: str) -> Floats:
 
 
 def checked(vectors: ArrayLike, what: str) -> Floats:
-    """Return vectors as float32 `(n, d)`, all of them numbers. Raises `InputError`."""
+    """Return vectors as float32 `(n, d)` after checking that all are numbers.
+
+    Args:
+        vectors: The vectors.
+        what: What they are, for the message.
+
+    Returns:
+        Float32 array `(n, d)`.
+
+    Raises:
+        InputError: If the shape or type is wrong, or there are NaN or infinite values.
+    """
     rows = np.asarray(vectors)
     if rows.ndim != 2 or rows.dtype.kind != "f" or not rows.shape[1]:
         raise InputError(f"{what}: expected floating point numbers (n, d), got {rows.dtype} {rows.shape}")
@@ -201,7 +283,7 @@ def checked(vectors: ArrayLike, what: str) -> Floats:
 
 
 def require_one_dimension(samples: Mapping[str, Floats]) -> None:
-    """Raise `InputError` where the languages' vectors are of different spaces."""
+    """Raise `InputError` if the languages' vectors differ in dimension."""
     first, *others = samples
     for language in others:
         if samples[language].shape[1] != samples[first].shape[1]:
@@ -210,7 +292,7 @@ def require_one_dimension(samples: Mapping[str, Floats]) -> None:
 
 
 def _orthonormal(components):
-    """True where the rows of each `(r, d)` are, as far as float32 tells; NaN is not."""
+    """Return True if the rows of each `(r, d)` array are orthonormal within float32 precision; NaN is not."""
     if components.dtype.kind != "f":
         return False
     products = components.astype(np.float64) @ components.transpose(0, 2, 1)

@@ -1,4 +1,4 @@
-"""The languages in the vectors' space: two principal components, and how well a language is told from a vector."""
+"""The languages in the space of the vectors: two principal components, and how well a vector reveals its language."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import numpy as np
 from ...data.pool import Pool
 from ...system.types import Floats
 
-# Points of a language and kind that a figure shows.
+# Number of points per language and kind that a figure shows.
 POINTS = 60
 HOLDOUT = 1 / 3
-# Numbers of unit vectors that differ by less are the same.
+# Numbers of unit vectors that differ by less count as the same.
 SAME = 1e-6
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Vectors in the plane: `points[language]`, `{"questions": [[x, y]], "candidates": [[x, y]]}`.
+    """Vectors in the plane.
 
-    `explained` is the share of the variance along either axis.
+    Attributes:
+        explained: Share of the variance along each axis.
+        points: `{language: {"questions": [[x, y]], "candidates": [[x, y]]}}`.
     """
 
     explained: list[float]
@@ -29,9 +31,13 @@ class Projection:
 
 @dataclass(frozen=True)
 class Identification:
-    """Accuracy in telling a vector's language: among all, `chance` the largest one's share, and `against` the pivot.
+    """Accuracy in telling the language of a vector.
 
-    An accuracy is None where there are too few vectors for it.
+    Attributes:
+        accuracy: Accuracy among all languages; None if there are too few vectors.
+        chance: Share of the largest language.
+        pivot: The language that others are told from.
+        against: `{language: accuracy against the pivot}`, None if there are too few vectors.
     """
 
     accuracy: float | None
@@ -41,10 +47,19 @@ class Identification:
 
 
 def project(questions: Floats, candidates: Floats, pool: Pool, points: int = POINTS, seed: int = 0) -> Projection:
-    """LAReQA, Figure 5: the first two principal components of all questions and candidates.
+    """Project questions and candidates on their first two principal components (LAReQA, Figure 5).
 
-    At most `points` of each language and kind, a seeded choice. A component's sign is such that its largest weight is
-    positive.
+    Each component has the sign that makes its largest weight positive.
+
+    Args:
+        questions: Float array `(q, d)`.
+        candidates: Float array `(c, d)`.
+        pool: The pool.
+        points: Number of points per language and kind to choose at most.
+        seed: Seed of the choice.
+
+    Returns:
+        The projection.
     """
     from sklearn.decomposition import PCA
 
@@ -62,12 +77,20 @@ def project(questions: Floats, candidates: Floats, pool: Pool, points: int = POI
 
 
 def vary(*parts: Floats) -> bool:
-    """True where not all rows of `(n, d)` parts together are the same, so that they have principal components."""
+    """Return True if not all rows of the `(n, d)` parts are the same, so that they have principal components."""
     return any(np.ptp(column) > SAME for column in np.concatenate(parts).T)
 
 
 def shares(variances: Floats, *parts: Floats) -> list[float]:
-    """The shares of the whole variance of `(n, d)` parts together; 0 where there is none."""
+    """Return the share of each variance in the whole variance of the `(n, d)` parts together.
+
+    Args:
+        variances: Float array, the variances along some axes.
+        *parts: Float arrays `(n, d)`.
+
+    Returns:
+        The shares; 0 if there is no variance.
+    """
     total = float(np.concatenate(parts).var(axis=0, ddof=1).sum())
     return [float(variance) / total if total else 0.0 for variance in variances]
 
@@ -80,10 +103,19 @@ def _points(pca, vectors, points, random):
 def identify(
     questions: Floats, candidates: Floats, pool: Pool, pivot: str | None = None, seed: int = 0
 ) -> Identification | None:
-    """LAReQA, section 5.4: the language of a vector by logistic regression, accuracy on a third that was held out.
+    """Tell the language of a vector by logistic regression (LAReQA, section 5.4).
 
-    The pivot is the first language unless it is given. The third is the same share of each language, a seeded choice.
-    None with one language.
+    Accuracy is measured on a third that is held out, the same share of each language.
+
+    Args:
+        questions: Float array `(q, d)`.
+        candidates: Float array `(c, d)`.
+        pool: The pool.
+        pivot: The language that others are told from; None for the first.
+        seed: Seed of the split.
+
+    Returns:
+        The accuracies; None if there is only one language.
     """
     if len(pool.languages) < 2:
         return None

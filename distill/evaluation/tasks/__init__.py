@@ -1,1 +1,1 @@
-"""Evaluation tasks, one a file: its data, its measure, its table and its section of the page."""
+"""Evaluation tasks, one per file: its data, its measure, its table and its section of the page."""

@@ -1,4 +1,4 @@
-"""The task answerable: passages for questions of which half have no answer, and how well an encoder tells which."""
+"""The task answerable: half of the questions have no answer, and the measure is how well an encoder tells which."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from ..unanswerable import Cases, encode, half_without, units_of
 from .retrieval import RetrievalTask
 from .task import Scores, Task, TaskOptions
 
-# Of the questions' ids, half of which have no answer.
+# Seed of the question ids that are asked without their article.
 SEED = 0
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """A case of each question and the confidence `(n,)` in it: a probability, or where none is known the best score.
+    """A case of each question with the confidence that its first passage answers it.
 
-    `threshold` is None without probabilities.
+    Attributes:
+        cases: The cases, n in number.
+        values: Float array `(n,)`: a probability, or the best score if the encoder has no calibration.
+        threshold: Least probability that counts as an answer; None without probabilities.
     """
 
     cases: Cases
@@ -39,7 +42,7 @@ class Confidence:
 
 @dataclass(frozen=True)
 class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
-    """The passages of a `Dataset` by a score of `PASSAGE_SCORES`."""
+    """The passages of a data set, ranked by one of the scores in `choices.PASSAGE_SCORES`."""
 
     dataset: Dataset
     languages: tuple[str, ...]
@@ -50,7 +53,18 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> AnswerableTask:
-        """As `Task.load`; raises `InputError` for another score, or for more than one."""
+        """Load a data set.
+
+        Args:
+            source: Name or path of the data.
+            options: Options of the command.
+
+        Returns:
+            The task.
+
+        Raises:
+            InputError: If the data cannot be used, or not exactly one known score is given.
+        """
         scores = options.score or ("sum",)
         if len(scores) > 1 or scores[0] not in PASSAGE_SCORES:
             raise InputError(
@@ -61,21 +75,40 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
 
     @property
     def size(self) -> int:
-        """As `Task.size`."""
+        """Return the number of texts that `measure` encodes."""
         return evaluation_size(self.dataset, [self.split], self.languages, units_of([self.score]))
 
     @property
     def tests(self) -> int:
-        """As `Task.tests`."""
+        """Return the number of significance tests per metric."""
         return len(self.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Confidence:
-        """The confidence in the first passage of each question."""
+        """Return the confidence in the first passage of each question.
+
+        Args:
+            encoder: The encoder.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            The cases with their confidence.
+
+        Raises:
+            EncoderError: If vectors hold NaN or infinity.
+        """
         encoded = encode(encoder, self.dataset, self.split, self.languages, (self.score,), progress)
         return confidence_in(half_without(encoded, self.score, SEED), calibration_of(encoder, self.score))
 
     def scores(self, result: Confidence, metric: str) -> Scores:
-        """One part, by language: 1 where the first passage answers; nothing of other metrics than p@1."""
+        """Return 1 for each question whose first passage answers it, else 0.
+
+        Args:
+            result: Result of `measure`.
+            metric: Name of the metric; only p@1 has scores.
+
+        Returns:
+            `{task: {language: (ids, scores)}}`; empty for other metrics.
+        """
         if metric != "p@1":
             return {}
         ids = {name: [one.id for one in self.dataset.select(name, self.split)] for name in self.languages}
@@ -84,11 +117,19 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
         return {self.name: {name: (ids[name], right[name]) for name in self.languages}}
 
     def figures(self, result: Confidence, encoder: str) -> Mapping[str, Judged]:
-        """By language, and of `all`."""
+        """Return the figures of each language and, under "all", of all together.
+
+        Args:
+            result: Result of `measure`.
+            encoder: Not used.
+
+        Returns:
+            `{language: figures}`.
+        """
         return by_language(result.cases, result.values, result.threshold)
 
     def as_dict(self, encoders: Mapping[str, Mapping[str, Judged]]) -> dict[str, Json]:
-        """As `Task.as_dict`."""
+        """Return plain values of the figures, as `--json` writes them."""
         rows: dict[str, Json] = {
             name: {language: asdict(row) for language, row in figures.items()} for name, figures in encoders.items()
         }
@@ -96,22 +137,38 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
         return {**data, "encoders": rows, "files": dict(self.dataset.files)}
 
     def print(self, encoders: Mapping[str, Mapping[str, Judged]]) -> None:
-        """Print AUROC, and of calibrated encoders what holds at the threshold."""
+        """Print AUROC and, for calibrated encoders, the figures at the threshold."""
         print_answerable(encoders, f"{self.dataset.name}, {self.split}, score {self.score}")
 
     def section(self, part: Mapping[str, Json]) -> Section:
-        """The curves of risk and coverage, and a table."""
+        """Return the section of the page with risk-coverage curves and a table."""
         return answerable_section(part)
 
 
 def calibration_of(encoder: Encoder, score: str) -> Calibration | None:
-    """The calibration of a score that a bundle's card has, None where there is none."""
+    """Return the calibration of a score in a bundle's card.
+
+    Args:
+        encoder: The encoder.
+        score: A name in `choices.PASSAGE_SCORES`.
+
+    Returns:
+        The calibration; None if the encoder has none.
+    """
     known: Mapping[str, Calibration] = getattr(encoder, "calibrations", {})
     return known.get(score)
 
 
 def confidence_in(cases: Cases, calibration: Calibration | None) -> Confidence:
-    """The confidence of cases, by a calibration where there is one."""
+    """Return the confidence in each case.
+
+    Args:
+        cases: The cases, n in number.
+        calibration: The calibration, or None to use the best score instead.
+
+    Returns:
+        The cases with their confidence.
+    """
     if calibration is None:
         return Confidence(cases, np.nan_to_num(cases.first[:, 0].astype(np.float64), nan=-2.0), None)
     return Confidence(cases, calibration.probabilities(cases.first), calibration.threshold)

@@ -1,4 +1,4 @@
-"""The task bitext: the translation of a sentence is to be its nearest neighbour, in both directions."""
+"""The task bitext: the translation of a sentence should be its nearest neighbour, in both directions."""
 
 from __future__ import annotations
 
@@ -21,20 +21,25 @@ from .task import Scores, Task, TaskOptions
 
 @dataclass(frozen=True)
 class BitextRanks:
-    """By language, the rank of each sentence's translation among all, int `(n,)`: `to` the pivot and `back` from it."""
+    """The rank of each sentence's translation among all sentences, from 1.
+
+    Attributes:
+        to: `{language: ranks}` of the pivot's sentences, integer arrays `(n,)`.
+        back: `{language: ranks}` of the language's sentences for the pivot's, integer arrays `(n,)`.
+    """
 
     to: dict[str, Integers]
     back: dict[str, Integers]
 
     @property
     def ways(self) -> dict[str, dict[str, Integers]]:
-        """Both, by the names that figures have: "to" the pivot, "from" the pivot."""
+        """Return both directions under their names in the figures: "to" the pivot and "from" the pivot."""
         return {"to": self.to, "from": self.back}
 
 
 @dataclass(frozen=True)
 class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
-    """Translations of the sentences of a `Bitext`, in both directions."""
+    """The sentences of a bitext and their translations, searched in both directions."""
 
     bitext: Bitext
     source: str = ""
@@ -43,26 +48,56 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> BitextTask:
-        """As `Task.load`."""
+        """Load a bitext.
+
+        Args:
+            source: Name or path of the data.
+            options: Options of the command.
+
+        Returns:
+            The task.
+
+        Raises:
+            InputError: If the data cannot be used.
+        """
         data = options.data
         return cls(load_bitext(source, data.languages, data.document_language), source)
 
     @property
     def size(self) -> int:
-        """As `Task.size`."""
+        """Return the number of texts that `measure` encodes."""
         return self.bitext.size * len(self.bitext.sentences)
 
     @property
     def tests(self) -> int:
-        """As `Task.tests`."""
+        """Return the number of significance tests per metric."""
         return 2 * len(self.bitext.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> BitextRanks:
-        """The ranks that `retrieve` gives."""
+        """Return the ranks of the translations in both directions.
+
+        Args:
+            encoder: The encoder.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            The ranks.
+
+        Raises:
+            EncoderError: If vectors hold NaN or infinity.
+        """
         return retrieve(encoder, self.bitext, progress)
 
     def scores(self, result: BitextRanks, metric: str) -> Scores:
-        """By direction; the ids are the lines' numbers."""
+        """Return the score of each sentence, by direction.
+
+        Args:
+            result: Result of `measure`.
+            metric: Name of the metric.
+
+        Returns:
+            `{direction: {language: (ids, scores)}}`, where the ids are line numbers.
+        """
         ids = [str(number) for number in range(1, self.bitext.size + 1)]
         return {
             f"{self.name} {way} {self.bitext.pivot}, {self.bitext.name}": {
@@ -72,28 +107,45 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
         }
 
     def figures(self, result: BitextRanks, encoder: str) -> dict[str, dict[str, float]]:
-        """The `accuracies`."""
+        """Return the accuracy of each language in both directions.
+
+        Args:
+            result: Result of `measure`.
+            encoder: Not used.
+
+        Returns:
+            `{language: {"to": accuracy, "from": accuracy}}`.
+        """
         return accuracies(result)
 
     def as_dict(self, encoders: Mapping[str, dict[str, dict[str, float]]]) -> dict[str, Json]:
-        """As `Task.as_dict`."""
+        """Return plain values of the figures, as `--json` writes them."""
         bitext, files = self.bitext, hashes(self.source)
         data: dict[str, Json] = {"name": bitext.name, "pivot": bitext.pivot, "sentences": bitext.size}
         return {**data, "encoders": encoders, "files": files}
 
     def print(self, encoders: Mapping[str, dict[str, dict[str, float]]]) -> None:
-        """Print a row a direction."""
+        """Print one row per direction."""
         print_bitext(self.bitext, encoders)
 
     def section(self, part: Mapping[str, Json]) -> Section:
-        """A table a direction."""
+        """Return the section of the page with one table per direction."""
         return bitext_section(part)
 
 
 def retrieve(encoder: Encoder, bitext: Bitext, progress: Progress | None = None) -> BitextRanks:
-    """Return the rank of each sentence's translation among all, ties against it.
+    """Return the rank of each sentence's translation among all sentences; ties count against it.
 
-    Raises `EncoderError` for vectors that are no numbers.
+    Args:
+        encoder: The encoder.
+        bitext: The bitext.
+        progress: Called with the number of texts that were encoded.
+
+    Returns:
+        The ranks in both directions.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
     """
     vectors = {
         language: require_finite(encoder.encode(lines, "question", progress), encoder)
@@ -107,7 +159,7 @@ def retrieve(encoder: Encoder, bitext: Bitext, progress: Progress | None = None)
 
 
 def accuracies(ranks: BitextRanks) -> dict[str, dict[str, float]]:
-    """`{language: {"to": share of translations that are nearest, "from": …}}`."""
+    """Return the share of translations that are nearest: `{language: {"to": share, "from": share}}`."""
     return {
         language: {way: precision_at(by_language[language], 1) for way, by_language in ranks.ways.items()}
         for language in ranks.to

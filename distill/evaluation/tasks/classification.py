@@ -1,4 +1,4 @@
-"""The task classification: labels learned in one language and found in others, without language information too."""
+"""The task classification: labels learned in one language and predicted in others, with language bias removed too."""
 
 from __future__ import annotations
 
@@ -34,7 +34,14 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class ClassificationTask(Task[LabelledVectors, Classified]):
-    """The texts of a `Labelled`; language information removal is fitted on `samples` and done as `removed` says."""
+    """Labelled texts of several languages.
+
+    Attributes:
+        data: The labelled texts.
+        samples: Texts that language information removal is fitted on.
+        removed: How language information is removed.
+        source: Path of the data.
+    """
 
     data: Labelled
     samples: Samples
@@ -46,7 +53,18 @@ class ClassificationTask(Task[LabelledVectors, Classified]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> ClassificationTask:
-        """As `Task.load`; raises `InputError` too for the split that is learned from."""
+        """Load labelled texts.
+
+        Args:
+            source: Name or path of the data.
+            options: Options of the command.
+
+        Returns:
+            The task.
+
+        Raises:
+            InputError: If the data cannot be used, or the split is the one that is learned from.
+        """
         if options.split in (TRAIN, EVERY):
             raise InputError(f"--split: classification learns from {TRAIN}; test on dev or test, not {options.split}")
         languages, pivot = options.data.languages, options.data.document_language
@@ -56,21 +74,40 @@ class ClassificationTask(Task[LabelledVectors, Classified]):
 
     @property
     def size(self) -> int:
-        """As `Task.size`."""
+        """Return the number of texts that `measure` encodes."""
         tested = sum(int(self.data.rows(language, self.data.split).sum()) for language in self.data.texts)
         return int(self.data.rows(self.data.pivot, TRAIN).sum()) + tested + sum(map(len, self.samples.texts.values()))
 
     @property
     def tests(self) -> int:
-        """As `Task.tests`."""
+        """Return the number of significance tests per metric."""
         return len(self.data.texts)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> LabelledVectors:
-        """The vectors, which a classifier learns from when that is asked for."""
+        """Encode all texts; a classifier learns from the vectors when its scores or figures are computed.
+
+        Args:
+            encoder: The encoder.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            The vectors.
+
+        Raises:
+            EncoderError: If vectors hold NaN or infinity.
+        """
         return encode_labelled(encoder, self.data, self.samples, progress)
 
     def scores(self, result: LabelledVectors, metric: str) -> Scores:
-        """One part, by language, nothing removed: 1 where the label is found; nothing of other metrics than p@1."""
+        """Return 1 for each text that is classified rightly with nothing removed, else 0.
+
+        Args:
+            result: Result of `measure`.
+            metric: Name of the metric; only p@1 has scores.
+
+        Returns:
+            `{task: {language: (ids, scores)}}`; empty for other metrics.
+        """
         if metric != "p@1":
             return {}
         right = right_by_rank(result, Removed(()))[0]
@@ -78,26 +115,45 @@ class ClassificationTask(Task[LabelledVectors, Classified]):
         return {self.name: {language: (ids[language], of.astype(np.float64)) for language, of in right.items()}}
 
     def figures(self, result: LabelledVectors, encoder: str) -> Classified:
-        """Accuracy by language, with nothing and with some directions removed."""
+        """Return accuracy by language, with nothing and with some directions removed.
+
+        Args:
+            result: Result of `measure`.
+            encoder: Name of the encoder in the progress report.
+
+        Returns:
+            The figures.
+        """
         with task(f"classification: learn from {encoder}", 1 + len(self.removed.ranks)) as step:
             return against_plain(right_by_rank(result, self.removed, step), result.corpus)
 
     def as_dict(self, encoders: Mapping[str, Classified]) -> dict[str, Json]:
-        """As `Task.as_dict`."""
+        """Return plain values of the figures, as `--json` writes them."""
         data, rows = self.data, {name: asdict(figures) for name, figures in encoders.items()}
         about: dict[str, Json] = {"name": data.name, "split": data.split, "learned": data.pivot}
         about |= {"labels": len(np.unique(data.labels)), "rescaled": self.removed.rescaled}
         return {**about, "encoders": rows, "files": hashes(self.source)}
 
     def print(self, encoders: Mapping[str, Classified]) -> None:
-        """Print accuracy by language, a row a number of removed directions."""
+        """Print accuracy by language, with one row per number of removed directions."""
         print_classified(encoders, f"{self.data.name}, {self.data.split}, learned in {self.data.pivot}")
 
 
 def samples_of(data: Labelled, samples: Samples | None, seed: int) -> Samples:
-    """At most `SENTENCES` texts of each language, drawn by the seed: of `samples`, or of the data's own to learn from.
+    """Draw at most `SENTENCES` texts of each language that language information removal is fitted on.
 
-    A language without texts to learn from gives those that are tested. Raises `InputError` where `samples` lack one.
+    Without given samples these are the texts to learn from; a language that has none gives those to test on.
+
+    Args:
+        data: The labelled texts.
+        samples: Given samples, or None.
+        seed: Seed of the draw.
+
+    Returns:
+        The samples.
+
+    Raises:
+        InputError: If the given samples lack a language.
     """
     if samples is not None:
         require_samples(samples, list(data.texts))
@@ -109,7 +165,17 @@ def samples_of(data: Labelled, samples: Samples | None, seed: int) -> Samples:
 
 
 def against_plain(right: Mapping[int, Mapping[str, Booleans]], corpus: str) -> Classified:
-    """The figures of `right_by_rank`; p is corrected over all languages and numbers of directions (Holm, 1979)."""
+    """Compare accuracy with and without language information.
+
+    The p-values are corrected over all languages and numbers of directions (Holm, 1979).
+
+    Args:
+        right: Result of `right_by_rank`.
+        corpus: Name of the texts that the directions were learned from.
+
+    Returns:
+        The figures.
+    """
     plain, keys = right[0], [(rank, language) for rank in right if rank for language in right[rank]]
     ps = [mcnemar_p(right[rank][language], plain[language]) for rank, language in keys]
     ranks: dict[int, dict[str, Against]] = {rank: {} for rank in right if rank}

@@ -1,4 +1,4 @@
-"""The questions that only one of two encoders finds, with what each of them finds first (CL-ReLKT, A.7, Table 12)."""
+"""Questions that only one of two encoders answers, with the first result of each (CL-ReLKT, A.7, Table 12)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ from .retrieval import RetrievalTask
 
 @dataclass(frozen=True)
 class Difference:
-    """A question in one unit: the `ranks` of what answers it under A and B, of which one is 1, and their `firsts`.
+    """A question that only one of two encoders ranks first.
 
-    `firsts` are rows of the data set's documents or passages, by the unit.
+    Attributes:
+        unit: Name of the unit that is ranked.
+        question: The question.
+        ranks: Rank of the right document or passage under A and under B; one of them is 1.
+        firsts: Numbers of the document or passage that A and B rank first.
     """
 
     unit: str
@@ -32,7 +36,7 @@ class Difference:
     firsts: tuple[int, int]
 
     def as_dict(self, dataset: Dataset) -> dict[str, Json]:
-        """Plain values, with the texts; `twin` is the question in the documents' language, where that has it."""
+        """Return plain values with the texts; `twin` is the question in the documents' language, if the data has it."""
         question, rank = self.question, BY_NAME[self.unit].rank
         twin = dataset.questions.get(dataset.document_language, {}).get(question.id)
         answer = question.passage if rank == "passage" else dataset.passages[question.passage].document
@@ -49,7 +53,16 @@ class Difference:
 
 
 def text_at(dataset: Dataset, rank: str, row: int) -> dict[str, Json]:
-    """A document's title and text, or a passage's with its id; `rank` is "document" or "passage"."""
+    """Return a document's title and text, or a passage's with its id.
+
+    Args:
+        dataset: The data set.
+        rank: "document" or "passage".
+        row: Number of the document or passage.
+
+    Returns:
+        Plain values.
+    """
     if rank == "document":
         return {"title": dataset.titles[row], "text": dataset.document_texts[row]}
     passage = dataset.passages[row]
@@ -59,9 +72,20 @@ def text_at(dataset: Dataset, rank: str, row: int) -> dict[str, Json]:
 def differences(
     task: RetrievalTask, encoders: tuple[Encoder, Encoder], results: tuple[Evaluation, Evaluation]
 ) -> Iterator[Difference]:
-    """Yield the `Difference`s of the `results` of two encoders, by unit and language in the split's order.
+    """Yield the questions that only one of two encoders ranks first, by unit and language in the split's order.
 
-    What is searched is encoded once more. Raises `EncoderError` for vectors that are no numbers.
+    The texts that are searched are encoded once more.
+
+    Args:
+        task: The task.
+        encoders: The two encoders.
+        results: Their results on the task.
+
+    Yields:
+        The differences.
+
+    Raises:
+        EncoderError: If vectors hold NaN or infinity.
     """
     cases = {unit: list(_cases(task, unit, results)) for unit in task.units}
     firsts = [_firsts(encoder, task.dataset, cases) for encoder in encoders]
@@ -74,7 +98,14 @@ def differences(
 def write_differences(
     path: File, task: RetrievalTask, encoders: tuple[Encoder, Encoder], results: tuple[Evaluation, Evaluation]
 ) -> None:
-    """Write the `differences` as JSON Lines."""
+    """Write the differences of two encoders as JSON lines.
+
+    Args:
+        path: The file to write.
+        task: The task.
+        encoders: The two encoders.
+        results: Their results on the task.
+    """
     rows = []
     with progress_of("differences", None) as advance:
         for one in differences(task, encoders, results):
@@ -84,7 +115,7 @@ def write_differences(
 
 
 def _cases(task, unit, results):
-    """Yield (question, both ranks) of what one alone has at rank 1."""
+    """Yield each question that only one encoder ranks first, with both ranks."""
     one, other = (result.ranks[unit] for result in results)
     for language in task.languages:
         questions = task.dataset.select(language, task.split)
@@ -94,11 +125,11 @@ def _cases(task, unit, results):
 
 
 def _firsts(encoder, dataset, cases):
-    """`{unit: row of what is first for each case, int (q,)}`."""
+    """Return what an encoder ranks first for each case, `{unit: integer array (q,)}`."""
     texts = {unit: [question.text for question, _ in rows] for unit, rows in cases.items() if rows}
     if isinstance(encoder, Bm25):
         scores = WordScores(dataset, encoder.words, tuple(texts))
-        return {unit: scores.firsts(rows, unit) for unit, rows in texts.items()}
+        return {unit: scores.first_units(rows, unit) for unit, rows in texts.items()}
     vectors = encode_units(encoder, dataset, tuple(texts))
     whole_of = dataset.whole_of(tuple(vectors))
     return {

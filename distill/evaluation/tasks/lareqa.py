@@ -32,7 +32,17 @@ from .task import Scores, Task, TaskOptions
 
 @dataclass(frozen=True)
 class LareqaTask(Task[PoolVectors, BiasFigures]):
-    """Sentences of many languages in one `Pool`; languages are told from `pivot`, choices drawn by `seed`."""
+    """Sentences of many languages in one pool.
+
+    Attributes:
+        pool: The pool.
+        split: Name of the split.
+        source: Path of the data.
+        samples: Texts that language information removal is fitted on; None for the pool's own.
+        pivot: The language that others are told from.
+        seed: Seed of samples and splits.
+        removed: How language information is removed.
+    """
 
     pool: Pool
     split: str
@@ -47,7 +57,18 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> LareqaTask:
-        """As `Task.load`; raises `InputError` too where a language of the pool has no sample."""
+        """Load a pool.
+
+        Args:
+            source: Name or path of the data.
+            options: Options of the command.
+
+        Returns:
+            The task.
+
+        Raises:
+            InputError: If the data cannot be used, or a language of the pool has no sample.
+        """
         data, seed = options.data, options.seed
         pool = load_pool(source, data.languages, options.split, data.document_language, data.split_by, seed)
         if options.samples:
@@ -58,43 +79,82 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
 
     @property
     def size(self) -> int:
-        """As `Task.size`."""
+        """Return the number of texts that `measure` encodes."""
         return pool_size(self.pool, self.samples)
 
     @property
     def tests(self) -> int:
-        """As `Task.tests`."""
+        """Return the number of significance tests per metric."""
         return len(self.pool.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> PoolVectors:
-        """The vectors of the pool, which is ranked by them when that is asked for."""
+        """Encode the pool; it is ranked when its scores or figures are computed.
+
+        Args:
+            encoder: The encoder.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            The vectors.
+
+        Raises:
+            EncoderError: If vectors hold NaN or infinity.
+        """
         return encode_with_samples(encoder, self.pool, self.samples, progress)
 
     def scores(self, result: PoolVectors, metric: str) -> Scores:
-        """One part, by question language."""
+        """Return the score of each question, by question language.
+
+        Args:
+            result: Result of `measure`.
+            metric: Name of the metric.
+
+        Returns:
+            `{task: {language: (ids, scores)}}`.
+        """
         values, ids = result.ranking.scores(metric), np.array(self.pool.ids)
         rows = {language: self.pool.asked_in == number for number, language in enumerate(self.pool.languages)}
         return {self.name: {language: (ids[of].tolist(), values[of]) for language, of in rows.items()}}
 
     def figures(self, result: PoolVectors, encoder: str) -> BiasFigures:
-        """All analyses of LAReQA and LIR."""
+        """Return all analyses of LAReQA and of language information removal.
+
+        Args:
+            result: Result of `measure`.
+            encoder: Name of the encoder in the progress report.
+
+        Returns:
+            The figures.
+        """
         return analyse(result, self.pivot, encoder, self.seed, self.removed)
 
     def as_dict(self, encoders: Mapping[str, BiasFigures]) -> dict[str, Json]:
-        """As `Task.as_dict`."""
+        """Return plain values of the figures, as `--json` writes them."""
         rows = {name: figures.as_dict() for name, figures in encoders.items()}
         return {**described(self.pool, self.split, rows), "files": hashes(self.source)}
 
     def print(self, encoders: Mapping[str, BiasFigures]) -> None:
-        """Print mAP by language, bias, removal of language information and use of languages."""
+        """Print mAP by language, bias, language information removal and the use of languages."""
         print_lareqa(self.pool, self.split, encoders)
 
     def section(self, part: Mapping[str, Json]) -> Section:
-        """The section that a run's page has, too."""
+        """Return the section of the page, which a run's page has too."""
         return lareqa_section(part)
 
-    def translated(self, translation: Translation, pivot: str) -> tuple[LareqaTask, Translated]:
-        """As `Task.translated`; raises what `translation.translated_pool` raises."""
+    def with_translations(self, translation: Translation, pivot: str) -> tuple[LareqaTask, Translated]:
+        """Return the task with translated questions, and counts of what was translated.
+
+        Args:
+            translation: The source of translations.
+            pivot: The documents' language.
+
+        Returns:
+            The task and the counts.
+
+        Raises:
+            InputError: If no question is in another language.
+            DataError: If no question has a translation.
+        """
         pool, done = translated_pool(self.pool, translation, pivot)
         return replace(self, pool=pool), done
 

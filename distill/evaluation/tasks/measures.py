@@ -1,4 +1,4 @@
-"""The work of `distill evaluate` and `distill compare`: encoders on tasks."""
+"""The work of `distill evaluate` and `distill compare`: encoders measured on tasks."""
 
 from __future__ import annotations
 
@@ -19,18 +19,24 @@ from .task import Figures, Result, Task
 
 @dataclass(frozen=True)
 class Measured(Generic[Figures]):
-    """The figures of encoders, by name, on a task; `translated` where some have translated questions."""
+    """The figures of encoders on a task.
+
+    Attributes:
+        task: The task.
+        encoders: `{name: figures}`.
+        translated: Counts of what was translated, if some encoders have translated questions.
+    """
 
     task: Task
     encoders: dict[str, Figures]
     translated: Translated | None = None
 
     def as_dict(self) -> dict[str, Json]:
-        """Plain values, as `--json` writes them."""
+        """Return plain values, as `--json` writes them."""
         return {**self.task.as_dict(self.encoders), **(self.translated.as_dict() if self.translated else {})}
 
     def print(self) -> None:
-        """Print the task's tables."""
+        """Print the tables of the task."""
         self.task.print(self.encoders)
         if self.translated:
             print_translated(self.task.name, self.translated)
@@ -43,15 +49,25 @@ def measure_all(
     translation: Translation | None = None,
     pivot: str = "en",
 ) -> list[Measured]:
-    """Measure the encoders that `models` name on each task; `load(model)` gives the encoder that a name stands for.
+    """Measure encoders on tasks.
 
-    With a `translation` into the language `pivot` each encoder is measured again with translated questions, as
-    "NAME, translated"; what that raises is raised before anything is measured.
+    With a translation each encoder is measured again with translated questions, under "NAME, translated". An error in
+    the translation is raised before anything is measured.
+
+    Args:
+        models: Names of the encoders.
+        tasks: The tasks.
+        load: Function from a name to its encoder.
+        translation: A source of translations, or None.
+        pivot: The documents' language, into which questions are translated.
+
+    Returns:
+        The figures by task.
     """
     require_training(*(package for task in tasks for package in task.needs))
     encoders = {model: load(model) for model in models}
-    # A wrong translation is to show before the time of the measuring, a wrong model before that of a translator.
-    translated = {task.name: task.translated(translation, pivot) for task in tasks} if translation else {}
+    # A wrong model should fail before a translator runs, and a wrong translation before the long measurement.
+    translated = {task.name: task.with_translations(translation, pivot) for task in tasks} if translation else {}
     plain = [Measured(task, _figures(task, encoders)) for task in tasks]
     return [_with_translated(measured, encoders, translated.get(measured.task.name)) for measured in plain]
 
@@ -71,7 +87,13 @@ def _figures(task, encoders):
 
 @dataclass(frozen=True)
 class Both(Generic[Result]):
-    """The results of two encoders, `a` and `b`, on a task."""
+    """The results of two encoders on a task.
+
+    Attributes:
+        task: The task.
+        a: Result of the first encoder.
+        b: Result of the second encoder.
+    """
 
     task: Task
     a: Result
@@ -79,14 +101,34 @@ class Both(Generic[Result]):
 
 
 def measure_both(names: tuple[str, str], encoders: Mapping[str, Encoder], tasks: Sequence[Task]) -> list[Both]:
-    """Measure two encoders, by what the user calls them, on each task."""
+    """Measure two encoders on each task.
+
+    Args:
+        names: What the user calls the encoders.
+        encoders: `{name: encoder}`.
+        tasks: The tasks.
+
+    Returns:
+        The results by task.
+    """
     return [Both(task, *(_measured(task, name, encoders[name]) for name in names)) for task in tasks]
 
 
 def compare_all(
     names: tuple[str, str], results: Sequence[Both], metrics: Sequence[str], draws: int, seed: int
 ) -> dict[str, Comparisons]:
-    """`{metric: what compare_scores gives}` of two encoders over all tasks together."""
+    """Compare two encoders over all tasks together.
+
+    Args:
+        names: What the user calls the encoders.
+        results: Their results by task.
+        metrics: Names of the metrics.
+        draws: Number of draws of a sign-flip test and of an interval.
+        seed: Seed of the draws.
+
+    Returns:
+        Comparisons by metric, as `compare_scores` returns them.
+    """
     pairs = {
         metric: {part: rows for of in results for part, rows in paired(of.task, of.a, of.b, metric).items()}
         for metric in metrics
@@ -104,7 +146,17 @@ def _measured(task, name, encoder):
 
 
 def paired(task: Task, first: Figures, second: Figures, metric: str) -> dict[str, dict[str, Pair]]:
-    """`{part of the task: {language: (ids, a, b)}}` of two encoders' results: what `compare_scores` takes."""
+    """Return the scores of two encoders on the same questions, for `compare_scores`.
+
+    Args:
+        task: The task.
+        first: Result of the first encoder.
+        second: Result of the second encoder.
+        metric: Name of the metric.
+
+    Returns:
+        `{part of the task: {language: (ids, a, b)}}`; empty if the task lacks the metric.
+    """
     if not task.has(metric):
         return {}
     a, b = task.scores(first, metric), task.scores(second, metric)
@@ -115,7 +167,7 @@ def paired(task: Task, first: Figures, second: Figures, metric: str) -> dict[str
 
 
 def require_one_dimension(encoders: Mapping[str, Encoder]) -> None:
-    """Raise `EncoderError` where the encoders, by what the user calls them, differ in dimension; BM25 has none."""
+    """Raise `EncoderError` if the encoders, by what the user calls them, differ in dimension; BM25 has no dimension."""
     dimensions = {name: encoder.dimension for name, encoder in encoders.items() if encoder.dimension}
     if len(set(dimensions.values())) > 1:
         (a, first), (b, second) = dimensions.items()

@@ -1,4 +1,4 @@
-"""Predicted answers measured beside gold ones, of their own lines or of a data set."""
+"""Predicted answers measured against gold ones, from their own lines or from a data set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from .task import TaskOptions
 
 @dataclass(frozen=True)
 class PredictionFigures:
-    """Figures by language, and the `split` whose questions are answered; None where the lines have gold answers."""
+    """The figures of predicted answers.
+
+    Attributes:
+        languages: `{language: figures}`.
+        split: The split whose questions are answered; None if the lines have their own gold answers.
+    """
 
     languages: Mapping[str, AnswerFigures]
     split: str | None
@@ -31,9 +36,22 @@ def measure_predictions(
     language: str | None = None,
     normalisations: Sequence[str] = COMPARED,
 ) -> PredictionFigures:
-    """Measure a file's predictions; lines without a `language` of their own are in that, by default the documents'.
+    """Measure the predicted answers in a file.
 
-    Raises `DataError` for lines that cannot be read, and `InputError` where no gold answer is known.
+    Args:
+        path: The file of JSON lines.
+        data: Settings of the data set that has the gold answers.
+        seed: Seed of the data set's split.
+        split: Name of the split.
+        language: Language of lines that name none; None for the documents' language.
+        normalisations: Names in `choices.NORMALISATIONS`.
+
+    Returns:
+        The figures by language.
+
+    Raises:
+        DataError: If lines cannot be read.
+        InputError: If no gold answer is known.
     """
     of_documents = data.document_language
     rows = read_predictions(path, language or of_documents)
@@ -61,7 +79,20 @@ def _figures(name, part, golds, language, normalisations) -> AnswerFigures:
 def golds_of(
     data: DataSettings, seed: int, split: str, languages: Iterable[str]
 ) -> dict[str, dict[str, tuple[str, ...]]]:
-    """`{language: {id: answers}}` of the data set's questions that have answers. Raises `InputError` for none."""
+    """Return the gold answers of a split.
+
+    Args:
+        data: Settings of the data set.
+        seed: Seed of the data set's split.
+        split: Name of the split.
+        languages: The languages.
+
+    Returns:
+        `{language: {id: answers}}` of the questions that have answers.
+
+    Raises:
+        InputError: If a language has no question with answers.
+    """
     narrowed = replace(data, languages=tuple(languages))
     task = RetrievalTask.load(data.dataset, TaskOptions(narrowed, split, seed=seed))
     golds = {

@@ -1,6 +1,6 @@
-"""The task reading: a reader on the first passage that an encoder finds, and on the one that answers.
+"""The task reading: a reader reads the first passage that an encoder ranks, and the passage that answers.
 
-CL-ReLKT, section 5.1 and Table 2: passages or whole documents are found, and read by the same reader.
+CL-ReLKT, section 5.1 and Table 2: passages or whole documents are retrieved and read by the same reader.
 """
 
 from __future__ import annotations
@@ -27,13 +27,19 @@ from .task import ANSWERS, Scores, Task, TaskOptions
 if TYPE_CHECKING:
     from ...reading.reader import Reader
 
-# Parts beside the units: the passage that answers, read, and its sentence that is nearest to the question, whole.
+# Two more parts: the passage that answers is read, and its sentence nearest to the question is taken as the answer.
 GOLD, SENTENCE = "gold", "gold, best sentence"
 
 
 @dataclass(frozen=True)
 class Read:
-    """Exact match and F1 of questions by id, `(q,)` each, in [0, 1]."""
+    """Exact match and F1 of questions.
+
+    Attributes:
+        ids: Ids of the questions.
+        em: Float array `(q,)` in [0, 1].
+        f1: Float array `(q,)` in [0, 1].
+    """
 
     ids: list[str]
     em: Doubles
@@ -41,13 +47,18 @@ class Read:
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean of each."""
+        """Return the mean exact match and the mean F1."""
         return {"em": float(self.em.mean()), "f1": float(self.f1.mean())}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Of an encoder what was `read`, by part, then by language, and milliseconds a question of the reader alone."""
+    """An encoder's result.
+
+    Attributes:
+        read: `{part: {language: scores}}`.
+        milliseconds: Time of the reader alone, per question.
+    """
 
     read: dict[str, dict[str, Read]]
     milliseconds: float
@@ -55,21 +66,32 @@ class Reading:
 
 @dataclass(frozen=True)
 class ReadingTask(Task[Reading, Reading]):
-    """The questions of a `Dataset` that have answers, each in the first of a unit's texts that an encoder finds."""
+    """The questions of a data set that have answers, each read in the first text of a unit."""
 
     dataset: Dataset
     languages: tuple[str, ...]
     split: str
     units: tuple[str, ...]
     reader: Reader
-    # The gold passages are read once for all encoders.
+    # The gold passages are read only once, for all encoders.
     kept: dict[str, dict[str, Read]] = field(default_factory=dict)
     name = "reading"
     takes = ("units", "evaluation__ranked", "evaluation__score", "split", "reader", "metrics")
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> ReadingTask:
-        """As `Task.load`; raises `InputError` without a reader, or for data without answers."""
+        """Load a data set.
+
+        Args:
+            source: Name or path of the data.
+            options: Options of the command.
+
+        Returns:
+            The task.
+
+        Raises:
+            InputError: If there is no reader, the data has no answers, or a unit cannot be read.
+        """
         if options.reader is None:
             raise InputError("the task reading needs a reader; give --reader FOLDER of distill read train, or hf:NAME")
         dataset, languages = RetrievalTask.read(source, options)
@@ -78,27 +100,41 @@ class ReadingTask(Task[Reading, Reading]):
             raise InputError(f"{dataset.name}: no question in {', '.join(without)} has an answer to compare with")
         units = chosen_units(options)
         if "maxp" in units and units != UNITS:
-            raise InputError("the task reading reads documents or passages, and maxp ranks the former by the latter")
+            raise InputError(
+                "the task reading reads documents or passages, but maxp ranks documents by their passages; "
+                "choose another unit"
+            )
         units = tuple(unit for unit in units if unit != "maxp")
         return cls(dataset, languages, options.split, units, options.reader)
 
     @classmethod
     def has(cls, metric: str) -> bool:
-        """True of exact match and F1."""
+        """Return True for exact match and F1."""
         return metric in ANSWERS
 
     @property
     def size(self) -> int:
-        """As `Task.size`, the questions once more for each unit that is read."""
+        """Return the number of texts that `measure` encodes, plus the questions once for each unit that is read."""
         return evaluation_size(self.dataset, [self.split], self.languages, (*self.units, "passage-sentence"))
 
     @property
     def tests(self) -> int:
-        """As `Task.tests`."""
+        """Return the number of significance tests per metric."""
         return (len(self.units) + 2) * len(self.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Reading:
-        """Find a text of each unit for each question, and read it."""
+        """Rank the texts of each unit for each question, and read the first.
+
+        Args:
+            encoder: The encoder.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            The scores of the answers.
+
+        Raises:
+            EncoderError: If vectors hold NaN or infinity.
+        """
         units = (*self.units, "passage-sentence")
         vectors = encode_units(encoder, self.dataset, units, progress)
         questions = encode_questions(encoder, self.dataset, self.split, self.languages, progress)
@@ -119,7 +155,7 @@ class ReadingTask(Task[Reading, Reading]):
     def _found(
         self, unit: str, language: str, gold: Sequence[Example], questions: Floats, vectors: Mapping[str, Floats]
     ) -> list[Example]:
-        """The gold examples with the text that comes first for each."""
+        """Return the gold examples, each with the text that is ranked first in place of its passage."""
         rows = self.dataset.select(language, self.split)
         first = first_of(unit, questions, vectors, self.dataset.whole_of(tuple(vectors)))
         places = {question.id: row for row, question in enumerate(rows)}
@@ -139,7 +175,7 @@ class ReadingTask(Task[Reading, Reading]):
         return scored(examples, [answer.text for answer in answers]), seconds
 
     def _sentences(self, gold: Sequence[Example], questions: Floats, vectors: Mapping[str, Floats]) -> Read:
-        """Of the gold passage the sentence that is nearest to the question, as the answer."""
+        """Score the sentence of the gold passage that is nearest to the question as the answer."""
         known: list[Question] = self.dataset.select(gold[0].language, self.split)
         places = {question.id: row for row, question in enumerate(known)}
         texts = []
@@ -151,18 +187,34 @@ class ReadingTask(Task[Reading, Reading]):
         return scored(gold, texts)
 
     def scores(self, result: Reading, metric: str) -> Scores:
-        """By unit, and of the gold passage."""
+        """Return the score of each question, by unit and for the gold passage.
+
+        Args:
+            result: Result of `measure`.
+            metric: "em" or "f1".
+
+        Returns:
+            `{part: {language: (ids, scores)}}`.
+        """
         return {
             part: {language: (read.ids, getattr(read, metric)) for language, read in by_language.items()}
             for part, by_language in result.read.items()
         }
 
     def figures(self, result: Reading, encoder: str) -> Reading:
-        """The reading, of which each metric is a mean."""
+        """Return the result itself, of which each metric is a mean.
+
+        Args:
+            result: Result of `measure`.
+            encoder: Not used.
+
+        Returns:
+            The result.
+        """
         return result
 
     def as_dict(self, encoders: Mapping[str, Reading]) -> dict[str, Json]:
-        """As `Task.as_dict`."""
+        """Return plain values of the figures, as `--json` writes them."""
         rows: dict[str, Json] = {
             name: {
                 "parts": {
@@ -177,7 +229,7 @@ class ReadingTask(Task[Reading, Reading]):
         return {**about, "encoders": rows, "files": dict(self.dataset.files)}
 
     def print(self, encoders: Mapping[str, Reading]) -> None:
-        """Print Table 2's layout: F1 and exact match by language, a part after another."""
+        """Print F1 and exact match by language in the layout of Table 2, one part after another."""
         figures = {
             name: {
                 part: {language: read.means for language, read in by_language.items()}
@@ -189,7 +241,15 @@ class ReadingTask(Task[Reading, Reading]):
 
 
 def scored(examples: Sequence[Example], texts: Sequence[str]) -> Read:
-    """Return exact match and F1 of a text for each example, by the language of its passage."""
+    """Score predicted answers by the language of their passages.
+
+    Args:
+        examples: The examples with their gold answers.
+        texts: The predicted answer of each.
+
+    Returns:
+        Exact match and F1 of each.
+    """
     from ..answers import scores as answer_scores
 
     rows = [

@@ -1,4 +1,4 @@
-"""The task retrieval: documents and passages of a data set, scored in one way or more, by language."""
+"""The task retrieval: documents and passages of a data set, ranked by one score or more, in each language."""
 
 from __future__ import annotations
 
@@ -22,9 +22,16 @@ from .task import ANSWERS, RECALL, Scores, Task, TaskOptions
 
 @dataclass(frozen=True)
 class RetrievalTask(Task[Evaluation, Evaluation]):
-    """The `units` of a `Dataset`, by `metrics` of ranks and of recall by tokens.
+    """The documents or passages of a data set.
 
-    With questions as people type them, of the kinds `typed`, drawn by `seed`.
+    Attributes:
+        dataset: The data set.
+        languages: The languages to ask in.
+        split: Name of the split.
+        units: Names of the units to rank.
+        metrics: Metrics of ranks and of recall by tokens.
+        typed: Kinds of noise in which the questions are measured too.
+        seed: Seed of the noise.
     """
 
     dataset: Dataset
@@ -42,7 +49,18 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> RetrievalTask:
-        """As `Task.load`; the split `all` has every question, and of a data set's own no other need have any."""
+        """Load a data set; its split "all" has every question.
+
+        Args:
+            source: Name or path of the data.
+            options: Options of the command.
+
+        Returns:
+            The task.
+
+        Raises:
+            InputError: If the data cannot be used, or it has no such split.
+        """
         dataset, languages = cls.read(source, options)
         units, typed, seed = chosen_units(options), options.typed, options.seed
         require_kinds(languages, typed)
@@ -50,7 +68,18 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
     @staticmethod
     def read(source: str, options: TaskOptions) -> tuple[Dataset, tuple[str, ...]]:
-        """The data set with the split that is asked for, and its languages. Raises `InputError` for another split."""
+        """Return a data set with the requested split, and its languages.
+
+        Args:
+            source: Name or path of the data.
+            options: Options of the command.
+
+        Returns:
+            The data set and the languages to ask in.
+
+        Raises:
+            InputError: If there is no such split.
+        """
         data = replace(options.data, dataset=source)
         dataset, languages = chosen_data(data, options.seed, to_train=False)
         every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
@@ -61,37 +90,56 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
     @classmethod
     def has(cls, metric: str) -> bool:
-        """True of all metrics but those of answers."""
+        """Return True for all metrics except those of answers."""
         return metric not in ANSWERS
 
     @property
     def recalls(self) -> tuple[str, ...]:
-        """The metrics that count the words of passages."""
+        """Return the metrics of recall by tokens."""
         return tuple(metric for metric in self.metrics if metric.startswith(RECALL))
 
     @property
     def ranked(self) -> tuple[str, ...]:
-        """The metrics of ranks."""
+        """Return the metrics of ranks."""
         return tuple(metric for metric in self.metrics if not metric.startswith(RECALL))
 
     @property
     def size(self) -> int:
-        """As `Task.size`."""
+        """Return the number of texts that `measure` encodes."""
         clean = evaluation_size(self.dataset, [self.split], self.languages, needed_units(self.units, self.recalls))
         return clean + typed_size(self.dataset, self.split, self.languages, self.typed)
 
     @property
     def tests(self) -> int:
-        """As `Task.tests`."""
+        """Return the number of significance tests per metric."""
         return len(self.units) * len(self.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Evaluation:
-        """The ranks of every unit, of questions as they are and as typed, and recall by tokens."""
+        """Return the ranks of every unit, for clean and for noisy questions, and recall by tokens.
+
+        Args:
+            encoder: The encoder.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            The evaluation.
+
+        Raises:
+            EncoderError: If vectors hold NaN or infinity.
+        """
         recalls, typed = self.recalls, Typed(self.typed, self.seed)
         return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, recalls, typed)
 
     def scores(self, result: Evaluation, metric: str) -> Scores:
-        """By unit; recall by tokens is of the unit passage."""
+        """Return the score of each question, by unit.
+
+        Args:
+            result: Result of `measure`.
+            metric: Name of the metric; recall by tokens has scores for the unit passage alone.
+
+        Returns:
+            `{unit: {language: (ids, scores)}}`.
+        """
         if metric.startswith(RECALL):
             return {"passage": result.recall[metric]}
         ids = {language: [q.id for q in self.dataset.select(language, self.split)] for language in self.languages}
@@ -101,17 +149,25 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         }
 
     def figures(self, result: Evaluation, encoder: str) -> Evaluation:
-        """The evaluation, of which each metric is a mean."""
+        """Return the evaluation itself, of which each metric is a mean.
+
+        Args:
+            result: Result of `measure`.
+            encoder: Not used.
+
+        Returns:
+            The evaluation.
+        """
         return result
 
     def as_dict(self, encoders: Mapping[str, Evaluation]) -> dict[str, Json]:
-        """As `Task.as_dict`."""
+        """Return plain values of the figures, as `--json` writes them."""
         rows: dict[str, Json] = {
             name: {
                 "units": evaluation.table(self.ranked),
                 "recall": evaluation.recalls(),
                 **({"languages": evaluation.spoken} if evaluation.spoken else {}),
-                **({"typed": evaluation.typed_table(self.ranked)} if evaluation.typed else {}),
+                **({"typed": evaluation.noisy_table(self.ranked)} if evaluation.typed else {}),
             }
             for name, evaluation in encoders.items()
         }
@@ -119,20 +175,34 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         return {"name": self.dataset.name, "split": self.split, "encoders": rows, "files": files}
 
     def print(self, encoders: Mapping[str, Evaluation]) -> None:
-        """Print a table a unit."""
+        """Print one table per unit."""
         print_evaluations(encoders, self.split, self.ranked)
 
-    def translated(self, translation: Translation, pivot: str) -> tuple[RetrievalTask, Translated]:
-        """As `Task.translated`; raises what `translation.translated` raises."""
+    def with_translations(self, translation: Translation, pivot: str) -> tuple[RetrievalTask, Translated]:
+        """Return the task with translated questions, and counts of what was translated.
+
+        Args:
+            translation: The source of translations.
+            pivot: The documents' language.
+
+        Returns:
+            The task and the counts.
+
+        Raises:
+            InputError: If no question is in another language.
+            DataError: If no question has a translation.
+        """
         dataset, done = translated(self.dataset, translation, self.split, self.languages)
         return replace(self, dataset=dataset), done
 
 
 def chosen_units(options: TaskOptions) -> tuple[str, ...]:
-    """The units that are named by --unit, or by what is ranked and its score. Raises `InputError` for both."""
+    """Return the units named by --unit, or by --ranked and --score; raise `InputError` if both are given."""
     named = named_units(options.ranked, options.score)
     if named and options.units:
-        raise InputError("--unit names what is ranked and its score at once; leave it, or --ranked and --score, out")
+        raise InputError(
+            "--unit names what is ranked and its score at once; leave out either --unit or --ranked and --score"
+        )
     return named or tuple(dict.fromkeys(options.units)) or UNITS
 
 

@@ -1,4 +1,4 @@
-"""An evaluation task: data that an encoder is measured on, and how its figures are computed, shown and compared."""
+"""The interface of an evaluation task: its data, and how figures are computed, shown and compared."""
 
 from __future__ import annotations
 
@@ -20,25 +20,34 @@ if TYPE_CHECKING:
     from ...reading.reader import Reader
     from ...report.bias_sections import Section
 
-# Of answers that are read, and of no rank.
+# Metrics of predicted answers, which need no ranks.
 ANSWERS = ("em", "f1")
-# The beginning of the metrics that count the words of passages, r@<n>kt.
+# Metrics that count the words of passages, r@<n>kt, begin with this.
 RECALL = "r@"
-# By part of the task, then by language: the questions' ids `(q,)` and their scores, float `(q,)`.
+# {part of the task: {language: (question ids (q,), scores as a float array (q,))}}.
 Scores: TypeAlias = dict[str, dict[str, tuple[list[str], Doubles]]]
-# What an encoder's vectors give, and its figures.
+# The result of measuring an encoder, and the figures computed from it.
 Result = TypeVar("Result")
 Figures = TypeVar("Figures")
 
 
 @dataclass(frozen=True)
 class TaskOptions:
-    """The options of a command that tasks are loaded with; each task reads those that it `takes`.
+    """The options of a command that tasks are loaded with; each task reads those that it takes.
 
-    `data` says which languages are asked in, and of a data set how it is split, with the `seed`; `ranked` and `score`
-    are those of the settings. `samples` are what language information removal is fitted on, None for the task's own
-    texts, and `removed` says how it is done, without ranks as the task does; `typed` are kinds of `choices.TYPED`;
-    `label_column` is a heading; the `reader` is that of the task reading.
+    Attributes:
+        data: The data set of the settings, with its languages and how it is split.
+        split: Name of the split.
+        units: Names of the units to rank.
+        metrics: Names of the metrics.
+        samples: Texts that language information removal is fitted on; None for the task's own texts.
+        typed: Kinds of noise in `choices.TYPED`.
+        removed: How language information is removed; without ranks, the task's own ranks.
+        label_column: Heading of the labels.
+        reader: The reader of the task reading.
+        seed: Seed of splits, samples and noise.
+        ranked: What is ranked, as in the settings.
+        score: By which scores, as in the settings.
     """
 
     data: DataSettings
@@ -56,10 +65,12 @@ class TaskOptions:
 
 
 class Task(ABC, Generic[Result, Figures]):
-    """Loaded data that encoders are measured on; `name` is that of its module, and stands in `choices.TASKS`.
+    """Loaded data that encoders are measured on.
 
-    `takes` are the options of `distill evaluate` that only some tasks take, by their parameters' names; `needs` the
-    packages of the extra `train` that its `figures` are computed with.
+    Attributes:
+        name: Name of the task and of its module, listed in `choices.TASKS`.
+        takes: Options of `distill evaluate` that only some tasks take, by their parameters' names.
+        needs: Packages of the extra `train` that the figures are computed with.
     """
 
     name: ClassVar[str]
@@ -69,47 +80,93 @@ class Task(ABC, Generic[Result, Figures]):
     @classmethod
     @abstractmethod
     def load(cls, source: str, options: TaskOptions) -> Self:
-        """Read the data. Raises `InputError` for data that the task cannot take, naming file and place."""
+        """Load the data.
+
+        Args:
+            source: Name or path of the data.
+            options: Options of the command.
+
+        Returns:
+            The task.
+
+        Raises:
+            InputError: If the task cannot use the data; the message names file and place.
+        """
 
     @classmethod
     def has(cls, metric: str) -> bool:
-        """True of a metric that `scores` gives: of ranks; recall by tokens is of passages alone."""
+        """Return True for a metric that `scores` supports; by default every metric of ranks."""
         return not metric.startswith(RECALL) and metric not in ANSWERS
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of texts that `measure` encodes."""
+        """Return the number of texts that `measure` encodes."""
 
     @property
     @abstractmethod
     def tests(self) -> int:
-        """The number of comparisons of two encoders that a metric makes, those of all languages apart."""
+        """Return the number of significance tests per metric, not counting the row of all languages."""
 
     @abstractmethod
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Result:
-        """Encode and rank; ties count against the encoder. Raises `EncoderError` for vectors that are no numbers."""
+        """Encode and rank; ties count against the encoder.
+
+        Args:
+            encoder: The encoder.
+            progress: Called with the number of texts that were encoded.
+
+        Returns:
+            The result, from which scores and figures are computed.
+
+        Raises:
+            EncoderError: If vectors hold NaN or infinity.
+        """
 
     @abstractmethod
     def scores(self, result: Result, metric: str) -> Scores:
-        """Each question's score, of which the metric is the mean."""
+        """Return the score of each question, of which the metric is the mean.
+
+        Args:
+            result: Result of `measure`.
+            metric: Name of the metric.
+
+        Returns:
+            `{part of the task: {language: (ids, scores)}}`.
+        """
 
     @abstractmethod
     def figures(self, result: Result, encoder: str) -> Figures:
-        """The figures of one encoder; `encoder` is what progress calls it."""
+        """Return the figures of one encoder.
+
+        Args:
+            result: Result of `measure`.
+            encoder: Name of the encoder in the progress report.
+
+        Returns:
+            The figures.
+        """
 
     @abstractmethod
     def as_dict(self, encoders: Mapping[str, Figures]) -> dict[str, Json]:
-        """Plain values of the `figures` of encoders, with the data and its files' hashes, as `--json` writes them."""
+        """Return plain values of the figures, with the data and the hashes of its files, as `--json` writes them."""
 
     @abstractmethod
     def print(self, encoders: Mapping[str, Figures]) -> None:
-        """Print a table of the `figures` of encoders."""
+        """Print a table of the encoders' figures."""
 
     def section(self, part: Mapping[str, Json]) -> Section | None:
-        """A section of the page that `--report` writes, of what `as_dict` gives; None where the task has none."""
+        """Return the section of the page that `--report` writes from plain values; None if the task has none."""
         return None
 
-    def translated(self, translation: Translation, pivot: str) -> tuple[Self, Translated] | None:
-        """The task with its questions in the language `pivot`; None of a task without questions."""
+    def with_translations(self, translation: Translation, pivot: str) -> tuple[Self, Translated] | None:
+        """Return the task with its questions translated into the documents' language.
+
+        Args:
+            translation: The source of translations.
+            pivot: The documents' language.
+
+        Returns:
+            The task and counts of what was translated; None if the task has no questions.
+        """
         return None

@@ -37,9 +37,9 @@ def test_the_labels_column_may_have_any_name_and_rows_need_none(table):
     [
         ((HEAD + ROWS).replace("intent", "topic"), (), "labels"),
         ((HEAD + ROWS).replace("partition", "part"), (), "partitions"),
-        ((HEAD + ROWS).replace("\tb\t", "\ta\t"), (), "one label alone, 'a'"),
-        ((HEAD + ROWS).replace("train\tb", "train\t"), (), "no label"),
-        ((HEAD + ROWS).replace("test", "dev"), (), "partition test; there are dev, train"),
+        ((HEAD + ROWS).replace("\tb\t", "\ta\t"), (), "only one label, 'a'"),
+        ((HEAD + ROWS).replace("train\tb", "train\t"), (), "without a label"),
+        ((HEAD + ROWS).replace("test", "dev"), (), "partition test; the partitions are dev, train"),
         (HEAD + ROWS, ("en", "th"), "column th"),
         ((HEAD + ROWS).replace("drei", ""), (), "no texts in de"),
     ],

@@ -13,8 +13,8 @@ from distill.evaluation.bias.lareqa import (
     average_precision,
     encode_pool,
     mean_average_precision,
+    measure_usage,
     rank_pool,
-    usage,
 )
 
 # Twelve sentences, four a language: de 0 to 3, en 4 to 7, th 8 to 11. x is answered by 0, 4 and 8, y by 1 and 5.
@@ -220,7 +220,7 @@ def test_own_and_most_used_other_language_of_each_row_where_there_is_one():
         "en": {"de": 0.05, "en": 0.9, "th": 0.05},
         "th": {"de": 0.6, "en": 0.3, "th": 0.1},
     }
-    assert usage(share).as_dict() == {
+    assert measure_usage(share).as_dict() == {
         "own": pytest.approx((0.5 + 0.9 + 0.1) / 3),
         "languages": {
             "de": {"own": 0.5, "other": "th", "other_share": 0.3},
@@ -228,4 +228,4 @@ def test_own_and_most_used_other_language_of_each_row_where_there_is_one():
             "th": {"own": 0.1, "other": "de", "other_share": 0.6},
         },
     }
-    assert usage({"en": {"en": 1.0}}).languages == {"en": LanguageUsage(1.0, None, None)}
+    assert measure_usage({"en": {"en": 1.0}}).languages == {"en": LanguageUsage(1.0, None, None)}
