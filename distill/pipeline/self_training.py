@@ -29,21 +29,23 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
     """The encoder of the best stage on dev.
 
     Stage 0 learns from what BM25 finds, each later one from what the last one's encoder finds; every stage trains
-    `base` anew. They end with `pairs.self_train`, or as soon as a stage is no better on dev, by P@1, then MRR@10.
+    `base` anew. They end with `pairs.self_train`, or as soon as a stage beyond the first `pairs.self_train_always` is
+    no better on dev than the one before, by P@1, then MRR@10.
     Each leaves a folder in the run's, and one that is complete there is taken as it is. Raises `InputError` where it
     was made from other data, `ConfigError` without `pairs.self_train`. Records `self_training` in the run.
     """
     done: list[Stage] = []
     if run.inputs.answered is None:
         raise ConfigError("pairs.self_train: 0 stages, expected at least 1; set it to 1 or more")
-    engine = Engine(run.inputs.seed)
-    for number in range(run.inputs.pairing.self_train + 1):
+    engine, options = Engine(run.inputs.seed), run.inputs.pairing
+    for number in range(options.self_train + 1):
         stage = Stage(run, number, run.inputs.answered)
         engine.do(stage.step(base, done[-1] if done else None))
         done.append(stage)
         if number and stage.score <= done[-2].score:
-            say(f"{stage.name} is no better on dev than the one before, whose encoder is kept")
-            break
+            say(f"{stage.name} is no better on dev than the one before")
+            if number >= options.self_train_always:
+                break
     best = max(done, key=lambda stage: stage.score)
     results = [{**stage.result, "kept": stage is best} for stage in done]
     run.record("self_training", {"kept": best.number, "stages": results})
@@ -113,7 +115,7 @@ class Stage:
         """The pairs that the stage learns from, also written to its folder."""
         inputs, options = self.run.inputs, self.run.inputs.pairing
         (ranking,) = checkpoint.kept("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
-        mined = mine_pairs(self.answered.pairs, ranking, self.answered, options.self_train_negatives)
+        mined = mine_pairs(self.answered.pairs, ranking, self.answered, options.negatives_of(self.number))
         write_mined(self.folder, mined, inputs.dataset)
         statistics = mined.statistics.values()
         more, of = (sum(row[name] for row in statistics) for name in ("mined", "questions"))
