@@ -3,15 +3,15 @@
     python benchmarks/papers/sentences.py --data data --output runs/sentri/text
     python benchmarks/papers/sentri.py --json sentri.json
 
-From the folder that holds data/ with xquad-r and the sources of sentences.py. Each row is training on what BM25 finds
-(stage 0), then both of the paper's stages of self-training, whatever dev says, with questions and passages in all 11
-languages: batches of 16, one hard negative a question of 32 in stages 0 and 1 and of 50 in stage 2, 40 epochs, a tenth
-of the steps of warm-up, then a rate that falls evenly, dropout of .1. They start from a static encoder of multilingual
-E5 small, which has no unknown pieces, at a rate of 1e-4 (the paper's, of XLM-R, is 1e-5), and from three of its twelve
-layers at 1e-5 with 800 pairs an epoch. The lines of "64 at 1e-3" are those of before: English passages, a static
-encoder of mUSE's rows, batches of 64, up to 6 epochs. The paper's learns from Natural Questions, TriviaQA and nine
-Wikipedias. R@2kt and R@5kt in per cent, the mean over languages, ours of XQuAD-R dev, whose 240 passages have 30,000
-words.
+From the folder that holds data/ with xquad, xquad-r and the sources of sentences.py. Each row is training on what BM25
+finds (stage 0), then both of the paper's stages of self-training, whatever dev says, with questions and passages in all
+11 languages: batches of 16, one hard negative a question of 32 in stages 0 and 1 and of 50 in stage 2, 40 epochs, a
+tenth of the steps of warm-up, then a rate that falls evenly, dropout of .1. They start from a static encoder of
+multilingual E5 small, which has no unknown pieces, at a rate of 1e-4 (the paper's, of XLM-R, is 1e-5); those of "E5, 3
+layers" start from three of its twelve layers at 1e-5, with 800 pairs an epoch. The lines of "64 at 1e-3" are those of
+before: English passages, a static encoder of mUSE's rows, batches of 64, up to 6 epochs. The paper's learns from
+Natural Questions, TriviaQA and nine Wikipedias. R@2kt and R@5kt in per cent, the mean over languages, ours of XQuAD-R
+dev, whose 240 passages have 30,000 words.
 """
 
 from lareqa import SENTENCES
@@ -61,7 +61,7 @@ ROWS = (
     # The pieces that 10,000 sentences of each language use most.
     Row("pieces", f"prune e5 --dataset {{data}}/xquad-r {SENTENCES} --most 60000"),
     Row("static", "reduce {runs}/pieces-{seed} --static --frequencies wordfreq --dataset {data}/xquad-r", ("pieces",)),
-    Row("e5-three", "reduce e5 --layers 3 --dataset {data}/xquad-r"),
+    Row("e5-three", "reduce e5 --layers 3 --dataset {data}/xquad"),
     *(row for name, flags in VARIANTS.items() for row in staged(f"static-{name}", f"{STATIC} {flags}", "static")),
     *staged("layers-sentri", f"{LAYERS} {VARIANTS['sentri']}", "e5-three"),
     *(

@@ -12,7 +12,7 @@ from fixtures.commands import ROOT
 
 from distill.cli import cli
 
-HELPERS = ("rows", "page", "sentences")
+HELPERS = ("rows", "page", "sentences", "context")
 SCRIPTS = sorted(path.stem for path in (ROOT / "benchmarks" / "papers").glob("*.py") if path.stem not in HELPERS)
 
 
