@@ -48,8 +48,8 @@ def main():
     pool, figures = load_pool(options.dataset, (), options.split), {}
     for name in options.encoders:
         encoder = load_encoder(name)
-        questions, found = encoder.encode(pool.questions, "question"), candidates(encoder, pool)
-        figures[name] = {way: 100 * mean_average_precision(questions, found[way], pool).map for way in WAYS}
+        questions, vectors = encoder.encode(pool.questions, "question"), candidates(encoder, pool)
+        figures[name] = {way: 100 * mean_average_precision(questions, vectors[way], pool).map for way in WAYS}
         print(name, ", ".join(f"{way} {value:.1f}" for way, value in figures[name].items()), flush=True)
     if options.json:
         write_json(options.json, figures)

@@ -72,11 +72,11 @@ def sentences_from(path: Path, language: str, seen: set[str], random: np.random.
 
 def collected(data: Path, language: str, seed: int) -> dict[str, list[str]]:
     """Return the sentences of a language by source, `MOST` in all."""
-    random, seen, found = np.random.default_rng(seed), set(), {}
+    random, seen, by_source = np.random.default_rng(seed), set(), {}
     for source in SOURCES[language]:
-        if wanting := MOST - sum(map(len, found.values())):
-            found[source] = sentences_from(data / source, language, seen, random)[:wanting]
-    return found
+        if wanting := MOST - sum(map(len, by_source.values())):
+            by_source[source] = sentences_from(data / source, language, seen, random)[:wanting]
+    return by_source
 
 
 def main():
@@ -87,10 +87,10 @@ def main():
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     for language in SOURCES:
-        found = collected(options.data, language, options.seed)
-        lines = [line for lines in found.values() for line in lines]
+        by_source = collected(options.data, language, options.seed)
+        lines = [line for lines in by_source.values() for line in lines]
         write_text(options.output / f"{language}.txt", "\n".join(lines) + "\n")
-        parts = ", ".join(f"{len(lines)} of {source.split('/')[0]}" for source, lines in found.items())
+        parts = ", ".join(f"{len(lines)} of {source.split('/')[0]}" for source, lines in by_source.items())
         print(f"{language} {len(lines)}: {parts}")
 
 

@@ -74,9 +74,9 @@ def test_sentences_are_of_the_first_sources_and_of_later_ones_as_many_as_are_wan
     (tmp_path / "en-de.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     monkeypatch.setattr(sentences, "SOURCES", {"de": ("a.de.jsonl", "en-de.tsv")})
     monkeypatch.setattr(sentences, "MOST", 5)
-    found = sentences.collected(tmp_path, "de", seed=0)
-    assert {*found["a.de.jsonl"]} == {first, second}
-    assert len({*found["en-de.tsv"]}) == 3 and {*found["en-de.tsv"]} < {*others}
+    by_source = sentences.collected(tmp_path, "de", seed=0)
+    assert {*by_source["a.de.jsonl"]} == {first, second}
+    assert len({*by_source["en-de.tsv"]}) == 3 and {*by_source["en-de.tsv"]} < {*others}
 
 
 def test_a_table_has_the_papers_figures_the_mean_over_seeds_and_what_did_not_run(module, tmp_path):
