@@ -92,7 +92,7 @@ TABLES = (
             *of_training("En-En", by_rank, paper(FIVE, "27.8 36.7 36.7 36.5 36.4")),
             *of_training("X-X", by_rank, paper(FIVE, "23.3 45.2 45.6 45.9 45.7")),
             *(Line(label, row, by_rank) for label, row in OF_ENCODERS),
-            *(Line(f"{name}, NTREX", name, by_rank) for name in lareqa.ENCODERS),
+            *(Line(f"{name}, NTREX", name, by_rank) for name in lareqa.PACKAGED),
         ),
         note="Lines of 256 steps are of NTREX.",
     ),
