@@ -132,6 +132,7 @@ def by_model(columns, rows):
     return {name: paper(columns, values) for name, values in (row.split(maxsplit=1) for row in rows)}
 
 
+IDENTIFIED = ("En-En 97.7", "X-X 99.2", "X-X-mono 87.5", "X-Y 54.0")
 TABLES = (
     Table(
         "2",
@@ -187,7 +188,12 @@ TABLES = (
         "5.4",
         "LAReQA, section 5.4: language identified",
         ("zh",),
-        lines(identified, by_model("zh", ["En-En 97.7", "X-X 99.2", "X-X-mono 87.5", "X-Y 54.0"]), OF_ENCODERS),
+        tuple(
+            line
+            for line in lines(identified, by_model("zh", IDENTIFIED), OF_ENCODERS)
+            # What they left has no such figure.
+            if "256 steps" not in line.name
+        ),
         note="Logistic regression on vectors of questions and candidates in English and Chinese, a third held out.",
     ),
 )
