@@ -25,15 +25,15 @@ LEVEL, BETTER, WORSE = 0.05, "*", "†"
 # Heads of what stands behind the languages, where a training's log has it.
 LAST, BEST_OF = "at the end", "best of"
 # Commands whose seed is an option, and which leave a folder.
-TRAINING = ("run", "transfer", "teach", "reduce")
+TRAINING = ("run", "transfer", "teach", "reduce", "prune")
 
 
 @dataclass(frozen=True)
 class Row:
     """A `distill` command, with `{runs}`, `{data}` and `{seed}` in it; `after` are rows whose files it reads.
 
-    What has no `{seed}` is run once. A `run` is kept in a folder of the row's name; `transfer`, `teach` and
-    `reduce` leave an encoder there; any other command writes `--json`.
+    What has no `{seed}` is run once. A `run` is kept in a folder of the row's name; `transfer`, `teach`,
+    `reduce` and `prune` leave an encoder there; any other command writes `--json`.
     """
 
     name: str

@@ -32,7 +32,8 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
 
     Stage 0 learns from what BM25 finds, each later one from what the encoder of the previous stage finds. Every stage
     trains `base` anew and leaves a folder; a complete one is not trained again. Training ends after `pairs.self_train`
-    stages, or as soon as a stage is no better on dev, by P@1, then MRR@10. The run records `self_training`.
+    stages, or as soon as a stage after the first `pairs.self_train_always` is no better on dev than the one before, by
+    P@1, then MRR@10. The run records `self_training`.
 
     Args:
         run: The run.
@@ -48,14 +49,15 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
     done: list[Stage] = []
     if run.inputs.answered is None:
         raise ConfigError("pairs.self_train: 0 stages, expected at least 1; set it to 1 or more")
-    engine = Engine(run.inputs.seed)
-    for number in range(run.inputs.pairing.self_train + 1):
+    engine, options = Engine(run.inputs.seed), run.inputs.pairing
+    for number in range(options.self_train + 1):
         stage = Stage(run, number, run.inputs.answered)
         engine.do(stage.step(base, done[-1] if done else None))
         done.append(stage)
         if number and stage.score <= done[-2].score:
-            say(f"{stage.name} is no better on dev than the one before, whose encoder is kept")
-            break
+            say(f"{stage.name} is no better on dev than the one before")
+            if number >= options.self_train_always:
+                break
     best = max(done, key=lambda stage: stage.score)
     results = [{**stage.result, "kept": stage is best} for stage in done]
     run.record("self_training", {"kept": best.number, "stages": results})
@@ -146,7 +148,7 @@ class Stage:
         """
         inputs, options = self.run.inputs, self.run.inputs.pairing
         (ranking,) = checkpoint.kept("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
-        mined = mine_pairs(self.answered.pairs, ranking, self.answered, options.self_train_negatives)
+        mined = mine_pairs(self.answered.pairs, ranking, self.answered, options.negatives_of(self.number))
         write_mined(self.folder, mined, inputs.dataset)
         statistics = mined.statistics.values()
         more, of = (sum(row[name] for row in statistics) for name in ("mined", "questions"))

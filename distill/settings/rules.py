@@ -164,6 +164,15 @@ def _check_self_training(teacher, pairs):
         raise ConfigError("pairs.self_train: it learns from pairs; give --loss softmax too, or leave it out")
     if pairs.self_train and teacher.model:
         raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave this or --teacher-model out")
+    if pairs.self_train_always > pairs.self_train:
+        name, got = "pairs.self_train_always", pairs.self_train_always
+        raise ConfigError(f"{name}: expected at most pairs.self_train, which is {pairs.self_train}, got {got}")
+    counts = pairs.self_train_negatives
+    if not counts or not all(count.isdecimal() and len(count) < 10 for count in counts):
+        raise ConfigError(
+            "pairs.self_train_negatives: expected whole numbers such as 32 or, one for each stage, 32,50, "
+            f"got {','.join(counts) or 'none'}"
+        )
 
 
 def _check_numbers(student, shape):

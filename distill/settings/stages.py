@@ -179,16 +179,27 @@ class PairSettings:
         commands="run",
         instead="a run's folder keeps the stages of self-training; leave it out",
     )
-    self_train_top: int = common(
-        50, "--self-train-top", "passages a question that are looked at for answers", low=1, commands="run"
-    )
-    self_train_negatives: int = common(
-        32,
-        "--self-train-negatives",
-        "of these, the highest without an answer that are kept as hard negatives, at most",
+    self_train_always: int = common(
+        0,
+        "--self-train-always",
+        "of these stages, the first that are trained even after one that is no better on dev",
         low=0,
         commands="run",
     )
+    self_train_top: int = common(
+        50, "--self-train-top", "passages a question that are looked at for answers", low=1, commands="run"
+    )
+    self_train_negatives: tuple = common(
+        ("32",),
+        "--self-train-negatives",
+        "of these, the highest without an answer that are kept as hard negatives, at most; 32,50 is a number for each "
+        "stage from BM25's on, the last one for those that follow",
+        commands="run",
+    )
+
+    def negatives_of(self, stage: int) -> int:
+        """Return how many hard negatives a `stage` of self-training, from 0 on, keeps of each question."""
+        return int(self.self_train_negatives[min(stage, len(self.self_train_negatives) - 1)])
 
 
 @dataclass

@@ -155,10 +155,16 @@ def _update(section, values, place):
 
 def _cast(value, like):
     if isinstance(like, tuple) and isinstance(value, list):
-        return tuple(value)
-    if isinstance(like, float) and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST:
+        return tuple(str(part) if _is_number(part) else part for part in value)
+    if isinstance(like, tuple) and _is_number(value):
+        return (str(value),)
+    if isinstance(like, float) and _is_number(value) and abs(value) <= MOST:
         return float(value)
     return value
+
+
+def _is_number(value):
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def as_dict(section: Section) -> dict[str, Json]:

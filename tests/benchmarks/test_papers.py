@@ -12,7 +12,7 @@ from fixtures.commands import ROOT
 
 from distill.cli import cli
 
-HELPERS = ("rows", "page")
+HELPERS = ("rows", "page", "sentences", "context")
 SCRIPTS = sorted(path.stem for path in (ROOT / "benchmarks" / "papers").glob("*.py") if path.stem not in HELPERS)
 
 
@@ -63,6 +63,20 @@ def test_a_row_comes_after_what_it_reads_and_a_stopped_run_goes_on(module, tmp_p
     (tmp_path / "a-2").mkdir()
     (tmp_path / "a-2" / "config.toml").touch()
     assert place.arguments(first) == ["run", "--resume", str(tmp_path / "a-2")]
+
+
+def test_sentences_are_of_the_first_sources_and_of_later_ones_as_many_as_are_wanting(module, monkeypatch, tmp_path):
+    sentences = module("sentences")
+    first, second = "Der erste Satz steht in einem Absatz.", "Der zweite Satz steht gleich dahinter."
+    others = [f"Satz Nummer {number} steht in einer Tabelle." for number in range(5)]
+    (tmp_path / "a.de.jsonl").write_text(json.dumps({"context": f"{first} {second} Kurz."}) + "\n", encoding="utf-8")
+    rows = ["en\tde", f"First\t{first}", *(f"Row\t{one}" for one in others)]
+    (tmp_path / "en-de.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    monkeypatch.setattr(sentences, "SOURCES", {"de": ("a.de.jsonl", "en-de.tsv")})
+    monkeypatch.setattr(sentences, "MOST", 5)
+    by_source = sentences.collected(tmp_path, "de", seed=0)
+    assert {*by_source["a.de.jsonl"]} == {first, second}
+    assert len({*by_source["en-de.tsv"]}) == 3 and {*by_source["en-de.tsv"]} < {*others}
 
 
 def test_a_table_has_the_papers_figures_the_mean_over_seeds_and_what_did_not_run(module, tmp_path):

@@ -557,7 +557,7 @@ def test_lareqa_asks_translated_questions_too_and_takes_a_corpus_of_every_langua
         (lines / f"{language}.txt").write_text("\n".join(f"{language} {n}" for n in range(9)), encoding="utf-8")
     figures, _ = figures_of("evaluate", tiny_folder, *flags, "--corpus", lines / "en.txt", "--translations", "parallel")
     plain, again = figures["lareqa"]["encoders"].values()
-    assert plain["lir"]["corpus"] == "de.txt, en.txt"
+    assert plain["lir"]["corpus"] == "de.txt, en.txt" and figures["lareqa"]["sentences"] == {"de": 9, "en": 9}
     assert again["languages"]["de"] == again["languages"]["en"] == plain["languages"]["en"] != plain["languages"]["de"]
     assert again["share"]["de"] == again["share"]["en"]
 

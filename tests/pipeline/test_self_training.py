@@ -31,7 +31,7 @@ VALUES = {
     "pairs.batches": "x-y",
     "pairs.self_train": 1,
     "pairs.self_train_top": 6,
-    "pairs.self_train_negatives": 4,
+    "pairs.self_train_negatives": [4, 1],
 }
 
 
@@ -144,14 +144,23 @@ def test_each_stage_is_told_in_files_log_and_metrics_and_the_best_is_kept(left):
     assert left.encoder.name == "teacher"
 
 
-@pytest.mark.parametrize("second, kept", [(0.4, 1), (0.3, 0), (0.2, 0)])
-def test_only_a_stage_that_is_better_is_followed_by_another(
-    settings, base, left, tmp_path, improving, interrupted, second, kept
+def test_each_stage_keeps_as_many_negatives_as_are_named_for_it(left):
+    mined = [list(read_jsonl(left.stages / f"stage-{number}" / "mined.jsonl")) for number in (0, 1)]
+    # No question has more than three without its answer among the six that BM25 looks at.
+    assert [max(len(line["negatives"]) for _, line in lines) for lines in mined] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    "second, always, goes_on", [(0.4, 0, True), (0.3, 0, False), (0.2, 0, False), (0.2, 1, False), (0.2, 2, True)]
+)
+def test_only_a_stage_that_is_better_is_followed_by_another_but_for_those_that_are_always_trained(
+    settings, base, left, tmp_path, improving, interrupted, second, always, goes_on
 ):
     improving(0.3, second)
     shutil.copytree(left.stages, tmp_path / "self-training")
-    run = Run(read_inputs(changed(settings, {"pairs.self_train": 2})), tmp_path)
-    if kept == 1:
+    values = {"pairs.self_train": 2, "pairs.self_train_always": always}
+    run = Run(read_inputs(changed(settings, values)), tmp_path)
+    if goes_on:
         with interrupted(2), pytest.raises(KeyboardInterrupt):
             self_train(run, base)
         return

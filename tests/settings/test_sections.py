@@ -216,6 +216,8 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
             ("pairs.self_train", 0),
         ),
         (("training.dropout", 0.1, "pairs.chunk_size", 8, "teacher.loss", "softmax"), ("pairs.chunk_size", 0)),
+        (("pairs.self_train_always", 2, "teacher.loss", "softmax"), ("pairs.self_train", 2)),
+        (("pairs.self_train_negatives", ("few",), "teacher.loss", "softmax"), ("pairs.self_train_negatives", ("9",))),
         *(
             (("student.quantised_epochs", 1, "export.precision", "float32", "export.table", "float32"), rounded)
             for rounded in (("export.precision", "int8"), ("export.table", "int4"), ("student.quantised_epochs", 0))
@@ -277,6 +279,11 @@ def test_what_the_file_leaves_out_keeps_its_default(tmp_path):
     settings = load(tmp_path, '[teacher]\nmargin = 1\n[data]\nlanguages = ["de", "ru"]\n')
     assert (settings.teacher.margin, type(settings.teacher.margin)) == (1.0, float)
     assert settings.data.languages == ("de", "ru")
+    # Where one number was all there could be, a list is.
+    pairs = load(tmp_path, '[teacher]\nloss = "softmax"\n[pairs]\nself_train_negatives = 9\n').pairs
+    assert [pairs.negatives_of(stage) for stage in (0, 1)] == [9, 9]
+    pairs = load(tmp_path, '[teacher]\nloss = "softmax"\n[pairs]\nself_train_negatives = [32, 50]\n').pairs
+    assert [pairs.negatives_of(stage) for stage in (0, 1, 2)] == [32, 50, 50]
 
 
 def test_names_of_earlier_versions_are_read_in_a_file_and_as_values(tmp_path):

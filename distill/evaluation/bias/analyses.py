@@ -32,6 +32,11 @@ class Samples:
     name: str
     texts: Mapping[str, list[str]]
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of texts by language."""
+        return {language: len(texts) for language, texts in self.texts.items()}
+
 
 @dataclass(frozen=True)
 class RemovalFigures:

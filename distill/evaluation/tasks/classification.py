@@ -132,6 +132,7 @@ class ClassificationTask(Task[LabelledVectors, Classified]):
         data, rows = self.data, {name: asdict(figures) for name, figures in encoders.items()}
         about: dict[str, Json] = {"name": data.name, "split": data.split, "learned": data.pivot}
         about |= {"labels": len(np.unique(data.labels)), "rescaled": self.removed.rescaled}
+        about |= {"sentences": dict(self.samples.counts)}
         return {**about, "encoders": rows, "files": hashes(self.source)}
 
     def print(self, encoders: Mapping[str, Classified]) -> None:

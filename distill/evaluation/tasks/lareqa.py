@@ -131,7 +131,8 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     def as_dict(self, encoders: Mapping[str, BiasFigures]) -> dict[str, Json]:
         """Return plain values of the figures, as `--json` writes them."""
         rows = {name: figures.as_dict() for name, figures in encoders.items()}
-        return {**described(self.pool, self.split, rows), "files": hashes(self.source)}
+        counts: dict[str, Json] = {"sentences": dict(self.samples.counts)} if self.samples else {}
+        return {**described(self.pool, self.split, rows), **counts, "files": hashes(self.source)}
 
     def print(self, encoders: Mapping[str, BiasFigures]) -> None:
         """Print mAP by language, bias, language information removal and the use of languages."""

@@ -48,6 +48,7 @@ def test_an_encoder_that_tells_words_apart_finds_all_labels_in_both_languages(ta
     written = task.as_dict({"told": figures})
     assert written["encoders"]["told"]["plain"] == {"en": 1, "de": 1}
     assert (written["labels"], written["learned"], list(written["files"])) == (3, "en", ["colours.tsv"])
+    assert written["sentences"] == {"en": 3, "de": 3}
     task.print({"told": figures})
     assert "100.0" in capsys.readouterr().out
 
