@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ import click
 from ..catalog.kinds import ENCODER_HELP, RUN_FILE
 from ..errors import InputError, visible
 from ..settings.choices import CHECKPOINT_SECONDS
-from ..settings.recipes import DEFAULT
+from ..settings.recipes import DEFAULT, read_toml
 from ..settings.sections import Value
 from .shared.options import (
     FiniteRange,
@@ -34,6 +34,8 @@ ORDER = (
     'Flags stand above --config, a config above the recipe that it names (recipe = "NAME" at its head), and a run '
     "without --config has the recipe default."
 )
+# The recipe of a run on text without questions, and the settings that name text.
+OF_TEXT, TEXTS = "own-teacher", ("student.parallel", "student.labelled_text", "vocabulary.text")
 # Settings that bear on what --documents does.
 ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 
@@ -55,6 +57,11 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
     metavar="FILE...",
     help="documents and no questions, for --base to learn: .jsonl, .csv, .txt, .md or .html files, folders of them",
 )
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False),
+    help="the run's folder, in place of --name in --runs",
+)
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
 @click.option(
     "--checkpoint-seconds",
@@ -69,6 +76,7 @@ def run(
     runs: str,
     resume: str | None,
     documents: tuple[str, ...],
+    output: str | None,
     more: tuple[str, ...],
     checkpoint_seconds: float,
     **values: Value | None,
@@ -76,30 +84,41 @@ def run(
     """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too.
 
     With --documents there are no questions: the base learns to find these documents by what they say of themselves.
+    With --teacher-model and --parallel or --text, and no --dataset, the student learns the teacher's vectors of lines.
     """
+    from ..adapting.without_questions import prepare_lines
     from ..compression.compress import compress, is_limited, places
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
     from ..pipeline.preparing import prepare
     from ..pipeline.resuming import settings_file
+    from ..settings.store import load_settings
     from ..system.backend import require_export_backend
 
     if documents:
         require_export_backend("distill run --documents")
-        return _adapt((*documents, *more), name, runs, (config, resume), values)
+        return _adapt((*documents, *more), (output, name, runs), (config, resume), values)
     if more:
         raise InputError(f"{more[0]}: no option takes it; documents are named with --documents")
+    if output and (name or resume):
+        raise InputError(f"--output {output} is the run's folder, as --name and --resume say it; give one of them")
     if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
-    settings = settings_from(values, config or (settings_file(resume) if resume is not None else None), DEFAULT)
+    named = named_settings(values, config)
+    alone = not resume and learns_text_alone(named)
+    file = config or (settings_file(resume) if resume is not None else None)
+    settings = settings_from(values, file, OF_TEXT if alone else DEFAULT)
     searched = is_limited(settings.budget)
     if searched:
         require_export_backend("distill run with a budget")
     read_corpus(settings.budget.corpus)
     folder: File | None = resume
     if folder is None:
-        folder = _named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher)
-    prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
+        folder = _folder(output, name, runs, settings)
+    if alone:
+        prepared = prepare_lines(settings, folder, named, checkpoint_seconds)
+    else:
+        prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
     from ..report.run_tables import print_run, print_search, print_verdict
@@ -107,12 +126,12 @@ def run(
     print_run(metrics, prepared.folder)
     if searched:
         with told_how_to_go_on(prepared.folder):
-            result = compress(prepared.folder, settings)
+            result = compress(prepared.folder, load_settings(prepared.folder / RUN_FILE) if alone else settings)
         print_search(result.as_dict(), *places(prepared.folder))
     print_verdict(metrics)
 
 
-def _adapt(documents, name, runs, others, values):
+def _adapt(documents, place, others, values):
     """The encoder `--base` adapted to documents, as a run's folder."""
     from ..adapting.adapt import adapt_to_documents
     from ..report.run_tables import print_run, print_verdict
@@ -126,7 +145,7 @@ def _adapt(documents, name, runs, others, values):
         )
     settings = settings_from(values, recipe=DEFAULT)
     settings.data.dataset = Path(documents[0]).stem
-    folder = Path(_named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher))
+    folder = Path(_folder(*place, settings))
     base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
     metrics = adapt_to_documents(documents, folder, base, text, language, settings.seed)
     print_run(metrics, folder)
@@ -144,6 +163,28 @@ def told_how_to_go_on(folder: File) -> Iterator[None]:
             command = f"distill run --resume {shlex.quote(str(folder))}"
             click.echo(visible(f"stopped; go on with: {command}"), err=True)
         raise
+
+
+def named_settings(values: Mapping[str, Value | None], config: str | None = None) -> set[str]:
+    """Return the names of the settings that a command, or its config, gives."""
+    stored = read_toml(config) if config else {}
+    return {*given(values), *(f"{section}.{key}" for section in stored for key in _keys(stored[section]))}
+
+
+def learns_text_alone(named: Set[str]) -> bool:
+    """Return whether these settings name a teacher and text for it, and no data set."""
+    return "teacher.model" in named and not named.isdisjoint(TEXTS) and "data.dataset" not in named
+
+
+def _keys(section):
+    return section if isinstance(section, dict) else ()
+
+
+def _folder(output, name, runs, settings):
+    """The folder of a new run."""
+    if output:
+        return Path(output)
+    return _named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher)
 
 
 def _named_folder(runs, name):

@@ -146,15 +146,19 @@ def texts_digest(dataset: Dataset) -> str:
 LEARNED = ("train", "dev")
 
 
-def trainable(dataset: Dataset) -> Dataset:
-    """Return the data set. Raises `DataError` for one that has no questions to train on or to choose by."""
+def trainable(dataset: Dataset, with_lines: bool = False) -> Dataset:
+    """Return the data set. Raises `DataError` for one that has no questions to train on or to choose by.
+
+    Where lines of text are learned beside it, `with_lines`, its split train may be there and empty.
+    """
     for split in LEARNED:
         if split not in dataset.splits:
             raise DataError(
                 f"{dataset.name}: the split {split} is missing, and a run needs train and dev; such a data set can be "
                 "measured alone, with distill evaluate --split all"
             )
-    return checked(dataset, tuple(dataset.splits))
+    bare = with_lines and not dataset.splits["train"]
+    return checked(dataset, [split for split in dataset.splits if not (bare and split == "train")])
 
 
 def checked(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:

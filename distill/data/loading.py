@@ -11,17 +11,20 @@ from ..system.types import File
 from .dataset import Dataset, checked, trainable
 
 
-def dataset_of(data: DataSettings, seed: int, to_train: bool = True) -> Dataset:
-    """The data set that the settings name, split as they and the seed say; one not `to_train` may lack a split."""
-    load = load_dataset if to_train else read_dataset
-    return load(data.dataset, data.document_language, data.split_by, seed)
+def dataset_of(data: DataSettings, seed: int, to_train: bool = True, with_lines: bool = False) -> Dataset:
+    """The data set that the settings name, split as they and the seed say; one not `to_train` may lack a split.
+
+    Where lines of text are learned beside it, `with_lines`, it needs no train questions.
+    """
+    dataset = read_dataset(data.dataset, data.document_language, data.split_by, seed)
+    return trainable(dataset, with_lines) if to_train else dataset
 
 
 def chosen_data(
-    data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True
+    data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True, with_lines: bool = False
 ) -> tuple[Dataset, tuple[str, ...]]:
     """The data set and the question languages of the settings, all there. Raises `DataError` where one is missing."""
-    dataset = dataset_of(data, seed, to_train)
+    dataset = dataset_of(data, seed, to_train, with_lines)
     languages = data.languages or dataset.languages
     dataset.require([*needed, *languages])
     return dataset, languages
