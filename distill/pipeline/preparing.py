@@ -100,7 +100,7 @@ def require_new(folder: Path) -> None:
     require_empty(folder)
     if (folder / LOCK).is_file():
         require_free(folder)
-    else:
+    elif not (folder / LINES).is_dir():
         require_writable(folder)
 
 

@@ -1,0 +1,123 @@
+"""`distill run --teacher-model` on text without questions."""
+
+import json
+
+import numpy as np
+import pytest
+from fixtures.folders import names
+
+from distill.adapting.lines import HeldLines, hold_out_lines, named_lines, write_lines
+from distill.adapting.without_questions import OF_LINES
+from distill.cli import main
+from distill.data.loading import read_dataset
+from distill.data.parallel import Parallel, labelled_text, read_parallel
+from distill.encoders.encoder import KerasEncoder
+from distill.errors import DataError
+from distill.system.reading import read_json, read_jsonl
+
+FLAGS = "--epochs 2 --allow-weak-teacher --max-drop 100 --set export.min_cosine=0.5 --set student.lines_a_step=32".split()
+
+
+def sentences(sample, language="en", many=60):
+    """Different lines of the sample's questions in a language."""
+    return [question.text for question in sample.questions[language].values()][:many]
+
+
+@pytest.fixture(scope="module")
+def table(sample, tmp_path_factory):
+    path = tmp_path_factory.mktemp("text") / "en-de.tsv"
+    rows = zip(sentences(sample), sentences(sample, "de"), strict=True)
+    path.write_text("en\tde\n" + "".join(f"{english}\t{german}\n" for english, german in rows), encoding="utf-8")
+    return path
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as left:
+        main(["run", *map(str, arguments)])
+    return left.value.code
+
+
+
+@pytest.fixture(scope="module")
+def held(table):
+    return hold_out_lines(read_parallel([table], "en"), [], "en")
+
+
+def test_a_line_asks_for_its_translation_and_its_first_half_for_its_second(held, table):
+    data, translations = held.dataset, {}
+    for source in read_parallel([table], "en"):
+        translations |= dict(zip(source.texts, source.pivots, strict=True))
+    for split in ("dev", "test"):
+        german, english = (data.select(language, split) for language in ("de", "en"))
+        assert len(german) == 6 and len(english) >= 5
+        assert all(data.passages[one.passage].text == translations[one.text] for one in german)
+        assert all(f"{one.text} {data.passages[one.passage].text}" in translations for one in english)
+    assert data.splits["train"] == ()
+
+
+def test_nothing_that_is_held_out_is_learned(held):
+    learned = {text for source in held.sources for text in (*source.texts, *source.pivots)}
+    asked = {question.text for questions in held.dataset.questions.values() for question in questions.values()}
+    assert learned and not learned & (asked | set(held.dataset.passage_texts))
+    # Both halves of a line are of one that is not learned either.
+    halves = held.dataset.questions["en"].values()
+    assert not learned & {f"{one.text} {held.dataset.passages[one.passage].text}" for one in halves}
+
+
+def test_lines_are_written_as_a_data_set_and_as_text_to_learn(held, tmp_path):
+    labelled = tuple(labelled_text({"fr": ["un", "deux"]}))
+    whole = HeldLines(held.dataset, (*held.sources, *held.sources), labelled)
+    write_lines(whole, tmp_path / "lines")
+    parallel, text = named_lines(whole, tmp_path / "lines")
+    for source, other in zip(whole.sources, read_parallel(parallel, "en"), strict=True):
+        pairs, others = (set(zip(one.texts, one.languages, one.pivots, strict=True)) for one in (source, other))
+        assert pairs == others
+    assert [row for _, row in read_jsonl(text[0])] == [{"text": t, "language": "fr"} for t in ("un", "deux")]
+    stored = read_dataset(tmp_path / "lines")
+    assert stored.splits == held.dataset.splits and stored.passage_texts == held.dataset.passage_texts
+
+
+def test_text_without_translations_and_without_blanks_asks_by_halves():
+    chinese = [f"{chr(0x4E00 + number)}" * 8 + f"{chr(0x5E00 + number)}" * 8 for number in range(40)]
+    data = hold_out_lines([], labelled_text({"zh": chinese}), "zh").dataset
+    assert data.languages == ("zh",) and [len(data.splits[split]) for split in ("dev", "test")] == [5, 5]
+    for question in data.questions["zh"].values():
+        assert question.text + data.passages[question.passage].text in chinese
+
+
+def test_a_language_of_few_lines_is_refused():
+    one = Parallel("a.tsv", 1.0, ("ein Satz",), ("de",), ("a sentence",))
+    with pytest.raises(DataError, match="1 lines of text in de"):
+        hold_out_lines([one], [], "en")
+
+
+def test_a_student_learns_a_teacher_from_parallel_text_alone(table, sample, transformers, slim_folder, tmp_path):
+    from distill.catalog.loading import load_encoder
+
+    teacher, folder = f"hf:{transformers / 'bert'}", tmp_path / "edge"
+    given = ["--teacher-model", teacher, "--base", slim_folder, "--parallel", table, "--output", folder]
+    assert run(*given, *FLAGS) == 0
+    assert {"bundle", "lines", "metrics.json", "report.html", "student", "teacher"} <= set(names(folder))
+    metrics = read_json(folder / "metrics.json")
+    assert metrics["dataset"]["name"] == "lines" and metrics["settings"]["student"]["objectives"] == list(OF_LINES[:1])
+    assert metrics["learned"]["learned_from"] == "lines/1.en-de.jsonl"
+    assert set(metrics["splits"]["test"]["mean_p@1"]) == {"base", "teacher", "student", "bundle"}
+    card = json.loads((folder / "bundle" / "card.json").read_text(encoding="utf-8"))
+    assert card["languages"] == ["en", "de"]
+    steps = [row for _, row in read_jsonl(folder / "log.jsonl") if row["event"] == "student"]
+    assert len(steps) == 3
+    # German lines that were held out: after training they are nearer to the teacher's vectors of their translations.
+    teacher_, student = load_encoder(folder / "teacher"), KerasEncoder.load(folder / "student")
+    data = read_dataset(folder / "lines")
+    questions = data.select("de", "test")
+    labels = teacher_.encode([data.passages[question.passage].text for question in questions])
+    assert np.mean(np.sum(student.encode([question.text for question in questions]) * labels, axis=1)) > 0.5
+
+
+@pytest.mark.parametrize(
+    "refused", [["--objectives", "qq,dd"], ["--languages", "fr"], ["--teacher-model", "st:nowhere"], ["--name", "two"]]
+)
+def test_what_cannot_teach_is_refused_and_nothing_is_left(refused, table, slim_folder, tmp_path, capsys):
+    given = ["--teacher-model", slim_folder, "--base", slim_folder, "--parallel", table, "--output", tmp_path / "edge"]
+    assert run(*given, *refused) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1 and names(tmp_path) == []
