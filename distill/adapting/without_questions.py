@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from ..data.corpus import read_corpus
-from ..data.parallel import Parallel, in_languages, labelled_text, pivots_of, read_parallel
+from ..data.corpus import named_file, read_corpus
+from ..data.parallel import Parallel, in_languages, labelled_text, pivots_of, read_parallel, weighted
 from ..errors import ConfigError, DataError
 from ..pipeline.fixed_teacher import PROBES, fixed_teacher, require_apart
 from ..pipeline.preparing import LINES, prepare, require_new
@@ -59,6 +59,13 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
         raise
     _say(held, folder / LINES)
     return run
+
+
+def first_text(settings: Settings) -> Path:
+    """Return the path of the first text that the settings name: it gives a run its name."""
+    if settings.student.parallel:
+        return weighted(settings.student.parallel[0])[0]
+    return named_file((*settings.student.labelled_text, *settings.vocabulary.text)[0])[1]
 
 
 def read_texts(settings: Settings) -> tuple[list[Parallel], list[Parallel]]:

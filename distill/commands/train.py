@@ -86,7 +86,7 @@ def run(
     With --documents there are no questions: the base learns to find these documents by what they say of themselves.
     With --teacher-model and --parallel or --text, and no --dataset, the student learns the teacher's vectors of lines.
     """
-    from ..adapting.without_questions import prepare_lines
+    from ..adapting.without_questions import first_text, prepare_lines
     from ..compression.compress import compress, is_limited, places
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
@@ -112,7 +112,11 @@ def run(
     if searched:
         require_export_backend("distill run with a budget")
     read_corpus(settings.budget.corpus)
+    if not (alone or resume):
+        say_sample(named)
     folder: File | None = resume
+    if alone:
+        settings.data.dataset = first_text(settings).stem
     if folder is None:
         folder = _folder(output, name, runs, settings)
     if alone:
@@ -174,6 +178,17 @@ def named_settings(values: Mapping[str, Value | None], config: str | None = None
 def learns_text_alone(named: Set[str]) -> bool:
     """Return whether these settings name a teacher and text for it, and no data set."""
     return "teacher.model" in named and not named.isdisjoint(TEXTS) and "data.dataset" not in named
+
+
+def say_sample(named: Set[str]) -> None:
+    """Say that the sample's questions are learned where settings name text and no data set."""
+    from ..system.progress import say
+
+    if "data.dataset" not in named and not named.isdisjoint(TEXTS):
+        say(
+            "no --dataset: the sample's questions are learned beside the text, and choose the epoch; "
+            "distill run --teacher-model learns text alone"
+        )
 
 
 def _keys(section):
@@ -263,6 +278,7 @@ def transfer(
     from ..training.log import LOG, RunLog
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
+    say_sample({*given(values), *(["student.parallel"] if corpus else [])})
     settings, texts = settings_from(values), read_corpus(corpus)
     student = settings.student
     if labels and (student.parallel or student.labelled_text or student.own_text):

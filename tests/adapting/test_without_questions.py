@@ -15,7 +15,8 @@ from distill.encoders.encoder import KerasEncoder
 from distill.errors import DataError
 from distill.system.reading import read_json, read_jsonl
 
-FLAGS = "--epochs 2 --allow-weak-teacher --max-drop 100 --set export.min_cosine=0.5 --set student.lines_a_step=32".split()
+ROUNDED = ["--max-drop", "100", "--set", "export.min_cosine=0.5"]
+FLAGS = ["--epochs", "2", "--allow-weak-teacher", "--set", "student.lines_a_step=32", *ROUNDED]
 
 
 def sentences(sample, language="en", many=60):
@@ -35,7 +36,6 @@ def run(*arguments):
     with pytest.raises(SystemExit) as left:
         main(["run", *map(str, arguments)])
     return left.value.code
-
 
 
 @pytest.fixture(scope="module")
