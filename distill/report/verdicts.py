@@ -118,6 +118,19 @@ def _untested(metrics, allowed):
     return (BAD, "worse", figures) if student - bundle > allowed else (EVEN, "about as good", figures)
 
 
+def kept_of_teacher(metrics: Mapping[str, Json]) -> str:
+    """Return a sentence on the share of a fixed teacher's P@1 that the bundle keeps; an empty text without one."""
+    split, unit = shown_split(metrics), shown_unit(metrics)
+    means = metrics["splits"][split]["mean_p@1"]
+    if not metrics["settings"].get("teacher", {}).get("model") or not means["teacher"].get(unit):
+        return ""
+    teacher, bundle = (100 * means[name][unit] for name in ("teacher", "bundle"))
+    return (
+        f"The bundle keeps {100 * bundle / teacher:.0f} % of the teacher's P@1: {bundle:.1f} % of {teacher:.1f} % "
+        f"({split}, {unit}, mean of {', '.join(metrics['mean_over'])})."
+    )
+
+
 def smaller(search: Mapping[str, Json] | None) -> Verdict | None:
     """Return the verdict on a search of bundles by its budget; None without a search."""
     if not search:
