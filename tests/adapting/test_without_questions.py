@@ -1,5 +1,7 @@
 """`distill run --teacher-model` on text without questions."""
 
+import shutil
+
 import numpy as np
 import pytest
 from fixtures.folders import names
@@ -117,11 +119,29 @@ def test_a_student_learns_a_teacher_from_parallel_text_alone(
     assert after > before
 
 
+@pytest.fixture
+def broken(tmp_path_factory, transformers):
+    """A teacher's folder without weights, and files of no line and of one."""
+    folder = tmp_path_factory.mktemp("broken")
+    weightless = shutil.ignore_patterns("*.safetensors")
+    shutil.copytree(transformers / "bert", folder / "bare", ignore=weightless)
+    (folder / "empty.txt").touch()
+    (folder / "one.tsv").write_text("en\tde\nThe Nile.\tDer Nil.\n", encoding="utf-8")
+    return folder
+
+
 @pytest.mark.parametrize(
-    "refused", [["--objectives", "qq,dd"], ["--languages", "fr"], ["--teacher-model", "st:nowhere"], ["--name", "two"]]
+    "refused",
+    [
+        "--parallel {table} --objectives qq,dd",
+        "--parallel {table} --languages fr",
+        "--parallel {table} --teacher-model hf:{broken}/bare",
+        "--parallel {broken}/one.tsv",
+        "--text en={broken}/empty.txt",
+    ],
 )
-def test_what_cannot_teach_is_refused_and_nothing_is_left(refused, table, slim_folder, tmp_path, capsys):
-    given = ["--teacher-model", slim_folder, "--base", slim_folder, "--parallel", table, "--output", tmp_path / "edge"]
-    assert run(*given, *refused) == 2
+def test_what_cannot_teach_is_refused_and_nothing_is_left(refused, table, broken, slim_folder, tmp_path, capsys):
+    given = ["--teacher-model", slim_folder, "--base", slim_folder, "--output", tmp_path / "edge"]
+    assert run(*given, *refused.format(table=table, broken=broken).split()) == 2
     error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
     assert len(error) == 1 and names(tmp_path) == []

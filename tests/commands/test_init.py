@@ -155,12 +155,8 @@ def test_a_folder_without_data_is_refused(refused, tmp_path, name, content, plac
 @pytest.mark.parametrize(
     ("name", "text", "command"),
     [
-        (
-            "en-de.tsv",
-            "en\tde\nThe Nile.\tDer Nil.\n",
-            "distill run --teacher-model st:TEACHER --parallel {} --output student",
-        ),
-        ("documents.jsonl", '{"id": "1", "title": "Nile", "text": "It flows north."}\n', "distill run --documents {}"),
+        ("en-de.tsv", "en\tde\nOne.\tEins.\n", "run --teacher-model st:TEACHER --parallel {} --output student"),
+        ("documents.jsonl", '{"id": "1", "title": "Nile", "text": "It flows north."}\n', "run --documents {}"),
     ],
 )
 def test_text_without_questions_has_a_command_of_its_own(distill, tmp_path, name, text, command):
