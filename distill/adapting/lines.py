@@ -20,8 +20,8 @@ TEXT = "text.jsonl"
 SHARE, MOST, FEWEST = 0.1, 400, 5
 # A language of fewer lines than these is not split.
 LEAST = 4 * FEWEST
-# A line that asks for its other half has so many words, or characters where it has no blanks; of short text two do.
-WORDS, CHARACTERS = 8, 16
+# Lines that ask for their other half are among the longest of so many.
+LONGEST = 4
 SPLITS = ("dev", "test")
 
 
@@ -135,12 +135,10 @@ def _texts_alone(sources, labelled, pivot, held) -> dict[str, list[str]]:
 
 
 def _hold_halves(held, language, texts, pivot, rng):
-    """Hold lines out whose first half asks for the second."""
-    halves = {text: both for text in texts if (both := _halved(text, WORDS, CHARACTERS))}
-    if len(halves) < LEAST:
-        halves = {text: both for text in texts if (both := _halved(text, 2, 4))}
+    """Hold lines out whose first half asks for the second: of the longest ones, as short ones say too little."""
+    halves = {text: both for text in texts if (both := _halved(text))}
     share = _share(language, len(halves))
-    texts = list(halves)
+    texts = sorted(halves, key=len, reverse=True)[: max(2 * share, len(halves) // LONGEST)]
     # A second half that several lines share has no one answer.
     first_of = {halves[texts[number]][1]: texts[number] for number in rng.permutation(len(texts)).tolist()}
     for place, text in enumerate([*first_of.values()][: 2 * share]):
@@ -148,10 +146,10 @@ def _hold_halves(held, language, texts, pivot, rng):
         held.add(SPLITS[place % 2], second, "" if language == pivot else language, {language: first}, [text])
 
 
-def _halved(text, words, characters) -> tuple[str, str] | None:
-    """Both halves of a line of so many words, or of characters where it has no blanks; None of a shorter one."""
+def _halved(text) -> tuple[str, str] | None:
+    """Both halves of a line by its words, or by its characters where it has no blanks; None of one that has one."""
     parts, blank = (text.split(), " ") if " " in text else (list(text), "")
-    if len(parts) < (words if blank else characters):
+    if len(parts) < 2:
         return None
     middle = len(parts) // 2
     return blank.join(parts[:middle]), blank.join(parts[middle:])
