@@ -35,10 +35,9 @@ def require_gain(run: Run) -> None:
     if teacher > base or (teacher == base if settings.model else min(base) == 1.0):
         return
     # Halves of lines are hard to find, and few find them: only a clear loss says that the teacher is no encoder.
-    if not run.dataset.splits["train"] and not is_clearly_worse(run):
-        return say(
-            f"the teacher, {settings.model}, is about as good as the base on dev: {_told(teacher)}, {_told(base)}"
-        )
+    if run.inputs.without_questions and not is_clearly_worse(run):
+        say(f"the teacher, {settings.model}, is about as good as the base on dev: {_told(teacher)}, {_told(base)}")
+        return
     spoken, leave = ", ".join(_asked_in(run)), f"--resume {run.folder} --allow-weak-teacher"
     figures = f"{_told(teacher)} against {_told(base)} ({settings.unit}, {spoken})"
     if settings.allow_weak:
