@@ -119,16 +119,25 @@ def _untested(metrics, allowed):
 
 
 def kept_of_teacher(metrics: Mapping[str, Json]) -> str:
-    """Return a sentence on the share of a fixed teacher's P@1 that the bundle keeps; an empty text without one."""
-    split, unit = shown_split(metrics), shown_unit(metrics)
-    means = metrics["splits"][split]["mean_p@1"]
-    if not metrics["settings"].get("teacher", {}).get("model") or not means["teacher"].get(unit):
+    """Return a sentence on the share of a fixed teacher's P@1 that the bundle keeps; an empty text without one.
+
+    It is about the mean of the other languages, and about the teacher's own where these are not it.
+    """
+    split, unit, own = shown_split(metrics), shown_unit(metrics), metrics["settings"].get("teacher", {})
+    measured, over = metrics["splits"][split], metrics["mean_over"]
+    if not own.get("model") or unit not in measured["mean_p@1"]["teacher"]:
         return ""
-    teacher, bundle = (100 * means[name][unit] for name in ("teacher", "bundle"))
-    return (
-        f"The bundle keeps {100 * bundle / teacher:.0f} % of the teacher's P@1: {bundle:.1f} % of {teacher:.1f} % "
-        f"({split}, {unit}, mean of {', '.join(metrics['mean_over'])})."
-    )
+    means = [measured["mean_p@1"][name][unit] for name in ("bundle", "teacher")]
+    parts = [_share_of(*means, f"mean of {', '.join(over)}")]
+    if (language := own["language"]) not in over:
+        first = [measured["encoders"][name][unit][language]["p@1"] for name in ("bundle", "teacher")]
+        parts.append(_share_of(*first, language))
+    return f"P@1 of the teacher that the bundle keeps: {'; '.join(parts)} ({split}, {unit})."
+
+
+def _share_of(bundle, teacher, where):
+    share = f"{100 * bundle / teacher:.0f} %" if teacher else "no share"
+    return f"{share}, {100 * bundle:.1f} of {100 * teacher:.1f} ({where})"
 
 
 def smaller(search: Mapping[str, Json] | None) -> Verdict | None:
