@@ -79,8 +79,9 @@ def read_texts(settings: Settings) -> tuple[list[Parallel], list[Parallel]]:
     labelled = labelled_text(read_corpus(files))
     if languages:
         labelled = [part for part in (in_languages(one, languages) for one in labelled) if part.texts]
-    if not (sources or labelled):
-        raise DataError(f"no text in {', '.join(languages)}; give some with --parallel, --labelled-text or --text")
+    written = {language for source in (*sources, *labelled) for language in source.languages}
+    if missing := [language for language in languages if language not in written]:
+        raise DataError(f"no text in {', '.join(missing)}; give some with --parallel, --labelled-text or --text")
     return sources, labelled
 
 

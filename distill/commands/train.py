@@ -118,7 +118,7 @@ def run(
     if alone:
         settings.data.dataset = first_text(settings).stem
     if folder is None:
-        folder = _folder(output, name, runs, settings)
+        folder = _folder((output, name, runs), settings)
     if alone:
         prepared = prepare_lines(settings, folder, named, checkpoint_seconds)
     else:
@@ -149,7 +149,7 @@ def _adapt(documents, place, others, values):
         )
     settings = settings_from(values, recipe=DEFAULT)
     settings.data.dataset = Path(documents[0]).stem
-    folder = Path(_folder(*place, settings))
+    folder = Path(_folder(place, settings))
     base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
     metrics = adapt_to_documents(documents, folder, base, text, language, settings.seed)
     print_run(metrics, folder)
@@ -195,8 +195,9 @@ def _keys(section):
     return section if isinstance(section, dict) else ()
 
 
-def _folder(output, name, runs, settings):
-    """The folder of a new run."""
+def _folder(place, settings):
+    """The folder of a new run, whose `place` is `--output`, `--name` and `--runs`."""
+    output, name, runs = place
     if output:
         return Path(output)
     return _named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher)

@@ -322,7 +322,7 @@ class TransferStage:
         labels = self.question_labels[self.label[rows]]
         if len(lines):
             labels = np.concatenate([labels, self.line_targets[self.line_rows[lines]]])  # type: ignore[index]
-        x = {
+        x: StepInput = {
             "teacher_question": labels,
             "teacher_answers": self.document_labels[self.answers[rows]],  # (b, units, d)
         }
