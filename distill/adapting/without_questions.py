@@ -47,8 +47,7 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
     sources, labelled = read_texts(settings)
     settings = replace(settings, teacher=replace(settings.teacher, language=_pivot(settings, sources, labelled)))
     held = hold_out_lines(sources, labelled, settings.teacher.language, settings.seed)
-    if "teacher.centre" not in named:
-        settings = _centred(settings, held)
+    settings = _centred(settings, held, "teacher.centre" in named)
     was_there = folder.is_dir()
     try:
         with write_aside(folder / LINES) as aside:
@@ -110,12 +109,15 @@ def _of_lines(settings, named):
     return replace(settings, student=student)
 
 
-def _centred(settings, held):
-    """The settings of a teacher that is centred where its vectors lie in a narrow cone, which is said."""
+def _centred(settings, held, is_named):
+    """The settings of a teacher that is centred where its vectors lie in a narrow cone, unless they name it.
+
+    Raises `EncoderError` for one that tells texts hardly apart.
+    """
     teacher = fixed_teacher(settings.teacher.model)
     texts = pivots_of([*held.sources, *held.labelled])[:PROBES]
     cosine = require_apart(teacher, texts)
-    if cosine <= CONE:
+    if is_named or cosine <= CONE:
         return settings
     say(
         f"{teacher.name}: two texts have a mean cosine of {cosine:.2f}, so its vectors are learned without their mean "

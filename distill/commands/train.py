@@ -84,7 +84,7 @@ def run(
     """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too.
 
     With --documents there are no questions: the base learns to find these documents by what they say of themselves.
-    With --teacher-model and --parallel or --text, and no --dataset, the student learns the teacher's vectors of lines.
+    Where no --dataset is named a student learns the vectors that a --teacher-model gives to --parallel or to --text.
     """
     from ..adapting.without_questions import first_text, prepare_lines
     from ..compression.compress import compress, is_limited, places

@@ -26,17 +26,6 @@ from ..teachers.centred import ROLES, CentredEncoder, centred, save_teacher
 if TYPE_CHECKING:
     from ..students.shape import Shape
 
-# Texts that a teacher has to tell apart.
-DIFFERENT = (
-    "Where does the Danube end?",
-    "The library is closed on Mondays.",
-    "How do I reset my password?",
-    "Two eggs, a cup of flour and some milk.",
-    "Stocks fell by three percent.",
-    "She plays the violin.",
-    "What causes earthquakes?",
-    "The train to Vienna leaves at noon.",
-)
 # Train questions that tell whether a space is another.
 PROBES = 64
 # Pivots of parallel text that a map is fitted on, at most.
@@ -51,12 +40,11 @@ def fixed_teacher(name: str) -> Encoder:
     """
     encoder = load_teacher(name)
     for role in ROLES:
-        vectors = np.asarray(encoder.encode([DIFFERENT[0]], role))
+        vectors = np.asarray(encoder.encode(["Where does the Danube end?"], role))
         if vectors.shape != (1, encoder.dimension) or encoder.dimension < 2:
             expected = f"(1, {max(2, encoder.dimension)})"
             raise EncoderError(f"{name}: a text's vector has the shape {vectors.shape}, expected {expected}")
         require_finite(vectors, encoder)
-    require_apart(encoder, DIFFERENT)
     return encoder if isinstance(encoder, CachedEncoder) else CachedEncoder(encoder, fingerprint(name, encoder))
 
 

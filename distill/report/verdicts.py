@@ -127,11 +127,11 @@ def kept_of_teacher(metrics: Mapping[str, Json]) -> str:
     measured, over = metrics["splits"][split], metrics["mean_over"]
     if not own.get("model") or unit not in measured["mean_p@1"]["teacher"]:
         return ""
-    means = [measured["mean_p@1"][name][unit] for name in ("bundle", "teacher")]
-    parts = [_share_of(*means, f"mean of {', '.join(over)}")]
+    means = measured["mean_p@1"]
+    parts = [_share_of(means["bundle"][unit], means["teacher"][unit], f"mean of {', '.join(over)}")]
     if (language := own["language"]) not in over:
-        first = [measured["encoders"][name][unit][language]["p@1"] for name in ("bundle", "teacher")]
-        parts.append(_share_of(*first, language))
+        bundle, teacher = (measured["encoders"][name][unit][language]["p@1"] for name in ("bundle", "teacher"))
+        parts.append(_share_of(bundle, teacher, language))
     return f"P@1 of the teacher that the bundle keeps: {'; '.join(parts)} ({split}, {unit})."
 
 

@@ -12,7 +12,8 @@ from distill.cli import main
 from distill.data.loading import load_dataset, read_dataset
 from distill.data.parallel import Parallel, in_languages, labelled_text, read_parallel
 from distill.encoders.encoder import KerasEncoder
-from distill.errors import DataError
+from distill.errors import DataError, EncoderError
+from distill.pipeline.fixed_teacher import require_apart
 from distill.settings.store import load_settings
 from distill.system.reading import read_jsonl
 
@@ -144,3 +145,17 @@ def test_what_cannot_teach_is_refused_and_nothing_is_left(refused, table, broken
     assert run(*given, *refused.format(table=table, broken=broken).split()) == 2
     error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
     assert len(error) == 1 and names(tmp_path) == []
+
+
+class Alike:
+    """Nearly the same vector for every text."""
+
+    name, dimension = "alike", 8
+
+    def encode(self, texts, role="question", progress=None):
+        return np.tile(np.eye(1, 8, dtype=np.float32), (len(texts), 1))
+
+
+def test_a_teacher_that_does_not_tell_texts_apart_is_refused():
+    with pytest.raises(EncoderError, match="alike"):
+        require_apart(Alike(), [str(number) for number in range(8)])
