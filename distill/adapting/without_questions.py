@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from ..errors import ConfigError, DataError
 from ..pipeline.fixed_teacher import PROBES, fixed_teacher, require_apart
 from ..pipeline.preparing import LINES, prepare, require_new
 from ..pipeline.run import Run
-from ..settings.sections import Settings, StudentSettings
+from ..settings.sections import Settings, StudentSettings, TeacherSettings
 from ..settings.store import check
 from ..system.files import write_aside
 from ..system.progress import say
@@ -43,16 +43,24 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
     """
     folder = Path(folder)
     require_new(folder)
-    settings = _of_lines(settings, named)
-    sources, labelled = read_texts(settings)
-    settings = replace(settings, teacher=replace(settings.teacher, language=_pivot(settings, sources, labelled)))
-    held = hold_out_lines(sources, labelled, settings.teacher.language, settings.seed)
-    settings = _centred(settings, held, "teacher.centre" in named)
+    student = _of_lines(settings.student, named)
+    data, teacher, text = settings.data, settings.teacher, settings.vocabulary.text
+    sources, labelled = read_texts(student, text, teacher.language, data.languages)
+    teacher = replace(teacher, language=_pivot(teacher.language, sources, labelled))
+    held = hold_out_lines(sources, labelled, teacher.language, settings.seed)
+    teacher = _centred(teacher, held, "teacher.centre" in named)
+    # Text that is learned alone is in the folder of the lines, without those that are held out.
+    vocabulary = replace(settings.vocabulary, text=text if student.parallel or student.labelled_text else ())
+    parallel, lines = named_lines(held, folder / LINES)
+    student = replace(student, parallel=parallel, labelled_text=lines)
+    data = replace(data, dataset=str(folder / LINES), document_language=teacher.language)
+    data = replace(data, languages=held.dataset.languages)
+    settings = check(replace(settings, data=data, teacher=teacher, student=student, vocabulary=vocabulary))
     was_there = folder.is_dir()
     try:
         with write_aside(folder / LINES) as aside:
             write_lines(held, aside)
-        run = prepare(_on(settings, held, folder / LINES), folder, seconds=seconds)
+        run = prepare(settings, folder, seconds=seconds)
     except BaseException:
         shutil.rmtree(folder / LINES if was_there else folder, ignore_errors=True)
         raise
@@ -60,85 +68,68 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
     return run
 
 
-def first_text(settings: Settings) -> Path:
-    """Return the path of the first text that the settings name: it gives a run its name."""
-    if settings.student.parallel:
-        return weighted(settings.student.parallel[0])[0]
-    return named_file((*settings.student.labelled_text, *settings.vocabulary.text)[0])[1]
+def first_text(student: StudentSettings, text: Sequence[str]) -> Path:
+    """Return the path of the first text that is named: it gives a run its name."""
+    if student.parallel:
+        return weighted(student.parallel[0])[0]
+    return named_file((*student.labelled_text, *text)[0])[1]
 
 
-def read_texts(settings: Settings) -> tuple[list[Parallel], list[Parallel]]:
+def read_texts(
+    student: StudentSettings, text: Sequence[str], language: str, languages: Sequence[str]
+) -> tuple[list[Parallel], list[Parallel]]:
     """Return the parallel text and the text that the teacher labels itself, in the run's languages alone.
 
-    Where neither is named `--text` is what it labels. Raises `DataError`.
+    Args:
+        student: names both.
+        text: files that are labelled where it names neither.
+        language: the teacher's.
+        languages: the run's; empty for all that there are.
+
+    Raises:
+        DataError: for a language without text.
     """
-    student, languages = settings.student, settings.data.languages
-    sources = read_parallel(student.parallel, settings.teacher.language, _with(settings, languages))
-    files = student.labelled_text or (() if sources else settings.vocabulary.text)
-    labelled = labelled_text(read_corpus(files))
+    sources = read_parallel(student.parallel, language, (language, *languages) if languages else ())
+    labelled = labelled_text(read_corpus(student.labelled_text or (() if sources else text)))
     if languages:
         labelled = [part for part in (in_languages(one, languages) for one in labelled) if part.texts]
-    written = {language for source in (*sources, *labelled) for language in source.languages}
-    if missing := [language for language in languages if language not in written]:
+    written = {name for source in (*sources, *labelled) for name in source.languages}
+    if missing := [name for name in languages if name not in written]:
         raise DataError(f"no text in {', '.join(missing)}; give some with --parallel, --labelled-text or --text")
     return sources, labelled
 
 
-def _with(settings, languages):
-    """The languages with the teacher's; none where all are taken."""
-    return (settings.teacher.language, *languages) if languages else ()
-
-
-def _pivot(settings, sources, labelled) -> str:
+def _pivot(language, sources, labelled) -> str:
     """The teacher's language, or the first that there is text in where there is none in that."""
-    language = settings.teacher.language
     return language if sources or language in labelled[0].languages else labelled[0].languages[0]
 
 
-def _of_lines(settings, named):
+def _of_lines(student, named) -> StudentSettings:
     """The settings without objectives of questions, which a recipe may have. Raises `ConfigError` for named ones."""
-    asked: StudentSettings = settings.student
-    kept = tuple(name for name in asked.objectives if name in OF_LINES)
-    if "student.objectives" in named and kept != asked.objectives:
-        other = ", ".join(name for name in asked.objectives if name not in OF_LINES)
+    kept = tuple(name for name in student.objectives if name in OF_LINES)
+    if "student.objectives" in named and kept != student.objectives:
+        other = ", ".join(name for name in student.objectives if name not in OF_LINES)
         raise ConfigError(
             f"student.objectives: {other} learns from questions, and there are none; "
             f"expected some of {', '.join(OF_LINES)}"
         )
-    student = replace(asked, objectives=kept or OF_LINES[:1], own_text=False, lines_a_step=asked.lines_a_step or 1)
-    return replace(settings, student=student)
+    return replace(student, objectives=kept or OF_LINES[:1], own_text=False, lines_a_step=student.lines_a_step or 1)
 
 
-def _centred(settings, held, is_named):
+def _centred(teacher, held, is_named) -> TeacherSettings:
     """The settings of a teacher that is centred where its vectors lie in a narrow cone, unless they name it.
 
     Raises `EncoderError` for one that tells texts hardly apart.
     """
-    teacher = fixed_teacher(settings.teacher.model)
-    texts = pivots_of([*held.sources, *held.labelled])[:PROBES]
-    cosine = require_apart(teacher, texts)
+    encoder = fixed_teacher(teacher.model)
+    cosine = require_apart(encoder, pivots_of([*held.sources, *held.labelled])[:PROBES])
     if is_named or cosine <= CONE:
-        return settings
+        return teacher
     say(
-        f"{teacher.name}: two texts have a mean cosine of {cosine:.2f}, so its vectors are learned without their mean "
+        f"{encoder.name}: two texts have a mean cosine of {cosine:.2f}, so its vectors are learned without their mean "
         "(--set teacher.centre=false leaves them as they are)"
     )
-    return replace(settings, teacher=replace(settings.teacher, centre=True))
-
-
-def _on(settings, held: HeldLines, place: Path) -> Settings:
-    """The settings with the lines at their place for data."""
-    parallel, labelled = named_lines(held, place)
-    student = replace(settings.student, parallel=parallel, labelled_text=labelled)
-    text = settings.vocabulary.text if settings.student.parallel or settings.student.labelled_text else ()
-    data = replace(
-        settings.data,
-        dataset=str(place),
-        document_language=settings.teacher.language,
-        languages=held.dataset.languages,
-    )
-    vocabulary = replace(settings.vocabulary, text=text)
-    return check(replace(settings, data=data, student=student, vocabulary=vocabulary))
+    return replace(teacher, centre=True)
 
 
 def _say(held: HeldLines, place: Path):

@@ -84,13 +84,11 @@ def run(
     """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too.
 
     With --documents there are no questions: the base learns to find these documents by what they say of themselves.
-    Where no --dataset is named a student learns the vectors that a --teacher-model gives to --parallel or to --text.
+    Where no --dataset is named a student learns the vectors that a --teacher-model gives to lines of text.
     """
-    from ..adapting.without_questions import first_text, prepare_lines
     from ..compression.compress import compress, is_limited, places
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
-    from ..pipeline.preparing import prepare
     from ..pipeline.resuming import settings_file
     from ..settings.store import load_settings
     from ..system.backend import require_export_backend
@@ -112,17 +110,7 @@ def run(
     if searched:
         require_export_backend("distill run with a budget")
     read_corpus(settings.budget.corpus)
-    if not (alone or resume):
-        say_sample(named)
-    folder: File | None = resume
-    if alone:
-        settings.data.dataset = first_text(settings).stem
-    if folder is None:
-        folder = _folder((output, name, runs), settings)
-    if alone:
-        prepared = prepare_lines(settings, folder, named, checkpoint_seconds)
-    else:
-        prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
+    prepared = _prepared(settings, (output, name, runs), resume, named, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
     from ..report.run_tables import print_run, print_search, print_verdict
@@ -133,6 +121,20 @@ def run(
             result = compress(prepared.folder, load_settings(prepared.folder / RUN_FILE) if alone else settings)
         print_search(result.as_dict(), *places(prepared.folder))
     print_verdict(metrics)
+
+
+def _prepared(settings, place, resume, named, seconds):
+    """The run of these settings, of which the command or its config has `named` some, in its folder."""
+    from ..adapting.without_questions import first_text, prepare_lines
+    from ..pipeline.preparing import prepare
+
+    if resume is not None:
+        return prepare(settings, resume, True, seconds)
+    if learns_text_alone(named):
+        settings.data.dataset = first_text(settings.student, settings.vocabulary.text).stem
+        return prepare_lines(settings, _folder(place, settings.data, settings.teacher), named, seconds)
+    say_sample(named)
+    return prepare(settings, _folder(place, settings.data, settings.teacher), False, seconds)
 
 
 def _adapt(documents, place, others, values):
@@ -149,7 +151,7 @@ def _adapt(documents, place, others, values):
         )
     settings = settings_from(values, recipe=DEFAULT)
     settings.data.dataset = Path(documents[0]).stem
-    folder = Path(_folder(place, settings))
+    folder = Path(_folder(place, settings.data, settings.teacher))
     base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
     metrics = adapt_to_documents(documents, folder, base, text, language, settings.seed)
     print_run(metrics, folder)
@@ -195,12 +197,12 @@ def _keys(section):
     return section if isinstance(section, dict) else ()
 
 
-def _folder(place, settings):
+def _folder(place, data, teacher):
     """The folder of a new run, whose `place` is `--output`, `--name` and `--runs`."""
     output, name, runs = place
     if output:
         return Path(output)
-    return _named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher)
+    return _named_folder(runs, name) if name else _free_folder(runs, data, teacher)
 
 
 def _named_folder(runs, name):

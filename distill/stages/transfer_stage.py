@@ -157,8 +157,9 @@ class Targets:
         """Ask the teacher for the train questions in `language` and the documents of these units."""
         questions = dataset.select(language, "train")
         row = {question.id: number for number, question in enumerate(questions)}
-        asked = [question.text for question in questions]
-        labels = teacher.encode(asked, "question", progress) if asked else np.zeros((0, teacher.dimension), np.float32)
+        labels = np.zeros((0, teacher.dimension), dtype=np.float32)
+        if questions:
+            labels = teacher.encode([question.text for question in questions], "question", progress)
         texts = [text for unit in units for text in dataset.texts(unit)]
         return cls(row, labels, texts, teacher.encode(texts, "document", progress), lines)
 

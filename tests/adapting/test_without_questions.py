@@ -58,8 +58,8 @@ def test_a_line_asks_for_its_translation_and_its_first_half_for_its_second(held,
 
 def test_nothing_that_is_held_out_is_learned(held):
     learned = {text for source in held.sources for text in (*source.texts, *source.pivots)}
-    asked = {question.text for questions in held.dataset.questions.values() for question in questions.values()}
-    assert learned and not learned & (asked | set(held.dataset.passage_texts))
+    queries = {question.text for questions in held.dataset.questions.values() for question in questions.values()}
+    assert learned and not learned & (queries | set(held.dataset.passage_texts))
     # Both halves of a line are of one that is not learned either.
     halves = held.dataset.questions["en"].values()
     assert not learned & {f"{one.text} {held.dataset.passages[one.passage].text}" for one in halves}
@@ -88,7 +88,7 @@ def test_text_without_translations_and_without_blanks_asks_by_halves():
 
 def test_a_language_of_few_lines_is_refused():
     one = Parallel("a.tsv", 1.0, ("ein Satz",), ("de",), ("a sentence",))
-    with pytest.raises(DataError, match="1 lines of text in de"):
+    with pytest.raises(DataError, match=" de,"):
         hold_out_lines([one], [], "en")
 
 
@@ -104,7 +104,7 @@ def test_a_student_learns_a_teacher_from_parallel_text_alone(
     folder = tmp_path / "edge"
     given = ["--teacher-model", f"hf:{transformers / 'bert'}", "--base", slim_folder, "--parallel", table]
     assert run(*given, *FLAGS, "--output", folder) == 130
-    assert f"distill run --resume {folder}" in capsys.readouterr().err
+    assert f"--resume {folder}" in capsys.readouterr().err
     settings = load_settings(folder / "config.toml")
     assert (settings.data.dataset, settings.recipe) == (str(folder / "lines"), "own-teacher")
     assert settings.student.parallel == (f"{folder / 'lines' / '1.en-de.jsonl'}=1",)
