@@ -44,13 +44,14 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
     folder = Path(folder)
     require_new(folder)
     student = _of_lines(settings.student, named)
-    data, teacher, text = settings.data, settings.teacher, settings.vocabulary.text
+    data, teacher, vocabulary = settings.data, settings.teacher, settings.vocabulary
+    text = vocabulary.text
     sources, labelled = read_texts(student, text, teacher.language, data.languages)
     teacher = replace(teacher, language=_pivot(teacher.language, sources, labelled))
     held = hold_out_lines(sources, labelled, teacher.language, settings.seed)
     teacher = _centred(teacher, held, "teacher.centre" in named)
     # Text that is learned alone is in the folder of the lines, without those that are held out.
-    vocabulary = replace(settings.vocabulary, text=text if student.parallel or student.labelled_text else ())
+    vocabulary = replace(vocabulary, text=text if student.parallel or student.labelled_text else ())
     parallel, lines = named_lines(held, folder / LINES)
     student = replace(student, parallel=parallel, labelled_text=lines)
     data = replace(data, dataset=str(folder / LINES), document_language=teacher.language)

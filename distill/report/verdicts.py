@@ -123,13 +123,13 @@ def kept_of_teacher(metrics: Mapping[str, Json]) -> str:
 
     It is about the mean of the other languages, and about the teacher's own where these are not it.
     """
-    split, unit, own = shown_split(metrics), shown_unit(metrics), metrics["settings"].get("teacher", {})
+    split, unit, options = shown_split(metrics), shown_unit(metrics), metrics["settings"].get("teacher", {})
     measured, over = metrics["splits"][split], metrics["mean_over"]
-    if not own.get("model") or unit not in measured["mean_p@1"]["teacher"]:
+    if not options.get("model") or unit not in measured["mean_p@1"]["teacher"]:
         return ""
     means = measured["mean_p@1"]
     parts = [_share_of(means["bundle"][unit], means["teacher"][unit], f"mean of {', '.join(over)}")]
-    if (language := own["language"]) not in over:
+    if (language := options["language"]) not in over:
         bundle, teacher = (measured["encoders"][name][unit][language]["p@1"] for name in ("bundle", "teacher"))
         parts.append(_share_of(bundle, teacher, language))
     return f"P@1 of the teacher that the bundle keeps: {'; '.join(parts)} ({split}, {unit})."
