@@ -166,8 +166,8 @@ def write_queries(dataset: Dataset, folder: Path) -> None:
         for language, queries in dataset.questions.items()
         for query in queries.values()
     ]
-    _write_lines(folder / "documents.jsonl", rows)
-    _write_lines(folder / "questions.jsonl", lines)
+    write_rows(folder / "documents.jsonl", rows)
+    write_rows(folder / "questions.jsonl", lines)
     write_json(folder / "splits.json", {split: list(ids) for split, ids in dataset.splits.items()})
 
 
@@ -175,5 +175,6 @@ def _as_row(passage):
     return {"text": passage.text, **({"language": passage.language} if passage.language else {})}
 
 
-def _write_lines(path: Path, rows: Sequence[Mapping[str, Json]]) -> None:
+def write_rows(path: Path, rows: Sequence[Mapping[str, Json]]) -> None:
+    """Write JSON Lines."""
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

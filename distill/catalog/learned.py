@@ -91,7 +91,8 @@ def trains_teacher(teacher: TeacherSettings) -> bool:
 def _names(sources: Sources, described: int) -> Iterator[str]:
     dataset, languages = sources.dataset, sources.languages
     where = ", ".join(languages) if len(languages) <= NAMED else f"{len(languages)} languages"
-    yield f"the train questions of {dataset.name} in {where}"
+    if dataset.splits["train"]:
+        yield f"the train questions of {dataset.name} in {where}"
     if described:
         yield f"descriptions of {described} of its {len(dataset.passages)} passages ({DESCRIPTIONS})"
     yield from (path.name for path in own_among(sources.named) if path.name == PARALLEL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ import click
 from ..catalog.kinds import ENCODER_HELP, RUN_FILE
 from ..errors import InputError, visible
 from ..settings.choices import CHECKPOINT_SECONDS
-from ..settings.recipes import DEFAULT
+from ..settings.recipes import DEFAULT, read_toml
 from ..settings.sections import Value
 from .shared.options import (
     FiniteRange,
@@ -34,6 +34,8 @@ ORDER = (
     'Flags stand above --config, a config above the recipe that it names (recipe = "NAME" at its head), and a run '
     "without --config has the recipe default."
 )
+# The recipe of a run on text without questions, and the settings that name text.
+OF_TEXT, TEXTS = "own-teacher", ("student.parallel", "student.labelled_text", "vocabulary.text")
 # Settings that bear on what --documents does.
 ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 
@@ -55,6 +57,11 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
     metavar="FILE...",
     help="documents and no questions, for --base to learn: .jsonl, .csv, .txt, .md or .html files, folders of them",
 )
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False),
+    help="the run's folder, in place of --name in --runs",
+)
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
 @click.option(
     "--checkpoint-seconds",
@@ -69,6 +76,7 @@ def run(
     runs: str,
     resume: str | None,
     documents: tuple[str, ...],
+    output: str | None,
     more: tuple[str, ...],
     checkpoint_seconds: float,
     **values: Value | None,
@@ -76,30 +84,33 @@ def run(
     """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too.
 
     With --documents there are no questions: the base learns to find these documents by what they say of themselves.
+    Where no --dataset is named a student learns the vectors that a --teacher-model gives to lines of text.
     """
     from ..compression.compress import compress, is_limited, places
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
-    from ..pipeline.preparing import prepare
     from ..pipeline.resuming import settings_file
+    from ..settings.store import load_settings
     from ..system.backend import require_export_backend
 
     if documents:
         require_export_backend("distill run --documents")
-        return _adapt((*documents, *more), name, runs, (config, resume), values)
+        return _adapt((*documents, *more), (output, name, runs), (config, resume), values)
     if more:
         raise InputError(f"{more[0]}: no option takes it; documents are named with --documents")
+    if output and (name or resume):
+        raise InputError(f"--output {output} is the run's folder, as --name and --resume say it; give one of them")
     if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
-    settings = settings_from(values, config or (settings_file(resume) if resume is not None else None), DEFAULT)
+    named = named_settings(values, config)
+    alone = not resume and learns_text_alone(named)
+    file = config or (settings_file(resume) if resume is not None else None)
+    settings = settings_from(values, file, OF_TEXT if alone else DEFAULT)
     searched = is_limited(settings.budget)
     if searched:
         require_export_backend("distill run with a budget")
     read_corpus(settings.budget.corpus)
-    folder: File | None = resume
-    if folder is None:
-        folder = _named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher)
-    prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
+    prepared = _prepared(settings, (output, name, runs), resume, named, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
     from ..report.run_tables import print_run, print_search, print_verdict
@@ -107,12 +118,26 @@ def run(
     print_run(metrics, prepared.folder)
     if searched:
         with told_how_to_go_on(prepared.folder):
-            result = compress(prepared.folder, settings)
+            result = compress(prepared.folder, load_settings(prepared.folder / RUN_FILE) if alone else settings)
         print_search(result.as_dict(), *places(prepared.folder))
     print_verdict(metrics)
 
 
-def _adapt(documents, name, runs, others, values):
+def _prepared(settings, place, resume, named, seconds):
+    """The run of these settings, of which the command or its config has `named` some, in its folder."""
+    from ..adapting.without_questions import first_text, prepare_lines
+    from ..pipeline.preparing import prepare
+
+    if resume is not None:
+        return prepare(settings, resume, True, seconds)
+    if learns_text_alone(named):
+        settings.data.dataset = first_text(settings.student, settings.vocabulary.text).stem
+        return prepare_lines(settings, _folder(place, settings.data, settings.teacher), named, seconds)
+    say_sample(named)
+    return prepare(settings, _folder(place, settings.data, settings.teacher), False, seconds)
+
+
+def _adapt(documents, place, others, values):
     """The encoder `--base` adapted to documents, as a run's folder."""
     from ..adapting.adapt import adapt_to_documents
     from ..report.run_tables import print_run, print_verdict
@@ -126,7 +151,7 @@ def _adapt(documents, name, runs, others, values):
         )
     settings = settings_from(values, recipe=DEFAULT)
     settings.data.dataset = Path(documents[0]).stem
-    folder = Path(_named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher))
+    folder = Path(_folder(place, settings.data, settings.teacher))
     base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
     metrics = adapt_to_documents(documents, folder, base, text, language, settings.seed)
     print_run(metrics, folder)
@@ -144,6 +169,40 @@ def told_how_to_go_on(folder: File) -> Iterator[None]:
             command = f"distill run --resume {shlex.quote(str(folder))}"
             click.echo(visible(f"stopped; go on with: {command}"), err=True)
         raise
+
+
+def named_settings(values: Mapping[str, Value | None], config: str | None = None) -> set[str]:
+    """Return the names of the settings that a command, or its config, gives."""
+    stored = read_toml(config) if config else {}
+    return {*given(values), *(f"{section}.{key}" for section in stored for key in _keys(stored[section]))}
+
+
+def learns_text_alone(named: Set[str]) -> bool:
+    """Return whether these settings name a teacher and text for it, and no data set."""
+    return "teacher.model" in named and not named.isdisjoint(TEXTS) and "data.dataset" not in named
+
+
+def say_sample(named: Set[str]) -> None:
+    """Say that the sample's questions are learned where settings name text and no data set."""
+    from ..system.progress import say
+
+    if "data.dataset" not in named and not named.isdisjoint(TEXTS):
+        say(
+            "no --dataset: the sample's questions are learned beside the text, and choose the epoch; "
+            "distill run --teacher-model learns text alone"
+        )
+
+
+def _keys(section):
+    return section if isinstance(section, dict) else ()
+
+
+def _folder(place, data, teacher):
+    """The folder of a new run, whose `place` is `--output`, `--name` and `--runs`."""
+    output, name, runs = place
+    if output:
+        return Path(output)
+    return _named_folder(runs, name) if name else _free_folder(runs, data, teacher)
 
 
 def _named_folder(runs, name):
@@ -222,6 +281,7 @@ def transfer(
     from ..training.log import LOG, RunLog
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
+    say_sample({*given(values), *(["student.parallel"] if corpus else [])})
     settings, texts = settings_from(values), read_corpus(corpus)
     student = settings.student
     if labels and (student.parallel or student.labelled_text or student.own_text):

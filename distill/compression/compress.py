@@ -106,7 +106,7 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     data, language, options = settings.data, settings.teacher.language, settings.budget
     page, output = places(folder, output)[0], Path(output or folder / FOLDER)
     rows = [row for _, row in read_jsonl(folder / "log.jsonl")]
-    dataset = dataset_of(data, settings.seed)
+    dataset = dataset_of(data, settings.seed, with_lines=settings.learns_lines)
     languages = chosen_languages(dataset, language, data.languages, settings.translation)
     dataset = with_twins(settings.translation, dataset, language, languages)
     inputs = student_inputs(settings, dataset, languages)

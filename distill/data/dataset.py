@@ -164,15 +164,27 @@ def texts_digest(dataset: Dataset) -> str:
 LEARNED = ("train", "dev")
 
 
-def trainable(dataset: Dataset) -> Dataset:
-    """Return the data set. Raises `DataError` if it has no questions to train on or to choose by."""
+def trainable(dataset: Dataset, with_lines: bool = False) -> Dataset:
+    """Require that a data set has questions to train on and to choose by.
+
+    Args:
+        dataset: The data set.
+        with_lines: Whether lines of text are learned besides it. Its split train may then be empty.
+
+    Returns:
+        The data set.
+
+    Raises:
+        DataError: If it has none.
+    """
     for split in LEARNED:
         if split not in dataset.splits:
             raise DataError(
                 f"{dataset.name}: the split {split} is missing, and a run needs train and dev; such a data set can be "
                 "measured alone, with distill evaluate --split all"
             )
-    return checked(dataset, tuple(dataset.splits))
+    bare = with_lines and not dataset.splits["train"]
+    return checked(dataset, [split for split in dataset.splits if not (bare and split == "train")])
 
 
 def checked(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:

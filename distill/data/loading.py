@@ -11,23 +11,24 @@ from ..system.types import File
 from .dataset import Dataset, checked, trainable
 
 
-def dataset_of(data: DataSettings, seed: int, to_train: bool = True) -> Dataset:
+def dataset_of(data: DataSettings, seed: int, to_train: bool = True, with_lines: bool = False) -> Dataset:
     """Load the data set that the settings name.
 
     Args:
         data: The settings of the data.
         seed: The seed of the splits.
         to_train: Whether train and dev are needed.
+        with_lines: Whether lines of text are learned besides it, so that train questions are not needed.
 
     Returns:
         The data set.
     """
-    load = load_dataset if to_train else read_dataset
-    return load(data.dataset, data.document_language, data.split_by, seed)
+    dataset = read_dataset(data.dataset, data.document_language, data.split_by, seed)
+    return trainable(dataset, with_lines) if to_train else dataset
 
 
 def chosen_data(
-    data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True
+    data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True, with_lines: bool = False
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Load the data set and choose the languages of the questions.
 
@@ -36,6 +37,7 @@ def chosen_data(
         seed: The seed of the splits.
         needed: Languages that are needed in any case.
         to_train: Whether train and dev are needed.
+        with_lines: Whether lines of text are learned besides it, so that train questions are not needed.
 
     Returns:
         The data set and the languages.
@@ -43,7 +45,7 @@ def chosen_data(
     Raises:
         DataError: If a language is missing.
     """
-    dataset = dataset_of(data, seed, to_train)
+    dataset = dataset_of(data, seed, to_train, with_lines)
     languages = data.languages or dataset.languages
     dataset.require([*needed, *languages])
     return dataset, languages

@@ -214,7 +214,7 @@ def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
 
     folder, fixed = run.folder / TEACHER, run.release_teacher()
     if fixed is not None:
-        teacher, note = settled(fixed, run.inputs.teacher, run.dataset, folder)
+        teacher, note = settled(fixed, run.inputs.teacher, run.dataset, folder, run.inputs.lines)
         run.record("teacher", note)
         say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
         return teacher

@@ -15,7 +15,7 @@ from ..data.corpus import sampled
 from ..data.dataset import Dataset
 from ..data.parallel import Parallel, pivots_of
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..encoders.health import require_finite
+from ..encoders.health import LIMIT, mean_cosine, require_finite
 from ..encoders.space import SAME, measure_alignment
 from ..errors import ConfigError, EncoderError
 from ..settings.sections import TeacherSettings
@@ -48,24 +48,68 @@ def fixed_teacher(name: str) -> Encoder:
     return encoder if isinstance(encoder, CachedEncoder) else CachedEncoder(encoder, fingerprint(name, encoder))
 
 
-def centre(teacher: Encoder, dataset: Dataset, language: str) -> CentredEncoder:
-    """Centre a teacher by role, on the train questions of a language and on the passages.
+def require_apart(encoder: Encoder, texts: Sequence[str]) -> float:
+    """Return the mean cosine of different texts' vectors.
+
+    Args:
+        encoder: The encoder.
+        texts: The texts.
+
+    Returns:
+        The mean cosine.
+
+    Raises:
+        EncoderError: If the vectors are nearly equal, so that the encoder cannot teach.
+    """
+    vectors = require_finite(np.asarray(encoder.encode(list(texts), "question")), encoder)
+    cosine = mean_cosine(vectors, np.arange(len(texts)))
+    if cosine is not None and cosine > LIMIT:
+        raise EncoderError(
+            f"{encoder.name}: its vectors of {len(texts)} different texts have a mean cosine of {cosine:.4f}, so it "
+            "cannot teach; look whether its weights are those you mean"
+        )
+    return cosine or 0.0
+
+
+def known_texts(dataset: Dataset, language: str, sources: Sequence[Parallel] = (), seed: int = 0) -> list[str]:
+    """Return the train questions in a language, or, if there are none, pivots of parallel text.
+
+    Args:
+        dataset: The data set.
+        language: The language.
+        sources: The parallel text.
+        seed: The seed of the sample of pivots.
+
+    Returns:
+        The texts.
+    """
+    questions = [question.text for question in dataset.select(language, "train")]
+    return questions or sampled(pivots_of(sources), PIVOTS, seed)
+
+
+def centre(teacher: Encoder, dataset: Dataset, language: str, sources: Sequence[Parallel] = ()) -> CentredEncoder:
+    """Centre a teacher by role, on the known texts of a language and on the passages.
 
     Args:
         teacher: The encoder.
         dataset: The data set.
         language: The language of the questions.
+        sources: Parallel text, whose pivots are used if there are no questions.
 
     Returns:
         The centred encoder.
     """
-    questions = [question.text for question in dataset.select(language, "train")]
+    questions = known_texts(dataset, language, sources)
     with task("means of the teacher's vectors", len(questions) + len(dataset.passages)) as advance:
         return centred(teacher, questions, dataset.passage_texts, advance)
 
 
 def settled(
-    teacher: Encoder, settings: TeacherSettings, dataset: Dataset, folder: Path
+    teacher: Encoder,
+    settings: TeacherSettings,
+    dataset: Dataset,
+    folder: Path,
+    sources: Sequence[Parallel] = (),
 ) -> tuple[Encoder, dict[str, Json]]:
     """Prepare a fixed teacher as its settings ask for, and save it.
 
@@ -74,27 +118,31 @@ def settled(
         settings: The settings of the teacher, among them whether to centre it.
         dataset: The data set that a centred teacher is centred on.
         folder: The folder to save it to.
+        sources: Parallel text, whose pivots centre it if there are no questions.
 
     Returns:
         The teacher, and the plain values that `metrics.json` records about it.
     """
     name, known, dimension = settings.model, fingerprint(settings.model, teacher), teacher.dimension
-    encoder = centre(teacher, dataset, settings.language) if settings.centre else teacher
+    encoder = centre(teacher, dataset, settings.language, sources) if settings.centre else teacher
     save_teacher(folder, encoder, place(name), known)
     note = {"source": origin(name)["source"], "dimension": dimension, "centred": settings.centre, "fingerprint": known}
     return encoder, note
 
 
-def is_foreign(teacher: Encoder, start: KerasEncoder, dataset: Dataset, language: str) -> bool:
+def is_foreign(
+    teacher: Encoder, start: KerasEncoder, dataset: Dataset, language: str, sources: Sequence[Parallel] = ()
+) -> bool:
     """Tell whether the teacher's vectors are in another space than the labels that a student's start learns from.
 
-    They are if the dimensions differ, or if the vectors of the same train questions have nothing in common.
+    They are if the dimensions differ, or if the vectors of the same texts (`known_texts`) have nothing in common.
 
     Args:
         teacher: The teacher.
         start: The encoder that the student starts from.
         dataset: The data set.
         language: The language of the questions.
+        sources: Parallel text, whose pivots are compared if there are no questions.
 
     Returns:
         True if the student needs a map into the teacher's space.
@@ -103,7 +151,7 @@ def is_foreign(teacher: Encoder, start: KerasEncoder, dataset: Dataset, language
 
     if teacher.dimension != start.model.label_dimension:
         return True
-    texts = [question.text for question in dataset.select(language, "train")[:PROBES]]
+    texts = known_texts(dataset, language, sources)[:PROBES]
     labels = on_axes(teacher.encode(texts, "question"), axes_of(start.model))
     return measure_alignment(start.encode(texts), labels) < SAME
 
@@ -135,7 +183,8 @@ def into_space(
 ) -> KerasEncoder:
     """Add to a student's start a map into the teacher's space, and say so.
 
-    The map is fitted (`project.mapped`) on the vectors that both encoders give to the same texts.
+    The map is fitted (`project.mapped`) on the vectors that both encoders give to the same texts. Without train
+    questions these are pivots of parallel text only, because all passages are held out then.
 
     Args:
         start: The encoder that the student starts from.
@@ -152,11 +201,12 @@ def into_space(
 
     say(f"{start.name}: its vectors are in another space than those of {teacher.name}; it gets a map into that")
     questions = [question.text for question in dataset.select(language, "train")]
+    passages = dataset.passage_texts if questions else []
     questions += sampled(pivots_of(sources), PIVOTS, seed)
-    texts = dict(zip(ROLES, (questions, dataset.passage_texts), strict=True))
+    texts = dict(zip(ROLES, (questions, passages), strict=True))
     with task("map into the teacher's space", 2 * sum(map(len, texts.values()))) as advance:
         vectors, labels = (
-            np.concatenate([encoder.encode(texts[role], role, advance) for role in ROLES])
+            np.concatenate([encoder.encode(texts[role], role, advance) for role in ROLES if texts[role]])
             for encoder in (start, teacher)
         )
     return KerasEncoder(mapped(start.model, vectors, labels), start.tokenizer, start.name)

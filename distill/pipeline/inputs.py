@@ -91,6 +91,11 @@ class Inputs:
         return replace(self.dataset, questions={name: known[name] for name in known if name in self.languages})
 
     @property
+    def without_questions(self) -> bool:
+        """True where lines of text are all that is learned."""
+        return bool(self.lines) and not self.dataset.splits["train"]
+
+    @property
     def learned_lines(self) -> list[Parallel]:
         """The `lines` in languages that stage 2 learns."""
         if self.student.trained_weights != "new-rows":

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import tomlkit
 
+from ..data.corpora import corpus_reader
 from ..data.dataset import LEARNED, Dataset, Question
 from ..data.descriptions import DESCRIPTIONS, PARALLEL, read_descriptions
+from ..data.json_lines import DOCUMENTS, QUESTIONS
 from ..data.loading import read_dataset
 from ..data.parallel import Parallel, read_parallel, texts_by_language
 from ..errors import DataError, InputError
@@ -97,6 +101,14 @@ class OwnConfig:
     missing: list[str]
 
 
+@dataclass(frozen=True)
+class TextAlone:
+    """A folder with text and no questions: lines on what is `there`, and the `command` that learns from it."""
+
+    there: list[str]
+    command: str
+
+
 def init_config(folder: File, document_language: str = "en", overwrite: bool = False) -> OwnConfig:
     """Look at a folder of data and write `distill.toml` into it, a config for `distill run`.
 
@@ -123,9 +135,41 @@ def init_config(folder: File, document_language: str = "en", overwrite: bool = F
         'distill.toml'
     """
     path = config_path(folder, overwrite)
+    if text := text_alone(folder, document_language):
+        raise InputError(f"{folder}: no questions in it, so there is no config to write; without them: {text.command}")
     data = read_own(folder, document_language)
     write_config(data, path)
     return OwnConfig(path, overview(data), missing(data))
+
+
+def text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
+    """Return the text in a folder that holds no questions, and the command for it; None of another folder.
+
+    That is parallel text, for a teacher of the user's, or documents as `distill index` takes them.
+    """
+    folder = Path(folder)
+    if (folder / QUESTIONS).is_file() or not folder.is_dir() or corpus_reader(folder):
+        return None
+    if (folder / DOCUMENTS).is_file():
+        there = [f"{DOCUMENTS}: documents", f"missing: {QUESTIONS}: with questions distill run learns to answer them"]
+        return TextAlone(there, f"distill run --documents {shlex.quote(str(folder / DOCUMENTS))}")
+    if seen(folder, "*.json"):
+        return None
+    lines = dict(_parallel_in(folder, document_language))
+    if not lines:
+        return None
+    files = " ".join(f"--parallel {shlex.quote(str(path))}" for path in lines)
+    there = [f"{path.name}: parallel text, {count} pairs" for path, count in lines.items()]
+    there.append("missing: questions; without them a student learns the text from a teacher of yours, TEACHER below")
+    return TextAlone(there, f"distill run --teacher-model st:TEACHER {files} --output student")
+
+
+def _parallel_in(folder, pivot):
+    """`(path, pairs)` of the files of parallel text in a folder."""
+    for path in seen(folder, "*.tsv", "*.jsonl"):
+        with suppress(DataError):
+            [source] = read_parallel([path], pivot)
+            yield path, len(source.texts)
 
 
 def teacher_of(dataset: Dataset) -> str:

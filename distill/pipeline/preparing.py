@@ -42,6 +42,9 @@ from .resuming import STUDENT, is_finished, require_resumable, require_same_data
 from .run import Provenance, Run, read_timings
 from .twins import needed_questions, with_twins
 
+# The folder of held-out lines in that of a run without questions, which is there before the run begins.
+LINES = "lines"
+
 if TYPE_CHECKING:
     from ..training.session import Scorer
 
@@ -115,14 +118,14 @@ def require_new(folder: Path) -> None:
     require_empty(folder)
     if (folder / LOCK).is_file():
         require_free(folder)
-    else:
+    elif not (folder / LINES).is_dir():
         require_writable(folder)
 
 
 def require_empty(folder: Path) -> None:
     """Raise `InputError` if a run's folder holds anything but the remains of a run that wrote nothing."""
     there = list(folder.iterdir()) if folder.is_dir() else [folder] * folder.exists()
-    if [path for path in there if path.name != LOCK and not ASIDE.fullmatch(path.name)]:
+    if [path for path in there if path.name not in (LOCK, LINES) and not ASIDE.fullmatch(path.name)]:
         stopped = (folder / RUN_FILE).is_file() and not is_finished(load_settings(folder / RUN_FILE).budget, folder)
         hint = f"; or go on with it: --resume {folder}" if stopped else ""
         raise InputError(f"{folder} is there already; choose another --name or remove it{hint}")
@@ -134,7 +137,7 @@ def read_inputs(settings: Settings) -> Inputs:
 
     settings = check(settings).steered()
     data, teacher, student, vocabulary = settings.data, settings.teacher, settings.student, settings.vocabulary
-    dataset = dataset_of(data, settings.seed)
+    dataset = dataset_of(data, settings.seed, with_lines=settings.learns_lines)
     languages = chosen_languages(dataset, teacher.language, data.languages, settings.translation)
     dataset = with_twins(settings.translation, dataset, teacher.language, languages)
     for source in filter(None, (teacher.base, student.start)):

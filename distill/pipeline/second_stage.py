@@ -68,7 +68,7 @@ def beginning_of(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> Begi
     if inputs.vocabulary.add_languages:
         unigram_proto(first.tokenizer)
     shape = Shape.of(cut).check(first.model)
-    foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, inputs.teacher.language)
+    foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, inputs.teacher.language, inputs.lines)
     if foreign:
         require_no_dimension(shape, teacher)
     return Beginning(shape, named, foreign)
@@ -210,7 +210,8 @@ def transfer_alone(settings: Settings, teaching: Teaching, log: RunLog | None = 
     source, language, start = teaching.source, teaching.language, teaching.start or teaching.source
     settings = settings.steered()
     translation, training, seed = settings.translation, settings.training, settings.seed
-    dataset, languages = chosen_data(settings.data, seed, needed_questions(translation, language))
+    needed, lines = needed_questions(translation, language), bool(settings.student.parallel or teaching.corpus)
+    dataset, languages = chosen_data(settings.data, seed, needed, with_lines=lines)
     dataset = with_twins(translation, dataset, language, languages)
     of_teacher, precision = (
         TeacherSettings(language, model=source),
@@ -221,8 +222,8 @@ def transfer_alone(settings: Settings, teaching: Teaching, log: RunLog | None = 
     dev_dataset = load_dev(settings.evaluation.dev_dataset, settings.data.document_language, inputs.learned)
     dev, job = say_shared(dev_dataset, dataset), replace(student_job(inputs), table_of=start)
     first, teacher = load_keras_encoder(start), fixed_teacher(source)
-    foreign = is_foreign(teacher, first, dataset, language)
-    teacher = centre(teacher, dataset, language) if teaching.centred else teacher
+    foreign = is_foreign(teacher, first, dataset, language, inputs.lines)
+    teacher = centre(teacher, dataset, language, inputs.lines) if teaching.centred else teacher
     if foreign:
         first = into_space(first, teacher, dataset, language, inputs.lines, seed)
     require_trainable(teacher, first, training)

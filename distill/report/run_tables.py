@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .answers import against_base
 from .layout import _short, new_console, new_table
-from .verdicts import headline, shipped
+from .verdicts import headline, kept_of_teacher, shipped
 
 if TYPE_CHECKING:
     from ..system.types import File, Json
@@ -38,9 +38,10 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
 
 
 def print_verdict(metrics: Mapping[str, Json]) -> None:
-    """Print the sentence that the report opens with."""
+    """Print the sentence that the report opens with, and the share of a fixed teacher that the bundle keeps."""
     verdict = headline(against_base(metrics), shipped(metrics))
-    new_console().print(f"{verdict.mark} {verdict.word}", soft_wrap=True, markup=False)
+    for line in filter(None, (f"{verdict.mark} {verdict.word}", kept_of_teacher(metrics))):
+        new_console().print(line, soft_wrap=True, markup=False)
 
 
 def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None:

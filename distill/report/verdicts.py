@@ -118,6 +118,28 @@ def _untested(metrics, allowed):
     return (BAD, "worse", figures) if student - bundle > allowed else (EVEN, "about as good", figures)
 
 
+def kept_of_teacher(metrics: Mapping[str, Json]) -> str:
+    """Return a sentence on the share of a fixed teacher's P@1 that the bundle keeps; an empty text without one.
+
+    It is about the mean of the other languages, and about the teacher's own where these are not it.
+    """
+    split, unit, options = shown_split(metrics), shown_unit(metrics), metrics["settings"].get("teacher", {})
+    measured, over = metrics["splits"][split], metrics["mean_over"]
+    if not options.get("model") or unit not in measured["mean_p@1"]["teacher"]:
+        return ""
+    means = measured["mean_p@1"]
+    parts = [_share_of(means["bundle"][unit], means["teacher"][unit], f"mean of {', '.join(over)}")]
+    if (language := options["language"]) not in over:
+        bundle, teacher = (measured["encoders"][name][unit][language]["p@1"] for name in ("bundle", "teacher"))
+        parts.append(_share_of(bundle, teacher, language))
+    return f"P@1 of the teacher that the bundle keeps: {'; '.join(parts)} ({split}, {unit})."
+
+
+def _share_of(bundle, teacher, where):
+    share = f"{100 * bundle / teacher:.0f} %" if teacher else "no share"
+    return f"{share}, {100 * bundle:.1f} of {100 * teacher:.1f} ({where})"
+
+
 def smaller(search: Mapping[str, Json] | None) -> Verdict | None:
     """Return the verdict on a search of bundles by its budget; None without a search."""
     if not search:

@@ -324,6 +324,11 @@ class Settings:
     evaluation: EvaluationSettings = section(EvaluationSettings, "What is measured", "run tune")
     budget: BudgetSettings = section(BudgetSettings, "A bundle within a budget", "run tune compress")
 
+    @property
+    def learns_lines(self) -> bool:
+        """True where a fixed teacher labels lines of text, which then are enough to learn from."""
+        return bool(self.teacher.model and (self.student.parallel or self.student.labelled_text))
+
     def steered(self) -> "Settings":
         """Return the settings with both stages steered by the first unit that --ranked and --score name, if any."""
         if not (units := named_units(self.evaluation.ranked, self.evaluation.score)):

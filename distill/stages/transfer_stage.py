@@ -225,7 +225,9 @@ class Targets:
         """
         questions = dataset.select(language, "train")
         row = {question.id: number for number, question in enumerate(questions)}
-        labels = teacher.encode([question.text for question in questions], "question", progress)
+        labels = np.zeros((0, teacher.dimension), dtype=np.float32)
+        if questions:
+            labels = teacher.encode([question.text for question in questions], "question", progress)
         texts = [text for unit in units for text in dataset.texts(unit)]
         return cls(row, labels, texts, teacher.encode(texts, "document", progress), lines)
 
@@ -296,8 +298,9 @@ class TransferStage:
         self.question_labels, self.document_labels = on_axes(targets.questions, axes), on_axes(targets.documents, axes)
         self.samples = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
         self.texts = lines.texts if lines else []
-        self.label = np.array([targets.row[question.id] for question in self.samples])
-        self.answers = answers(dataset, np.array([question.passage for question in self.samples]), settings.units)
+        self.label = np.array([targets.row[question.id] for question in self.samples], dtype=np.int64)
+        passages = np.array([question.passage for question in self.samples], dtype=np.int64)
+        self.answers = answers(dataset, passages, settings.units)
         sizes = [len(dataset.texts(unit)) for unit in settings.units]
         ranked = np.split(self.document_labels, np.cumsum(sizes)[:-1])
         dev = DevScore(start.tokenizer, *session.scored_on(dataset, languages), settings.dev_unit)
@@ -371,8 +374,11 @@ class TransferStage:
         return counts[1] > counts[0]
 
     def batches(self, epoch: int) -> list[Maker]:
-        """Return the batches of an epoch, each with lines besides its samples."""
+        """Return the batches of an epoch, each with lines besides its samples; with lines only, as many as they fill."""
         order = shuffled(len(self.label), self.settings.batch_size, self.seed + epoch)
+        if not order:
+            steps = -(-len(self.texts) // max(1, self.settings.lines_a_step))
+            order = [np.zeros(0, dtype=np.int64)] * steps
         drawn = self.drawn(len(order), epoch)
         typed = self.typist.drawn(len(order), len(order[0]) + drawn.shape[1], epoch)
         loss = f"loss of {', '.join(self.settings.objectives)}"
@@ -430,7 +436,7 @@ class TransferStage:
         labels = self.question_labels[self.label[rows]]
         if len(lines):
             labels = np.concatenate([labels, self.line_targets[self.line_rows[lines]]])  # type: ignore[index]
-        x = {
+        x: StepInput = {
             "teacher_question": labels,
             "teacher_answers": self.document_labels[self.answers[rows]],  # (b, units, d)
         }

@@ -150,3 +150,17 @@ def test_a_folder_without_data_is_refused(refused, tmp_path, name, content, plac
         folder.mkdir()
         (folder / name).write_text(content, encoding="utf-8")
     assert place in refused("init", folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("en-de.tsv", "en\tde\nOne.\tEins.\n", "run --teacher-model st:TEACHER --parallel {} --output student"),
+        ("documents.jsonl", '{"id": "1", "title": "Nile", "text": "It flows north."}\n', "run --documents {}"),
+    ],
+)
+def test_text_without_questions_has_a_command_of_its_own(distill, tmp_path, name, text, command):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    left = distill("init", tmp_path)
+    assert left.code == 0 and left.out.splitlines()[-1].endswith(command.format(tmp_path / name))
+    assert not (tmp_path / "distill.toml").exists()

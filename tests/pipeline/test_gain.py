@@ -1,10 +1,14 @@
 """A teacher that is no better than its base, or a fixed one that is worse."""
 
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from distill.data.dataset import Dataset, Passage, Question
+from distill.data.parallel import Parallel
 from distill.errors import TrainingError
 from distill.evaluation.evaluate import Evaluation
 from distill.pipeline.gain import require_gain, say_if_weak
@@ -54,6 +58,20 @@ def run_with(ranks, teacher, base="muse", **changed):
     prepared = run(ranks, teacher, model="e5", **changed)
     prepared.inputs.teacher.base = base
     return prepared
+
+
+@pytest.mark.parametrize(("worse", "stops"), [(20, True), (2, False)])
+def test_on_lines_alone_a_fixed_teacher_has_to_be_clearly_worse(worse, stops):
+    """Of 20 halves all, or two, come second and not first: p of the sign flips is 2^-19, and .5."""
+    ids = tuple(str(number) for number in range(20))
+    passages = tuple(Passage(id, id, int(id)) for id in ids)
+    questions = {"en": {id: Question(id, "en", id, int(id)) for id in ids}}
+    data = Dataset("lines", "en", ids, passages, questions, {"train": (), "dev": ids})
+    lines = [Parallel("a", 1.0, ("eins",), ("de",), ("one",))]
+    prepared = run_with([1] * 20, [2] * worse + [1] * (20 - worse))
+    prepared.inputs = replace(prepared.inputs, dataset=data, sources=lines)
+    with pytest.raises(TrainingError) if stops else nullcontext():
+        require_gain(prepared)
 
 
 NOTHING = [run(BASE, BASE, bm25_epochs=0, online_epochs=0), run([1, 1], [1, 1])]

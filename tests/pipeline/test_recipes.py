@@ -27,7 +27,7 @@ WHOLE = f"{TEACHER} --epochs 1 --set export.min_cosine=0.5 --max-drop 100 --no-l
 
 
 def test_every_recipe_is_tried():
-    assert sorted([*ALONE, "default", "sentri", "tiny"]) == sorted(recipe_names())
+    assert sorted([*ALONE, "default", "own-teacher", "sentri", "tiny"]) == sorted(recipe_names())
 
 
 @pytest.mark.parametrize("name", [*(name for name in ALONE if name not in TRAINED), "sentri"])

@@ -6,6 +6,7 @@ from distill.report.verdicts import (
     EVEN,
     GOOD,
     headline,
+    kept_of_teacher,
     shipped,
     shown_split,
     shown_unit,
@@ -98,3 +99,12 @@ def test_a_smaller_bundle_keeps_the_budget_or_does_not(shown):
 def test_the_headline_is_as_bad_as_its_worse_half(student, bundle, mark, words):
     verdict = headline(*(verdicts.Verdict("", mark, "", "") for mark in (student, bundle)))
     assert (verdict.mark, verdict.word) == (mark, words)
+
+
+def test_a_fixed_teacher_has_a_share_that_the_bundle_keeps(metrics):
+    assert kept_of_teacher(metrics) == ""
+    metrics["settings"]["teacher"] = {"model": "e5", "language": "en"}
+    test = metrics["splits"]["test"]
+    test["mean_p@1"] = {"teacher": {"passage": 0.8}, "bundle": {"passage": 0.6}}
+    test["encoders"] = {name: {"passage": {"en": {"p@1": of}}} for name, of in (("teacher", 0.5), ("bundle", 0.1))}
+    assert kept_of_teacher(metrics).count(" 75 %, 60.0 of 80.0 ") == kept_of_teacher(metrics).count(" 20 %") == 1

@@ -16,7 +16,7 @@ SOURCE = [
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MOST_LINES, MOST_PARAMETERS, MOST_PROSE = 50, 8, 100
 # Functions that take all settings, and modules that read one of a section of theirs.
-MOST_WHOLE, MOST_READERS = 16, 10
+MOST_WHOLE, MOST_READERS = 18, 10
 # They say nothing of what they hold.
 EMPTY_NAMES = {"found", "asked", "own", "made"}
 LOOSE = {"Any", "object"}

@@ -1,0 +1,142 @@
+"""`distill run --teacher-model` on text without questions: its lines are held out, written as data, and learned."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..data.corpus import named_file, read_corpus
+from ..data.parallel import Parallel, in_languages, labelled_text, pivots_of, read_parallel, weighted
+from ..errors import ConfigError, DataError
+from ..pipeline.fixed_teacher import PROBES, fixed_teacher, require_apart
+from ..pipeline.preparing import LINES, prepare, require_new
+from ..pipeline.run import Run
+from ..settings.sections import Settings, StudentSettings, TeacherSettings
+from ..settings.store import check
+from ..system.files import write_aside
+from ..system.progress import say
+from ..system.types import File
+from .lines import HeldLines, hold_out_lines, named_lines, write_lines
+
+# Objectives that need no question and no document.
+OF_LINES = ("qq", "list", "translation")
+# Texts of a mean cosine above it lie in a narrow cone: a student would learn the cone's axis first.
+CONE = 0.5
+
+
+def prepare_lines(settings: Settings, folder: File, named: Collection[str], seconds: float) -> Run:
+    """Hold lines out, write them to the folder of a run, and prepare that run on them.
+
+    Args:
+        settings: of the run; its parallel text, or else its text, is what is learned.
+        folder: of the run, which is made.
+        named: the settings that were given by the user, who is told where they cannot be had.
+        seconds: between checkpoints.
+
+    Returns:
+        The run, which goes on and is measured as any other.
+
+    Raises:
+        InputError: before anything is trained, leaving no folder, for text or a teacher that cannot teach.
+    """
+    folder = Path(folder)
+    require_new(folder)
+    student = _of_lines(settings.student, named)
+    data, teacher, vocabulary = settings.data, settings.teacher, settings.vocabulary
+    text = vocabulary.text
+    sources, labelled = read_texts(student, text, teacher.language, data.languages)
+    teacher = replace(teacher, language=_pivot(teacher.language, sources, labelled))
+    held = hold_out_lines(sources, labelled, teacher.language, settings.seed)
+    teacher = _centred(teacher, held, "teacher.centre" in named)
+    # Text that is learned alone is in the folder of the lines, without those that are held out.
+    vocabulary = replace(vocabulary, text=text if student.parallel or student.labelled_text else ())
+    parallel, lines = named_lines(held, folder / LINES)
+    student = replace(student, parallel=parallel, labelled_text=lines)
+    data = replace(data, dataset=str(folder / LINES), document_language=teacher.language)
+    data = replace(data, languages=held.dataset.languages)
+    settings = check(replace(settings, data=data, teacher=teacher, student=student, vocabulary=vocabulary))
+    was_there = folder.is_dir()
+    try:
+        with write_aside(folder / LINES) as aside:
+            write_lines(held, aside)
+        run = prepare(settings, folder, seconds=seconds)
+    except BaseException:
+        shutil.rmtree(folder / LINES if was_there else folder, ignore_errors=True)
+        raise
+    _say(held, folder / LINES)
+    return run
+
+
+def first_text(student: StudentSettings, text: Sequence[str]) -> Path:
+    """Return the path of the first text that is named: it gives a run its name."""
+    if student.parallel:
+        return weighted(student.parallel[0])[0]
+    return named_file((*student.labelled_text, *text)[0])[1]
+
+
+def read_texts(
+    student: StudentSettings, text: Sequence[str], language: str, languages: Sequence[str]
+) -> tuple[list[Parallel], list[Parallel]]:
+    """Return the parallel text and the text that the teacher labels itself, in the run's languages alone.
+
+    Args:
+        student: names both.
+        text: files that are labelled where it names neither.
+        language: the teacher's.
+        languages: the run's; empty for all that there are.
+
+    Raises:
+        DataError: for a language without text.
+    """
+    sources = read_parallel(student.parallel, language, (language, *languages) if languages else ())
+    labelled = labelled_text(read_corpus(student.labelled_text or (() if sources else text)))
+    if languages:
+        labelled = [part for part in (in_languages(one, languages) for one in labelled) if part.texts]
+    written = {name for source in (*sources, *labelled) for name in source.languages}
+    if missing := [name for name in languages if name not in written]:
+        raise DataError(f"no text in {', '.join(missing)}; give some with --parallel, --labelled-text or --text")
+    return sources, labelled
+
+
+def _pivot(language, sources, labelled) -> str:
+    """The teacher's language, or the first that there is text in where there is none in that."""
+    return language if sources or language in labelled[0].languages else labelled[0].languages[0]
+
+
+def _of_lines(student, named) -> StudentSettings:
+    """The settings without objectives of questions, which a recipe may have. Raises `ConfigError` for named ones."""
+    kept = tuple(name for name in student.objectives if name in OF_LINES)
+    if "student.objectives" in named and kept != student.objectives:
+        other = ", ".join(name for name in student.objectives if name not in OF_LINES)
+        raise ConfigError(
+            f"student.objectives: {other} learns from questions, and there are none; "
+            f"expected some of {', '.join(OF_LINES)}"
+        )
+    return replace(student, objectives=kept or OF_LINES[:1], own_text=False, lines_a_step=student.lines_a_step or 1)
+
+
+def _centred(teacher, held, is_named) -> TeacherSettings:
+    """The settings of a teacher that is centred where its vectors lie in a narrow cone, unless they name it.
+
+    Raises `EncoderError` for one that tells texts hardly apart.
+    """
+    encoder = fixed_teacher(teacher.model)
+    cosine = require_apart(encoder, pivots_of([*held.sources, *held.labelled])[:PROBES])
+    if is_named or cosine <= CONE:
+        return teacher
+    say(
+        f"{encoder.name}: two texts have a mean cosine of {cosine:.2f}, so its vectors are learned without their mean "
+        "(--set teacher.centre=false leaves them as they are)"
+    )
+    return replace(teacher, centre=True)
+
+
+def _say(held: HeldLines, place: Path):
+    data = held.dataset
+    counts = ", ".join(f"{len(data.splits[split])} in {split}" for split in ("dev", "test"))
+    say(
+        f"no questions: {held.learned} lines of text are learned; {counts} are held out in {place}, where a line asks "
+        f"for its translation, and in {data.document_language} its first half for its second"
+    )
