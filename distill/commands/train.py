@@ -16,53 +16,77 @@ from ..errors import InputError, visible
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipes import DEFAULT
 from ..settings.sections import Value
+from .shared.command import command
+from .shared.figures import write_figures
+from .shared.help import option
 from .shared.options import (
     FiniteRange,
     config_option,
     corpus_option,
     folder_option,
     given,
+    json_option,
     settings_from,
     settings_options,
 )
-from .shared.panels import PanelCommand
 
 if TYPE_CHECKING:
     from ..system.types import File
 
 ORDER = (
-    'Flags stand above --config, a config above the recipe that it names (recipe = "NAME" at its head), and a run '
-    "without --config has the recipe default."
+    "Flags override --config, and a config overrides the recipe that it names at its head (recipe = "
+    '"NAME"). Without --config the recipe is default.'
 )
 # Settings that bear on what --documents does.
 ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 
 
-@click.command(cls=PanelCommand, epilog=ORDER)
+@command(
+    epilog=ORDER,
+    examples=[
+        "distill run",
+        "distill run --recipe small --dataset my-data --languages de,es --max-size 5MB",
+        "distill run --documents manual.md faq.csv",
+        "distill run --resume runs/sample-en",
+    ],
+)
 @settings_options("run", recipe=DEFAULT)
 @config_option
-@click.option("--name", help="name of the run's folder [default: data set and teacher's language]")
-@click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
-@click.option(
-    "--resume",
+@option("--name", panel="files", main=True, help="Name of the run's folder. [default: data set and teacher's language]")
+@option(
+    "--runs",
+    panel="files",
     type=click.Path(file_okay=False),
-    help="the folder of a run that was stopped, to go on with it",
+    default="runs",
+    show_default=True,
+    help="Folder that holds the runs.",
 )
-@click.option(
-    "--documents",
-    multiple=True,
-    type=click.Path(),
-    metavar="FILE...",
-    help="documents and no questions, for --base to learn: .jsonl, .csv, .txt, .md or .html files, folders of them",
+@option(
+    "--resume",
+    panel="files",
+    main=True,
+    type=click.Path(file_okay=False),
+    help="Continue the interrupted run in this folder.",
 )
-@click.argument("more", nargs=-1, type=click.Path(), metavar="")
-@click.option(
+@option(
     "--checkpoint-seconds",
+    panel="files",
     type=FiniteRange(0),
     default=CHECKPOINT_SECONDS,
     show_default=True,
-    help="seconds between what is kept within an epoch; the end of each is kept too",
+    help="Seconds between two checkpoints within an epoch. Each epoch ends with one too.",
 )
+@json_option
+@option(
+    "--documents",
+    panel="documents",
+    main=True,
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE...",
+    help="Adapt --base to documents without questions: .jsonl, .csv, .txt, .md or .html files, or folders of them.",
+)
+@click.argument("more", nargs=-1, type=click.Path(), metavar="")
 def run(
     config: str | None,
     name: str | None,
@@ -71,11 +95,14 @@ def run(
     documents: tuple[str, ...],
     more: tuple[str, ...],
     checkpoint_seconds: float,
+    json_path: str | None,
     **values: Value | None,
 ) -> None:
-    """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too.
+    """Train an encoder on your data, export it and report on it.
 
-    With --documents there are no questions: the base learns to find these documents by what they say of themselves.
+    A run trains a teacher and a student, measures both, exports a bundle, times it and writes a report. With a limit of
+    size or time it searches for a smaller bundle too. With --documents it needs no questions: the base learns from the
+    documents' own headings and sentences.
     """
     from ..compression.compress import compress, is_limited, places
     from ..data.corpus import read_corpus
@@ -86,7 +113,7 @@ def run(
 
     if documents:
         require_export_backend("distill run --documents")
-        return _adapt((*documents, *more), name, runs, (config, resume), values)
+        return _adapt((*documents, *more), name, runs, (config, resume, json_path), values)
     if more:
         raise InputError(f"{more[0]}: no option takes it; documents are named with --documents")
     if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
@@ -104,22 +131,27 @@ def run(
         metrics = execute(prepared)
     from ..report.run_tables import print_run, print_search, print_verdict
 
-    print_run(metrics, prepared.folder)
+    to_table = json_path != "-"
+    if to_table:
+        print_run(metrics, prepared.folder)
     if searched:
         with told_how_to_go_on(prepared.folder):
-            result = compress(prepared.folder, settings)
-        print_search(result.as_dict(), *places(prepared.folder))
-    print_verdict(metrics)
+            search = compress(prepared.folder, settings).as_dict()
+        metrics = {**metrics, "search": search}
+        if to_table:
+            print_search(search, *places(prepared.folder))
+    write_figures(json_path, metrics, lambda: print_verdict(metrics))
 
 
 def _adapt(documents, name, runs, others, values):
-    """The encoder `--base` adapted to documents, as a run's folder."""
+    """Adapt the encoder `--base` to documents, in a run's folder."""
     from ..adapting.adapt import adapt_to_documents
     from ..report.run_tables import print_run, print_verdict
 
     needless = [name for name in given(values) if name not in ADAPTED]
     if needless or any(others):
-        named = needless[0] if needless else "--config" if others[0] else "--resume"
+        flags = (flag for flag, value in zip(("--config", "--resume", "--json"), others, strict=True) if value)
+        named = next(iter([*needless, *flags]))
         raise InputError(
             f"{named}: --documents goes with --base, --parallel, --document-language, --seed, --name and --runs alone; "
             "leave it out, or give a --dataset with questions"
@@ -135,7 +167,7 @@ def _adapt(documents, name, runs, others, values):
 
 @contextmanager
 def told_how_to_go_on(folder: File) -> Iterator[None]:
-    """Say the command that goes on with a run when it is broken off."""
+    """Print the command that resumes a run if it is interrupted meanwhile."""
     try:
         yield
     except (KeyboardInterrupt, OSError, MemoryError):
@@ -161,14 +193,21 @@ def _free_folder(runs, data, teacher):
     return next(Path(runs) / name for name in names if not (Path(runs) / name).exists())
 
 
-@click.command(cls=PanelCommand, epilog=ORDER)
+@command(
+    epilog=ORDER,
+    examples=[
+        "distill teach --dataset my-data --teacher en --output teacher",
+        "distill teach --dataset my-data --loss softmax --set pairs.batches=x-y --output teacher",
+    ],
+)
 @settings_options("teach")
 @config_option
-@folder_option("folder for the teacher")
+@folder_option("Folder of the teacher.")
 def teach(config: str | None, output: str, **values: Value | None) -> None:
-    """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it.
+    """Train a teacher only (stage 1 of a run).
 
-    Its folder has log.jsonl too, the dev score of each evaluation.
+    It learns in one language, or with --loss softmax from pairs in many. Its folder gets log.jsonl, with the dev score
+    of each evaluation.
     """
     from ..catalog.loading import load_keras_encoder
     from ..pipeline.preparing import read_inputs
@@ -191,15 +230,38 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     say(f"teacher: {output}")
 
 
-@click.command(cls=PanelCommand, epilog=ORDER)
+@command(
+    epilog=ORDER,
+    examples=[
+        "distill transfer --teacher e5 --start released-small --dataset my-data --output student",
+        "distill transfer --teacher runs/my-run --parallel en-de.tsv --output student",
+    ],
+)
 @settings_options("transfer")
-@click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
-@click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
-@click.option("--centre/--no-centre", default=False, help="take off its vectors' mean, of questions and of documents")
-@click.option("--start", "start_path", help="the encoder the student starts from [default: the teacher]")
-@corpus_option("more text, learned from as --labels gives it; a text a line or .jsonl")
-@click.option("--labels", help="the encoder, of the teacher's space, whose vectors of --corpus are learned")
-@folder_option("folder for the student")
+@option("--teacher", "teacher_path", panel="teacher", main=True, required=True, help=f"The teacher: {ENCODER_HELP}.")
+@option(
+    "--teacher-language",
+    panel="teacher",
+    main=True,
+    default="en",
+    show_default=True,
+    help="Language in which the teacher is asked.",
+)
+@option(
+    "--centre/--no-centre",
+    panel="teacher",
+    default=False,
+    help="Subtract the mean of the teacher's vectors, of questions and of documents.",
+)
+@option("--start", "start_path", panel="student", main=True, help="Encoder to start from. [default: the teacher]")
+@corpus_option("More text to learn from, with the vectors of --labels.")
+@option(
+    "--labels",
+    panel="student",
+    main=True,
+    help="Encoder in the teacher's space that gives the vectors of --corpus.",
+)
+@folder_option("Folder of the student.")
 def transfer(
     teacher_path: str,
     teacher_language: str,
@@ -210,11 +272,11 @@ def transfer(
     output: str,
     **values: Value | None,
 ) -> None:
-    """Stage 2 alone: train a student towards a fixed teacher and save it.
+    """Train a student towards a fixed teacher only (stage 2 of a run).
 
-    Where the start is of another space it gets a map into the teacher's. The student is saved in float32; --precision
-    and --table say what its quantised epochs round weights to. Its folder has log.jsonl too, the dev score of each
-    evaluation.
+    If the start has another vector space, it gets a map into the teacher's. The student is saved in float32;
+    --precision and --table set what its quantised epochs round weights to. Its folder gets log.jsonl, with the dev
+    score of each evaluation.
     """
     from ..data.corpus import read_corpus
     from ..pipeline.second_stage import Teaching, transfer_alone
@@ -236,7 +298,7 @@ def transfer(
 
 
 def _require_one_labeller(labels, corpus, centred):
-    """Raise `InputError` for labels without a corpus, or of another encoder than the teacher that is `centred`."""
+    """Raise `InputError` for labels without a corpus, or by another encoder than the teacher that is `centred`."""
     if centred and labels not in (None, centred):
         raise InputError(
             "--centre is of the teacher's vectors; give --labels the teacher too, or leave one of them out"

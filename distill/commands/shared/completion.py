@@ -8,5 +8,5 @@ from ...settings.recipes import recipe_names
 
 
 def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The names of recipes that begin so, for a shell."""
+    """Return the names of recipes that begin with what is typed, as click asks a shell completion for."""
     return [name for name in recipe_names() if name.startswith(incomplete)]

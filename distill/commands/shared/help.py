@@ -1,0 +1,96 @@
+"""Options in named panels, and examples at the end of a help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import click
+import cloup
+from cloup.formatting import HelpSection
+
+if TYPE_CHECKING:
+    from ...settings.sections import Value
+
+# Titles of panels beside those of the settings' sections, by the names that options give.
+TITLES = {
+    "files": "Recipe and files",
+    "search": "Search",
+    "encoder": "Encoder",
+    "index": "Index",
+    "hits": "Results",
+    "documents": "Documents",
+    "passages": "Passages",
+    "stored": "Stored data",
+    "engine": "Encoding process",
+    "input": "Input",
+    "output": "Output",
+    "page": "Web page",
+    "format": "Format",
+    "server": "Server",
+    "limits": "Limits",
+    "timing": "Timing",
+    "peers": "Encoders to compare with",
+}
+# A command with no more options than these shows them all in its short help.
+FEW = 25
+# The key of a context under which `--help-all` leaves that every option is shown.
+WHOLE = "distill.every-option"
+
+
+class PanelOption(cloup.Option):
+    """An option that names its panel in a help; the short help of a command with many options shows the `main` ones."""
+
+    def __init__(self, declared: Sequence[str], panel: str, main: bool = False, **attributes: Value | None) -> None:
+        super().__init__(declared, **attributes)
+        self.panel, self.main = panel, main
+
+    def instead_of(self, flag: str) -> str:
+        """Return a message on what takes the place of a flag that the command does not have; empty if nothing does."""
+        return ""
+
+    def more_settings(self, options: Iterable[click.Option]) -> HelpSection | None:
+        """Return the section of a whole help on what can be given by this option alone, None if there is none."""
+        return None
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the flags and the help, None if this help leaves the option out."""
+        return super().get_help_record(ctx) if self.main or shows_all(ctx) else None
+
+
+def option(
+    *declared: str, panel: str, **attributes: Value | None
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Return a decorator that adds a `PanelOption`.
+
+    Args:
+        declared: the option's flags, and the name of its parameter if that differs from its first long flag.
+        panel: the name of its panel: a section of the settings or a key of `TITLES`.
+        attributes: what `click.option` takes, and `main`.
+    """
+    return click.option(*declared, cls=PanelOption, panel=panel, **attributes)
+
+
+def title_of(panel: str) -> str:
+    """Return the title of a panel by its name."""
+    if panel in TITLES:
+        return TITLES[panel]
+    from ...settings.sections import Settings
+
+    return {item.name: item.metadata.get("title", "") for item in fields(Settings)}[panel]
+
+
+def shows_all(context: click.Context) -> bool:
+    """Return True if a help shows every option: by `--help-all`, or as the command has few."""
+    options = [one for one in context.command.params if isinstance(one, click.Option)]
+    return bool(context.meta.get(WHOLE)) or len(options) <= FEW
+
+
+def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """Write command lines under a heading, each as it is, so that it can be copied."""
+    if examples:
+        formatter.write_paragraph()
+        formatter.write_heading("Examples" if len(examples) > 1 else "Example")
+        for example in examples:
+            formatter.write("".join(f"  {line}\n" for line in example.splitlines()))
