@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/settings.md from the fields of the settings: names, defaults, flags, what each means and who honours it."""
+"""Write docs/settings.md from the fields of the settings: name, default, flag, meaning and commands of each."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -16,15 +16,16 @@ HEAD = """\
 
 <!-- Written by .ci/settings_page.py from distill/settings; `make docs` writes it anew. -->
 
-Every setting of a `config.toml`. A section of the page is a section of the file, `losses.list.weight` of `student` the
-key `weight` of its table `[student.losses.list]`. On the command line a setting is given by its name,
-`--set student.gamma=100`, a list with commas between its parts; some have a flag of their own. A setting that a command
-does not use is refused. Values are those of `distill run` without a recipe; [recipes](recipes.md) change some of them.
+This page lists every setting of a `config.toml`. Each section of the page is a section of the file; the setting
+`losses.list.weight` of `student` is the key `weight` in the table `[student.losses.list]`. On the command line a
+setting is given by its name, such as `--set student.gamma=100`; the parts of a list are separated by commas. Some
+settings have a flag too. A command refuses a setting that it does not use. The defaults are those without a recipe;
+[recipes](recipes.md) change some of them.
 """
 
 
 def table(section, title, rows):
-    """The lines of a section: a row a setting."""
+    """Yield the lines of a section, a table with one row per setting."""
     yield f"\n## {title}\n"
     yield f"`[{section}]`\n" if section else "At the top of the file.\n"
     yield "| setting | default | flag | meaning | commands |"
@@ -33,13 +34,13 @@ def table(section, title, rows):
         meta, value = item.metadata, default_text(item.default).replace("|", "\\|")
         flag = f"`{meta['flag']}`" if meta["offer"] is not SET else ""
         used = ", ".join(command.replace("-", " ") for command in commands_of(name, item))
-        words = f" ({', '.join(meta['options'])})" if meta["options"] else ""
+        words = f" One of: {', '.join(meta['options'])}." if meta["options"] else ""
         shown = f"`{value}`" if value else ""
         yield f"| `{name.partition('.')[2] or name}` | {shown} | {flag} | {meta['help']}{words} | {used} |"
 
 
 def page():
-    """The text of docs/settings.md."""
+    """Return the text of docs/settings.md."""
     known = {name: item for name, _, item in walk(Settings())}
     titles = {item.name: item.metadata["title"] for item in fields(Settings) if "title" in item.metadata}
     sections = {"": "The run", **titles}

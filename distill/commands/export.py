@@ -47,6 +47,7 @@ from .shared.options import (
 @option(
     "--max-length",
     panel="format",
+    main=True,
     type=click.IntRange(1),
     help="Fix the length of the input, in tokens. [default: any length]",
 )
@@ -58,6 +59,7 @@ from .shared.options import (
 @option(
     "--without-spellings",
     panel="format",
+    main=True,
     is_flag=True,
     help="Leave out the words and spellings that MODEL reads, and report what that costs in each language.",
 )
@@ -86,7 +88,13 @@ from .shared.options import (
     panel="format",
     help="Name this encoder in the card as the one for documents. It shares the vector space.",
 )
-@option("--force", panel="format", is_flag=True, help="Keep an artefact that fails the check, and say so in its card.")
+@option(
+    "--force",
+    panel="format",
+    main=True,
+    is_flag=True,
+    help="Keep an artefact that fails the check, and say so in its card.",
+)
 @settings_options("export", "export")
 @corpus_option("More text to round by with --precision int4, or to whiten by.")
 @option(
@@ -99,11 +107,12 @@ from .shared.options import (
 @option(
     "--by-ranges",
     panel="page",
+    main=True,
     is_flag=True,
     help="Let the page load only the parts of the index that a question needs, by range requests.",
 )
-@option("--title", panel="page", default="", help="Title of the page, and its name as an app.")
-@option("--about", panel="page", default="", help="A line below the title of the page.")
+@option("--title", panel="page", main=True, default="", help="Title of the page, and its name as an app.")
+@option("--about", panel="page", main=True, default="", help="A line below the title of the page.")
 def export(
     model: str,
     format_: str,

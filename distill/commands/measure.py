@@ -43,6 +43,7 @@ units_option = option(
     "--unit",
     "units",
     panel="evaluation",
+    main=True,
     multiple=True,
     type=click.Choice(ALL_UNITS),
     help="What is ranked and how it is scored, as one name in place of --ranked and --score. May be repeated. "
@@ -125,6 +126,7 @@ def _kinds(context, parameter, values):
 typed_option = option(
     "--typed",
     panel="evaluation",
+    main=True,
     multiple=True,
     metavar="KIND",
     callback=_kinds,
@@ -185,7 +187,7 @@ def _require_use(tasks, options):
 @units_option
 @typed_option
 @reader_option
-@corpus_option("Text of each language to fit LIR on. [default: the task's own]")
+@corpus_option("Text of each language to fit LIR on.", default="the task's own")
 @option(
     "--lir-ranks",
     panel="evaluation",

@@ -11,7 +11,7 @@ import click
 import cloup
 from cloup.formatting import HelpSection
 
-from .help import WHOLE, PanelOption, shows_all, title_of, write_examples
+from .help import FEW, WHOLE, PanelOption, title_of, write_examples
 from .retired import FLAGS
 
 Function = TypeVar("Function", bound=Callable[..., None])
@@ -39,8 +39,8 @@ class HelpMixin(click.Command):
 class Command(HelpMixin, cloup.Command):
     """A command with its options in panels.
 
-    Off a terminal it says now and then that it is still at work, unless it `quiet` for what it is asked. It answers a
-    flag of an earlier version with what takes its place.
+    Off a terminal it says now and then that it is still at work, unless it is `quiet`, as it waits for questions or
+    takes no time. It answers a flag of an earlier version with what takes its place.
     """
 
     def __init__(
@@ -59,15 +59,16 @@ class Command(HelpMixin, cloup.Command):
         self.quiet = quiet
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, `--help-all` the last of a command with many options."""
-        params = super().get_params(ctx)
-        return params if shows_all(ctx) and not ctx.meta.get(WHOLE) else [*params, HELP_ALL]
+        """Return the parameters, `--help-all` the last."""
+        return [*super().get_params(ctx), HELP_ALL]
 
     def format_params(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the panels with the options that this help shows, their second columns one below the other."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         sections = [self.make_option_group_help_section(group, ctx) for group in self.option_groups]
-        sections.append(HelpSection("Help" if sections else "Options", self._ungrouped(options, ctx)))
+        rest = [one for one in options if not isinstance(one, PanelOption) and one is not HELP_ALL]
+        rest += [HELP_ALL] if len(self.params) > FEW else []
+        sections.append(HelpSection("Help", [record for one in rest if (record := one.get_help_record(ctx))]))
         if ctx.meta.get(WHOLE):
             sections += filter(None, (one.more_settings(options) for one in options if isinstance(one, PanelOption)))
         sections = [section for section in sections if section.definitions]
@@ -75,9 +76,6 @@ class Command(HelpMixin, cloup.Command):
         if left := sum(option.get_help_record(ctx) is None for option in options):
             formatter.write_paragraph()
             formatter.write_text(f"{left} more options: {ctx.command_path} --help-all")
-
-    def _ungrouped(self, options, context):
-        return [option.get_help_record(context) for option in options if not isinstance(option, PanelOption)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Titles of panels beside those of the settings' sections, by the names that options give.
 TITLES = {
-    "files": "Recipe and files",
+    "files": "General",
     "search": "Search",
     "encoder": "Encoder",
     "index": "Index",
@@ -33,8 +33,8 @@ TITLES = {
     "timing": "Timing",
     "peers": "Encoders to compare with",
 }
-# A command with no more options than these shows them all in its short help.
-FEW = 25
+# A command with no more parameters than these shows them all in its short help.
+FEW = 23
 # The key of a context under which `--help-all` leaves that every option is shown.
 WHOLE = "distill.every-option"
 
@@ -83,8 +83,7 @@ def title_of(panel: str) -> str:
 
 def shows_all(context: click.Context) -> bool:
     """Return True if a help shows every option: by `--help-all`, or as the command has few."""
-    options = [one for one in context.command.params if isinstance(one, click.Option)]
-    return bool(context.meta.get(WHOLE)) or len(options) <= FEW
+    return bool(context.meta.get(WHOLE)) or len(context.command.params) <= FEW
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:

@@ -128,11 +128,18 @@ def folder_option(meaning: str) -> Callable[[Command], Command]:
     return option("--output", panel="files", main=True, required=True, type=folder, callback=writable, help=meaning)
 
 
-def corpus_option(meaning: str, required: bool = False) -> Callable[[Command], Command]:
-    """Return a decorator that adds the option `--corpus`, files of text whose use `meaning` says."""
+def corpus_option(meaning: str, required: bool = False, default: str = "") -> Callable[[Command], Command]:
+    """Return a decorator that adds the option `--corpus`, files of text.
+
+    Args:
+        meaning: a sentence on what the text is for.
+        required: if the option has to be given.
+        default: what is taken without it, in words.
+    """
     help = (
         f'{meaning} A file holds one text per line or is a .jsonl file with {{"text", "language"}}. '
         "Give language=FILE if the file is not named after its language. May be repeated."
+        f"{f' [default: {default}]' if default else ''}"
     )
     path = click.Path(dir_okay=False)
     return option("--corpus", panel="data", main=True, multiple=True, required=required, type=path, help=help)
@@ -175,6 +182,7 @@ json_option = option(
     "--json",
     "json_path",
     panel="files",
+    main=True,
     type=click.Path(dir_okay=False, allow_dash=True),
     callback=_json_file,
     help="Write the figures to a JSON file. With - they go to standard output in place of the table.",
