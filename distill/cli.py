@@ -69,16 +69,11 @@ class Commands(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, None if there is none."""
-        if cmd_name not in MODULES:
-            return None
-        return getattr(import_module(f".commands.{MODULES[cmd_name]}", __package__), cmd_name.replace("-", "_"))
+        return _imported(cmd_name) if cmd_name in MODULES else None
 
     def list_sections(self, ctx: click.Context, include_default_section: bool = True) -> list[cloup.Section]:
         """Return the commands in the sections of the help."""
-        return [
-            cloup.Section(title, {name: self.get_command(ctx, name) for name in names})
-            for title, names in SECTIONS.items()
-        ]
+        return [cloup.Section(title, {name: _imported(name) for name in names}) for title, names in SECTIONS.items()]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -96,7 +91,11 @@ class Commands(Group):
         self, bad_name: str, valid_names: list[str], error: click.UsageError
     ) -> click.UsageError:
         """Return the error for a name that there is not; it suggests the nearest ones."""
-        return super().handle_bad_command_name(bad_name, self.list_commands(error.ctx), error)
+        return super().handle_bad_command_name(bad_name, sorted(MODULES), error)
+
+
+def _imported(name):
+    return getattr(import_module(f".commands.{MODULES[name]}", __package__), name.replace("-", "_"))
 
 
 @click.group(

@@ -278,12 +278,17 @@ def evaluate(
     translation = translation_of(translations, translators, beam, settings.data.document_language)
     measured = measure_models(models, options, tasks, document_model, translation)
     parts = {one.task.name: one.as_dict() for one in measured} if json_path or report else {}
-    write_figures(json_path, parts, lambda: [one.print() for one in measured])
+    write_figures(json_path, parts, lambda: _print_measured(measured))
     if report:
         from ..report.run_page import write_evaluation
 
         sections = [one.task.section(parts[one.task.name]) for one in measured]
         write_evaluation(report, [section for section in sections if section])
+
+
+def _print_measured(measured):
+    for one in measured:
+        one.print()
 
 
 def _options(data, evaluation, seed):
@@ -362,7 +367,6 @@ def compare(
     from ..evaluation.mteb_predictions import compare_predictions, is_predictions
     from ..evaluation.paired import as_dict
     from ..jobs.measuring import compare_models
-    from ..report.score_tables import print_scores
 
     require_significance()
     settings, of, metrics = settings_from(values), split, _metrics_of(tasks, metrics)
@@ -378,8 +382,15 @@ def compare(
     write_figures(
         json_path,
         {"a": a, "b": b, "split": of, "metrics": figures},
-        lambda: [print_scores(a, b, of, metric, comparisons) for metric, comparisons in compared.items()],
+        lambda: _print_compared(a, b, of, compared),
     )
+
+
+def _print_compared(a, b, split, compared):
+    from ..report.score_tables import print_scores
+
+    for metric, comparisons in compared.items():
+        print_scores(a, b, split, metric, comparisons)
 
 
 # Options of `compare` that folders of mteb's predictions take.

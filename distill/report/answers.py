@@ -108,8 +108,10 @@ def against_base(metrics: Mapping[str, Json]) -> Verdict:
     word = {GOOD: "better", BAD: "worse", EVEN: "not significant"}[mark]
     shares = f"{100 * test['a']:.1f} % against {100 * test['b']:.1f} %"
     flipped = f"{p_words(test['p'])}, sign flips of {test['clusters']:,} questions with their translations"
-    together = f"All {test['questions']:,} {shown_split(metrics)} questions together"
-    return Verdict(question, mark, f"{signed(points)} points, {word}", f"{together}: {shares}; {flipped}.")
+    split = shown_split(metrics)
+    together = f"All {test['questions']:,} {split} questions together"
+    evidence = f"{signed(points)} points of P@1 on {split}, {p_words(test['p'])} by a sign-flip test"
+    return Verdict(question, mark, f"{signed(points)} points, {word}", f"{together}: {shares}; {flipped}.", evidence)
 
 
 def _by_means(metrics, question):
@@ -118,7 +120,8 @@ def _by_means(metrics, question):
     points = means[0] - means[1]
     mark, word = weighed(points, *(significant(_by_mcnemar(metrics), sign) for sign in (1, -1)))
     figures = f"Mean P@1 {means[0]:.1f} % against {means[1]:.1f} %; no test of all questions together is recorded."
-    return Verdict(question, mark, f"{signed(points)} points, {word}", figures)
+    evidence = f"{signed(points)} points of mean P@1 on {shown_split(metrics)}, McNemar's test by language"
+    return Verdict(question, mark, f"{signed(points)} points, {word}", figures, evidence)
 
 
 def _by_mcnemar(metrics):

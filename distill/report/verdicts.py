@@ -17,12 +17,16 @@ KINDS = {GOOD: "good", BAD: "bad", EVEN: "even"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """A question, its answer in a word with its mark, and the figures that it rests on."""
+    """A question, its answer in a word with its mark, and the figures that it rests on.
+
+    `evidence` is the difference and its test in a few words, for a sentence.
+    """
 
     question: str
     mark: str
     word: str
     figures: str
+    evidence: str = ""
 
     @property
     def kind(self) -> str:
@@ -46,7 +50,12 @@ def shown_units(metrics: Mapping[str, Json]) -> list[str]:
 
 
 def headline(gain: Verdict, kept: Verdict) -> Verdict:
-    """Return both verdicts in one; the run failed where either did."""
+    """Return the one sentence on a run; its mark is the worse one.
+
+    Args:
+        gain: the verdict on the student against its base.
+        kept: the verdict on the bundle against the student.
+    """
     student = {
         GOOD: "the student beats its base",
         BAD: "the student is worse than its base",
@@ -60,7 +69,8 @@ def headline(gain: Verdict, kept: Verdict) -> Verdict:
     marks = {gain.mark, kept.mark}
     mark = next((mark for mark in (BAD, EVEN) if mark in marks), GOOD)
     joint = "but" if marks == {GOOD, BAD} else "and"
-    return Verdict("", mark, f"{student[0].upper()}{student[1:]}, {joint} {bundle}.", "")
+    evidence = f" ({gain.evidence})" if gain.evidence else ""
+    return Verdict("", mark, f"{student[0].upper()}{student[1:]}{evidence}, {joint} {bundle}.", "")
 
 
 def weighed(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple[str, str]:

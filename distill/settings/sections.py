@@ -213,7 +213,7 @@ class TranslationSettings:
 
 @dataclass
 class EvaluationSettings:
-    """What a run ranks, how it scores, and what it measures beside P@k and MRR.
+    """The things that a run ranks, how it scores them, and what it measures beside P@k and MRR.
 
     The first pair of a rank and a score chooses the epochs of both stages, in place of `teacher.unit` and
     `student.dev_unit`.

@@ -67,7 +67,7 @@ class Command(HelpMixin, cloup.Command):
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         sections = [self.make_option_group_help_section(group, ctx) for group in self.option_groups]
         rest = [one for one in options if not isinstance(one, PanelOption) and one is not HELP_ALL]
-        rest += [HELP_ALL] if len(self.params) > FEW else []
+        rest += [HELP_ALL] if len(self.params) > FEW or ctx.meta.get(WHOLE) else []
         sections.append(HelpSection("Help", [record for one in rest if (record := one.get_help_record(ctx))]))
         if ctx.meta.get(WHOLE):
             sections += filter(None, (one.more_settings(options) for one in options if isinstance(one, PanelOption)))

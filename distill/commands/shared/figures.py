@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ...system.types import Json
 
 
-def write_figures(path: str | None, figures: Json, show: Callable[[], object]) -> None:
+def write_figures(path: str | None, figures: Json, show: Callable[[], None]) -> None:
     """Print figures as a table, as JSON, or as both.
 
     Args:

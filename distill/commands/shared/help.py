@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 import cloup
@@ -12,6 +13,7 @@ from cloup.formatting import HelpSection
 
 if TYPE_CHECKING:
     from ...settings.sections import Value
+    from ...system.types import Json
 
 # Titles of panels beside those of the settings' sections, by the names that options give.
 TITLES = {
@@ -39,11 +41,18 @@ FEW = 23
 WHOLE = "distill.every-option"
 
 
-class PanelOption(cloup.Option):
-    """An option that names its panel in a help; the short help of a command with many options shows the `main` ones."""
+# What `click.Option` takes by name.
+Attribute: TypeAlias = "Value | click.ParamType | Callable[..., Value | Json | list[str] | None] | None"
 
-    def __init__(self, declared: Sequence[str], panel: str, main: bool = False, **attributes: Value | None) -> None:
-        super().__init__(declared, **attributes)
+
+class PanelOption(cloup.Option):
+    """An option that names its panel: a section of the settings or a key of `TITLES`.
+
+    The short help of a command with many options shows only the `main` ones.
+    """
+
+    def __init__(self, declared: Sequence[str], panel: str, main: bool = False, **attributes: Attribute) -> None:
+        super().__init__(declared, **attributes)  # type: ignore[arg-type]
         self.panel, self.main = panel, main
 
     def instead_of(self, flag: str) -> str:
@@ -59,17 +68,8 @@ class PanelOption(cloup.Option):
         return super().get_help_record(ctx) if self.main or shows_all(ctx) else None
 
 
-def option(
-    *declared: str, panel: str, **attributes: Value | None
-) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Return a decorator that adds a `PanelOption`.
-
-    Args:
-        declared: the option's flags, and the name of its parameter if that differs from its first long flag.
-        panel: the name of its panel: a section of the settings or a key of `TITLES`.
-        attributes: what `click.option` takes, and `main`.
-    """
-    return click.option(*declared, cls=PanelOption, panel=panel, **attributes)
+# A decorator that adds a `PanelOption`: it takes what `click.option` takes, `panel` and `main`.
+option = partial(click.option, cls=PanelOption)
 
 
 def title_of(panel: str) -> str:
