@@ -19,9 +19,10 @@ UNTESTED = 1.0
 
 @dataclass(frozen=True)
 class LanguageRow:
-    """A line of the table by language, in per cent or points: `values` by language, their `mean`, which are `signs`.
+    """A row of the table by language.
 
-    A sign, "better" or "worse", is of a significant difference.
+    `values` by language and their `mean` are in per cent, or in points for a difference. `signs` holds "better" or
+    "worse" for each language with a significant difference.
     """
 
     name: str
@@ -31,12 +32,12 @@ class LanguageRow:
 
 
 def peers_of(metrics: Mapping[str, Json]) -> list[str]:
-    """Return the names of the encoders that were measured beside a run's own four."""
+    """Return the names of the encoders that were measured beside a run's own."""
     return [name for name in _shown(metrics)["mean_p@1"] if name not in ENCODERS]
 
 
 def answers(metrics: Mapping[str, Json]) -> list[Verdict]:
-    """Return the three answers, on the split and the unit that verdicts are about."""
+    """Return the three verdicts that a report opens with."""
     return [beside_peers(metrics), against_base(metrics), by_language(metrics)]
 
 
@@ -51,7 +52,7 @@ def _mean(metrics, name, languages):
 
 
 def beside_peers(metrics: Mapping[str, Json]) -> Verdict:
-    """Return the verdict on the student against each peer: mean P@1 over all languages, and over those it knows."""
+    """Return the verdict on the student against each peer, by mean P@1 over all languages and those it knows."""
     question, languages, names = "How much better than others?", metrics["languages"], peers_of(metrics)
     mean = f"Mean P@1 over all {len(languages)} languages: student {_mean(metrics, 'student', languages):.1f} %"
     if not names:
@@ -87,7 +88,7 @@ def _p(metrics, name):
 
 
 def p_words(p: float) -> str:
-    """Return a p as a person reads it, never nothing at all."""
+    """Return a p value in words; a very small one is "p < 0.001"."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
@@ -96,9 +97,10 @@ def _mark(points, p):
 
 
 def against_base(metrics: Mapping[str, Json]) -> Verdict:
-    """Return the verdict on the student against its base: all questions together, by sign flips of them.
+    """Return the verdict on the student against its base.
 
-    A run of an earlier version has no such test; its mark is by language.
+    The test flips signs of all questions together. A run of an earlier version has no such test; its verdict is by
+    language.
     """
     question, test = "Better than its base, untouched?", _flips(metrics, "base")
     if not test:
@@ -156,7 +158,7 @@ def language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
 
 
 def costs(metrics: Mapping[str, Json]) -> list[Cost]:
-    """Return size, time and mean P@1 of base, bundle and peers, of those whose size and time were measured."""
+    """Return the size, time and mean P@1 of base, bundle and peers whose size and time were measured."""
     query = metrics["timings"].get("query") or {}
     bundle = {"bytes": metrics.get("bundle_bytes"), "ms": query.get("median_ms")}
     measured = {**(metrics.get("peers") or {}), **query.get("beside", {}), "bundle": bundle}
@@ -171,11 +173,11 @@ def costs(metrics: Mapping[str, Json]) -> list[Cost]:
 
 
 def unmeasured(metrics: Mapping[str, Json]) -> dict[str, float]:
-    """Return the mean P@1 in per cent of those peers whose size or time was not measured, by name."""
+    """Return `{peer: mean P@1 in per cent}` for peers whose size or time was not measured."""
     measured = {cost.name for cost in costs(metrics)}
     return {name: _mean(metrics, name, metrics["languages"]) for name in peers_of(metrics) if name not in measured}
 
 
 def ordered(splits: Sequence[str]) -> list[str]:
-    """Return the splits, test first, as its questions neither taught nor chose anything."""
+    """Return the splits with test first, as its questions chose nothing."""
     return sorted(splits, key=lambda split: split != "test")

@@ -19,7 +19,7 @@ Value: TypeAlias = Json | Callable[..., Json]
 
 @dataclass(frozen=True)
 class Section:
-    """A `template` with the `values` that it needs, and the `heading` of its page; `part` is what `--json` writes."""
+    """A section of a page: its template, its heading, what `--json` writes (`part`) and the values of the template."""
 
     template: str
     heading: str
@@ -86,7 +86,7 @@ def _charts(encoders, languages):
 
 def _planes(projections, said="", key="plane"):
     """`{encoder: SVG}` of vectors in the plane."""
-    label = f"{said}first two principal components of questions and candidates, a panel a language"
+    label = f"{said}first two principal components of questions and candidates, a panel per language"
     return {
         name: plane(of["points"], f"{name}: {label}", f"{key}-{number}")
         for number, (name, of) in enumerate(projections.items())

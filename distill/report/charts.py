@@ -120,7 +120,17 @@ SERIES = (("#2f7fd0", "", "o"), ("#e0a030", "/////", "^"), ("#9aa5b1", "", "s"),
 
 
 def bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, level: float | None = None) -> str:
-    """Draw `{encoder: {category: share or None}}` as bars in per cent, with a line at the share `level`."""
+    """Draw shares as bars in per cent.
+
+    Args:
+        rows: `{encoder: {category: share or None}}`.
+        label: the label of the axis.
+        name: the chart's id.
+        level: a share to draw a line at, or None.
+
+    Returns:
+        The SVG.
+    """
     groups = list(dict.fromkeys(key for row in rows.values() for key in row))
     width = 0.8 / len(rows)
     with _style():
@@ -141,7 +151,17 @@ def bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, 
 
 
 def lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across: str) -> str:
-    """Draw `{encoder: {whole number: share}}` as lines in per cent."""
+    """Draw shares as lines in per cent.
+
+    Args:
+        rows: `{encoder: {whole number: share}}`.
+        label: the label of the axis of shares.
+        name: the chart's id.
+        across: the label of the axis of numbers.
+
+    Returns:
+        The SVG.
+    """
     with _style():
         figure, axes = _figure(5.5, 2.8)
         for place, (encoder, row) in enumerate(rows.items()):
@@ -158,7 +178,7 @@ def lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across
 
 
 def risk_chart(curves: Mapping[str, Sequence[Sequence[float]]]) -> str:
-    """Draw `{encoder: [[coverage, risk], …]}`, shares in per cent."""
+    """Draw `{encoder: [[coverage, risk], …]}`, whose shares are shown in per cent."""
     with _style():
         figure, axes = _figure(5.5, 2.8)
         for place, (encoder, curve) in enumerate(curves.items()):
@@ -179,10 +199,18 @@ FAINTEST, STRONGEST = 0.03, 0.62
 
 
 def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, highest: float) -> str:
-    """Draw `{question language: {answer language: share or None}}` as a grid of shaded cells with their per cent.
+    """Draw shares as a grid of shaded cells with their per cent.
 
-    `highest` is the share of the strongest shade, so that several maps have one scale. A shade is an opacity: dark on
-    paper, bright on a dark screen.
+    A shade is an opacity: dark on paper, bright on a dark screen.
+
+    Args:
+        rows: `{question language: {answer language: share or None}}`.
+        label: a description for readers who cannot see it.
+        name: the chart's id.
+        highest: the share of the strongest shade, so that several maps have one scale.
+
+    Returns:
+        The SVG.
     """
     from matplotlib.colors import ListedColormap
 
@@ -205,7 +233,15 @@ def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: s
 
 
 def opacity(shares: Doubles, highest: float) -> Doubles:
-    """Return the opacity of cells: linear in their shares, between the faintest and the strongest shade; of none 0."""
+    """Return the opacity of cells, which is linear in their shares.
+
+    Args:
+        shares: shares, NaN for a cell without one, which gets 0.
+        highest: the share of the strongest shade.
+
+    Returns:
+        The opacities, of the same shape.
+    """
     parts = np.clip(shares / highest, 0, 1) if highest > 0 else np.zeros(shares.shape)
     return np.where(np.isnan(shares), 0, FAINTEST + (STRONGEST - FAINTEST) * parts)
 
@@ -217,10 +253,18 @@ REACH = 0.46
 
 
 def plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], label: str, name: str) -> str:
-    """Draw `{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}` as a panel a language.
+    """Draw points in the plane, one panel per language, with the points of all languages faint behind.
 
-    Behind stand the points of all, faint. Which language a point is of shows by its panel and what it is by its
-    marker, neither by hue. One scale for both axes and all panels.
+    The panel tells the language of a point and its marker what it is, so colour is not needed. All panels share one
+    scale.
+
+    Args:
+        points: `{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}`.
+        label: a description for readers who cannot see it.
+        name: the chart's id.
+
+    Returns:
+        The SVG.
     """
     places = _centred(points)
     everything = np.concatenate([part for of in places.values() for part in of.values()])
@@ -266,7 +310,7 @@ def _cloud(axes, points):
 
 
 def latency_chart(query: Mapping[str, float]) -> str:
-    """Draw milliseconds a query at three percentiles."""
+    """Draw milliseconds per query at three percentiles."""
     names = {"median_ms": "median", "p95_ms": "95th percentile", "p99_ms": "99th percentile"}
     with _style():
         figure, axes = _figure(5, 1.3)
@@ -365,7 +409,15 @@ def _named(axes, costs):
 
 
 def front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
-    """Draw P@1 against size and time: every bundle, the front joined, and the others at the whole bundle's cost."""
+    """Draw P@1 of bundles against size and time, with the front joined, and of the other encoders at the bundle's cost.
+
+    Args:
+        metrics: the content of `metrics.json`.
+        search: the content of `search.json`.
+
+    Returns:
+        The SVG.
+    """
     names = [name for name in distinct_encoders(metrics) if name != "bundle"]
     means = {name: search_mean(metrics, name, search["languages"]) for name in names}
     costs = (("bytes", 1e-6, "MB on disk"), ("ms", 1, "ms per query, median"))
@@ -396,13 +448,27 @@ def _front(axes, search, cost, scale):
 
 
 def search_mean(metrics: Mapping[str, Json], name: str, languages: Sequence[str]) -> float:
-    """Return the mean dev P@1 of an encoder over languages, unit maxp, which the search compares."""
+    """Return the mean dev P@1 of an encoder, unit maxp, by which a search compares bundles.
+
+    Args:
+        metrics: the content of `metrics.json`.
+        name: the encoder.
+        languages: the languages of the mean.
+    """
     table = metrics["splits"]["dev"]["encoders"][name]["maxp"]
     return float(np.mean([table[language]["p@1"] for language in languages]))
 
 
 def runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str) -> str:
-    """Draw mean P@1 of several runs, `{run: {encoder: mean}}`, a bar an encoder."""
+    """Draw the mean P@1 of several runs as one bar per encoder.
+
+    Args:
+        means: `{run: {encoder: mean or None}}`.
+        title: a description for readers who cannot see it.
+
+    Returns:
+        The SVG.
+    """
     with _style():
         figure, axes = _figure(8, 0.9 + 0.62 * len(means))
         # A teacher that is the base in every run has no bar of its own.
@@ -461,9 +527,12 @@ def _svg(figure, name, label):
 
 
 def themed(svg: str, name: str, label: str) -> str:
-    """Return the SVG with the page's variables for colours, `name` before its ids and `label` for who cannot see it.
+    """Return an SVG that takes its colours from the page and whose ids are its own, as several stand in one page.
 
-    Several figures stand in one page, where an id may be there once.
+    Args:
+        svg: the SVG that matplotlib wrote.
+        name: the beginning of all its ids.
+        label: a description for readers who cannot see it.
     """
     for colour, variable in VARIABLES.items():
         svg = re.sub(rf'\b(fill|stroke)="{colour}"', rf'style="\1: var({variable})"', svg)
@@ -478,12 +547,12 @@ LONGEST = 32
 
 
 def shortened(name: str) -> str:
-    """Return a long path by its end, so that the plot keeps its width."""
+    """Return a name; a long path is cut at its beginning."""
     return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
 
 
 def logarithmic(axes: Axes) -> None:
-    """Make the x-axis logarithmic, with plain numbers, of which some are in view even for one encoder."""
+    """Make the x-axis logarithmic, with plain numbers, some of which are visible even for one encoder."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_xscale("log")

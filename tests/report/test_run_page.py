@@ -179,7 +179,7 @@ VERDICTS = [
     "size of the bundle 69.5 MB ms per query, median 0.25 ms per query, 95th percentile 0.75 LAReQA, mAP, % base 21.3, "
     "student 41.8",
     "Is the bundle as good as the student? ✓ as good",
-    "Does a smaller bundle keep the budget? ✓ yes tiny-used-int4: 6.3 MB, 0.041 ms a query",
+    "Does a smaller bundle keep the budget? ✓ yes tiny-used-int4: 6.3 MB, 0.041 ms per query",
 ]
 FIRST_TABLE = [
     ["test, P@1, %", "en", "de", "all 2"],
@@ -245,7 +245,7 @@ def test_the_same_metrics_give_the_same_bytes(write, source, tmp_path):
 
 def test_lareqa_has_a_heat_map_an_encoder_on_one_scale_and_a_plane_of_vectors(page):
     labels = [attrs["aria-label"] for tag, attrs in page.starts if tag == "svg"]
-    counts = [sum(words in label for label in labels) for words in ("answer language", "a panel a language")]
+    counts = [sum(words in label for label in labels) for words in ("answer language", "a panel per language")]
     assert counts == [2 * 2, 2] and sum("information removed" in label for label in labels) == 1
     styles = (attrs.get("style", "") for _, attrs in page.starts)
     shades = re.findall(r"--student\); fill-opacity: ([\d.]+)", " ".join(styles))

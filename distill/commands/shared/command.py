@@ -27,7 +27,12 @@ class HelpMixin(click.Command):
         self.examples = tuple(examples)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the epilog and the examples."""
+        """Write the epilog and the examples.
+
+        Args:
+            ctx: the context.
+            formatter: what is written to.
+        """
         super().format_epilog(ctx, formatter)
         write_examples(self.examples, formatter)
 
@@ -63,7 +68,12 @@ class Command(HelpMixin, cloup.Command):
         return [*super().get_params(ctx), HELP_ALL]
 
     def format_params(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the panels with the options that this help shows, their second columns one below the other."""
+        """Write the panels with the options that this help shows, with their second columns aligned.
+
+        Args:
+            ctx: the context.
+            formatter: what is written to.
+        """
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         sections = [self.make_option_group_help_section(group, ctx) for group in self.option_groups]
         rest = [one for one in options if not isinstance(one, PanelOption) and one is not HELP_ALL]

@@ -87,7 +87,12 @@ def shows_all(context: click.Context) -> bool:
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
-    """Write command lines under a heading, each as it is, so that it can be copied."""
+    """Write command lines under a heading, unchanged so that they can be copied.
+
+    Args:
+        examples: the command lines.
+        formatter: what is written to.
+    """
     if examples:
         formatter.write_paragraph()
         formatter.write_heading("Examples" if len(examples) > 1 else "Example")

@@ -114,7 +114,13 @@ def split_names(value: str) -> tuple[str, ...]:
 
 
 def writable(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
-    """Return a path that is to be written; it is refused before the work if it cannot be."""
+    """Return a path that will be written; refuse it before the work if it cannot be. A callback of options.
+
+    Args:
+        context: the context.
+        parameter: the option.
+        path: the path, or None.
+    """
     from ...system.files import require_writable
 
     if path:

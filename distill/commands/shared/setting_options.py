@@ -78,7 +78,12 @@ class SetOption(PanelOption):
         )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:
-        """Return the settings whose names begin with what is typed."""
+        """Return the settings whose names begin with what is typed.
+
+        Args:
+            ctx: the context.
+            incomplete: what is typed.
+        """
         names = [f"{name}=" for name in self.fields if name not in APART and name.startswith(incomplete)]
         return [click.shell_completion.CompletionItem(name) for name in names]
 
