@@ -1,5 +1,6 @@
 """`distill recipes`, options in panels, and what a shell completes."""
 
+import json
 import re
 
 import click
@@ -22,6 +23,8 @@ def test_recipes_lists_them_all_and_imports_next_to_nothing(distill):
     out, _, imported = process("-c", code).out.partition("IMPORTED")
     assert [line.split()[0] for line in out.splitlines() if line[0] != " "] == list(recipe_names())
     assert "click" in imported.split() and not HEAVY & set(imported.split())
+    rows = json.loads(distill("recipes", "--json").out)
+    assert [row["name"] for row in rows] == list(recipe_names()) and all(row["size"] for row in rows)
     left = distill("recipes", "show", "tiny")
     assert (left.code, left.out) == (0, (FOLDER / "tiny.toml").read_text(encoding="utf-8"))
 

@@ -222,10 +222,10 @@ def test_pruning_shows_size_and_texts_before_and_after_and_what_was_not_kept(pru
     print_pruning(pruning)
     out = printed()
     assert rows(out) == [
-        ["pieces", "128000", "4321"],
+        ["tokens", "128000", "4321"],
         ["MB (float32)", "278.2", "82.4"],
-        ["th", "40", "a character", "0.258", "0.259", "1.23", "1.00", "2.50"],
-        ["el", "9", "a word", "5.100", "6.250", "50.00", "25.00", "100.00"],
+        ["th", "40", "per character", "0.258", "0.259", "1.23", "1.00", "2.50"],
+        ["el", "9", "per word", "5.100", "6.250", "50.00", "25.00", "100.00"],
     ]
     assert "(seed 7)" in " ".join(out.split()) and "(el, hi)" in " ".join(out.split())
     print_pruning({**pruning, "left": []})

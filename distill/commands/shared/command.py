@@ -80,7 +80,9 @@ class Command(HelpMixin, cloup.Command):
         rest += [HELP_ALL] if len(self.params) > FEW or ctx.meta.get(WHOLE) else []
         sections.append(HelpSection("Help", [record for one in rest if (record := one.get_help_record(ctx))]))
         if ctx.meta.get(WHOLE):
-            sections += filter(None, (one.more_settings(options) for one in options if isinstance(one, PanelOption)))
+            sections += filter(
+                None, (one.list_more_settings(options) for one in options if isinstance(one, PanelOption))
+            )
         sections = [section for section in sections if section.definitions]
         cast(cloup.HelpFormatter, formatter).write_many_sections(sections)
         if left := sum(option.get_help_record(ctx) is None for option in options):
@@ -98,7 +100,7 @@ class Command(HelpMixin, cloup.Command):
         except click.NoSuchOption as error:
             flag, options = error.option_name, [one for one in self.params if isinstance(one, PanelOption)]
             retired = FLAGS.get(str(self.name), {}).get(flag, "")
-            if instead := retired or next(filter(None, (one.instead_of(flag) for one in options)), ""):
+            if instead := retired or next(filter(None, (one.describe_replacement(flag) for one in options)), ""):
                 raise click.NoSuchOption(flag, instead, ctx=ctx) from None
             raise
 

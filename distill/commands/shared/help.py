@@ -55,11 +55,11 @@ class PanelOption(cloup.Option):
         super().__init__(declared, **attributes)  # type: ignore[arg-type]
         self.panel, self.main = panel, main
 
-    def instead_of(self, flag: str) -> str:
+    def describe_replacement(self, flag: str) -> str:
         """Return a message on what takes the place of a flag that the command does not have; empty if nothing does."""
         return ""
 
-    def more_settings(self, options: Iterable[click.Option]) -> HelpSection | None:
+    def list_more_settings(self, options: Iterable[click.Option]) -> HelpSection | None:
         """Return the section of a whole help on what can be given by this option alone, None if there is none."""
         return None
 

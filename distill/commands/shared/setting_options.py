@@ -87,7 +87,7 @@ class SetOption(PanelOption):
         names = [f"{name}=" for name in self.fields if name not in APART and name.startswith(incomplete)]
         return [click.shell_completion.CompletionItem(name) for name in names]
 
-    def instead_of(self, flag: str) -> str:
+    def describe_replacement(self, flag: str) -> str:
         """Return the `--set` that takes the place of a setting's flag, or that the command does not use the setting.
 
         The message is empty for a flag of no setting.
@@ -101,7 +101,7 @@ class SetOption(PanelOption):
                 return f"{flag} is now --set {name}={value}"
         return ""
 
-    def more_settings(self, options: Iterable[click.Option]) -> HelpSection:
+    def list_more_settings(self, options: Iterable[click.Option]) -> HelpSection:
         """Return the section of a whole help on the settings that have no flag among the `options`."""
         flagged = {option.setting for option in options if isinstance(option, SettingOption)}
         rows = [(name, _meaning(item)) for name, item in self.fields.items() if name not in flagged]
