@@ -104,7 +104,7 @@ def run(
     size or time it searches for a smaller bundle too. With --documents it needs no questions: the base learns from the
     documents' own headings and sentences.
     """
-    from ..compression.compress import compress, is_limited, places
+    from ..compression.compress import compress, is_limited
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
     from ..pipeline.preparing import prepare
@@ -113,7 +113,7 @@ def run(
 
     if documents:
         require_export_backend("distill run --documents")
-        return _adapt((*documents, *more), name, runs, (config, resume, json_path), values)
+        return _adapt((*documents, *more), name, runs, (config, resume), values, json_path)
     if more:
         raise InputError(f"{more[0]}: no option takes it; documents are named with --documents")
     if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
@@ -129,29 +129,42 @@ def run(
     prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
-    from ..report.run_tables import print_run, print_search, print_verdict
-
-    to_table = json_path != "-"
-    if to_table:
-        print_run(metrics, prepared.folder)
+    _print_run(metrics, Path(prepared.folder), json_path)
+    search = None
     if searched:
         with told_how_to_go_on(prepared.folder):
             search = compress(prepared.folder, settings).as_dict()
-        metrics = {**metrics, "search": search}
-        if to_table:
-            print_search(search, *places(prepared.folder))
-    write_figures(json_path, metrics, lambda: print_verdict(metrics))
+    _print_end(metrics, Path(prepared.folder), json_path, search)
 
 
-def _adapt(documents, name, runs, others, values):
+def _print_run(metrics, folder, json_path):
+    """Print a run's tables, unless standard output is for JSON."""
+    from ..report.run_tables import print_run
+
+    if json_path != "-":
+        print_run(metrics, folder)
+
+
+def _print_end(metrics, folder, json_path, search=None):
+    """Print a search for a smaller bundle and the sentence that the report opens with, or all figures as JSON."""
+    from ..compression.compress import places
+    from ..report.run_tables import print_search, print_verdict
+
+    def show():
+        if search:
+            print_search(search, *places(folder))
+        print_verdict(metrics)
+
+    write_figures(json_path, {**metrics, "search": search} if search else metrics, show)
+
+
+def _adapt(documents, name, runs, others, values, json_path):
     """Adapt the encoder `--base` to documents, in a run's folder."""
     from ..adapting.adapt import adapt_to_documents
-    from ..report.run_tables import print_run, print_verdict
 
     needless = [name for name in given(values) if name not in ADAPTED]
     if needless or any(others):
-        flags = (flag for flag, value in zip(("--config", "--resume", "--json"), others, strict=True) if value)
-        named = next(iter([*needless, *flags]))
+        named = needless[0] if needless else "--config" if others[0] else "--resume"
         raise InputError(
             f"{named}: --documents goes with --base, --parallel, --document-language, --seed, --name and --runs alone; "
             "leave it out, or give a --dataset with questions"
@@ -161,8 +174,8 @@ def _adapt(documents, name, runs, others, values):
     folder = Path(_named_folder(runs, name) if name else _free_folder(runs, settings.data, settings.teacher))
     base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
     metrics = adapt_to_documents(documents, folder, base, text, language, settings.seed)
-    print_run(metrics, folder)
-    print_verdict(metrics)
+    _print_run(metrics, folder, json_path)
+    _print_end(metrics, folder, json_path)
 
 
 @contextmanager
