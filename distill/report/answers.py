@@ -46,7 +46,7 @@ def _shown(metrics):
 
 
 def _mean(metrics, name, languages):
-    """Mean P@1 over languages, in per cent."""
+    """Return mean P@1 over languages, in per cent."""
     rows = _shown(metrics)["encoders"][name][shown_unit(metrics)]
     return 100 * sum(rows[language]["p@1"] for language in languages) / len(languages)
 
@@ -67,7 +67,7 @@ def beside_peers(metrics: Mapping[str, Json]) -> Verdict:
 
 
 def _known(metrics, name):
-    """The points over the languages that a peer knows, where it says which, and there are others."""
+    """Return a sentence on the languages that a peer knows, empty if it knows all or does not say."""
     peer = (metrics.get("peers") or {}).get(name) or {}
     known = [language for language in metrics["languages"] if language in peer.get("languages", ())]
     if not known or len(known) == len(metrics["languages"]):
@@ -77,7 +77,7 @@ def _known(metrics, name):
 
 
 def _flips(metrics, name):
-    """The test of all questions together, None of a run that has none."""
+    """Return the test of all questions together, None for a run without one."""
     tests = _shown(metrics).get("sign_flips") or {}
     return (tests.get(f"student against {name}") or {}).get(shown_unit(metrics))
 

@@ -118,7 +118,7 @@ def print_translated(task: str, done: Translated) -> None:
 
 
 def _usage_table(pool, encoders, key, places):
-    """Sentri's Table 7: a row sums to 100."""
+    """Return Sentri's Table 7, where a row sums to 100."""
     table = new_table(f"languages of {places}, %", "encoder", "question", *pool.languages, "most used other")
     for name, figures in encoders.items():
         shares, usage = getattr(figures.lareqa, key), figures.lareqa.usage[key]

@@ -285,7 +285,7 @@ def plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], label: 
 
 
 def _centred(points):
-    """The points as arrays `(n, 2)`, the middle of all at 0 and none farther than `REACH` along an axis."""
+    """Return the points as arrays `(n, 2)` round 0, none farther than `REACH` along an axis."""
     arrays = {
         name: {kind: np.array(xy, float).reshape(-1, 2) for kind, xy in of.items()} for name, of in points.items()
     }
@@ -296,7 +296,7 @@ def _centred(points):
 
 
 def _cloud(axes, points):
-    """All points as one marker, which stands in the file once for all panels."""
+    """Draw all points as one marker, which the file holds once for all panels."""
     from matplotlib.markers import MarkerStyle
     from matplotlib.path import Path
 
@@ -368,7 +368,7 @@ def cost_chart(costs: Sequence[Cost], others: Mapping[str, float] | None = None)
 
 
 def _tens(shares):
-    """The ends of an axis of per cent: whole tens, with room for circles, and twenty apart at least."""
+    """Return the ends of an axis of per cent: whole tens, at least twenty apart, with room for circles."""
     low, high = 10 * np.floor((min(shares) - 5) / 10), 10 * np.ceil((max(shares) + 5) / 10)
     return max(0, min(low, high - 20)), min(100, high)
 
@@ -382,13 +382,13 @@ def _lines(axes, others):
 
 
 def _with_room(times):
-    """The ends of a logarithmic axis, a third of which is right of all points, for their names."""
+    """Return the ends of a logarithmic axis whose right third is left to names."""
     low, high = np.log10(min(times)) - 0.3, np.log10(max(times)) + 0.1
     return 10**low, 10 ** (high + max(0.4, (high - low) / 2))
 
 
 def _named(axes, costs):
-    """Names with size and time right of the circles, lifted from below where one would lie on another."""
+    """Write names with size and time right of the circles, lifted if one would lie on another."""
     figure, lowest = axes.get_figure(), -np.inf
     figure.get_layout_engine().execute(figure)
     scale = figure.dpi / 72
@@ -436,7 +436,7 @@ def front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
 
 
 def _front(axes, search, cost, scale):
-    """Each bundle under its number, as the page's table has it: names would lie one over another."""
+    """Draw each bundle with its number in the page's table, as names would overlap."""
     for number, row in enumerate(search["bundles"], start=1):
         chosen, place = row["name"] == search["chosen"], (scale * row[cost], 100 * row["p@1"])
         size, style = (9, "none") if chosen else (4, "full")
@@ -490,7 +490,7 @@ def runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str) -> s
 
 
 def _fill(name):
-    """Of a bar: grey, white stripes, dark, and an outline with stripes when printed without colour."""
+    """Return the look of an encoder's bars, which differ without colour too."""
     if name == "bundle":
         return {"facecolor": "none", "hatch": HATCHES[name], "edgecolor": COLOURS[name], "linewidth": 0.8}
     return {"color": COLOURS[name], "hatch": HATCHES[name], "edgecolor": PAPER, "linewidth": 0.4}

@@ -37,7 +37,7 @@ def percents(values: Iterable[float | None]) -> list[str]:
 
 
 def _short(value):
-    """Three digits, never an exponent."""
+    """Return a number with three digits and no exponent."""
     decimals = next((number for number, end in ((3, 0.9995), (2, 9.995), (1, 99.95)) if value < end), 0)
     return f"{value:.{decimals}f}"
 

@@ -32,7 +32,7 @@ def write_report(
     unit = verdicts.shown_unit(metrics)
     units = sorted(verdicts.shown_units(metrics), key=lambda name: name != unit)
     names = (*peers_of(metrics), *distinct_encoders(metrics))
-    query, points = metrics["timings"].get("query"), costs(metrics)
+    query, points, others = metrics["timings"].get("query"), costs(metrics), unmeasured(metrics)
     write_page(
         path,
         "report.html.j2",
@@ -49,7 +49,8 @@ def write_report(
         units=units,
         encoders=names,
         same_teacher="teacher" not in names,
-        picture=cost_chart(points, unmeasured(metrics)) if points else "",
+        picture=cost_chart(points, others) if points else "",
+        dashed=bool(others),
         examples=metrics.get("examples"),
         bars={(split, unit): bar_chart(metrics, split, unit, names) for split in metrics["splits"] for unit in units},
         curves=curves(rows),

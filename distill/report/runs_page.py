@@ -218,7 +218,7 @@ def _counted(of):
 
 
 def _division(metrics):
-    """The file, or the rule and the seed, that decided which questions a split has."""
+    """Return the file, or the rule and the seed, that decided which questions a split has."""
     if "splits.json" in metrics["dataset"]["files"]:
         return "splits.json"
     return f"{metrics['settings']['data'].get('split_by', 'question')} with seed {metrics['settings']['seed']}"

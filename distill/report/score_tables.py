@@ -43,7 +43,7 @@ def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics
 
 
 def _typed_table(evaluations, split, unit, metric, languages):
-    """Rows are kinds of `choices.TYPED`, under that of the questions as they are; points that each loses."""
+    """Return a table with a row per kind of `choices.TYPED`, and the points that each loses."""
     title = f"unit {unit}, {split}, {metric} in % of questions as people type them"
     table = new_table(title, "encoder", "typed", *languages, "mean", "points lost")
     for name, evaluation in evaluations.items():
@@ -63,12 +63,12 @@ def _typed_table(evaluations, split, unit, metric, languages):
 
 
 def _scores(ranks, metric):
-    """`{language: score}` of ranks by language."""
+    """Return `{language: score}` from ranks by language."""
     return {language: summary(each, [metric])[metric] for language, each in ranks.items()}
 
 
 def _spoken_table(evaluations, split):
-    """Rows are languages of passages, columns of questions."""
+    """Return a table with a row per language of passages and a column per language of questions."""
     columns = next(iter(evaluations.values())).spoken
     table = new_table(f"languages of the first {HEAD} passages, {split}, %", "encoder", "passages in", *columns, "mean")
     for name, evaluation in evaluations.items():
@@ -138,7 +138,7 @@ def _verdict(row):
 
 
 def _signed(value, decimals):
-    """A difference with its sign; None is one without bound."""
+    """Return a difference with its sign; None is one without bound."""
     return "inf" if value is None else f"{value:+.{decimals}f}"
 
 
@@ -151,7 +151,7 @@ def _p(value):
 
 
 def _families(comparisons):
-    """The tests of the columns p and p (Holm), in words."""
+    """Return words on the tests behind the columns p and p (Holm)."""
     pooled = sum(ALL in rows for rows in comparisons.values())
     single = sum(map(len, comparisons.values())) - pooled
     families = f"Holm over {single} tests" + f", over {pooled} of all" * bool(pooled)

@@ -30,7 +30,7 @@ class Verdict:
 
     @property
     def kind(self) -> str:
-        """The mark's name: good, bad or even."""
+        """Return the mark's name: good, bad or even."""
         return KINDS[self.mark]
 
 
@@ -136,7 +136,7 @@ def shipped(metrics: Mapping[str, Json]) -> Verdict:
 
 
 def _untested(metrics, allowed):
-    """Mark, word and figures of an older run's bundle: means without a test."""
+    """Return mark, word and figures for an older run's bundle, which has means and no test."""
     means = metrics["splits"][shown_split(metrics)]["mean_p@1"]
     bundle, student = (100 * means[name][shown_unit(metrics)] for name in ("bundle", "student"))
     figures = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar, cast
+from typing import cast
 
 import click
 import cloup
@@ -14,7 +14,6 @@ from cloup.formatting import HelpSection
 from .help import FEW, WHOLE, PanelOption, title_of, write_examples
 from .retired import FLAGS
 
-Function = TypeVar("Function", bound=Callable[..., None])
 # The end of a sentence, which a name such as config.toml does not hold.
 END = re.compile(r"(?<=[.:;])\s")
 

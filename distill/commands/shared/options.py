@@ -96,7 +96,7 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
 
 
 def _checked(settings, named):
-    """Settings that go together, some of them named on the command line."""
+    """Return settings that go together; some of them are named on the command line."""
     if "teacher.model" in named and "teacher.allow_weak" not in named:
         without_leave(settings.teacher)
     check(settings)
