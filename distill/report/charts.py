@@ -68,7 +68,8 @@ def bar_chart(metrics: Mapping[str, Json], split: str, unit: str, encoders: Sequ
         The SVG.
     """
     figures, languages = metrics["splits"][split]["encoders"], metrics["languages"]
-    bars, peers = ([name for name in encoders if (name in ENCODERS) == own] for own in (True, False))
+    bars = [name for name in encoders if name in ENCODERS]
+    peers = [name for name in encoders if name not in ENCODERS]
     width = 0.8 / len(bars)
     with _style():
         figure, axes = _figure(max(4.5, 1.1 + 0.75 * len(languages)), 3)
