@@ -49,7 +49,7 @@ def write_report(
         units=units,
         encoders=names,
         same_teacher="teacher" not in names,
-        picture=cost_chart(points, others) if points else "",
+        picture=cost_chart(points, others) if _has_picture(metrics) else "",
         dashed=bool(others),
         examples=metrics.get("examples"),
         bars={(split, unit): bar_chart(metrics, split, unit, names) for split in metrics["splits"] for unit in units},
@@ -84,7 +84,7 @@ def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> 
     first = {
         "learned": ("What it learned from", True),
         "examples": ("Questions won and lost", metrics.get("examples")),
-        "cost": ("Size, time and quality", costs(metrics)),
+        "cost": ("Size, time and quality", _has_picture(metrics)),
     }
     optional = {
         "compressed": ("Compressed bundles", search),
@@ -99,6 +99,11 @@ def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> 
         *((id, name) for id, (name, there) in optional.items() if there),
         ("settings", "Settings, versions, times"),
     ]
+
+
+def _has_picture(metrics):
+    """Return True if there is an encoder of known size and time, and another to compare it with."""
+    return bool(costs(metrics)) and len(costs(metrics)) + len(unmeasured(metrics)) > 1
 
 
 # Contents of a data set's files, by name; any other is of a language.
