@@ -250,7 +250,6 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
         "distill transfer --teacher runs/my-run --parallel en-de.tsv --output student",
     ],
 )
-@settings_options("transfer")
 @option("--teacher", "teacher_path", panel="teacher", main=True, required=True, help=f"The teacher: {ENCODER_HELP}.")
 @option(
     "--teacher-language",
@@ -267,6 +266,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     help="Subtract the mean of the teacher's vectors, of questions and of documents.",
 )
 @option("--start", "start_path", panel="student", main=True, help="Encoder to start from. [default: the teacher]")
+@settings_options("transfer")
 @corpus_option("More text to learn from, with the vectors of --labels.")
 @option(
     "--labels",
