@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
-# Megabytes on disk, as `du -sm` counts them, without bytecode, which adds 33: 243 in all.
-MOST = 211
+# Megabytes on disk, as `du -sm` counts them, without bytecode, which adds 33: 244 in all.
+MOST = 212
 SOURCES = (
     "distill",
     "teachers",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/settings.md from the fields of the settings: names, defaults, flags and what each means."""
+"""Write docs/settings.md from the fields of the settings: name, default, flag, meaning and commands of each."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -24,7 +24,7 @@ A command refuses a setting that it does not use. The defaults are those of a ru
 
 
 def table(section, title, rows):
-    """The lines of a section: a row a setting."""
+    """Yield the lines of a section, a table with one row per setting."""
     yield f"\n## {title}\n"
     yield f"`[{section}]`\n" if section else "At the top of the file.\n"
     yield "|setting|default|flag|meaning|"
@@ -32,13 +32,13 @@ def table(section, title, rows):
     for name, item in rows:
         meta, value = item.metadata, default_text(item.default).replace("|", "\\|")
         flag = f"`{meta['flag']}`" if meta["offer"] is not SET else ""
-        words = f" ({'/'.join(meta['options'])})" if meta["options"] else ""
+        words = f" One of: {', '.join(meta['options'])}." if meta["options"] else ""
         shown = f"`{value}`" if value else ""
         yield f"|`{name.partition('.')[2] or name}`|{shown}|{flag}|{meta['help']}{words}|"
 
 
 def page():
-    """The text of docs/settings.md."""
+    """Return the text of docs/settings.md."""
     known = {name: item for name, _, item in walk(Settings())}
     titles = {item.name: item.metadata["title"] for item in fields(Settings) if "title" in item.metadata}
     sections = {"": "The run", **titles}

@@ -11,64 +11,117 @@ from contextlib import contextmanager
 from importlib import import_module
 
 import click
+import cloup
 
 from . import __version__
+from .commands.shared.command import Group
 from .commands.shared.retired import COMMANDS as RETIRED
 from .errors import DistillError, one_line
 from .system.extras import training_stack
 from .system.lean_imports import lean_imports
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-# By the modules of `commands`.
-COMMANDS = {
-    "answers": ("answers",),
-    "export": ("bench", "export"),
-    "index": ("index",),
-    "init": ("init",),
-    "lir": ("lir",),
-    "measure": ("compare", "evaluate"),
-    "plug": ("mcp", "page"),
-    "read": ("read",),
-    "recipes": ("recipes",),
-    "report": ("report",),
-    "shape": ("add-language", "add-spellings", "add-words", "compress", "prune", "reduce", "subset"),
-    "train": ("run", "teach", "transfer"),
-    "tune": ("tune",),
-    "use": ("encode", "search", "serve"),
+CONTEXT = {
+    "help_option_names": ["-h", "--help"],
+    "formatter_settings": cloup.HelpFormatter.settings(max_width=110, col1_max_width=26),
 }
-MODULES = {name: module for module, names in COMMANDS.items() for name in names}
+# `{title in the help: {command: its module in commands}}`.
+SECTIONS = {
+    "Use": {
+        "search": "use",
+        "index": "index",
+        "page": "plug",
+        "serve": "use",
+        "mcp": "plug",
+        "encode": "use",
+        "export": "export",
+    },
+    "Measure": {"evaluate": "measure", "compare": "measure", "answers": "answers", "bench": "export"},
+    "Train": {
+        "init": "init",
+        "run": "train",
+        "recipes": "recipes",
+        "report": "report",
+        "tune": "tune",
+        "teach": "train",
+        "transfer": "train",
+        "read": "read",
+    },
+    "Shape": {
+        "compress": "shape",
+        "prune": "shape",
+        "subset": "shape",
+        "reduce": "shape",
+        "add-language": "shape",
+        "add-words": "shape",
+        "add-spellings": "shape",
+        "lir": "lir",
+    },
+}
+MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
 
-class Commands(click.Group):
-    """A group whose commands are imported when they are asked for."""
+class Commands(Group):
+    """A group whose commands are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
+        """Return the names of all commands, sorted."""
         return sorted(MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, None where there is none of that name."""
-        if cmd_name not in MODULES:
-            return None
-        return getattr(import_module(f".commands.{MODULES[cmd_name]}", __package__), cmd_name.replace("-", "_"))
+        """Return the command of a name, None if there is none."""
+        return _imported(cmd_name) if cmd_name in MODULES else None
+
+    def list_sections(self, ctx: click.Context, include_default_section: bool = True) -> list[cloup.Section]:
+        """Return the commands in the sections of the help."""
+        return [cloup.Section(title, {name: _imported(name) for name in names}) for title, names in SECTIONS.items()]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return a command's name, itself and its arguments. Raises `click.UsageError` for one of earlier versions."""
+        """Return a command's name, the command and its arguments.
+
+        Raises:
+            click.UsageError: for a name that there is not, with the nearest ones or what took the place of an old one.
+        """
         if instead := RETIRED.get(args[0]):
             raise click.UsageError(instead, ctx=ctx)
         return super().resolve_command(ctx, args)
 
+    def handle_bad_command_name(
+        self, bad_name: str, valid_names: list[str], error: click.UsageError
+    ) -> click.UsageError:
+        """Return the error for a name that there is not; it suggests the nearest ones."""
+        return super().handle_bad_command_name(bad_name, sorted(MODULES), error)
 
-@click.group(cls=Commands, context_settings=CONTEXT)
+
+def _imported(name):
+    return getattr(import_module(f".commands.{MODULES[name]}", __package__), name.replace("-", "_"))
+
+
+@click.group(
+    cls=Commands,
+    context_settings=CONTEXT,
+    epilog="distill COMMAND --help explains a command.",
+    examples=[
+        "distill index --model released --documents notes --output kb",
+        'distill search --index kb "Where does the Nile end?"',
+        "distill init my-data",
+        "distill run --config my-data/distill.toml",
+    ],
+)
 @click.version_option(__version__)
 def cli() -> None:
     """Small multilingual sentence encoders for retrieval question answering."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line: exit 0, 2 for wrong usage or input, 1 for a failure, 130 by Ctrl-C, 143 by SIGTERM."""
+    """Run the command line and exit.
+
+    The exit code is 0, 2 for wrong usage or input, 1 for a failure, 130 for Ctrl-C and 143 for SIGTERM.
+
+    Args:
+        arguments: the command line without the program's name; by default that of the process.
+    """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("GLOG_minloglevel", "3")
     lean_imports()
@@ -80,9 +133,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def open_streams() -> None:
-    """Have what is printed go nowhere where standard output or standard error is closed, as a daemon's may be.
+    """Open the null device in place of a standard stream that is closed, as a daemon's may be.
 
-    Else a file that is opened has the number of one of them, and gets what libraries print.
+    Otherwise the next file that is opened would get its number, and what libraries print.
     """
     for number in range(3):
         try:
@@ -98,12 +151,12 @@ def _nowhere():
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a command as Ctrl-C does: what it was writing is removed."""
+    """SIGTERM, which ends a command as Ctrl-C does: the files that it was writing are removed."""
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Have SIGTERM raise `Terminated` meanwhile."""
+    """Raise `Terminated` at SIGTERM within the context."""
 
     def end(number, frame):
         raise Terminated
@@ -142,7 +195,7 @@ def _run(arguments):
 
 
 def _missing(error):
-    """All that a command lacks, where click names the first: what is given has been read before it."""
+    """Return a message with everything that a command lacks; click names the first of it."""
     context = error.ctx
     lacking = [one for one in context.command.params if one.required and one.name not in context.params]
     if len(lacking) < 2:
@@ -151,7 +204,7 @@ def _missing(error):
 
 
 def _of_system(error):
-    """A message and an exit code; a name that no file can have is wrong input."""
+    """Return a message and an exit code; a name that no file can have is wrong input."""
     if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
         return f"{error.filename}: no file can be called so: {error.strerror}; give another name", 2
     return f"{type(error).__name__}: {error}", 1

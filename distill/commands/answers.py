@@ -1,4 +1,4 @@
-"""`distill answers`: how good predicted answers are."""
+"""`distill answers`: the quality of predicted answers."""
 
 from __future__ import annotations
 
@@ -7,28 +7,41 @@ import click
 from ..settings.choices import COMPARED, EVERY, NORMALISATIONS
 from ..settings.sections import Value
 from .measure import split_option
+from .shared.command import command
+from .shared.figures import write_figures
+from .shared.help import option
 from .shared.options import json_option, settings_from, settings_options, split_names
-from .shared.setting_options import SettingsCommand
 
 
 def _normalisations(context, parameter, values):
-    """Names of `choices.NORMALISATIONS`, comma-separated or repeated; `all` of them."""
+    """Return names of `choices.NORMALISATIONS` from values that are comma-separated or repeated."""
     names = tuple(dict.fromkeys(split_names(",".join(values)))) or COMPARED
     if names == (EVERY,):
         return NORMALISATIONS
     return tuple(click.Choice([*NORMALISATIONS, EVERY]).convert(name, parameter, context) for name in names)
 
 
-@click.command(cls=SettingsCommand)
+@command(
+    examples=[
+        "distill answers predictions.jsonl --language de",
+        "distill answers predictions.jsonl --dataset my-data --split test --normalisation xor,mlqa",
+    ],
+)
 @click.argument("predictions", type=click.Path(dir_okay=False))
 @settings_options("answers")
-@click.option("--language", help="of lines without one of their own [default: the documents']")
-@click.option(
+@option(
+    "--language",
+    panel="input",
+    help="Language of lines that do not name theirs. [default: the documents' language]",
+)
+@option(
     "--normalisation",
     "normalisations",
+    panel="evaluation",
     multiple=True,
     callback=_normalisations,
-    help=f"{', '.join(NORMALISATIONS)}, comma-separated or repeated, or {EVERY} [default: {','.join(COMPARED)}]",
+    help=f"How answers are compared: {', '.join(NORMALISATIONS)} or {EVERY}, comma-separated or repeated. "
+    f"[default: {','.join(COMPARED)}]",
 )
 @split_option
 @json_option
@@ -40,20 +53,19 @@ def answers(
     json_path: str | None,
     **values: Value | None,
 ) -> None:
-    """Exact match and F1 of PREDICTIONS by language: as SQuAD counts them (plain), and without inflection (morphology).
+    """Score predicted answers by exact match and F1.
 
-    As the scripts of XOR-TyDi, with its BLEU, and of MLQA count them (--normalisation xor,mlqa).
+    PREDICTIONS is a JSON Lines file with {"id", "prediction"} on each line, and "language" if there are several. Gold
+    answers come from "answers" in the same line, else from the data set.
 
-    PREDICTIONS: a line a question, {"id", "prediction"}, with "language" where they are of many. Gold answers are
-    those under "answers" in the lines, in the line's language, or else the data set's, in the documents'.
+    plain compares as SQuAD does, morphology ignores inflection, xor and mlqa follow the scripts of XOR-TyDi (with BLEU)
+    and MLQA.
     """
     from ..evaluation.tasks.predictions import measure_predictions
     from ..report.score_tables import print_answers
-    from ..system.files import write_json
 
     settings = settings_from(values)
     figures = measure_predictions(predictions, settings.data, settings.seed, split, language, normalisations)
-    print_answers(figures.languages)
-    if json_path:
-        languages = {name: of.as_dict() for name, of in figures.languages.items()}
-        write_json(json_path, {"predictions": predictions, "split": figures.split, "languages": languages})
+    languages = {name: of.as_dict() for name, of in figures.languages.items()}
+    document = {"predictions": predictions, "split": figures.split, "languages": languages}
+    write_figures(json_path, document, lambda: print_answers(figures.languages))

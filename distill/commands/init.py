@@ -6,16 +6,20 @@ import shlex
 
 import click
 
+from .shared.command import command
+from .shared.help import option
 
-@click.command()
+
+@command(examples=["distill init my-data", "distill init my-data --document-language de --overwrite"])
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--document-language", default="en", show_default=True, help="the language of the documents")
-@click.option("--overwrite", is_flag=True, help="replace a distill.toml that is there")
+@option("--document-language", panel="data", default="en", show_default=True, help="Language of the documents.")
+@option("--overwrite", panel="files", is_flag=True, help="Replace an existing distill.toml.")
 def init(folder: str, document_language: str, overwrite: bool) -> None:
-    """Look at the data in FOLDER, say what is there and what is missing, and write FOLDER/distill.toml for it.
+    """Write a config for your own data.
 
-    FOLDER holds a data set, {lang}.json in SQuAD form or documents.jsonl and questions.jsonl, and may hold splits.json,
-    parallel text, .tsv or .jsonl, and descriptions.jsonl. Of text without questions the command that learns it is said.
+    FOLDER holds a data set: {lang}.json files in SQuAD's form, or documents.jsonl and questions.jsonl. It may hold
+    splits.json, descriptions.jsonl and parallel text (.tsv or .jsonl) too. The command reports what it found and what
+    is missing, and writes FOLDER/distill.toml. For text without questions it names the command that learns it.
     """
     from ..errors import visible
     from ..pipeline.own_data import init_config, text_alone

@@ -1,38 +1,66 @@
-"""`distill lir`: the commands of language information removal."""
+"""`distill lir`: commands for language information removal."""
 
 from __future__ import annotations
 
 import click
 
 from ..settings.sections import Value
+from .shared.command import group
+from .shared.help import option
 from .shared.options import corpus_option, folder_option, settings_from, settings_options, writable
-from .shared.setting_options import SettingsCommand
 
 FILE = "lir.npz"
-rank_option = click.option(
-    "--rank", type=click.IntRange(1), default=1, show_default=True, help="directions of a language that are removed"
+rank_option = option(
+    "--rank",
+    panel="encoder",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of directions to remove for each language.",
 )
 
 
-@click.group()
+@group(
+    examples=[
+        "distill lir fit released --corpus de.txt --corpus es.txt --output lir.npz",
+        "distill lir apply vectors.npy --removal lir.npz --language de --output neutral.npy",
+    ],
+)
 def lir() -> None:
-    """Language information removal: what all texts of a language share, taken off their vectors (Yang et al., 2021)."""
+    """Remove what vectors say of their language (LIR).
+
+    All texts of a language share some directions; language information removal (Yang et al., 2021) takes them off.
+    """
 
 
-@lir.command(cls=SettingsCommand)
+@lir.command(examples=["distill lir fit released --corpus de.txt --corpus es=news.txt --output lir.npz"])
 @click.argument("model")
 @settings_options("lir-fit")
-@corpus_option('sample text, a text a line or .jsonl with {"text", "language"}; may be given again', True)
-@click.option("--rank", type=click.IntRange(1), default=4, show_default=True, help="directions a language to keep")
-@click.option("--sentences", type=click.IntRange(1), default=10_000, show_default=True, help="at most, of a language")
-@click.option("--output", type=click.Path(dir_okay=False), help=f"[default: {FILE} beside MODEL]")
+@corpus_option("Sample text of each language.", True)
+@option(
+    "--rank",
+    panel="encoder",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Number of directions to keep for each language.",
+)
+@option(
+    "--sentences",
+    panel="data",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Most sentences to use per language.",
+)
+@option("--output", panel="files", type=click.Path(dir_okay=False), help=f"The file. [default: {FILE} beside MODEL]")
 def fit(
     model: str, corpus: tuple[str, ...], rank: int, sentences: int, output: str | None, **values: Value | None
 ) -> None:
-    """The directions that MODEL's vectors of a language share, from sample text of each language.
+    """Find the directions that the vectors of each language share.
 
-    A file's language is its name without the ending (de.txt), or given before it (de=news.deu.txt). Any text will do;
-    the paper takes 10,000 sentences of Wikipedia. Without --output the file is written into MODEL's own folder.
+    A file's language is its name without the ending (de.txt) or is given before it (de=news.txt). Any text will do; the
+    paper takes 10,000 sentences of Wikipedia.
     """
     from ..data.corpus import read_corpus
     from ..jobs.language_removal import fit_removal
@@ -45,20 +73,24 @@ def fit(
     say(f"{fitted.path}: {removal.rank} directions of {removal.dimension} numbers a language, from texts: {counts}")
 
 
-@lir.command()
+@lir.command(examples=["distill lir apply vectors.npy --removal lir.npz --language de --output neutral.npy"])
 @click.argument("vectors", type=click.Path(dir_okay=False))
-@click.option("--removal", required=True, type=click.Path(dir_okay=False), help="what distill lir fit wrote")
-@click.option("--language", required=True, help="of all the texts")
+@option("--removal", panel="files", required=True, type=click.Path(dir_okay=False), help="The file that lir fit wrote.")
+@option("--language", panel="encoder", required=True, help="The language of all texts.")
 @rank_option
-@click.option(
+@option(
     "--output",
+    panel="files",
     required=True,
     type=click.Path(dir_okay=False),
     callback=writable,
-    help=".npy, float32 (n, d)",
+    help="The .npy file of the new vectors: float32, shape (texts, dimensions), unit length.",
 )
 def apply(vectors: str, removal: str, language: str, rank: int, output: str) -> None:
-    """The VECTORS of distill encode (.npy, unit rows) without a language's directions, at unit length again."""
+    """Remove the directions of one language from vectors.
+
+    VECTORS is a .npy file of distill encode. The new vectors have unit length again.
+    """
     from ..jobs.language_removal import remove_language
     from ..system.progress import say
 
@@ -66,15 +98,20 @@ def apply(vectors: str, removal: str, language: str, rank: int, output: str) -> 
     say(f"{output}: {count} vectors of {dimension}, without {rank} directions of {language}")
 
 
-@lir.command()
+@lir.command(examples=["distill lir fold released --removal lir.npz --output neutral"])
 @click.argument("model")
-@click.option("--removal", type=click.Path(dir_okay=False), help=f"of distill lir fit [default: {FILE} beside MODEL]")
+@option(
+    "--removal",
+    panel="files",
+    type=click.Path(dir_okay=False),
+    help=f"The file that lir fit wrote. [default: {FILE} beside MODEL]",
+)
 @rank_option
-@folder_option("folder for the encoder")
+@folder_option("Folder of the encoder.")
 def fold(model: str, removal: str | None, rank: int, output: str) -> None:
-    """A copy of MODEL that removes all languages' directions itself, for text whose language is not known.
+    """Copy an encoder so that it removes all languages' directions itself.
 
-    It is evaluated, trained on, exported and timed as any other encoder.
+    The copy needs no language for a text. It is evaluated, trained, exported and timed as any other encoder.
     """
     from ..jobs.language_removal import fold_removal
     from ..system.progress import say

@@ -1,4 +1,4 @@
-"""The commands that say how good an encoder is: `evaluate` and `compare`."""
+"""The commands that measure the quality of encoders: `evaluate` and `compare`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from ..catalog.kinds import READER_HELP
 from ..errors import InputError
 from ..settings.choices import ALL_UNITS, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
+from .shared.command import command
+from .shared.figures import write_figures
+from .shared.help import option
 from .shared.options import (
     beam_option,
     corpus_option,
@@ -24,8 +27,7 @@ from .shared.options import (
     translator_option,
     writable,
 )
-from .shared.panels import PanelCommand
-from .shared.setting_options import ASSIGNED, SettingsCommand, parameter_of
+from .shared.setting_options import ASSIGNED, parameter_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,12 +39,15 @@ METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt|em|f1"
 ANOTHER = re.compile(rf",(?=\s*(?:{'|'.join(TASKS)})\s*(?:[=,]|$))")
 # The task whose metrics are its own, and those.
 READING, READ_METRICS = "reading", ("em", "f1")
-units_option = click.option(
+units_option = option(
     "--unit",
     "units",
+    panel="evaluation",
+    main=True,
     multiple=True,
     type=click.Choice(ALL_UNITS),
-    help="what is retrieved and how, by one name, in place of --ranked and --score [default: document, passage, maxp]",
+    help="What is ranked and how it is scored, as one name in place of --ranked and --score. May be repeated. "
+    "[default: document, passage, maxp]",
 )
 # Parameters of the options that say what is retrieved.
 RETRIEVED = ("units", "evaluation__ranked", "evaluation__score")
@@ -51,13 +56,19 @@ OF_TASKS = (
     *(*RETRIEVED, "metrics", "split", "corpus", "lir_ranks", "lir_rescaled", "label_column"),
     *("translations", "translators", "typed", "report", "reader"),
 )
-split_option = click.option(
-    "--split", default="dev", show_default=True, type=click.Choice([*SPLITS, EVERY]), help="of the questions"
+split_option = option(
+    "--split",
+    panel="data",
+    main=True,
+    default="dev",
+    show_default=True,
+    type=click.Choice([*SPLITS, EVERY]),
+    help="Which questions to measure on.",
 )
 
 
 def _tasks(context, parameter, values):
-    """`[(name, data or None)]` of `NAME[=DATA]`, comma-separated or repeated."""
+    """Return `[(name, data or None)]` from `NAME[=DATA]`, comma-separated or repeated."""
     parts = [part.strip().partition("=") for value in values or TASKS[:1] for part in ANOTHER.split(value)]
     for name, _, _ in parts:
         click.Choice(TASKS).convert(name, parameter, context)
@@ -81,51 +92,61 @@ def _metrics(default):
 
 
 def metrics_option(default: tuple[str, ...]) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """The option `--metric`."""
-    meaning = f"p@k, mrr@k, ndcg@k, map, r@nkt; comma-separated or repeated [default: {','.join(default)}]"
-    return click.option("--metric", "metrics", multiple=True, callback=_metrics(default), help=meaning)
+    """Return a decorator that adds the option `--metric`, with the metrics that are measured by default."""
+    help = (
+        "Metrics, comma-separated or repeated: p@k, mrr@k, ndcg@k, map, and r@nkt, the share of questions with an "
+        f"answer in the first n thousand words. [default: {','.join(default)}]"
+    )
+    return option(
+        "--metric", "metrics", panel="evaluation", main=True, multiple=True, callback=_metrics(default), help=help
+    )
 
 
-task_option = click.option(
+task_option = option(
     "--task",
     "tasks",
+    panel="evaluation",
+    main=True,
     multiple=True,
     metavar="NAME[=DATA]",
     callback=_tasks,
-    help=f"{', '.join(TASKS)}, with data of its own in place of --dataset; may be given again [default: {TASKS[0]}]",
+    help=f"Task to measure: {', '.join(TASKS)}; with data of its own in place of --dataset. May be repeated. "
+    f"[default: {TASKS[0]}]",
 )
 
 
 def _kinds(context, parameter, values):
-    """Names of `choices.TYPED`, comma-separated or repeated; `all` of them."""
+    """Return names of `choices.TYPED` from values that are comma-separated or repeated."""
     names = list(dict.fromkeys(split_names(",".join(values))))
     if names == [EVERY]:
         return TYPED
     return tuple(click.Choice([*TYPED, EVERY]).convert(name, parameter, context) for name in names)
 
 
-typed_option = click.option(
+typed_option = option(
     "--typed",
+    panel="evaluation",
+    main=True,
     multiple=True,
     metavar="KIND",
     callback=_kinds,
-    help=f"also with questions as people type them: {', '.join(TYPED)}, comma-separated or repeated, or {EVERY}",
+    help=f"Also measure with questions as people type them: {', '.join(TYPED)} or {EVERY}; comma-separated.",
 )
 
 
 def _ranks(context, parameter, value):
-    """Whole numbers above 0, comma-separated, each once, in their order."""
+    """Return comma-separated whole numbers above 0, sorted, each once."""
     parts = split_names(value or "")
     if wrong := [part for part in parts if not re.fullmatch(r"[1-9]\d{0,4}", part)]:
         raise click.BadParameter(f"expected whole numbers above 0, such as 1,2,3, got {wrong[0]!r}")
     return tuple(sorted({int(part) for part in parts}))
 
 
-reader_option = click.option("--reader", help=f"of the task reading: {READER_HELP}")
+reader_option = option("--reader", panel="evaluation", help=f"Reader for the task reading: {READER_HELP}.")
 
 
 def _metrics_of(tasks, metrics):
-    """Those that are given, else of the task reading alone its own."""
+    """Return the metrics that are given; by default those of the task reading if it is the only one."""
     given = click.get_current_context().get_parameter_source("metrics") is ParameterSource.COMMANDLINE
     return metrics if given or set(dict(tasks)) != {READING} else READ_METRICS
 
@@ -139,7 +160,7 @@ def _reader(source):
 
 
 def _require_use(tasks, options):
-    """Raise `InputError` for one of the options, which some tasks take, that is given and that none of these takes."""
+    """Raise `InputError` for an option that is given and that none of the tasks takes."""
     from ..evaluation.tasks.registry import takers
 
     context = click.get_current_context()
@@ -151,41 +172,57 @@ def _require_use(tasks, options):
             raise InputError(f"{flag} is of the task {' and '.join(known)}, which is not asked for; leave it out")
 
 
-@click.command(cls=PanelCommand)
+@command(
+    examples=[
+        "distill evaluate released --metric p@1,mrr@10",
+        "distill evaluate released runs/my-run --dataset my-data --split test --json figures.json",
+        "distill evaluate released --task lareqa=xquad-r --report lareqa.html",
+    ],
+)
 @click.argument("models", nargs=-1, required=True)
 @task_option
+@metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
 @settings_options("evaluate")
 @split_option
 @units_option
-@metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
-@corpus_option("text by language that LIR is fitted on, as lir fit takes it [default: the task's own]")
-@click.option(
-    "--lir-ranks",
-    callback=_ranks,
-    help="numbers of directions that LIR removes [default: 1,2,3,4; in classification 1,2,3,5,8,10,12]",
-)
-@click.option(
-    "--lir-rescaled/--no-lir-rescaled",
-    default=True,
-    help="scale what LIR leaves to unit length again; the paper does not [default: rescaled]",
-)
-@click.option("--label-column", default="", help="heading of classification's labels [default: label, or intent]")
-@document_option
-@click.option(
-    "--translations",
-    help="also with the questions of other languages than the documents' as FILE has them in that language, "
-    '{"id", "text"} lines or a .tsv; or "parallel": as the data itself has them',
-)
-@translator_option("also with these questions")
-@beam_option
 @typed_option
 @reader_option
+@corpus_option("Text of each language to fit LIR on.", default="the task's own")
+@option(
+    "--lir-ranks",
+    panel="evaluation",
+    callback=_ranks,
+    help="Numbers of directions that LIR removes. [default: 1,2,3,4; for classification 1,2,3,5,8,10,12]",
+)
+@option(
+    "--lir-rescaled/--no-lir-rescaled",
+    panel="evaluation",
+    default=True,
+    help="Scale what LIR leaves to unit length again, which the paper does not. [default: rescaled]",
+)
+@option(
+    "--label-column",
+    panel="evaluation",
+    default="",
+    help="Heading of the labels for the task classification. [default: label, or intent]",
+)
+@document_option
+@option(
+    "--translations",
+    panel="translation",
+    help="Also ask questions that are translated into the documents' language, from a .tsv or a .jsonl file with "
+    '{"id", "text"}; or from the data set itself with "parallel".',
+)
+@translator_option("Also ask questions that a model translates.")
+@beam_option
 @json_option
-@click.option(
+@option(
     "--report",
+    panel="files",
+    main=True,
     type=click.Path(dir_okay=False),
     callback=writable,
-    help="also a page of lareqa, bitext and answerable",
+    help="Write a page on the tasks lareqa, bitext and answerable.",
 )
 def evaluate(
     models: tuple[str, ...],
@@ -207,15 +244,17 @@ def evaluate(
     report: str | None,
     **values: Value | None,
 ) -> None:
-    """How good MODELS are, by language, on one or more tasks.
+    """Measure the quality of encoders by language.
 
-    retrieval: documents and passages (--ranked), by vectors of their own or of parts of them (--score) and --metric.
-    r@2kt, r@5kt: an answer within the first 2,000 or 5,000 words of the passages. lareqa: sentences of all languages in
-    one pool (XQuAD-R, MLQA-R), with what tells of language bias, and with language information removed. bitext: a
-    folder of translations, {lang}.txt, or a .tsv. answerable: half of the questions with their documents taken out, and
-    how well the encoder tells which. classification: a .tsv of texts by language with their labels, learned in the
-    documents' language and found in all, with and without LIR. reading: what comes first, read by --reader. bm25 and
-    bm25-morphology are models of retrieval.
+    MODELS are encoders; bm25 and bm25-morphology rank by words. The tasks, which docs/commands.md describes:
+
+    \b
+    retrieval       find the document or passage that answers
+    lareqa          language bias: sentences of all languages in one pool
+    bitext          find translations: a folder of {lang}.txt, or a .tsv
+    answerable      tell which questions have no answer
+    classification  classify texts of a .tsv across languages
+    reading         retrieve passages and find the answer with --reader
     """
     from ..evaluation.bias.fitting import Removed
     from ..evaluation.translation import translation_of
@@ -238,25 +277,8 @@ def evaluate(
     )
     translation = translation_of(translations, translators, beam, settings.data.document_language)
     measured = measure_models(models, options, tasks, document_model, translation)
-    for one in measured:
-        one.print()
-    if json_path or report:
-        _write(json_path, report, measured)
-
-
-def _options(data, evaluation, seed):
-    """The options of tasks that are settings."""
-    from ..evaluation.tasks.task import TaskOptions
-
-    return TaskOptions(data, seed=seed, ranked=evaluation.ranked, score=evaluation.score)
-
-
-def _write(json_path, report, measured):
-    from ..system.files import write_json
-
-    parts = {one.task.name: one.as_dict() for one in measured}
-    if json_path:
-        write_json(json_path, parts)
+    parts = {one.task.name: one.as_dict() for one in measured} if json_path or report else {}
+    write_figures(json_path, parts, lambda: _print_measured(measured))
     if report:
         from ..report.run_page import write_evaluation
 
@@ -264,32 +286,53 @@ def _write(json_path, report, measured):
         write_evaluation(report, [section for section in sections if section])
 
 
-@click.command(cls=SettingsCommand)
+def _print_measured(measured):
+    for one in measured:
+        one.print()
+
+
+def _options(data, evaluation, seed):
+    """Return the options of tasks that come from settings."""
+    from ..evaluation.tasks.task import TaskOptions
+
+    return TaskOptions(data, seed=seed, ranked=evaluation.ranked, score=evaluation.score)
+
+
+@command(
+    examples=[
+        "distill compare released released-small",
+        "distill compare runs/new runs/old --dataset my-data --split test --differences won-and-lost.jsonl",
+        "distill compare released bm25 --metric p@1,mrr@10 --json compared.json",
+    ],
+)
 @click.argument("a")
 @click.argument("b")
 @task_option
+@metrics_option(COMPARED_METRICS)
 @settings_options("compare")
 @split_option
 @units_option
-@metrics_option(COMPARED_METRICS)
-@click.option(
+@option(
     "--draws",
+    panel="evaluation",
     type=click.IntRange(1000, 10**6),
     default=10_000,
     show_default=True,
-    help="of a sign-flip test and of an interval",
+    help="Number of draws for each sign-flip test and interval.",
 )
-@click.option("--any-dimension", is_flag=True, help="compare encoders of different dimensions too")
-@click.option(
+@option("--any-dimension", panel="encoder", is_flag=True, help="Allow encoders of different dimensions.")
+@option(
     "--relevant",
+    panel="input",
     type=click.Path(exists=True, file_okay=False),
-    help="where A and B are folders of mteb's predictions: the folder that distill.mteb.save_relevant wrote to",
+    help="If A and B are folders of mteb's predictions: the folder that distill.mteb.save_relevant wrote.",
 )
-@click.option(
+@option(
     "--differences",
+    panel="files",
     type=click.Path(dir_okay=False),
     callback=writable,
-    help="also write the questions that one of both alone finds, with what each finds first, as JSON Lines",
+    help="Write the questions that only one of both answers, with what each ranks first, as JSON Lines.",
 )
 @document_option
 @reader_option
@@ -310,19 +353,20 @@ def compare(
     json_path: str | None,
     **values: Value | None,
 ) -> None:
-    """Encoder A against B, question by question: by language and over all, Holm-corrected over languages and tasks.
+    """Test if one encoder is significantly better than another.
 
-    McNemar's test for p@1 within a language, else random signs by question; differences and effect sizes with 95 %
-    intervals; and the smallest difference that the test set would have shown in 80 of 100 cases. Either may be bm25 or
-    bm25-morphology, in retrieval. A and B may be folders of mteb's predictions instead, of any two models on the same
+    A and B are compared question by question, in each language and over all: by McNemar's test for p@1 within a
+    language, else by random sign flips of questions, with Holm's correction over languages and tasks. The table has
+    differences and effect sizes with 95 % intervals, and the smallest difference that the test would detect in 80 of
+    100 cases.
+
+    Either can be bm25 or bm25-morphology. Both can be folders of mteb's predictions, by any two models on the same
     tasks.
     """
     from ..evaluation.mcnemar import require_significance
     from ..evaluation.mteb_predictions import compare_predictions, is_predictions
     from ..evaluation.paired import as_dict
     from ..jobs.measuring import compare_models
-    from ..report.score_tables import print_scores
-    from ..system.files import write_json
 
     require_significance()
     settings, of, metrics = settings_from(values), split, _metrics_of(tasks, metrics)
@@ -334,11 +378,19 @@ def compare(
         options = _options(settings.data, settings.evaluation, settings.seed)
         options = replace(options, split=split, units=units, metrics=metrics, reader=_reader(reader))
         compared = compare_models((a, b), options, tasks, document_model, draws, any_dimension, differences)
+    figures = {metric: as_dict(comparisons) for metric, comparisons in compared.items()}
+    write_figures(
+        json_path,
+        {"a": a, "b": b, "split": of, "metrics": figures},
+        lambda: _print_compared(a, b, of, compared),
+    )
+
+
+def _print_compared(a, b, split, compared):
+    from ..report.score_tables import print_scores
+
     for metric, comparisons in compared.items():
-        print_scores(a, b, of, metric, comparisons)
-    if json_path:
-        figures = {metric: as_dict(comparisons) for metric, comparisons in compared.items()}
-        write_json(json_path, {"a": a, "b": b, "split": of, "metrics": figures})
+        print_scores(a, b, split, metric, comparisons)
 
 
 # Options of `compare` that folders of mteb's predictions take.
@@ -346,11 +398,11 @@ OF_PREDICTIONS = ("a", "b", "metrics", "draws", "relevant", "seed", "json_path")
 
 
 def _require_of_predictions(relevant):
-    """Raise `InputError` for an option that is given and that folders of predictions do not take."""
+    """Raise `InputError` for an option that is given and that does not go with folders of predictions."""
     context = click.get_current_context()
-    for option in context.command.params:
-        given = context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
-        if given and option.name not in OF_PREDICTIONS:
-            raise InputError(f"{option.opts[0]} is not of mteb's predictions, which are made already; leave it out")
+    for one in context.command.params:
+        given = context.get_parameter_source(one.name) is ParameterSource.COMMANDLINE
+        if given and one.name not in OF_PREDICTIONS:
+            raise InputError(f"{one.opts[0]} is not of mteb's predictions, which are made already; leave it out")
     if not relevant:
         raise InputError("--relevant is missing: mteb keeps rankings alone; give what distill.mteb.save_relevant wrote")

@@ -5,39 +5,71 @@ from __future__ import annotations
 import click
 
 from ..catalog.kinds import ENCODER_HELP
-from .shared.panels import PanelCommand
+from .shared.command import command
+from .shared.help import option
 
 
-@click.command(cls=PanelCommand)
-@click.option(
+@command(quiet=True, examples=["distill mcp --index kb", "distill mcp --index kb --hybrid --name handbook"])
+@option(
     "--index",
     "folder",
+    panel="index",
     required=True,
     type=click.Path(file_okay=False),
-    help="the folder of distill index that is searched",
+    help="Search this folder, which distill index wrote.",
 )
-@click.option("--model", help=f"{ENCODER_HELP} [default: the index's own]")
-@click.option("--hybrid", is_flag=True, help="passages with the question's words stand higher; repeats are folded")
-@click.option("--name", default="distill", show_default=True, help="what the assistant calls it")
+@option(
+    "--hybrid",
+    panel="index",
+    is_flag=True,
+    help="Rank by the words of the question too, and show repeated passages once.",
+)
+@option("--model", panel="encoder", help=f"The encoder: {ENCODER_HELP}. [default: the one the index names]")
+@option("--name", panel="server", default="distill", show_default=True, help="Name of the tool for the assistant.")
 def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
-    """Serve an index to an assistant, as a tool of the Model Context Protocol on standard input and output.
+    """Offer an index to an AI assistant as a tool (MCP).
 
-    The assistant starts the command; its settings name it.
+    The assistant starts this command, as its settings say, and speaks the Model Context Protocol with it on standard
+    input and output.
     """
     from ..plugs.mcp import serve_index
 
     serve_index(folder, model, hybrid, name)
 
 
-@click.command(cls=PanelCommand)
+@command(
+    examples=[
+        "distill page notes --output site",
+        'distill page notes --title "Our handbook" --compact --output site',
+    ],
+)
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@click.option("--model", default="released", show_default=True, help=ENCODER_HELP)
-@click.option("--title", default="", help="of the page, and its name as an app [default: Ask in your own language]")
-@click.option("--about", default="", help="a line under the title")
-@click.option("--compact", is_flag=True, help="a quarter of the index's bytes: a bit a number; asks longer")
-@click.option("--by-ranges", is_flag=True, help="load what a question needs, of a server that gives parts of files")
-@click.option("--language", help="of documents that do not say theirs, for their sentences [default: auto]")
-@click.option("--output", required=True, type=click.Path(file_okay=False), help="the page's folder")
+@option("--output", panel="page", required=True, type=click.Path(file_okay=False), help="Folder of the page.")
+@option(
+    "--title",
+    panel="page",
+    default="",
+    help="Title of the page, and its name as an app. [default: Ask in your own language]",
+)
+@option("--about", panel="page", default="", help="A line below the title.")
+@option("--model", panel="encoder", default="released", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
+@option(
+    "--compact",
+    panel="stored",
+    is_flag=True,
+    help="Take a quarter of the index's bytes: one bit per dimension. Searches take longer.",
+)
+@option(
+    "--by-ranges",
+    panel="stored",
+    is_flag=True,
+    help="Load only the parts of the index that a question needs. The server must support range requests.",
+)
+@option(
+    "--language",
+    panel="passages",
+    help="Language of documents that do not name theirs, used to find sentences. [default: auto]",
+)
 def page(
     documents: tuple[str, ...],
     model: str,
@@ -48,9 +80,10 @@ def page(
     language: str | None,
     output: str,
 ) -> None:
-    """A page that searches documents by itself, from any static server and without a network.
+    """Make a web page that searches documents in the browser.
 
-    FILE... are .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or folders of them.
+    FILE... are .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or folders of them. Any static server can
+    host the page, which works offline.
     """
     from ..indexing.intake import IndexChange
     from ..jobs.make_page import make_page

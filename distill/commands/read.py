@@ -1,4 +1,4 @@
-"""`distill read`: readers, which find the answer within a passage."""
+"""`distill read`: commands for readers, which find the answer in a passage."""
 
 from __future__ import annotations
 
@@ -8,48 +8,85 @@ import click
 
 from ..catalog.kinds import ENCODER_HELP
 from ..settings.sections import Value
+from .shared.command import group
+from .shared.help import option
 from .shared.options import Command, FiniteRange, folder_option, settings_from, settings_options, writable
-from .shared.setting_options import SettingsCommand
 
 
 def lines_options(lines: str) -> Callable[[Command], Command]:
-    """The files of a command that answers questions: what the lines of the one are, and the other."""
+    """Return a decorator that adds `--input`, whose lines hold what `lines` says, and `--output`."""
 
     file = click.Path(dir_okay=False)
 
-    def decorate(command: Command) -> Command:
-        command = click.option("--output", required=True, type=file, callback=writable, help=".jsonl")(command)
-        return click.option("--input", "input_path", required=True, type=file, help=lines)(command)
+    def decorate(function: Command) -> Command:
+        function = option(
+            "--output",
+            panel="files",
+            required=True,
+            type=file,
+            callback=writable,
+            help="The .jsonl file of the answers.",
+        )(function)
+        return option("--input", "input_path", panel="files", required=True, type=file, help=lines)(function)
 
     return decorate
 
 
-@click.group()
+@group(
+    examples=[
+        "distill read train --encoder released --output reader",
+        "distill read apply reader --input questions.jsonl --output answers.jsonl",
+    ],
+)
 def read() -> None:
-    """The span of a passage that answers a question: a small reader on an encoder's own pieces."""
+    """Find or write the answer to a question in a passage.
+
+    A reader is a small network that uses the tokens of an encoder and marks the span that answers.
+    """
 
 
-@read.command(cls=SettingsCommand)
-@click.option("--encoder", required=True, help=f"{ENCODER_HELP}; one with weights of ours")
+@read.command(
+    examples=[
+        "distill read train --encoder released --output reader",
+        "distill read train --encoder released --dataset my-data --data more-data=0.5 --output reader",
+    ],
+)
+@option("--encoder", panel="encoder", required=True, help=f"The encoder, one with our weights: {ENCODER_HELP}.")
 @settings_options("read-train")
-@click.option(
+@option(
     "--data",
     "more",
+    panel="data",
     multiple=True,
     metavar="[SPLIT:]FOLDER[=WEIGHT]",
-    help="more questions with passages, of a split [default: train], so many times an epoch [default: 1]",
+    help="Another data set, its split [default: train] and how often an epoch uses it [default: 1]. May be repeated.",
 )
-@click.option("--weight", type=FiniteRange(0, min_open=True), default=1.0, show_default=True, help="of --dataset")
-@click.option("--epochs", type=click.IntRange(1), default=3, show_default=True)
-@click.option("--learning-rate", type=FiniteRange(0, min_open=True), default=1e-3, show_default=True)
-@click.option(
+@option(
+    "--weight",
+    panel="data",
+    type=FiniteRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="How often an epoch uses --dataset.",
+)
+@option("--epochs", panel="training", type=click.IntRange(1), default=3, show_default=True, help="Number of epochs.")
+@option(
+    "--learning-rate",
+    panel="training",
+    type=FiniteRange(0, min_open=True),
+    default=1e-3,
+    show_default=True,
+    help="Learning rate.",
+)
+@option(
     "--unanswered",
+    panel="training",
     type=click.Choice(("drawn", "retrieved")),
     default="drawn",
     show_default=True,
-    help="the passages that do not answer: drawn, or those that ENCODER finds first",
+    help="Passages without an answer: drawn at random, or those that the encoder retrieves first.",
 )
-@folder_option("folder for the reader")
+@folder_option("Folder of the reader.")
 def train(
     encoder: str,
     more: tuple[str, ...],
@@ -60,10 +97,10 @@ def train(
     output: str,
     **values: Value | None,
 ) -> None:
-    """Train a reader on --dataset's train questions and --data; its dev questions choose the epoch.
+    """Train a reader.
 
-    Questions of all languages are read in the documents' passages, and in those of their own language where the data
-    has them.
+    It learns from the train questions of --dataset and from --data; the dev questions choose the epoch. Questions of
+    all languages are read in the documents' language, and in their own if the data has passages in it.
     """
     from ..system.backend import start
 
@@ -83,13 +120,17 @@ def train(
     say(f"reader: {output}, dev F1 {100 * learned.best['f1']:.1f}, exact match {100 * learned.best['em']:.1f}")
 
 
-@read.command()
+@read.command(examples=["distill read apply reader --input questions.jsonl --output answers.jsonl"])
 @click.argument("reader", metavar="READER")
-@lines_options('{"id", "question", "passage"} lines; "language" and "passage_language" where they are not en')
+@lines_options(
+    'A .jsonl file with {"id", "question", "passage"} on each line, and "language" and "passage_language" if they are '
+    "not English."
+)
 def apply(reader: str, input_path: str, output: str) -> None:
-    """The answers of READER, as distill answers takes them: a line a question, with its place and its score.
+    """Find the answers to questions in their passages.
 
-    READER is the folder of distill read train, or hf:NAME, a question-answering model.
+    READER is a folder of distill read train, or hf:NAME, a question-answering model. The output has one line per
+    question with the answer, its place in the passage and its score; distill answers takes it.
     """
     from ..jobs.readers import apply_reader
     from ..system.progress import say
@@ -97,18 +138,39 @@ def apply(reader: str, input_path: str, output: str) -> None:
     say(f"{output}: {apply_reader(reader, input_path, output)} answers")
 
 
-@read.command()
+@read.command(
+    examples=["distill read write hf:MODEL --index kb --input questions.jsonl --output answers.jsonl"],
+)
 @click.argument("writer", metavar="MODEL")
-@click.option("--index", "folder", required=True, type=click.Path(file_okay=False), help="a folder of distill index")
-@lines_options('{"id", "question"} lines; "language" where it is not en')
-@click.option("-k", "--top", type=click.IntRange(1), default=100, show_default=True, help="passages that are read")
-@click.option("--hybrid", is_flag=True, help="passages with the question's words stand higher")
-@click.option("--template", help="what MODEL reads: {question}, {title}, {passage} in a text [default: FiD's]")
+@option(
+    "--index",
+    "folder",
+    panel="index",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Retrieve passages from this folder, which distill index wrote.",
+)
+@option("--hybrid", panel="index", is_flag=True, help="Rank passages by the words of the question too.")
+@option(
+    "-k",
+    "--top",
+    panel="index",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Number of passages to read per question.",
+)
+@lines_options('A .jsonl file with {"id", "question"} on each line, and "language" if it is not English.')
+@option(
+    "--template",
+    panel="encoder",
+    help="The text that MODEL reads, with {question}, {title} and {passage}. [default: FiD's]",
+)
 def write(writer: str, folder: str, input_path: str, output: str, top: int, hybrid: bool, template: str | None) -> None:
-    """The answers that MODEL writes, in whatever language it has learned to, out of the passages that an index finds.
+    """Write answers from retrieved passages with a text-to-text model.
 
-    MODEL is a text-to-text model that was trained so, mT5 or another, hf:NAME or a folder: it encodes each passage by
-    itself and reads them all at once. distill answers measures what comes.
+    MODEL is hf:NAME or a folder of a model such as mT5 that was trained to answer so. It encodes each passage by itself
+    and decodes from all of them at once. distill answers scores the output.
     """
     from ..jobs.readers import generate_answers
     from ..system.progress import say
@@ -117,12 +179,15 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
     say(f"{output}: {count} answers")
 
 
-@read.command(cls=SettingsCommand)
+@read.command(examples=["distill read export reader --output reader-tflite"])
 @click.argument("reader", metavar="READER")
 @settings_options("read-export")
-@folder_option("folder for the exported reader")
+@folder_option("Folder of the exported reader.")
 def export(reader: str, output: str, **values: Value | None) -> None:
-    """READER as a flatbuffer, reader.tflite, that answers without TensorFlow, checked on --dataset's dev questions."""
+    """Export a reader to TFLite.
+
+    The file reader.tflite answers without TensorFlow. It is checked on the dev questions of --dataset.
+    """
     from ..data.loading import chosen_data
     from ..jobs.readers import export_reader
     from ..system.progress import say

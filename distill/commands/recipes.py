@@ -1,22 +1,28 @@
-"""`distill recipes`: the recipes that there are."""
+"""`distill recipes`: list the recipes."""
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 import click
 
 from ..settings.recipes import read_recipe, recipe_file, recipe_names
 from ..system.reading import read_text
+from .shared.command import group
 from .shared.completion import complete
+from .shared.help import option
 
 
-@click.group(invoke_without_command=True)
+@group(invoke_without_command=True, examples=["distill recipes", "distill recipes show small > my-run.toml"])
+@option("--json", "as_json", panel="output", is_flag=True, help="Print the recipes as JSON, with their settings.")
 @click.pass_context
-def recipes(context: click.Context) -> None:
-    """The recipes for distill run --recipe NAME: what each is for, the size of its bundle, the time it takes."""
-    if context.invoked_subcommand is None:
-        click.echo("\n".join(_described(read_recipe(name)) for name in recipe_names()))
+def recipes(context: click.Context, as_json: bool) -> None:
+    """List the recipes for distill run: purpose, size and time of each."""
+    if context.invoked_subcommand is not None:
+        return
+    every = [read_recipe(name) for name in recipe_names()]
+    click.echo(json.dumps([vars(one) for one in every], indent=1) if as_json else "\n".join(map(_described, every)))
 
 
 def _described(recipe):
@@ -26,8 +32,11 @@ def _described(recipe):
     return f"{recipe.name:<{width}}{textwrap.indent(text, ' ' * width).lstrip()}"
 
 
-@recipes.command()
+@recipes.command(quiet=True, examples=["distill recipes show small"])
 @click.argument("name", shell_complete=complete)
 def show(name: str) -> None:
-    """The settings of recipe NAME, a file to copy: distill run --config takes it."""
+    """Print the settings of a recipe.
+
+    They are a config file, which distill run --config takes.
+    """
     click.echo(read_text(recipe_file(name, "recipes show")), nl=False)

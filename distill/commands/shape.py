@@ -1,4 +1,4 @@
-"""The commands that make an encoder smaller, or larger.
+"""The commands that make an encoder smaller or larger.
 
 `compress`, `prune`, `subset`, `reduce`; `add-language`, `add-words` and `add-spellings`.
 """
@@ -13,6 +13,9 @@ import click
 from ..errors import InputError
 from ..settings.choices import SPELLED
 from ..settings.sections import Value
+from .shared.command import command
+from .shared.figures import write_figures
+from .shared.help import option
 from .shared.options import (
     Command,
     corpus_option,
@@ -22,26 +25,33 @@ from .shared.options import (
     settings_options,
     split_names,
 )
-from .shared.panels import PanelCommand
-from .shared.reporting import ReportingCommand
-from .shared.setting_options import SettingsCommand
 
 
-@click.command(cls=PanelCommand)
+@command(
+    examples=[
+        "distill compress runs/my-run --max-size 5MB",
+        "distill compress st:my-model --max-size 10MB --output smaller",
+    ],
+)
 @click.argument("source", metavar="RUN")
 @settings_options("compress", "budget", "export")
-@click.option(
+@option(
     "--output",
+    panel="files",
+    main=True,
     type=click.Path(file_okay=False),
-    help="folder of the search [default: RUN/small; needed for an encoder]",
+    help="Folder of the search; an encoder needs one. [default: RUN/small]",
 )
-def compress(source: str, output: str | None, **values: Value | None) -> None:
-    """A smaller bundle out of RUN's student, or out of an encoder, within a budget, its loss measured on dev.
+@json_option
+def compress(source: str, output: str | None, json_path: str | None, **values: Value | None) -> None:
+    """Search for a smaller bundle within a budget of size and time.
 
-    Vocabularies and table formats are tried first, without training; then students of other shapes are trained with
-    stage 2. RUN/small keeps every trial, and the same command goes on where it was broken off; RUN/small/bundle is the
-    one that was chosen, and RUN/report.html shows all. In place of RUN an encoder may stand, such as st:FOLDER: it is
-    measured as it is, in the folder --output, and searched in its folder small.
+    RUN is the folder of a run, whose student is compressed, or an encoder such as st:FOLDER. Smaller vocabularies and
+    tables are tried first, without training; then students of other shapes are trained. The loss of each is measured on
+    dev.
+
+    RUN/small keeps all trials and RUN/small/bundle the best bundle; RUN/report.html shows them. If the command is
+    interrupted, run it again: it continues where it stopped.
     """
     from ..compression.compress import compress as search
     from ..compression.compress import is_run, places, settings_of
@@ -49,23 +59,47 @@ def compress(source: str, output: str | None, **values: Value | None) -> None:
     from ..report.run_tables import print_search
 
     if is_run(source):
-        result = search(source, settings_from(values, settings_of(source)), output)
-        return print_search(result.as_dict(), *places(Path(source), output))
-    if output is None:
-        raise InputError(f"{source}: no folder of a run; for an encoder name one for what is made of it: --output DIR")
-    settings = settings_from(values, recipe=recipe_of(source))
-    print_search(compress_encoder(source, output, settings).as_dict(), *places(Path(output)))
+        result, where = search(source, settings_from(values, settings_of(source)), output), places(Path(source), output)
+    elif output is None:
+        raise InputError(f"{source}: no folder of a run; to compress an encoder name a folder: --output DIR")
+    else:
+        settings = settings_from(values, recipe=recipe_of(source))
+        result, where = compress_encoder(source, output, settings), places(Path(output))
+    figures = result.as_dict()
+    write_figures(json_path, figures, lambda: print_search(figures, *where))
 
 
-@click.command(cls=SettingsCommand)
+@command(
+    examples=[
+        "distill prune runs/my-run --languages de,es --output pruned",
+        "distill prune muse --dataset my-data --corpus de.txt --scripts Latin --least 2 --output pruned",
+    ],
+)
 @click.argument("model")
 @settings_options("prune")
-@corpus_option('more text to keep, a text a line or .jsonl with {"text", "language"}; may be given again')
-@click.option("--scripts", default="", help="keep all pieces of these Unicode scripts too, such as Latin,Thai")
-@click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="uses that a piece needs to stay")
-@click.option("--most", type=click.IntRange(1), help="pieces that stay at most, those that the languages use most")
+@corpus_option("More text whose tokens to keep.")
+@option(
+    "--scripts",
+    panel="vocabulary",
+    default="",
+    help="Also keep all tokens of these Unicode scripts, such as Latin,Thai.",
+)
+@option(
+    "--least",
+    panel="vocabulary",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Keep tokens that the text uses at least this often.",
+)
+@option(
+    "--most",
+    panel="vocabulary",
+    type=click.IntRange(1),
+    help="Keep at most this many tokens, the most frequent ones. [default: no limit]",
+)
 @json_option
-@folder_option("folder for the pruned encoder")
+@folder_option("Folder of the pruned encoder.")
 def prune(
     model: str,
     corpus: tuple[str, ...],
@@ -76,16 +110,16 @@ def prune(
     output: str,
     **values: Value | None,
 ) -> None:
-    """A copy of MODEL with only the pieces that a data set's languages use, single characters and what is asked for.
+    """Remove the tokens that a data set does not use.
 
-    Counted are the train questions of --languages, all documents, and --corpus; neither dev nor test questions.
+    Kept are the tokens of the train questions in --languages, of all documents and of --corpus, and single characters.
+    Dev and test questions are not counted.
     """
     from ..data.corpus import read_corpus
     from ..data.loading import chosen_data
     from ..jobs.prune_vocabulary import prune_vocabulary
     from ..report.vocabulary_tables import print_pruning
     from ..students.vocabulary.pruning import PieceRule
-    from ..system.files import write_json
     from ..system.progress import say
 
     settings = settings_from(values)
@@ -93,20 +127,24 @@ def prune(
     texts = read_corpus(corpus)
     rule = PieceRule(least, tuple(split_names(scripts)), most or 0, written=bool(most))
     report = prune_vocabulary(model, output, dataset, languages, texts, rule, settings.seed)
-    print_pruning(report)
-    if json_path:
-        write_json(json_path, report)
-    say(f"encoder: {output}, {report['rows'][1]} of {report['rows'][0]} pieces")
+    write_figures(json_path, report, lambda: print_pruning(report))
+    say(f"encoder: {output}, {report['rows'][1]} of {report['rows'][0]} tokens")
 
 
-@click.command(cls=ReportingCommand)
+@command(examples=["distill subset released --languages de,es --output released-de-es"])
 @click.argument("model")
-@click.option("--languages", required=True, help="that stay, comma-separated, such as de,ru")
-@folder_option("folder for the bundle")
+@option(
+    "--languages",
+    panel="data",
+    required=True,
+    help="Languages to keep, comma-separated, such as de,ru.",
+)
+@folder_option("Folder of the bundle.")
 def subset(model: str, languages: str, output: str) -> None:
-    """A bundle of some of MODEL's languages, without data and without training; MODEL is a bundle, or a run's.
+    """Keep some of the languages of a bundle, without data.
 
-    Pieces stay that these languages use, and what all need, such as digits. Vectors of texts that lose no piece stay.
+    MODEL is a bundle or a run. The tokens that these languages use stay, and those that all need, such as digits.
+    Nothing is trained: a text that loses no token keeps its vector.
     """
     from ..jobs.subset_languages import subset_languages
     from ..system.progress import say
@@ -116,14 +154,14 @@ def subset(model: str, languages: str, output: str) -> None:
     say(f"{output}: {after} of {before} pieces, {result.bytes[1] / 1e6:.1f} of {result.bytes[0] / 1e6:.1f} MB")
 
 
-@click.command(cls=SettingsCommand)
+@command(examples=["distill reduce runs/my-run --channels 128 --output reduced"])
 @click.argument("model")
 @settings_options("reduce", "shape")
-@folder_option("folder for the reduced encoder")
+@folder_option("Folder of the reduced encoder.")
 def reduce(model: str, output: str, **values: Value | None) -> None:
-    """A copy of MODEL in another shape: sliced, factorised and refitted on the data set, not yet trained.
+    """Cut an encoder to a smaller shape, to be trained next.
 
-    Train it with distill transfer --start.
+    Its weights are sliced, factorised and refitted on the data set. Train the result with distill transfer --start.
     """
     from ..data.loading import chosen_data
     from ..system.backend import start
@@ -140,45 +178,106 @@ def reduce(model: str, output: str, **values: Value | None) -> None:
     say(f"encoder: {output}, {shape}, {reduced.after} of {reduced.before} weights")
 
 
-def files_option(flag: str, meaning: str, name: str) -> Callable[[Command], Command]:
-    """An option of files that may be given again."""
-    meaning += "; may be given again"
-    return click.option(flag, name, multiple=True, type=click.Path(), metavar="FILE", help=meaning)
+def files_option(flag: str, meaning: str, name: str, panel: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds an option of files, which may be repeated.
+
+    Args:
+        flag: the option's flag.
+        meaning: the first sentences of its help.
+        name: its parameter.
+        panel: its panel in the help.
+    """
+    help = f"{meaning} May be repeated."
+    return option(flag, name, panel=panel, main=True, multiple=True, type=click.Path(), metavar="FILE", help=help)
 
 
-@click.command("add-language", cls=PanelCommand)
+KEEP = "Text of other languages, language=FILE, that must be split into the same tokens as before."
+WORDS = "Words with their frequency: a word, a tab and a number per line."
+teacher_language_option = option(
+    "--teacher-language", panel="data", default="en", show_default=True, help="Language of the translations."
+)
+seed_option = option(
+    "--seed", panel="files", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random draws."
+)
+
+
+@command(
+    "add-language",
+    examples=[
+        "distill add-language released fi --text fi.txt --parallel en-fi.tsv --output released-fi",
+        "distill add-language runs/my-run fi --text fi.txt --parallel en-fi.tsv --dictionary words.tsv --output fi",
+    ],
+)
 @click.argument("model")
 @click.argument("language")
-@files_option("--text", "text in it, a text a line or .jsonl, that pieces are learned from", "text")
+@files_option("--text", "Text in the language to learn tokens from: one text per line, or .jsonl.", "text", "data")
 @files_option(
-    "--parallel", "translations, FILE or FILE=WEIGHT: a .tsv headed by languages, .jsonl, a folder", "parallel"
+    "--parallel",
+    "Translations, FILE or FILE=WEIGHT: a .tsv headed by languages, a .jsonl file or a folder.",
+    "parallel",
+    "data",
 )
-@files_option("--dictionary", "the same of words; a cell may hold several, parted by ' | '", "dictionary")
-@files_option("--add-words", "words that get a piece each, a word, a tab and its frequency a line", "word_lists")
-@files_option("--keep", "text of other languages, language=FILE, that is to be cut as before", "keep")
-@click.option("--teacher-language", default="en", show_default=True, help="the language of the translations")
-@click.option(
-    "--add-pieces", "learned", type=click.IntRange(1), default=4000, show_default=True, help="how many are learned"
+@files_option(
+    "--dictionary",
+    "Translations of words, in the same form; a cell may hold several, separated by ' | '.",
+    "dictionary",
+    "data",
 )
-@click.option(
-    "--most-words", type=click.IntRange(0), default=8000, show_default=True, help="frequent words, a piece each"
+@files_option("--keep", KEEP, "keep", "data")
+@teacher_language_option
+@files_option("--add-words", f"{WORDS} Each gets a token of its own.", "word_lists", "vocabulary")
+@option(
+    "--add-pieces",
+    "learned",
+    panel="vocabulary",
+    type=click.IntRange(1),
+    default=4000,
+    show_default=True,
+    help="Number of tokens to learn from the text.",
 )
-@click.option(
+@option(
+    "--most-words",
+    panel="vocabulary",
+    type=click.IntRange(0),
+    default=8000,
+    show_default=True,
+    help="Most frequent words that get a token of their own.",
+)
+@option(
     "--most-spellings",
     "spellings",
+    panel="vocabulary",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="further words, each read as pieces that are there, 25 bytes",
+    help="Number of further words that are read as existing tokens, for 25 bytes per word.",
 )
-@click.option(
-    "--aligner", help="e5 or another encoder that knows it, for rows by meaning; none [default: e5, if there]"
+@option(
+    "--aligner",
+    panel="vocabulary",
+    help="Encoder that knows the language, such as e5, to initialise embeddings by meaning; or none. [default: e5 if "
+    "it is installed]",
 )
-@click.option("--steps", type=click.IntRange(1), default=500, show_default=True, help="of training")
-@click.option("--lines-a-step", "lines", type=click.IntRange(2), default=256, show_default=True, help="lines of each")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="of what is drawn")
+@option(
+    "--steps",
+    panel="training",
+    type=click.IntRange(1),
+    default=500,
+    show_default=True,
+    help="Number of training steps.",
+)
+@option(
+    "--lines-a-step",
+    "lines",
+    panel="training",
+    type=click.IntRange(2),
+    default=256,
+    show_default=True,
+    help="Number of lines per training step.",
+)
+@seed_option
 @json_option
-@folder_option("folder for the encoder: a bundle, where MODEL is one or is a run")
+@folder_option("Folder of the encoder; it is a bundle if MODEL is a bundle or a run.")
 def add_language(
     model: str,
     language: str,
@@ -198,41 +297,63 @@ def add_language(
     json_path: str | None,
     output: str,
 ) -> None:
-    """A copy of MODEL that knows LANGUAGE too; the languages that it has stay as they are.
+    """Teach an encoder a new language.
 
-    Pieces are learned from the text, their rows placed by meaning and trained on translations, nothing else. Texts of
-    other languages have the vectors that they had, to the last bit, unless a new piece stands in one.
+    Tokens of LANGUAGE are learned from its text; only their embeddings are trained, on translations. A text in another
+    language keeps its vector, to the last bit, unless it contains a new token.
     """
     from ..languages.add_language import LanguagePlan
     from ..languages.add_language import add_language as add
     from ..languages.material import LanguageSources
     from ..report.vocabulary_tables import print_language
-    from ..system.files import write_json
     from ..system.progress import say
 
     sources = LanguageSources(language, teacher_language, text, parallel, dictionary, word_lists, keep)
     plan = LanguagePlan(sources, learned, most_words, aligner, steps, lines, seed, spellings)
     report = add(model, plan, output)
-    print_language(report)
-    if json_path:
-        write_json(json_path, report)
-    say(f"encoder: {output}, {language} in {report['pieces'][1] - report['pieces'][0]} pieces")
+    write_figures(json_path, report, lambda: print_language(report))
+    say(f"encoder: {output}, {language} in {report['pieces'][1] - report['pieces'][0]} tokens")
 
 
-@click.command("add-words", cls=PanelCommand)
+@command(
+    "add-words",
+    examples=[
+        "distill add-words released de --dictionary de-en.tsv --output released-words",
+        "distill add-words released de --add-words de-words.tsv --aligner e5 --output released-words",
+    ],
+)
 @click.argument("model")
 @click.argument("language")
 @files_option(
-    "--dictionary", "words with translations: a .tsv headed by languages, several parted by ' | '", "dictionary"
+    "--dictionary",
+    "Words with translations: a .tsv headed by languages, where a cell may hold several, separated by ' | '.",
+    "dictionary",
+    "data",
 )
-@files_option("--add-words", "a word, a tab and its frequency a line [default: the dictionary's words]", "word_lists")
-@files_option("--text", "text in it, a text a line or .jsonl: which words stand with a capital, and how often", "text")
-@files_option("--keep", "text of other languages, language=FILE, that is to be cut as before", "keep")
-@click.option("--teacher-language", default="en", show_default=True, help="the language of the translations")
-@click.option("--most-spellings", type=click.IntRange(1), default=20_000, show_default=True, help="35 bytes each")
-@click.option("--aligner", help="e5 or another encoder that knows it, for words that no dictionary has")
+@files_option(
+    "--text",
+    "Text in the language, which shows how often words occur, and with a capital: one text per line, or .jsonl.",
+    "text",
+    "data",
+)
+@files_option("--keep", KEEP, "keep", "data")
+@teacher_language_option
+@files_option("--add-words", f"{WORDS} [default: the dictionary's words]", "word_lists", "vocabulary")
+@option(
+    "--most-spellings",
+    panel="vocabulary",
+    type=click.IntRange(1),
+    default=20_000,
+    show_default=True,
+    help="Most words to add, for 35 bytes per word.",
+)
+@option(
+    "--aligner",
+    panel="vocabulary",
+    help="Encoder that knows the language, such as e5, for words that no dictionary has.",
+)
 @json_option
-@folder_option("folder for the artefact")
+@folder_option("Folder of the artefact.")
 def add_words(
     model: str,
     language: str,
@@ -246,38 +367,54 @@ def add_words(
     json_path: str | None,
     output: str,
 ) -> None:
-    """A copy of MODEL, a bundle or a run's, that reads more words of LANGUAGE, which it has, as what they mean.
+    """Teach an encoder words of a language it knows.
 
-    A word that is cut into several pieces is read as those of a translation, where that is nearer to what it means. No
-    row or weight is added or changed, nothing is trained; what stands in the text of other languages is left out.
+    MODEL is a bundle or a run. A word that is split into several tokens is read as the tokens of a translation, if
+    those are nearer to its meaning. No weight is added or changed and nothing is trained. Words that occur in text of
+    other languages are left out.
     """
     from ..languages.add_words import WordPlan
     from ..languages.add_words import add_words as add
     from ..languages.material import LanguageSources
     from ..report.vocabulary_tables import print_words
-    from ..system.files import write_json
     from ..system.progress import say
 
     sources = LanguageSources(language, teacher_language, text, (), dictionary, word_lists, keep)
     report = add(model, WordPlan(sources, most_spellings, aligner), output)
-    print_words(report)
-    if json_path:
-        write_json(json_path, report)
+    write_figures(json_path, report, lambda: print_words(report))
     say(f"encoder: {output}, {len(report['words'])} words of {language}")
 
 
-@click.command("add-spellings", cls=PanelCommand)
-@click.argument("model")
-@files_option("--text", "text as it is written, language=FILE, a text a line or .jsonl", "text")
-@files_option("--add-words", "words of a language, language=FILE, a word, a tab and its frequency a line", "word_lists")
-@click.option("--typed-kinds", "kinds", default=",".join(SPELLED), show_default=True, help="how people type")
-@click.option(
-    "--most-spellings", type=click.IntRange(1), default=140_000, show_default=True, help="about 24 bytes each"
+@command(
+    "add-spellings",
+    examples=[
+        "distill add-spellings released --text de=de.txt --text el=el.txt --output released-typed",
+        "distill add-spellings released --text el=el.txt --typed-kinds latin --output released-latin",
+    ],
 )
-@click.option("--teacher-language", default="en", show_default=True, help="the language of the documents")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="of what is drawn")
+@click.argument("model")
+@files_option("--text", "Correctly written text, language=FILE: one text per line, or .jsonl.", "text", "data")
+@option("--teacher-language", panel="data", default="en", show_default=True, help="Language of the documents.")
+@files_option("--add-words", f"language=FILE. {WORDS}", "word_lists", "vocabulary")
+@option(
+    "--typed-kinds",
+    "kinds",
+    panel="vocabulary",
+    default=",".join(SPELLED),
+    show_default=True,
+    help="Ways of typing to learn, comma-separated.",
+)
+@option(
+    "--most-spellings",
+    panel="vocabulary",
+    type=click.IntRange(1),
+    default=140_000,
+    show_default=True,
+    help="Most spellings to add, for about 24 bytes per spelling.",
+)
+@seed_option
 @json_option
-@folder_option("folder for the artefact")
+@folder_option("Folder of the artefact.")
 def add_spellings(
     model: str,
     text: tuple[str, ...],
@@ -289,23 +426,20 @@ def add_spellings(
     json_path: str | None,
     output: str,
 ) -> None:
-    """A copy of MODEL, a bundle or a run's, that reads text as people type it: without accents, in Latin letters.
+    """Teach an encoder text as people type it, without accents or in Latin letters.
 
-    Words as typed stand for the pieces of the words as they are written, so no row or weight is added or changed. Each
-    language of the text has to be one of MODEL's; what stands in written text is cut as before.
+    MODEL is a bundle or a run that knows the languages of the text. A word as it is typed is read as the tokens of the
+    word as it is written, so no weight is added or changed. Words that occur in written text keep their tokens.
     """
     from ..data.corpus import read_corpus
     from ..report.vocabulary_tables import print_spellings
     from ..spelling.add_spellings import SpellingPlan
     from ..spelling.add_spellings import add_spellings as add
     from ..spelling.files import read_word_lists
-    from ..system.files import write_json
     from ..system.progress import say
 
     texts, words = read_corpus(text), read_word_lists(word_lists)
     plan = SpellingPlan(texts, words, split_names(kinds), most_spellings, pivot=teacher_language, seed=seed)
     report = add(model, plan, output)
-    print_spellings(report)
-    if json_path:
-        write_json(json_path, report)
+    write_figures(json_path, report, lambda: print_spellings(report))
     say(f"encoder: {output}, {sum(sum(row.values()) for row in report['spellings'].values())} spellings")

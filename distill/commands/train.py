@@ -16,23 +16,26 @@ from ..errors import InputError, visible
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipes import DEFAULT, read_toml
 from ..settings.sections import Value
+from .shared.command import command
+from .shared.figures import write_figures
+from .shared.help import option
 from .shared.options import (
     FiniteRange,
     config_option,
     corpus_option,
     folder_option,
     given,
+    json_option,
     settings_from,
     settings_options,
 )
-from .shared.panels import PanelCommand
 
 if TYPE_CHECKING:
     from ..system.types import File
 
 ORDER = (
-    'Flags stand above --config, a config above the recipe that it names (recipe = "NAME" at its head), and a run '
-    "without --config has the recipe default."
+    "Flags override --config, and a config overrides the recipe that it names at its head (recipe = "
+    '"NAME"). Without --config the recipe is default.'
 )
 # The recipe of a run on text without questions, and the settings that name text.
 OF_TEXT, TEXTS = "own-teacher", ("student.parallel", "student.labelled_text", "vocabulary.text")
@@ -40,36 +43,58 @@ OF_TEXT, TEXTS = "own-teacher", ("student.parallel", "student.labelled_text", "v
 ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 
 
-@click.command(cls=PanelCommand, epilog=ORDER)
+@command(
+    epilog=ORDER,
+    examples=[
+        "distill run",
+        "distill run --recipe small --dataset my-data --languages de,es --max-size 5MB",
+        "distill run --documents manual.md faq.csv",
+        "distill run --resume runs/sample-en",
+    ],
+)
 @settings_options("run", recipe=DEFAULT)
 @config_option
-@click.option("--name", help="name of the run's folder [default: data set and teacher's language]")
-@click.option("--runs", type=click.Path(file_okay=False), default="runs", show_default=True, help="where runs are kept")
-@click.option(
+@option("--name", panel="files", main=True, help="Name of the run's folder. [default: data set and teacher's language]")
+@option(
+    "--runs",
+    panel="files",
+    type=click.Path(file_okay=False),
+    default="runs",
+    show_default=True,
+    help="Folder that holds the runs.",
+)
+@option(
     "--resume",
+    panel="files",
+    main=True,
     type=click.Path(file_okay=False),
-    help="the folder of a run that was stopped, to go on with it",
+    help="Continue the interrupted run in this folder.",
 )
-@click.option(
-    "--documents",
-    multiple=True,
-    type=click.Path(),
-    metavar="FILE...",
-    help="documents and no questions, for --base to learn: .jsonl, .csv, .txt, .md or .html files, folders of them",
-)
-@click.option(
+@option(
     "--output",
+    panel="files",
     type=click.Path(file_okay=False),
-    help="the run's folder, in place of --name in --runs",
+    help="Folder of the run, instead of --name in --runs.",
 )
-@click.argument("more", nargs=-1, type=click.Path(), metavar="")
-@click.option(
+@option(
     "--checkpoint-seconds",
+    panel="files",
     type=FiniteRange(0),
     default=CHECKPOINT_SECONDS,
     show_default=True,
-    help="seconds between what is kept within an epoch; the end of each is kept too",
+    help="Seconds between two checkpoints within an epoch. Each epoch ends with one too.",
 )
+@json_option
+@option(
+    "--documents",
+    panel="documents",
+    main=True,
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE...",
+    help="Adapt --base to documents without questions: .jsonl, .csv, .txt, .md or .html files, or folders of them.",
+)
+@click.argument("more", nargs=-1, type=click.Path(), metavar="")
 def run(
     config: str | None,
     name: str | None,
@@ -79,14 +104,17 @@ def run(
     output: str | None,
     more: tuple[str, ...],
     checkpoint_seconds: float,
+    json_path: str | None,
     **values: Value | None,
 ) -> None:
-    """The whole job: teacher, student, evaluation, bundle, benchmark, report; with a budget a smaller bundle too.
+    """Train an encoder on your data, export it and report on it.
 
-    With --documents there are no questions: the base learns to find these documents by what they say of themselves.
-    Where no --dataset is named a student learns the vectors that a --teacher-model gives to lines of text.
+    A run trains a teacher and a student, measures both, exports a bundle, times it and writes a report. With a limit of
+    size or time it searches for a smaller bundle too. With --documents it needs no questions: the base learns from the
+    documents' own headings and sentences. With --teacher-model, --parallel or --text and no --dataset a student learns
+    the vectors that the teacher gives to lines of text.
     """
-    from ..compression.compress import compress, is_limited, places
+    from ..compression.compress import compress, is_limited
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
     from ..pipeline.resuming import settings_file
@@ -95,7 +123,7 @@ def run(
 
     if documents:
         require_export_backend("distill run --documents")
-        return _adapt((*documents, *more), (output, name, runs), (config, resume), values)
+        return _adapt((*documents, *more), (output, name, runs), (config, resume), values, json_path)
     if more:
         raise InputError(f"{more[0]}: no option takes it; documents are named with --documents")
     if output and (name or resume):
@@ -113,18 +141,16 @@ def run(
     prepared = _prepared(settings, (output, name, runs), resume, named, checkpoint_seconds)
     with told_how_to_go_on(prepared.folder):
         metrics = execute(prepared)
-    from ..report.run_tables import print_run, print_search, print_verdict
-
-    print_run(metrics, prepared.folder)
+    _print_run(metrics, Path(prepared.folder), json_path)
+    search = None
     if searched:
         with told_how_to_go_on(prepared.folder):
-            result = compress(prepared.folder, load_settings(prepared.folder / RUN_FILE) if alone else settings)
-        print_search(result.as_dict(), *places(prepared.folder))
-    print_verdict(metrics)
+            search = compress(prepared.folder, load_settings(prepared.folder / RUN_FILE) if alone else settings).as_dict()
+    _print_end(metrics, Path(prepared.folder), json_path, search)
 
 
 def _prepared(settings, place, resume, named, seconds):
-    """The run of these settings, of which the command or its config has `named` some, in its folder."""
+    """Return the run of these settings, some of which the command or its config has `named`, in its folder."""
     from ..adapting.without_questions import first_text, prepare_lines
     from ..pipeline.preparing import prepare
 
@@ -137,10 +163,30 @@ def _prepared(settings, place, resume, named, seconds):
     return prepare(settings, _folder(place, settings.data, settings.teacher), False, seconds)
 
 
-def _adapt(documents, place, others, values):
-    """The encoder `--base` adapted to documents, as a run's folder."""
+def _print_run(metrics, folder, json_path):
+    """Print a run's tables, unless standard output is for JSON."""
+    from ..report.run_tables import print_run
+
+    if json_path != "-":
+        print_run(metrics, folder)
+
+
+def _print_end(metrics, folder, json_path, search=None):
+    """Print a search for a smaller bundle and the sentence that the report opens with, or all figures as JSON."""
+    from ..compression.compress import places
+    from ..report.run_tables import print_search, print_verdict
+
+    def show():
+        if search:
+            print_search(search, *places(folder))
+        print_verdict(metrics)
+
+    write_figures(json_path, {**metrics, "search": search} if search else metrics, show)
+
+
+def _adapt(documents, place, others, values, json_path):
+    """Adapt the encoder `--base` to documents, in a run's folder."""
     from ..adapting.adapt import adapt_to_documents
-    from ..report.run_tables import print_run, print_verdict
 
     needless = [name for name in given(values) if name not in ADAPTED]
     if needless or any(others):
@@ -154,13 +200,13 @@ def _adapt(documents, place, others, values):
     folder = Path(_folder(place, settings.data, settings.teacher))
     base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
     metrics = adapt_to_documents(documents, folder, base, text, language, settings.seed)
-    print_run(metrics, folder)
-    print_verdict(metrics)
+    _print_run(metrics, folder, json_path)
+    _print_end(metrics, folder, json_path)
 
 
 @contextmanager
 def told_how_to_go_on(folder: File) -> Iterator[None]:
-    """Say the command that goes on with a run when it is broken off."""
+    """Print the command that resumes a run if it is interrupted meanwhile."""
     try:
         yield
     except (KeyboardInterrupt, OSError, MemoryError):
@@ -220,14 +266,21 @@ def _free_folder(runs, data, teacher):
     return next(Path(runs) / name for name in names if not (Path(runs) / name).exists())
 
 
-@click.command(cls=PanelCommand, epilog=ORDER)
+@command(
+    epilog=ORDER,
+    examples=[
+        "distill teach --dataset my-data --teacher en --output teacher",
+        "distill teach --dataset my-data --loss softmax --set pairs.batches=x-y --output teacher",
+    ],
+)
 @settings_options("teach")
 @config_option
-@folder_option("folder for the teacher")
+@folder_option("Folder of the teacher.")
 def teach(config: str | None, output: str, **values: Value | None) -> None:
-    """Stage 1 alone: train a teacher, in one language or with --loss softmax on pairs of many, and save it.
+    """Train a teacher only (stage 1 of a run).
 
-    Its folder has log.jsonl too, the dev score of each evaluation.
+    It learns in one language, or with --loss softmax from pairs in many. Its folder gets log.jsonl, with the dev score
+    of each evaluation.
     """
     from ..catalog.loading import load_keras_encoder
     from ..pipeline.preparing import read_inputs
@@ -250,15 +303,38 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     say(f"teacher: {output}")
 
 
-@click.command(cls=PanelCommand, epilog=ORDER)
+@command(
+    epilog=ORDER,
+    examples=[
+        "distill transfer --teacher e5 --start released-small --dataset my-data --output student",
+        "distill transfer --teacher runs/my-run --parallel en-de.tsv --output student",
+    ],
+)
+@option("--teacher", "teacher_path", panel="teacher", main=True, required=True, help=f"The teacher: {ENCODER_HELP}.")
+@option(
+    "--teacher-language",
+    panel="teacher",
+    main=True,
+    default="en",
+    show_default=True,
+    help="Language in which the teacher is asked.",
+)
+@option(
+    "--centre/--no-centre",
+    panel="teacher",
+    default=False,
+    help="Subtract the mean of the teacher's vectors, of questions and of documents.",
+)
+@option("--start", "start_path", panel="student", main=True, help="Encoder to start from. [default: the teacher]")
 @settings_options("transfer")
-@click.option("--teacher", "teacher_path", required=True, help=ENCODER_HELP)
-@click.option("--teacher-language", default="en", show_default=True, help="the language the teacher is asked in")
-@click.option("--centre/--no-centre", default=False, help="take off its vectors' mean, of questions and of documents")
-@click.option("--start", "start_path", help="the encoder the student starts from [default: the teacher]")
-@corpus_option("more text, learned from as --labels gives it; a text a line or .jsonl")
-@click.option("--labels", help="the encoder, of the teacher's space, whose vectors of --corpus are learned")
-@folder_option("folder for the student")
+@corpus_option("More text to learn from, with the vectors of --labels.")
+@option(
+    "--labels",
+    panel="student",
+    main=True,
+    help="Encoder in the teacher's space that gives the vectors of --corpus.",
+)
+@folder_option("Folder of the student.")
 def transfer(
     teacher_path: str,
     teacher_language: str,
@@ -269,11 +345,11 @@ def transfer(
     output: str,
     **values: Value | None,
 ) -> None:
-    """Stage 2 alone: train a student towards a fixed teacher and save it.
+    """Train a student towards a fixed teacher only (stage 2 of a run).
 
-    Where the start is of another space it gets a map into the teacher's. The student is saved in float32; --precision
-    and --table say what its quantised epochs round weights to. Its folder has log.jsonl too, the dev score of each
-    evaluation.
+    If the start has another vector space, it gets a map into the teacher's. The student is saved in float32;
+    --precision and --table set what its quantised epochs round weights to. Its folder gets log.jsonl, with the dev
+    score of each evaluation.
     """
     from ..data.corpus import read_corpus
     from ..pipeline.second_stage import Teaching, transfer_alone
@@ -296,7 +372,7 @@ def transfer(
 
 
 def _require_one_labeller(labels, corpus, centred):
-    """Raise `InputError` for labels without a corpus, or of another encoder than the teacher that is `centred`."""
+    """Raise `InputError` for labels without a corpus, or by another encoder than the teacher that is `centred`."""
     if centred and labels not in (None, centred):
         raise InputError(
             "--centre is of the teacher's vectors; give --labels the teacher too, or leave one of them out"

@@ -1,4 +1,4 @@
-"""The command `tune`: settings searched on dev."""
+"""The command `tune`, which searches for settings."""
 
 from __future__ import annotations
 
@@ -7,42 +7,72 @@ from pathlib import Path
 import click
 
 from ..settings.sections import Value
-from .shared.options import config_option, given, settings_from, settings_options, writable
-from .shared.panels import PanelCommand
+from .shared.command import command
+from .shared.figures import write_figures
+from .shared.help import option
+from .shared.options import config_option, given, json_option, settings_from, settings_options, writable
 
 
-@click.command(cls=PanelCommand)
-@settings_options("tune")
-@config_option
-@click.option(
+@command(
+    examples=[
+        "distill tune --dataset my-data --trials 20 --study study.db --output best.toml",
+        "distill tune --dataset my-data --stage both --space space.toml --study study.db --output best.toml",
+    ],
+)
+@option(
+    "--study",
+    panel="search",
+    main=True,
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=writable,
+    help="SQLite file that keeps the trials. Run the same command again to continue with it.",
+)
+@option(
+    "--output",
+    panel="search",
+    main=True,
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=writable,
+    help="The .toml file of the best settings, for distill run --config. All trials are written beside it.",
+)
+@option(
     "--stage",
+    panel="search",
+    main=True,
     type=click.Choice(["student", "teacher", "both"]),
     default="student",
     show_default=True,
-    help="what a trial trains",
+    help="Which stage a trial trains.",
 )
-@click.option(
+@option(
     "--space",
     "space_path",
+    panel="search",
+    main=True,
     type=click.Path(dir_okay=False),
-    help="a .toml of settings with lists of values, or low, high, and log or step [default: CL-ReLKT's and more]",
+    help="A .toml file of settings with lists of values, or with low, high, and log or step. [default: CL-ReLKT's "
+    "search space and more]",
 )
-@click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="in all, pruned ones among them")
-@click.option("--teacher-path", help="the teacher of all trials, a saved encoder [default: trained once]")
-@click.option(
-    "--study",
-    required=True,
-    type=click.Path(dir_okay=False),
-    callback=writable,
-    help="the SQLite file of the trials; the same command goes on with it",
+@option(
+    "--trials",
+    panel="search",
+    main=True,
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Number of trials in the study, with pruned ones.",
 )
-@click.option(
-    "--output",
-    required=True,
-    type=click.Path(dir_okay=False),
-    callback=writable,
-    help="the best settings, a .toml for distill run --config; all trials lie beside it",
+@option(
+    "--teacher-path",
+    panel="teacher",
+    main=True,
+    help="Teacher of all trials, a saved encoder. [default: one that is trained once]",
 )
+@json_option
+@settings_options("tune")
+@config_option
 def tune(
     config: str | None,
     stage: str,
@@ -51,12 +81,14 @@ def tune(
     teacher_path: str | None,
     study: str,
     output: str,
+    json_path: str | None,
     **values: Value | None,
 ) -> None:
-    """Search settings by their P@1 on dev, with Optuna; the other flags are what all trials share.
+    """Search for the settings with the best dev score.
 
-    A student's trials share one teacher, and cost only the student's epochs. Trials that are worse than the median at
-    an evaluation are pruned. The settings that were found were chosen on dev: expect less on unseen questions.
+    Optuna chooses the settings of each trial; the other flags hold for all trials. A student's trials share one
+    teacher. A trial that is worse than the median at an evaluation is pruned. The best settings are chosen on dev, so
+    expect less on unseen questions.
     """
     from ..compression.compress import is_limited
     from ..report.run_tables import print_tuning
@@ -68,4 +100,5 @@ def tune(
     # A size that is none would be refused by distill run, after all this work.
     is_limited(settings.budget)
     result = tuned(settings, Search(stage, trials, space_path, flags), study, output, teacher_path)
-    print_tuning(result.as_dict(), output, trials_path(Path(output)))
+    figures = result.as_dict()
+    write_figures(json_path, figures, lambda: print_tuning(figures, output, trials_path(Path(output))))

@@ -10,9 +10,9 @@ from ..catalog.kinds import ENCODER_HELP, READER_HELP
 from ..errors import InputError
 from ..serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
+from .shared.command import command
+from .shared.help import option
 from .shared.options import Command, FiniteRange, writable
-from .shared.panels import PanelCommand
-from .shared.reporting import ReportingCommand
 from .shared.retired import ASKED
 
 if TYPE_CHECKING:
@@ -20,22 +20,49 @@ if TYPE_CHECKING:
     from ..system.types import Role
 
 
-def engine_options(command: Command) -> Command:
+def engine_options(function: Command) -> Command:
     """Add the options `--engine`, `--workers` and `--ray-address`, which `engine_of` takes."""
     options = (
-        click.option(
-            "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="who encodes"
+        option(
+            "--engine",
+            panel="engine",
+            type=click.Choice(["local", "ray"]),
+            default="local",
+            show_default=True,
+            help="Encode in this process, or in several processes with Ray.",
         ),
-        click.option("--workers", type=click.IntRange(1, 10_000), help="processes of --engine ray [default: 2]"),
-        click.option("--ray-address", help="of a Ray cluster [default: $RAY_ADDRESS, else processes of this machine]"),
+        option(
+            "--workers",
+            panel="engine",
+            type=click.IntRange(1, 10_000),
+            help="Number of processes for --engine ray. [default: 2]",
+        ),
+        option(
+            "--ray-address",
+            panel="engine",
+            help="Address of a Ray cluster. [default: $RAY_ADDRESS, else processes on this machine]",
+        ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    for one in reversed(options):
+        function = one(function)
+    return function
 
 
 def engine_of(model: str, engine: str, workers: int | None, address: str | None) -> Engine | None:
-    """Return the engine that the options name, None for this process. Raises `InputError` where they do not fit."""
+    """Return the engine that the options name.
+
+    Args:
+        model: the encoder, as a user names it.
+        engine: "local" or "ray".
+        workers: the number of Ray's processes, None for the default.
+        address: the address of a Ray cluster, None for the default.
+
+    Returns:
+        The engine, or None for this process.
+
+    Raises:
+        InputError: for options of Ray without `--engine ray`.
+    """
     from ..encoding.on_ray import ray_engine
 
     if engine != "ray" and (workers or address):
@@ -43,18 +70,34 @@ def engine_of(model: str, engine: str, workers: int | None, address: str | None)
     return ray_engine(model, workers or 2, address) if engine == "ray" else None
 
 
-@click.command(cls=ReportingCommand)
-@click.option("--model", required=True, help=ENCODER_HELP)
-@click.option("--role", required=True, type=click.Choice(["question", "document"]))
-@click.option("--input", "input_path", required=True, type=click.Path(dir_okay=False), help='{"id", "text"} lines')
-@click.option(
+@command(
+    examples=["distill encode --model released --role question --input texts.jsonl --output vectors.npy"],
+)
+@option("--model", panel="encoder", required=True, help=f"The encoder: {ENCODER_HELP}.")
+@option(
+    "--role",
+    panel="encoder",
+    required=True,
+    type=click.Choice(["question", "document"]),
+    help="What the texts are: some encoders encode questions and documents differently.",
+)
+@option(
+    "--input",
+    "input_path",
+    panel="files",
+    required=True,
+    type=click.Path(dir_okay=False),
+    help='A JSON Lines file with {"id", "text"} on each line.',
+)
+@option(
     "--output",
+    panel="files",
     required=True,
     type=click.Path(dir_okay=False),
     callback=writable,
-    help=".npy, float32 (n, d), unit rows in order",
+    help="The .npy file of the vectors: float32, shape (texts, dimensions), unit length, in the order of the texts.",
 )
-@click.option("--restart", is_flag=True, help="leave what a stopped command wrote, and begin anew")
+@option("--restart", panel="files", is_flag=True, help="Discard what an interrupted command wrote and start again.")
 @engine_options
 def encode(
     model: str,
@@ -66,9 +109,9 @@ def encode(
     workers: int | None,
     ray_address: str | None,
 ) -> None:
-    """Vectors of the texts in a JSON Lines file, of any size.
+    """Write the vectors of the texts in a file of any size.
 
-    Texts are read, and vectors written, block by block; the same command goes on with what a stopped one wrote.
+    The texts are encoded block by block. If the command is interrupted, run it again: it continues where it stopped.
     """
     from ..encoding.encode_file import encode_file
     from ..system.progress import say
@@ -79,37 +122,59 @@ def encode(
 
 
 def _index(context, parameter, folder):
-    """The folder of an index, without which what makes one is said."""
+    """Return the folder of an index; without one the error says how to make one."""
     if not folder:
         raise click.UsageError(f"Missing option '--index': {ASKED}", ctx=context)
     return folder
 
 
-@click.command(cls=PanelCommand)
+@command(
+    quiet=True,
+    examples=[
+        'distill search --index kb "Where does the Nile end?"',
+        'distill search --index kb --hybrid --top 3 --json "cuándo nació Marie Curie"',
+        "distill search --index kb - < questions.txt",
+    ],
+)
 @click.argument("question")
-@click.option(
+@option(
     "--index",
     "folder",
+    panel="index",
     type=click.Path(file_okay=False),
     callback=_index,
-    help="the folder of distill index that is searched  [required]",
+    help="Search this folder, which distill index wrote. [required]",
 )
-@click.option("--model", help=f"{ENCODER_HELP} [default: the index's own]")
-@click.option("--where", multiple=True, metavar="NAME=VALUE", help="documents alone whose field has that value")
-@click.option(
-    "--threshold",
-    type=FiniteRange(0, 1),
-    help="nothing is found where the first passage answers with less probability [default: the card's, as a remark]",
+@option(
+    "--where",
+    panel="index",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Search only documents whose field has, or contains, this value. Repeat it to require several.",
 )
-@click.option("--hybrid", is_flag=True, help="passages with the question's words stand higher; repeats are folded")
-@click.option("--json", "as_json", is_flag=True, help="print an object a question, a line each")
-@click.option("-k", "--top", type=click.IntRange(1), default=5, show_default=True, help="how many passages")
-@click.option(
+@option(
+    "--hybrid",
+    panel="index",
+    is_flag=True,
+    help="Rank by the words of the question too, and show repeated passages once.",
+)
+@option("--model", panel="encoder", help=f"The encoder: {ENCODER_HELP}. [default: the one the index names]")
+@option(
     "--score",
+    panel="encoder",
     type=click.Choice(PASSAGE_SCORES),
-    help="of a passage: its vector's, its best sentence's, or both together [default: the index's own]",
+    help="Score a passage by its own vector, by its best sentence, or by the sum of both. [default: as the index says]",
 )
-@click.option("--reader", "marked_by", help=f"marks the answer in each passage: {READER_HELP}")
+@option("-k", "--top", panel="hits", type=click.IntRange(1), default=5, show_default=True, help="Number of passages.")
+@option(
+    "--threshold",
+    panel="hits",
+    type=FiniteRange(0, 1),
+    help="Show nothing if the first passage answers with a lower probability. [default: the encoder's own threshold, "
+    "which only adds a remark]",
+)
+@option("--reader", "marked_by", panel="hits", help=f"Mark the answer in each passage with a reader: {READER_HELP}.")
+@option("--json", "as_json", panel="hits", is_flag=True, help="Print one JSON object per question, each on a line.")
 def search(
     question: str,
     folder: str,
@@ -122,9 +187,9 @@ def search(
     score: str | None,
     marked_by: str | None,
 ) -> None:
-    """Print the passages of an index that are nearest to QUESTION.
+    """Print the passages of an index that answer a question.
 
-    QUESTION may be -, for questions on standard input, a line each.
+    With - as QUESTION the questions are read from standard input, one per line.
     """
     if not question.strip():
         raise InputError("the question is empty; give a text")
@@ -167,62 +232,98 @@ def _lines():
     return (line.strip() for line in stdin_lines() if line.strip())
 
 
-@click.command()
-@click.argument("model")
-@click.option("--index", "folder", type=click.Path(file_okay=False), help="a folder of distill index, for /v1/search")
-@click.option("--host", default="127.0.0.1", show_default=True, help="the address that it listens on")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: one that is free")
-@click.option("--name", help="what clients call the model [default: as its folder is called]")
-@click.option(
-    "--token-file", type=click.Path(dir_okay=False), help="tokens, a line each [default: $DISTILL_TOKEN, else none]"
+@command(
+    quiet=True,
+    examples=["distill serve released --index kb", "distill serve runs/my-run --port 8080 --token-file tokens.txt"],
 )
-@click.option(
+@click.argument("model")
+@option(
+    "--index",
+    "folder",
+    panel="index",
+    type=click.Path(file_okay=False),
+    help="Answer /v1/search from this folder, which distill index wrote.",
+)
+@option("--host", panel="server", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@option(
+    "--port",
+    panel="server",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@option("--name", panel="server", help="Name of the model for clients. [default: the name of its folder]")
+@option(
+    "--token-file",
+    panel="server",
+    type=click.Path(dir_okay=False),
+    help="File of the tokens that clients may use, one per line. [default: $DISTILL_TOKEN, else no token]",
+)
+@option(
     "--allowed-host",
     "hosts",
+    panel="server",
     multiple=True,
     metavar="NAME",
-    help="a further name that requests may be sent to [default: on 127.0.0.1 localhost alone, elsewhere any]",
+    help="Another host name that requests may be sent to. May be repeated. [default: on 127.0.0.1 only localhost, "
+    "elsewhere any]",
 )
-@click.option(
+@option(
     "--cors-origin",
     "pages",
+    panel="server",
     multiple=True,
     metavar="URL",
-    help="the origin of web pages that may use it from a browser, such as http://localhost:4200",
+    help="Origin of web pages that may send requests, such as http://localhost:4200. May be repeated.",
 )
-@click.option(
-    "--max-texts", type=click.IntRange(1, 100_000), default=Limits.texts, show_default=True, help="of a request"
+@option(
+    "--max-texts",
+    panel="limits",
+    type=click.IntRange(1, 100_000),
+    default=Limits.texts,
+    show_default=True,
+    help="Most texts per request.",
 )
-@click.option(
+@option(
     "--max-characters",
+    panel="limits",
     type=click.IntRange(1, 10_000_000),
     default=Limits.characters,
     show_default=True,
-    help="of a text",
+    help="Most characters per text.",
 )
-@click.option(
+@option(
     "--max-pieces",
+    panel="limits",
     type=click.IntRange(1, 10_000_000),
     default=Limits.pieces,
     show_default=True,
-    help="of a text, as the encoder cuts it",
+    help="Most tokens per text.",
 )
-@click.option(
-    "--max-body", type=click.IntRange(1000, 10**9), default=Limits.body, show_default=True, help="bytes of a request"
+@option(
+    "--max-body",
+    panel="limits",
+    type=click.IntRange(1000, 10**9),
+    default=Limits.body,
+    show_default=True,
+    help="Most bytes per request.",
 )
-@click.option(
+@option(
     "--max-waiting",
+    panel="limits",
     type=click.IntRange(1, 10**7),
     default=Limits.waiting,
     show_default=True,
-    help="texts that wait, of all requests",
+    help="Most texts waiting to be encoded, over all requests.",
 )
-@click.option(
+@option(
     "--timeout",
+    panel="limits",
     type=FiniteRange(0.1, 3600),
     default=Limits.seconds,
     show_default=True,
-    help="seconds of a request",
+    help="Most seconds per request.",
 )
 def serve(
     model: str,
@@ -240,9 +341,10 @@ def serve(
     max_waiting: int,
     timeout: float,
 ) -> None:
-    """Serve MODEL over HTTP: /v1/embeddings, as OpenAI's clients speak it, and /v1/search over an index.
+    """Serve an encoder, and an index, over HTTP.
 
-    MODEL is as for the other commands: a run folder, a bundle, released, … SIGTERM or Ctrl-C stops it.
+    MODEL is any encoder, such as released, a run's folder or a bundle. Clients of OpenAI's API can use /v1/embeddings;
+    /v1/search searches the index. Ctrl-C or SIGTERM stops the server.
     """
     from ..serving.start import serve_model
 

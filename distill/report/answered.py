@@ -25,7 +25,12 @@ ROWS = {
 
 
 def print_answerable(encoders: Mapping[str, Mapping[str, Judged]], place: str) -> None:
-    """Print shares of questions, of which half have no answer, in per cent, by language."""
+    """Print how well encoders tell which questions have an answer, by language.
+
+    Args:
+        encoders: `{encoder: {language: figures}}`; half of the questions have no answer.
+        place: the data set and the split, for the title.
+    """
     languages = next(iter(encoders.values()))
     table = new_table(f"half without an answer, {place}, %", "encoder", "", *languages)
     for name, figures in encoders.items():
@@ -39,9 +44,13 @@ def print_answerable(encoders: Mapping[str, Mapping[str, Judged]], place: str) -
 
 
 def print_remark(probability: float, threshold: float, strict: bool = False) -> None:
-    """Print how likely a question's first passage answers, and below the threshold that it is unsure.
+    """Print how likely the first passage answers a question, and a warning if that is unlikely.
 
-    That nothing is found: where no answer is likelier than one, and, `strict`, wherever it is below the threshold.
+    Args:
+        probability: the probability.
+        threshold: the probability below which the answer is unsure.
+        strict: say that nothing is found wherever it is below the threshold; otherwise only where it is less likely
+            than not.
     """
     line = f"{100 * probability:.0f} % likely that the first passage answers"
     if probability < threshold:
@@ -50,7 +59,7 @@ def print_remark(probability: float, threshold: float, strict: bool = False) -> 
 
 
 def answerable_section(part: Mapping[str, Json]) -> Section:
-    """Return the section, of the content of `metrics.json` or of `--json`."""
+    """Return the section on questions without an answer, from `metrics.json` or the content of `--json`."""
     encoders = part["encoders"]
     values: dict[str, Value] = {
         "answerable": part,
@@ -62,5 +71,5 @@ def answerable_section(part: Mapping[str, Json]) -> Section:
 
 
 def columns(encoders: Mapping[str, Mapping[str, Json]]) -> Sequence[str]:
-    """The languages of all encoders, and `all`, each once."""
+    """Return the languages of all encoders, and `all`, each once."""
     return list(dict.fromkeys(language for figures in encoders.values() for language in figures))

@@ -19,9 +19,10 @@ UNTESTED = 1.0
 
 @dataclass(frozen=True)
 class LanguageRow:
-    """A line of the table by language, in per cent or points: `values` by language, their `mean`, which are `signs`.
+    """A row of the table by language.
 
-    A sign, "better" or "worse", is of a significant difference.
+    `values` by language and their `mean` are in per cent, or in points for a difference. `signs` holds "better" or
+    "worse" for each language with a significant difference.
     """
 
     name: str
@@ -31,12 +32,12 @@ class LanguageRow:
 
 
 def peers_of(metrics: Mapping[str, Json]) -> list[str]:
-    """Return the names of the encoders that were measured beside a run's own four."""
+    """Return the names of the encoders that were measured beside a run's own."""
     return [name for name in _shown(metrics)["mean_p@1"] if name not in ENCODERS]
 
 
 def answers(metrics: Mapping[str, Json]) -> list[Verdict]:
-    """Return the three answers, on the split and the unit that verdicts are about."""
+    """Return the three verdicts that a report opens with."""
     return [beside_peers(metrics), against_base(metrics), by_language(metrics)]
 
 
@@ -45,13 +46,13 @@ def _shown(metrics):
 
 
 def _mean(metrics, name, languages):
-    """Mean P@1 over languages, in per cent."""
+    """Return mean P@1 over languages, in per cent."""
     rows = _shown(metrics)["encoders"][name][shown_unit(metrics)]
     return 100 * sum(rows[language]["p@1"] for language in languages) / len(languages)
 
 
 def beside_peers(metrics: Mapping[str, Json]) -> Verdict:
-    """Return the verdict on the student against each peer: mean P@1 over all languages, and over those it knows."""
+    """Return the verdict on the student against each peer, by mean P@1 over all languages and those it knows."""
     question, languages, names = "How much better than others?", metrics["languages"], peers_of(metrics)
     mean = f"Mean P@1 over all {len(languages)} languages: student {_mean(metrics, 'student', languages):.1f} %"
     if not names:
@@ -66,7 +67,7 @@ def beside_peers(metrics: Mapping[str, Json]) -> Verdict:
 
 
 def _known(metrics, name):
-    """The points over the languages that a peer knows, where it says which, and there are others."""
+    """Return a sentence on the languages that a peer knows, empty if it knows all or does not say."""
     peer = (metrics.get("peers") or {}).get(name) or {}
     known = [language for language in metrics["languages"] if language in peer.get("languages", ())]
     if not known or len(known) == len(metrics["languages"]):
@@ -76,7 +77,7 @@ def _known(metrics, name):
 
 
 def _flips(metrics, name):
-    """The test of all questions together, None of a run that has none."""
+    """Return the test of all questions together, None for a run without one."""
     tests = _shown(metrics).get("sign_flips") or {}
     return (tests.get(f"student against {name}") or {}).get(shown_unit(metrics))
 
@@ -87,7 +88,7 @@ def _p(metrics, name):
 
 
 def p_words(p: float) -> str:
-    """Return a p as a person reads it, never nothing at all."""
+    """Return a p value in words; a very small one is "p < 0.001"."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
@@ -96,9 +97,10 @@ def _mark(points, p):
 
 
 def against_base(metrics: Mapping[str, Json]) -> Verdict:
-    """Return the verdict on the student against its base: all questions together, by sign flips of them.
+    """Return the verdict on the student against its base.
 
-    A run of an earlier version has no such test; its mark is by language.
+    The test flips signs of all questions together. A run of an earlier version has no such test; its verdict is by
+    language.
     """
     question, test = "Better than its base, untouched?", _flips(metrics, "base")
     if not test:
@@ -108,8 +110,10 @@ def against_base(metrics: Mapping[str, Json]) -> Verdict:
     word = {GOOD: "better", BAD: "worse", EVEN: "not significant"}[mark]
     shares = f"{100 * test['a']:.1f} % against {100 * test['b']:.1f} %"
     flipped = f"{p_words(test['p'])}, sign flips of {test['clusters']:,} questions with their translations"
-    together = f"All {test['questions']:,} {shown_split(metrics)} questions together"
-    return Verdict(question, mark, f"{signed(points)} points, {word}", f"{together}: {shares}; {flipped}.")
+    split = shown_split(metrics)
+    together = f"All {test['questions']:,} {split} questions together"
+    evidence = f"{signed(points)} points of P@1 on {split}, {p_words(test['p'])} by a sign-flip test"
+    return Verdict(question, mark, f"{signed(points)} points, {word}", f"{together}: {shares}; {flipped}.", evidence)
 
 
 def _by_means(metrics, question):
@@ -118,7 +122,8 @@ def _by_means(metrics, question):
     points = means[0] - means[1]
     mark, word = weighed(points, *(significant(_by_mcnemar(metrics), sign) for sign in (1, -1)))
     figures = f"Mean P@1 {means[0]:.1f} % against {means[1]:.1f} %; no test of all questions together is recorded."
-    return Verdict(question, mark, f"{signed(points)} points, {word}", figures)
+    evidence = f"{signed(points)} points of mean P@1 on {shown_split(metrics)}, McNemar's test by language"
+    return Verdict(question, mark, f"{signed(points)} points, {word}", figures, evidence)
 
 
 def _by_mcnemar(metrics):
@@ -153,19 +158,26 @@ def language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
 
 
 def costs(metrics: Mapping[str, Json]) -> list[Cost]:
-    """Return size, time and mean P@1 of base, bundle and peers, of those whose size and time were measured."""
+    """Return the size, time and mean P@1 of base, bundle and peers whose size and time were measured."""
     query = metrics["timings"].get("query") or {}
     bundle = {"bytes": metrics.get("bundle_bytes"), "ms": query.get("median_ms")}
     measured = {**(metrics.get("peers") or {}), **query.get("beside", {}), "bundle": bundle}
     names = ["base", "bundle", *peers_of(metrics)]
     rows = {name: measured.get(name, {}) for name in names}
+    labels = {"base": f"base, {metrics['settings']['teacher']['base']}", "bundle": "student's bundle"}
     return [
-        Cost(name, row["ms"], row["bytes"], _mean(metrics, name, metrics["languages"]))
+        Cost(name, row["ms"], row["bytes"], _mean(metrics, name, metrics["languages"]), labels.get(name, name))
         for name, row in rows.items()
         if row.get("bytes") and row.get("ms")
     ]
 
 
+def unmeasured(metrics: Mapping[str, Json]) -> dict[str, float]:
+    """Return `{peer: mean P@1 in per cent}` for peers whose size or time was not measured."""
+    measured = {cost.name for cost in costs(metrics)}
+    return {name: _mean(metrics, name, metrics["languages"]) for name in peers_of(metrics) if name not in measured}
+
+
 def ordered(splits: Sequence[str]) -> list[str]:
-    """Return the splits, test first, as its questions neither taught nor chose anything."""
+    """Return the splits with test first, as its questions chose nothing."""
     return sorted(splits, key=lambda split: split != "test")

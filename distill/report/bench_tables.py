@@ -16,10 +16,15 @@ LATENCY = ("median", "interval\n(95 %)", "p90", "p95", "p99")
 
 
 def print_bench(rows: Mapping[str, Mapping[str, Json]], note: Mapping[str, Json]) -> None:
-    """Print all figures in one table, medians by language in a second, with search in a third where it was timed."""
+    """Print the figures of a benchmark: a table of all, one by language and one with search if it was timed.
+
+    Args:
+        rows: `{encoder: figures}`.
+        note: the conditions of the benchmark, and what was skipped.
+    """
     console, first = new_console(), next(iter(rows.values()))["median_ms"]
     title = (
-        f"ms a query (tokenize + encode, batch 1), {note['queries']} questions x {note['rounds']}, "
+        f"ms per query (tokenize + encode, batch 1), {note['queries']} questions x {note['rounds']}, "
         f"{note['threads']} thread(s), {note['machine']}"
     )
     heads = ("times\nfirst", f"texts/s,\nbatch {note['batch']}", "cold\nstart s", "memory\nMB", "disk\nMB")
@@ -30,7 +35,7 @@ def print_bench(rows: Mapping[str, Mapping[str, Json]], note: Mapping[str, Json]
     console.print(table)
     _print_bench_languages(console, rows)
     if note["documents"]:
-        table = new_table(f"ms a query with the search of {note['documents']} documents", "encoder", *LATENCY)
+        table = new_table(f"ms per query with the search of {note['documents']} documents", "encoder", *LATENCY)
         for name, row in rows.items():
             table.add_row(Text(name), *_latency(row["search"]))
         console.print(table)

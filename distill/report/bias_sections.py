@@ -19,7 +19,7 @@ Value: TypeAlias = Json | Callable[..., Json]
 
 @dataclass(frozen=True)
 class Section:
-    """A `template` with the `values` that it needs, and the `heading` of its page; `part` is what `--json` writes."""
+    """A section of a page: its template, its heading, what `--json` writes (`part`) and the values of the template."""
 
     template: str
     heading: str
@@ -48,12 +48,12 @@ def bitext_section(part: Mapping[str, Json]) -> Section:
 
 
 def _select(encoders, key):
-    """`{encoder: its value of key}` of those encoders that have one."""
+    """Return `{encoder: value of key}` for the encoders that have one."""
     return {name: row[key] for name, row in encoders.items() if row.get(key) is not None}
 
 
 def _heat_maps(tables, label, key):
-    """`{encoder: SVG}`, shaded on one scale; `key` is the drawings' ids."""
+    """Return `{encoder: SVG}`, shaded on one scale; `key` begins their ids."""
     values = [value for rows in tables.values() for row in rows.values() for value in row.values() if value is not None]
     highest = max(values, default=0)
     return {
@@ -63,7 +63,7 @@ def _heat_maps(tables, label, key):
 
 
 def _charts(encoders, languages):
-    """`{analysis: SVG}` of those that are a few numbers an encoder."""
+    """Return `{analysis: SVG}` for the analyses with a few numbers per encoder."""
     removed, told = _select(encoders, "removed"), _select(encoders, "language_id")
     ranks = {name: of["ranks"] for name, of in _select(encoders, "lir").items()}
     kept = {
@@ -85,8 +85,8 @@ def _charts(encoders, languages):
 
 
 def _planes(projections, said="", key="plane"):
-    """`{encoder: SVG}` of vectors in the plane."""
-    label = f"{said}first two principal components of questions and candidates, a panel a language"
+    """Return `{encoder: SVG}` of vectors in the plane."""
+    label = f"{said}first two principal components of questions and candidates, a panel per language"
     return {
         name: plane(of["points"], f"{name}: {label}", f"{key}-{number}")
         for number, (name, of) in enumerate(projections.items())
@@ -94,10 +94,10 @@ def _planes(projections, said="", key="plane"):
 
 
 def _directed(encoders, direction):
-    """`{encoder: {language: share}}` of one direction, "to" the pivot or "from" it."""
+    """Return `{encoder: {language: share}}` for one direction, "to" the pivot or "from" it."""
     return {name: {lang: of.get(direction) for lang, of in row.items()} for name, row in encoders.items()}
 
 
 def _columns(rows):
-    """The languages of all rows, each once, in the order in which they come."""
+    """Return the languages of all rows, each once, in their order."""
     return list(dict.fromkeys(language for row in rows.values() for language in row))

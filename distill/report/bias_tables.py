@@ -17,7 +17,13 @@ from .layout import new_console, new_table, percents
 
 
 def print_lareqa(pool: Pool, split: str, encoders: Mapping[str, BiasFigures]) -> None:
-    """Print mAP by language, figures of bias, and what language information removal changes."""
+    """Print mAP by language, figures of language bias, and the effect of language information removal.
+
+    Args:
+        pool: the questions and candidate sentences.
+        split: the split.
+        encoders: `{encoder: figures}`.
+    """
     console, top = new_console(), top_of(pool)
     console.print(_map_table(pool, split, encoders))
     console.print(_bias_table(pool, encoders))
@@ -74,7 +80,12 @@ def _removal_table(pool, encoders):
 
 
 def print_classified(encoders: Mapping[str, Classified], what: str) -> None:
-    """Print accuracy by language with r directions removed; a star where McNemar's test tells it from r = 0."""
+    """Print the accuracy of classification by language; a star marks a significant difference to r = 0.
+
+    Args:
+        encoders: `{encoder: figures}`, with r directions removed.
+        what: the data, for the title.
+    """
     languages = list(next(iter(encoders.values())).plain)
     corpora = ", ".join(dict.fromkeys(figures.corpus for figures in encoders.values()))
     title = f"classification, accuracy, %: {what}; r directions of each language removed, learned from {corpora}"
@@ -92,17 +103,22 @@ def print_classified(encoders: Mapping[str, Classified], what: str) -> None:
 
 
 def print_translated(task: str, done: Translated) -> None:
-    """Print the counts of a task's translated questions in a line."""
+    """Print how many questions of a task were translated, in one line.
+
+    Args:
+        task: the name of the task.
+        done: what was translated.
+    """
     counts = ", ".join(f"{language} {count}" for language, count in done.questions.items())
     left = ", ".join(f"{language} {count}" for language, count in done.as_they_are.items())
     more = f"; asked as they are: {left}" if left else ""
     more += f"; and {done.candidates} sentences" if done.candidates else ""
-    more += "" if done.milliseconds is None else f"; {done.milliseconds:.1f} ms a question, in batches"
+    more += "" if done.milliseconds is None else f"; {done.milliseconds:.1f} ms per question, in batches"
     new_console().print(Text(f"{task}: questions translated by {done.source}: {counts}{more}"), soft_wrap=True)
 
 
 def _usage_table(pool, encoders, key, places):
-    """Sentri's Table 7: a row sums to 100."""
+    """Return Sentri's Table 7, where a row sums to 100."""
     table = new_table(f"languages of {places}, %", "encoder", "question", *pool.languages, "most used other")
     for name, figures in encoders.items():
         shares, usage = getattr(figures.lareqa, key), figures.lareqa.usage[key]
@@ -125,7 +141,12 @@ def _usage_line(usage, top):
 
 
 def print_bitext(bitext: Bitext, encoders: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
-    """Print accuracy by language, in both directions; `encoders[name][language]`: `{"to", "from"}` the pivot."""
+    """Print the accuracy of bitext retrieval by language, in both directions.
+
+    Args:
+        bitext: the sentences.
+        encoders: `encoders[name][language]` is `{"to", "from"}`: shares to and from the pivot.
+    """
     languages = list(next(iter(encoders.values())))
     title = f"bitext retrieval, accuracy, %: {bitext.name}, {bitext.size} sentences"
     table = new_table(title, "encoder", "direction", *languages, "mean")

@@ -25,7 +25,6 @@ INK, SOFT, PAPER = "#010203", "#040506", "#070809"
 COLOURS = {"base": "#9aa5b1", "teacher": "#e0a030", "student": "#2f7fd0", "bundle": "#184e86"}
 VARIABLES = {INK: "--ink", SOFT: "--soft", PAPER: "--paper"} | {value: f"--{name}" for name, value in COLOURS.items()}
 HATCHES = {"base": "", "teacher": "/////", "student": "", "bundle": "----"}
-SAID = {"bundle": "student's bundle"}
 MARKERS = {"base": "s", "teacher": "^", "student": "D", "bundle": "o"}
 STYLE = {
     "svg.fonttype": "none",
@@ -46,30 +45,61 @@ STYLE = {
 }
 
 
-def bar_chart(metrics: Mapping[str, Json], split: str, unit: str) -> str:
-    """Draw P@1 by language, one bar an encoder."""
+# Markers of encoders that are measured beside, over the bars.
+PEER_MARKERS = ("_", "x", "+", "1")
+
+
+def distinct_encoders(metrics: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the names of a run's own encoders, without the teacher if it is the base itself."""
+    same = all(part["encoders"]["teacher"] == part["encoders"]["base"] for part in metrics["splits"].values())
+    return tuple(name for name in ENCODERS if not (same and name == "teacher"))
+
+
+def bar_chart(metrics: Mapping[str, Json], split: str, unit: str, encoders: Sequence[str] = ENCODERS) -> str:
+    """Draw P@1 by language as one bar per encoder of a run, and a marker per peer.
+
+    Args:
+        metrics: the content of `metrics.json`.
+        split: the split.
+        unit: the unit.
+        encoders: the names of the encoders.
+
+    Returns:
+        The SVG.
+    """
     figures, languages = metrics["splits"][split]["encoders"], metrics["languages"]
+    bars = [name for name in encoders if name in ENCODERS]
+    peers = [name for name in encoders if name not in ENCODERS]
+    width = 0.8 / len(bars)
     with _style():
         figure, axes = _figure(max(4.5, 1.1 + 0.75 * len(languages)), 3)
-        for place, name in enumerate(ENCODERS):
-            heights = [100 * figures[name][unit][language]["p@1"] for language in languages]
-            positions = [number + 0.2 * (place - 1.5) for number in range(len(languages))]
-            axes.bar(positions, heights, 0.19, label=name, **_fill(name))
+        for place, name in enumerate(bars):
+            positions = [number + width * (place - (len(bars) - 1) / 2) for number in range(len(languages))]
+            axes.bar(positions, _heights(figures[name][unit], languages), 0.95 * width, label=name, **_fill(name))
+        for place, name in enumerate(peers):
+            look = {"marker": PEER_MARKERS[place % len(PEER_MARKERS)], "ms": 14 if place == 0 else 7, "mew": 1.6}
+            heights = _heights(figures[name][unit], languages)
+            axes.plot(range(len(languages)), heights, color=INK, ls="none", label=shortened(name), **look)
         axes.set_xticks(range(len(languages)), languages, parse_math=False)
         axes.grid(axis="y")
         axes.set_ylim(0, 100)
         axes.set_ylabel("P@1, %")
-        _legend_above(axes)
+        _legend_above(axes, min(5, len(encoders)))
         return _svg(figure, f"p1-{split}-{unit}", f"P@1 by language and encoder, {split}, unit {unit}")
 
 
+def _heights(rows, languages):
+    return [100 * rows[language]["p@1"] for language in languages]
+
+
 def curves(rows: Sequence[Mapping[str, Json]]) -> str:
-    """Draw dev P@1 and loss over the steps of the stages that there were."""
+    """Draw dev P@1 and loss over the training steps of each stage, from the rows of `log.jsonl`."""
     from matplotlib.ticker import MaxNLocator
 
     with _style():
-        # A fixed teacher has no first stage.
-        stages = ["teacher", "student"] if any(row["event"] == "teacher" for row in rows) else ["student"]
+        # A teacher that is fixed, or the base itself, has no first stage.
+        learned = any(row["event"] == "teacher" and "loss" in row for row in rows)
+        stages = ["teacher", "student"] if learned else ["student"]
         figure, all_axes = _figure(4.5 * len(stages), 2.8, len(stages))
         for axes, stage in zip(np.atleast_1d(all_axes), stages, strict=True):
             points = [row for row in rows if row["event"] == stage]
@@ -91,7 +121,17 @@ SERIES = (("#2f7fd0", "", "o"), ("#e0a030", "/////", "^"), ("#9aa5b1", "", "s"),
 
 
 def bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, level: float | None = None) -> str:
-    """Draw `{encoder: {category: share or None}}` as bars in per cent, with a line at the share `level`."""
+    """Draw shares as bars in per cent.
+
+    Args:
+        rows: `{encoder: {category: share or None}}`.
+        label: the label of the axis.
+        name: the chart's id.
+        level: a share to draw a line at, or None.
+
+    Returns:
+        The SVG.
+    """
     groups = list(dict.fromkeys(key for row in rows.values() for key in row))
     width = 0.8 / len(rows)
     with _style():
@@ -112,7 +152,17 @@ def bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, 
 
 
 def lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across: str) -> str:
-    """Draw `{encoder: {whole number: share}}` as lines in per cent."""
+    """Draw shares as lines in per cent.
+
+    Args:
+        rows: `{encoder: {whole number: share}}`.
+        label: the label of the axis of shares.
+        name: the chart's id.
+        across: the label of the axis of numbers.
+
+    Returns:
+        The SVG.
+    """
     with _style():
         figure, axes = _figure(5.5, 2.8)
         for place, (encoder, row) in enumerate(rows.items()):
@@ -129,7 +179,7 @@ def lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across
 
 
 def risk_chart(curves: Mapping[str, Sequence[Sequence[float]]]) -> str:
-    """Draw `{encoder: [[coverage, risk], …]}`, shares in per cent."""
+    """Draw `{encoder: [[coverage, risk], …]}`, whose shares are shown in per cent."""
     with _style():
         figure, axes = _figure(5.5, 2.8)
         for place, (encoder, curve) in enumerate(curves.items()):
@@ -150,10 +200,18 @@ FAINTEST, STRONGEST = 0.03, 0.62
 
 
 def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, highest: float) -> str:
-    """Draw `{question language: {answer language: share or None}}` as a grid of shaded cells with their per cent.
+    """Draw shares as a grid of shaded cells with their per cent.
 
-    `highest` is the share of the strongest shade, so that several maps have one scale. A shade is an opacity: dark on
-    paper, bright on a dark screen.
+    A shade is an opacity: dark on paper, bright on a dark screen.
+
+    Args:
+        rows: `{question language: {answer language: share or None}}`.
+        label: a description for readers who cannot see it.
+        name: the chart's id.
+        highest: the share of the strongest shade, so that several maps have one scale.
+
+    Returns:
+        The SVG.
     """
     from matplotlib.colors import ListedColormap
 
@@ -176,7 +234,15 @@ def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: s
 
 
 def opacity(shares: Doubles, highest: float) -> Doubles:
-    """Return the opacity of cells: linear in their shares, between the faintest and the strongest shade; of none 0."""
+    """Return the opacity of cells, which is linear in their shares.
+
+    Args:
+        shares: shares, NaN for a cell without one, which gets 0.
+        highest: the share of the strongest shade.
+
+    Returns:
+        The opacities, of the same shape.
+    """
     parts = np.clip(shares / highest, 0, 1) if highest > 0 else np.zeros(shares.shape)
     return np.where(np.isnan(shares), 0, FAINTEST + (STRONGEST - FAINTEST) * parts)
 
@@ -188,10 +254,18 @@ REACH = 0.46
 
 
 def plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], label: str, name: str) -> str:
-    """Draw `{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}` as a panel a language.
+    """Draw points in the plane, one panel per language, with the points of all languages faint behind.
 
-    Behind stand the points of all, faint. Which language a point is of shows by its panel and what it is by its
-    marker, neither by hue. One scale for both axes and all panels.
+    The panel tells the language of a point and its marker what it is, so colour is not needed. All panels share one
+    scale.
+
+    Args:
+        points: `{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}`.
+        label: a description for readers who cannot see it.
+        name: the chart's id.
+
+    Returns:
+        The SVG.
     """
     places = _centred(points)
     everything = np.concatenate([part for of in places.values() for part in of.values()])
@@ -212,7 +286,7 @@ def plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], label: 
 
 
 def _centred(points):
-    """The points as arrays `(n, 2)`, the middle of all at 0 and none farther than `REACH` along an axis."""
+    """Return the points as arrays `(n, 2)` round 0, none farther than `REACH` along an axis."""
     arrays = {
         name: {kind: np.array(xy, float).reshape(-1, 2) for kind, xy in of.items()} for name, of in points.items()
     }
@@ -223,7 +297,7 @@ def _centred(points):
 
 
 def _cloud(axes, points):
-    """All points as one marker, which stands in the file once for all panels."""
+    """Draw all points as one marker, which the file holds once for all panels."""
     from matplotlib.markers import MarkerStyle
     from matplotlib.path import Path
 
@@ -237,37 +311,46 @@ def _cloud(axes, points):
 
 
 def latency_chart(query: Mapping[str, float]) -> str:
-    """Draw milliseconds a query at three percentiles."""
-    names = {"median_ms": "median", "p95_ms": "95 %", "p99_ms": "99 %"}
+    """Draw milliseconds per query at three percentiles."""
+    names = {"median_ms": "median", "p95_ms": "95th percentile", "p99_ms": "99th percentile"}
     with _style():
         figure, axes = _figure(5, 1.3)
         axes.barh(list(names.values()), [query[key] for key in names], color=COLOURS["bundle"])
         axes.invert_yaxis()
-        axes.set_xlabel("ms a query, tokenize + encode")
-        return _svg(figure, "latency", "milliseconds a query: median, 95 and 99 %")
+        axes.set_xlabel("ms per query, tokenize and encode")
+        return _svg(figure, "latency", "milliseconds per query: median, 95th and 99th percentile")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """An encoder's milliseconds a query, bytes on disk and mean P@1 in per cent."""
+    """An encoder's milliseconds per query, bytes on disk and mean P@1 in per cent; `label` is its name in a chart."""
 
     name: str
     ms: float
     bytes: int
     p: float
+    label: str = ""
 
 
 # Of a circle, in points squared, the largest; between two labels, of which each has two lines, in points.
 LARGEST, APART = 900, 24
 
 
-def cost_chart(costs: Sequence[Cost]) -> str:
-    """Draw mean P@1 against time, each encoder as a circle whose area is its size, and named beside it."""
+def cost_chart(costs: Sequence[Cost], others: Mapping[str, float] | None = None) -> str:
+    """Draw mean P@1 against time.
+
+    Args:
+        costs: the encoders that are drawn as circles, whose area is their size, with their name beside them.
+        others: `{name: mean P@1 in per cent}` of encoders whose size or time is unknown, drawn as dashed lines.
+
+    Returns:
+        The SVG.
+    """
     from matplotlib.ticker import MaxNLocator
 
-    largest = max(cost.bytes for cost in costs)
+    largest, others = max(cost.bytes for cost in costs), others or {}
     with _style():
-        figure, axes = _figure(6.4, 3.4)
+        figure, axes = _figure(7, 3.6)
         for cost in costs:
             colour, size = COLOURS.get(cost.name, INK), LARGEST * cost.bytes / largest
             axes.scatter(cost.ms, cost.p, size, color=colour, alpha=0.25, linewidths=0)
@@ -275,26 +358,38 @@ def cost_chart(costs: Sequence[Cost]) -> str:
             axes.plot(cost.ms, cost.p, MARKERS.get(cost.name, "^"), color=colour, ms=4)
         logarithmic(axes)
         axes.set_xlim(*_with_room([cost.ms for cost in costs]))
-        low, high = min(cost.p for cost in costs), max(cost.p for cost in costs)
-        # A point of P@1 is not to look like much where all are near each other.
-        reach = max(5, 0.65 * (high - low))
-        axes.set_ylim((low + high) / 2 - reach, (low + high) / 2 + reach)
-        axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.set_ylim(*_tens([*(cost.p for cost in costs), *others.values()]))
+        axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.grid(axis="y")
-        axes.set_xlabel("ms a query")
+        axes.set_xlabel("ms per query, median")
         axes.set_ylabel("mean P@1, %")
+        _lines(axes, others)
         _named(axes, costs)
-        return _svg(figure, "cost", "mean P@1 of base, bundle and peers against milliseconds a query, by size")
+        return _svg(figure, "cost", "mean P@1 of base, bundle and peers against milliseconds per query, by size")
+
+
+def _tens(shares):
+    """Return the ends of an axis of per cent: whole tens, at least twenty apart, with room for circles."""
+    low, high = 10 * np.floor((min(shares) - 5) / 10), 10 * np.ceil((max(shares) + 5) / 10)
+    return max(0, min(low, high - 20)), min(100, high)
+
+
+def _lines(axes, others):
+    for name, share in others.items():
+        axes.axhline(share, color=SOFT, linestyle="--", linewidth=1)
+        place = {"xy": (0.01, share), "xycoords": ("axes fraction", "data"), "xytext": (0, 3)}
+        label = f"{shortened(name)} {share:.1f} %"
+        axes.annotate(label, **place, textcoords="offset points", fontsize=8, color=SOFT, parse_math=False)
 
 
 def _with_room(times):
-    """The ends of a logarithmic axis, a third of which is right of all points, for their names."""
+    """Return the ends of a logarithmic axis whose right third is left to names."""
     low, high = np.log10(min(times)) - 0.3, np.log10(max(times)) + 0.1
-    return 10**low, 10 ** (high + (high - low) / 2)
+    return 10**low, 10 ** (high + max(0.4, (high - low) / 2))
 
 
 def _named(axes, costs):
-    """Names with size and time right of the circles, lifted from below where one would lie on another."""
+    """Write names with size and time right of the circles, lifted if one would lie on another."""
     figure, lowest = axes.get_figure(), -np.inf
     figure.get_layout_engine().execute(figure)
     scale = figure.dpi / 72
@@ -302,7 +397,7 @@ def _named(axes, costs):
         height = axes.transData.transform((cost.ms, cost.p))[1] / scale
         lowest = max(height, lowest + APART)
         axes.annotate(
-            f"{SAID.get(cost.name, shortened(cost.name))}\n{cost.bytes / 1e6:.1f} MB, {cost.ms:.2f} ms, {cost.p:.1f} %",
+            f"{shortened(cost.label or cost.name)}\n{cost.bytes / 1e6:.1f} MB, {cost.ms:.2f} ms, {cost.p:.1f} %",
             (cost.ms, cost.p),
             (24, lowest - height),
             textcoords="offset points",
@@ -315,9 +410,18 @@ def _named(axes, costs):
 
 
 def front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
-    """Draw P@1 against size and time: every bundle, the front joined, and the others at the whole bundle's cost."""
-    means = {name: search_mean(metrics, name, search["languages"]) for name in ("base", "teacher", "student")}
-    costs = (("bytes", 1e-6, "MB on disk"), ("ms", 1, "ms a query"))
+    """Draw P@1 of bundles against size and time, with the front joined, and of the other encoders at the bundle's cost.
+
+    Args:
+        metrics: the content of `metrics.json`.
+        search: the content of `search.json`.
+
+    Returns:
+        The SVG.
+    """
+    names = [name for name in distinct_encoders(metrics) if name != "bundle"]
+    means = {name: search_mean(metrics, name, search["languages"]) for name in names}
+    costs = (("bytes", 1e-6, "MB on disk"), ("ms", 1, "ms per query, median"))
     with _style():
         figure, all_axes = _figure(9, 3.6, 2)
         for axes, (cost, scale, label) in zip(all_axes, costs, strict=True):
@@ -333,7 +437,7 @@ def front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
 
 
 def _front(axes, search, cost, scale):
-    """Each bundle under its number, as the page's table has it: names would lie one over another."""
+    """Draw each bundle with its number in the page's table, as names would overlap."""
     for number, row in enumerate(search["bundles"], start=1):
         chosen, place = row["name"] == search["chosen"], (scale * row[cost], 100 * row["p@1"])
         size, style = (9, "none") if chosen else (4, "full")
@@ -345,19 +449,37 @@ def _front(axes, search, cost, scale):
 
 
 def search_mean(metrics: Mapping[str, Json], name: str, languages: Sequence[str]) -> float:
-    """Return the mean dev P@1 of an encoder over languages, unit maxp, which the search compares."""
+    """Return the mean dev P@1 of an encoder, unit maxp, by which a search compares bundles.
+
+    Args:
+        metrics: the content of `metrics.json`.
+        name: the encoder.
+        languages: the languages of the mean.
+    """
     table = metrics["splits"]["dev"]["encoders"][name]["maxp"]
     return float(np.mean([table[language]["p@1"] for language in languages]))
 
 
 def runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str) -> str:
-    """Draw mean P@1 of several runs, `{run: {encoder: mean}}`, a bar an encoder."""
+    """Draw the mean P@1 of several runs as one bar per encoder.
+
+    Args:
+        means: `{run: {encoder: mean or None}}`.
+        title: a description for readers who cannot see it.
+
+    Returns:
+        The SVG.
+    """
     with _style():
         figure, axes = _figure(8, 0.9 + 0.62 * len(means))
-        for place, name in enumerate(ENCODERS):
-            positions = [number + 0.2 * (place - 1.5) for number in range(len(means))]
+        # A teacher that is the base in every run has no bar of its own.
+        same = all(of["teacher"] == of["base"] for of in means.values())
+        names = [name for name in ENCODERS if not (same and name == "teacher")]
+        width = 0.8 / len(names)
+        for place, name in enumerate(names):
+            positions = [number + width * (place - (len(names) - 1) / 2) for number in range(len(means))]
             widths = [100 * (of[name] or 0) for of in means.values()]
-            bars = axes.barh(positions, widths, 0.19, label=name, **_fill(name))
+            bars = axes.barh(positions, widths, 0.95 * width, label=name, **_fill(name))
             axes.bar_label(bars, fmt="%.1f", padding=3, fontsize=7)
         axes.set_yticks(range(len(means)), [shortened(name) for name in means], parse_math=False)
         axes.invert_yaxis()
@@ -369,7 +491,7 @@ def runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str) -> s
 
 
 def _fill(name):
-    """Of a bar: grey, white stripes, dark, and an outline with stripes when printed without colour."""
+    """Return the look of an encoder's bars, which differ without colour too."""
     if name == "bundle":
         return {"facecolor": "none", "hatch": HATCHES[name], "edgecolor": COLOURS[name], "linewidth": 0.8}
     return {"color": COLOURS[name], "hatch": HATCHES[name], "edgecolor": PAPER, "linewidth": 0.4}
@@ -406,9 +528,12 @@ def _svg(figure, name, label):
 
 
 def themed(svg: str, name: str, label: str) -> str:
-    """Return the SVG with the page's variables for colours, `name` before its ids and `label` for who cannot see it.
+    """Return an SVG that takes its colours from the page and whose ids are its own, as several stand in one page.
 
-    Several figures stand in one page, where an id may be there once.
+    Args:
+        svg: the SVG that matplotlib wrote.
+        name: the beginning of all its ids.
+        label: a description for readers who cannot see it.
     """
     for colour, variable in VARIABLES.items():
         svg = re.sub(rf'\b(fill|stroke)="{colour}"', rf'style="\1: var({variable})"', svg)
@@ -423,12 +548,12 @@ LONGEST = 32
 
 
 def shortened(name: str) -> str:
-    """Return a long path by its end, so that the plot keeps its width."""
+    """Return a name; a long path is cut at its beginning."""
     return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
 
 
 def logarithmic(axes: Axes) -> None:
-    """Make the x-axis logarithmic, with plain numbers, of which some are in view even for one encoder."""
+    """Make the x-axis logarithmic, with plain numbers, some of which are visible even for one encoder."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_xscale("log")

@@ -12,13 +12,18 @@ from ..system.progress import SafeConsole
 
 
 def new_console() -> Console:
-    """Return a console of standard output, 160 columns wide where that is no terminal."""
+    """Return a console on standard output, which is 160 columns wide if it is no terminal."""
     console = SafeConsole(highlight=False, emoji=False)
     return console if console.is_terminal else SafeConsole(highlight=False, emoji=False, width=160)
 
 
 def new_table(title: str, *columns: str) -> Table:
-    """Return an empty table; its first column is of names, the others of figures."""
+    """Return an empty table.
+
+    Args:
+        title: its title.
+        columns: the headings; the first column holds names, the others figures.
+    """
     table = Table(title=Text(title), title_justify="left")
     table.add_column(columns[0], overflow="fold")  # names may be long paths; figures are never cut
     for column in columns[1:]:
@@ -27,12 +32,12 @@ def new_table(title: str, *columns: str) -> Table:
 
 
 def percents(values: Iterable[float | None]) -> list[str]:
-    """Return shares as cells in per cent; None is left empty."""
+    """Return shares as cells in per cent; None gives an empty cell."""
     return ["" if value is None else f"{100 * value:.1f}" for value in values]
 
 
 def _short(value):
-    """Three digits, never an exponent."""
+    """Return a number with three digits and no exponent."""
     decimals = next((number for number, end in ((3, 0.9995), (2, 9.995), (1, 99.95)) if value < end), 0)
     return f"{value:.{decimals}f}"
 

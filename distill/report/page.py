@@ -1,4 +1,4 @@
-"""Pages that open without a network: one file each, out of `templates/`."""
+"""Pages that open without a network, each in one file, made from `templates/`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ from .verdicts import signed
 TEMPLATES = Path(__file__).parent / "templates"
 DASH = "–"
 UNIT_NAMES = {
-    "document": "one vector a document",
-    "passage": "one vector a passage",
-    "maxp": "a document as its best passage (MaxP)",
-    "document-sentence": "a document as its best sentence",
-    "document-sum": "a document as its best passage, which scores as its vector's and its best sentence's together",
-    "passage-sentence": "a passage as its best sentence",
-    "passage-sum": "a passage as its vector's and its best sentence's score together",
+    "document": "a document scores by its own vector",
+    "passage": "a passage scores by its own vector",
+    "maxp": "a document scores by its best passage (MaxP)",
+    "document-sentence": "a document scores by its best sentence",
+    "document-sum": "a document scores by its best passage, as the sum of the passage's and its best sentence's score",
+    "passage-sentence": "a passage scores by its best sentence",
+    "passage-sum": "a passage scores by the sum of its own and its best sentence's score",
 }
 
 
 def write_page(path: File, template: str, **values: Json) -> None:
-    """Write a page of `templates/`; names in it are escaped, and a value that is missing is an error."""
+    """Write a page from a template; names in it are escaped, and a missing value is an error.
+
+    Args:
+        path: the page.
+        template: the name of a file in `templates/`.
+        values: the values that the template uses.
+    """
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     environment.filters |= {"percent": percent, "megabytes": megabytes, "plain": plain, "p_value": p_value}
     environment.filters |= {"points": signed, "unbroken": unbroken}
@@ -36,27 +42,27 @@ def write_page(path: File, template: str, **values: Json) -> None:
 
 
 def percent(share: float | None) -> str:
-    """Return a share in [0, 1] in per cent, a dash for None."""
+    """Return a share in [0, 1] as per cent, a dash for None."""
     return DASH if share is None else f"{100 * share:.1f}"
 
 
 def unbroken(text: str) -> str:
-    """Return a sentence whose figures keep their sign on their line."""
+    """Return a sentence with no-break spaces between figures and their signs."""
     return re.sub(r" (?=[%<=])|(?<=[<=]) ", "\u00a0", text)
 
 
 def p_value(p: float) -> str:
-    """Return three digits without the zero before the point, as many stand side by side; never nothing at all."""
+    """Return a p value with three digits and without the zero before the point; a very small one is <.001."""
     return "<.001" if p < 0.0005 else f"{p:.3f}".removeprefix("0")
 
 
 def megabytes(size: float | None) -> str:
-    """Return bytes in MB, a dash for None."""
+    """Return a number of bytes in MB, a dash for None."""
     return DASH if size is None else f"{size / 1e6:.1f} MB"
 
 
 def plain(value: Json) -> str:
-    """Return a setting as it is written on a command line; a dash for what is not there or empty."""
+    """Return a setting as it is written on a command line, a dash for one that is missing or empty."""
     if isinstance(value, list):
         return ", ".join(map(str, value)) or DASH
     if isinstance(value, bool):
@@ -65,7 +71,12 @@ def plain(value: Json) -> str:
 
 
 def flat(values: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
-    """Return `{dotted name: value}` of nested sections."""
+    """Return `{dotted name: value}` of nested sections.
+
+    Args:
+        values: the sections.
+        prefix: the beginning of all names.
+    """
     named = {}
     for name, value in values.items():
         named |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
@@ -73,5 +84,5 @@ def flat(values: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
 
 
 def averages(rows: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
-    """Return `{encoder: mean over its languages}`; None where it has no value."""
+    """Return `{encoder: mean over its languages}`, None for one without values."""
     return {name: mean_of(row.values()) for name, row in rows.items()}

@@ -15,7 +15,14 @@ ROWS = {"F1": "f1", "EM": "em"}
 
 
 def print_reading(figures: Figures, milliseconds: Mapping[str, float], split: str, reader: str) -> None:
-    """Print F1 and exact match in per cent by language, a table a part, and the reader's milliseconds a question."""
+    """Print F1 and exact match by language, one table per part, and the reader's milliseconds per question.
+
+    Args:
+        figures: figures by encoder, part and language.
+        milliseconds: the reader's milliseconds per question, by encoder.
+        split: the split.
+        reader: the reader.
+    """
     first = next(iter(figures.values()))
     for part, by_language in first.items():
         table = new_table(f"{part}, {split}, read by {reader}, %", "encoder", "", *by_language, "mean")
@@ -26,4 +33,4 @@ def print_reading(figures: Figures, milliseconds: Mapping[str, float], split: st
             table.add_section()
         new_console().print(table)
     for name, value in milliseconds.items():
-        new_console().print(f"{name}: {value:.1f} ms a question of the reader", markup=False, style="dim")
+        new_console().print(f"{name}: {value:.1f} ms per question for the reader", markup=False, style="dim")

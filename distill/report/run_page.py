@@ -8,9 +8,9 @@ from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
 from .answered import answerable_section
-from .answers import answers, costs, language_rows, ordered, peers_of
+from .answers import answers, costs, language_rows, ordered, peers_of, unmeasured
 from .bias_sections import Section, lareqa_section
-from .charts import ENCODERS, bar_chart, cost_chart, curves, front_chart, latency_chart
+from .charts import bar_chart, cost_chart, curves, distinct_encoders, front_chart, latency_chart
 from .page import write_page
 
 
@@ -20,16 +20,26 @@ def write_report(
     rows: Sequence[Mapping[str, Json]],
     search: Mapping[str, Json] | None = None,
 ) -> None:
-    """Write the page from the content of `metrics.json` and `search.json` and the rows of `log.jsonl`."""
-    first, kept, units = answers(metrics), verdicts.shipped(metrics), verdicts.shown_units(metrics)
-    query, points = metrics["timings"].get("query"), costs(metrics)
+    """Write the report of a run.
+
+    Args:
+        path: the page.
+        metrics: the content of `metrics.json`.
+        rows: the rows of `log.jsonl`.
+        search: the content of `small/search.json`, None if no smaller bundle was searched for.
+    """
+    first, kept = answers(metrics), verdicts.shipped(metrics)
+    unit = verdicts.shown_unit(metrics)
+    units = sorted(verdicts.shown_units(metrics), key=lambda name: name != unit)
+    names = (*peers_of(metrics), *distinct_encoders(metrics))
+    query, points, others = metrics["timings"].get("query"), costs(metrics), unmeasured(metrics)
     write_page(
         path,
         "report.html.j2",
         metrics=metrics,
         split=verdicts.shown_split(metrics),
-        files={**metrics["dataset"].get("files", {}), **(metrics.get("learned") or {}).get("files", {})},
-        unit=verdicts.shown_unit(metrics),
+        files=data_files(metrics),
+        unit=unit,
         headline=verdicts.headline(first[1], kept),
         answers=first,
         verdicts=[verdict for verdict in (kept, verdicts.smaller(search)) if verdict],
@@ -37,10 +47,12 @@ def write_report(
         contents=contents(metrics, search),
         splits=ordered(metrics["splits"]),
         units=units,
-        encoders=(*peers_of(metrics), *ENCODERS),
-        picture=cost_chart(points) if len(points) > 1 else "",
+        encoders=names,
+        same_teacher="teacher" not in names,
+        picture=cost_chart(points, others) if _has_picture(metrics) else "",
+        dashed=bool(others),
         examples=metrics.get("examples"),
-        bars={(split, unit): bar_chart(metrics, split, unit) for split in metrics["splits"] for unit in units},
+        bars={(split, unit): bar_chart(metrics, split, unit, names) for split in metrics["splits"] for unit in units},
         curves=curves(rows),
         latency=latency_chart(query) if query else "",
         search=search,
@@ -51,17 +63,28 @@ def write_report(
 
 
 def write_evaluation(path: File, sections: Sequence[Section]) -> None:
-    """Write a page of tasks that were measured without a run, a section each."""
+    """Write a page of tasks that were measured without a run.
+
+    Args:
+        path: the page.
+        sections: its sections, one per task.
+    """
     files = {name: sha for section in sections for name, sha in section.part.get("files", {}).items()}
     values = {name: value for section in sections for name, value in section.values.items()}
     write_page(path, "evaluation.html.j2", versions=versions(), files=files, sections=sections, **values)
 
 
 def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> list[tuple[str, str]]:
-    """Return (id, name) of the page's sections."""
+    """Return the id and the name of each section of the page.
+
+    Args:
+        metrics: the content of `metrics.json`.
+        search: the content of `small/search.json`, or None.
+    """
     first = {
-        "cost": ("Size, time and quality", len(costs(metrics)) > 1),
+        "learned": ("What it learned from", True),
         "examples": ("Questions won and lost", metrics.get("examples")),
+        "cost": ("Size, time and quality", _has_picture(metrics)),
     }
     optional = {
         "compressed": ("Compressed bundles", search),
@@ -74,5 +97,31 @@ def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> 
         ("training", "Training"),
         ("bundle", "Bundle"),
         *((id, name) for id, (name, there) in optional.items() if there),
-        ("settings", "Settings, versions, data"),
+        ("settings", "Settings, versions, times"),
     ]
+
+
+def _has_picture(metrics):
+    """Return True if there is an encoder of known size and time, and another to compare it with."""
+    return bool(costs(metrics)) and len(costs(metrics)) + len(unmeasured(metrics)) > 1
+
+
+# Contents of a data set's files, by name; any other is of a language.
+CONTENTS = {
+    "documents.jsonl": "passages",
+    "questions.jsonl": "questions and their passages",
+    "splits.json": "splits of the questions",
+    "parallel.tsv": "parallel text",
+    "descriptions.jsonl": "descriptions of passages",
+}
+
+
+def data_files(metrics: Mapping[str, Json]) -> list[tuple[str, str, str]]:
+    """Return (name, contents, sha256) for each file of the data set and each other file that was learned from."""
+    files, others = metrics["dataset"].get("files", {}), (metrics.get("learned") or {}).get("files", {})
+    named = [(name, CONTENTS.get(name, "questions and passages of a language"), sha) for name, sha in files.items()]
+    # A setting and a path, as in "student.parallel web/x.tsv".
+    for name, sha in others.items():
+        setting, _, path = name.rpartition(" ")
+        named.append((path, setting or "other text", sha))
+    return named

@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 
 def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
-    """Print P@1 by language of every encoder, the bundle's size and speed, and where things lie."""
+    """Print P@1 by language for every encoder of a run, the bundle's size and speed, and where the files are.
+
+    Args:
+        metrics: the content of `metrics.json`.
+        folder: the run's folder.
+    """
     console, languages = new_console(), metrics["languages"]
     for split, part in metrics["splits"].items():
         questions = part["encoders"]["base"]["document"][languages[0]]["questions"]
         for unit in (unit for unit in part["mean_p@1"]["student"] if unit != "passage"):
-            title = f"P@1, %, unit {unit}, {split} ({questions} questions a language)"
+            title = f"P@1, %, unit {unit}, {split} ({questions} questions per language)"
             table = new_table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")
             for name, figures in part["encoders"].items():
                 cells = [f"{100 * figures[unit][language]['p@1']:.1f}" for language in languages]
@@ -30,7 +35,7 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
             console.print(table)
     query = metrics["timings"]["query"]
     console.print(
-        f"bundle: {metrics['bundle_bytes'] / 1e6:.1f} MB, {query['median_ms']:.2f} ms a query "
+        f"bundle: {metrics['bundle_bytes'] / 1e6:.1f} MB, {query['median_ms']:.2f} ms per query "
         f"(median, {query['threads']} thread)"
     )
     console.print(f"report: {folder / 'report.html'}", soft_wrap=True, markup=False)
@@ -45,7 +50,13 @@ def print_verdict(metrics: Mapping[str, Json]) -> None:
 
 
 def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None:
-    """Print every trial of `tune.tune`, its values, dev P@1 and what became of it, and where the best one lies."""
+    """Print the trials of a search for settings and where the best settings are.
+
+    Args:
+        search: the result of `tune.tune`.
+        output: the file of the best settings.
+        trials: the file of all trials.
+    """
     console, names = new_console(), list(search["space"])
     columns = names if search["stage"] == "both" else [name.partition(".")[2] for name in names]
     table = new_table(maximised(search), "trial", *columns, "P@1", "state")
@@ -59,10 +70,16 @@ def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None
 
 
 def print_search(search: Mapping[str, Json], page: File, bundle: File) -> None:
-    """Print the bundles of a search, those that no other beats marked, and which one was chosen."""
+    """Print the bundles of a search; those that no other beats are marked.
+
+    Args:
+        search: the content of `search.json`.
+        page: the report.
+        bundle: the folder of the chosen bundle.
+    """
     console = new_console()
     table = new_table(
-        "compressed bundles, dev, unit maxp", "bundle", "pieces", "MB", "ms", "times\nfaster", "P@1, %", "points\nlost",
+        "compressed bundles, dev, unit maxp", "bundle", "tokens", "MB", "ms", "times\nfaster", "P@1, %", "points\nlost",
         "worse in\n(McNemar, Holm)", "front",
     )  # fmt: skip
     for row in sorted(search["bundles"], key=lambda row: -row["bytes"]):
@@ -81,7 +98,7 @@ def print_search(search: Mapping[str, Json], page: File, bundle: File) -> None:
 
 
 def summary(search: Mapping[str, Json]) -> str:
-    """Say in words what became of the budget."""
+    """Return a sentence on whether a bundle keeps the budget."""
     if not search["chosen"]:
         return "no bundle: nothing keeps the size, not even without training"
     row = next(row for row in search["bundles"] if row["name"] == search["chosen"])
@@ -96,12 +113,12 @@ NOTE = "chosen on dev, so expect less on unseen questions"
 
 
 def maximised(search: Mapping[str, Json]) -> str:
-    """Say in words what was maximised."""
+    """Return words on what a search for settings maximised."""
     return f"dev P@1, %, unit {search['unit']}, mean over {', '.join(search['languages'])}"
 
 
 def shown_value(value: Json) -> str:
-    """Return a setting's value as a cell."""
+    """Return a setting's value as the text of a cell."""
     if isinstance(value, tuple):
         return ",".join(value)
     if isinstance(value, bool):

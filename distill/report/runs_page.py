@@ -28,7 +28,12 @@ class Measured(Protocol):
 
 
 def write_comparison(path: File, runs: Sequence[Measured]) -> None:
-    """Write one page that compares finished runs."""
+    """Write one page that compares finished runs.
+
+    Args:
+        path: the page.
+        runs: the runs.
+    """
     named = dict(zip(names_of(runs), (run.metrics for run in runs), strict=True))
     split, common = shared_split(named), shared_languages(named)
     units = shared_units(named) if split else []
@@ -52,13 +57,13 @@ def write_comparison(path: File, runs: Sequence[Measured]) -> None:
 
 
 def names_of(runs: Sequence[Measured]) -> list[str]:
-    """Return the folders' names, or their paths where two are alike."""
+    """Return the folders' names, or their paths if two names are alike."""
     names = [run.folder.resolve().name for run in runs]
     return names if len(set(names)) == len(names) else [os.fspath(run.folder) for run in runs]
 
 
 def shared_split(named: Named) -> str:
-    """Return the split that all runs have measured, test before dev; empty where there is none."""
+    """Return the split that all runs have measured, test before dev; empty if there is none."""
     both = set.intersection(*(set(metrics["splits"]) for metrics in named.values()))
     return next((split for split in ("test", "dev") if split in both), "")
 
@@ -75,13 +80,23 @@ def union(named: Named) -> list[str]:
 
 
 def shared_languages(named: Named) -> list[str]:
-    """Return the languages that every run's mean is over: a mean over them is the same thing for all."""
+    """Return the languages that are in every run's mean, so that a mean over them compares."""
     first, *others = (metrics["mean_over"] for metrics in named.values())
     return [language for language in first if all(language in other for other in others)]
 
 
 def mean_table(named: Named, split: str, unit: str, languages: Sequence[str]) -> dict[str, dict[str, float | None]]:
-    """Return `{run: {encoder: mean P@1 over languages}}`; None without a language."""
+    """Return mean P@1 by run and encoder.
+
+    Args:
+        named: `metrics.json` of each run.
+        split: the split.
+        unit: the unit.
+        languages: the languages of the mean.
+
+    Returns:
+        `{run: {encoder: mean}}`; the means are None without a language.
+    """
     return {
         name: {encoder: _mean(metrics["splits"][split]["encoders"][encoder][unit], languages) for encoder in ENCODERS}
         for name, metrics in named.items()
@@ -93,7 +108,14 @@ def _mean(table, languages):
 
 
 def rows(named: Named, split: str, unit: str, means: Mapping[str, Mapping[str, float | None]]) -> list[dict[str, Json]]:
-    """Return a row a run and encoder; size and time are the bundle's."""
+    """Return one row per run and encoder; size and time are the bundle's.
+
+    Args:
+        named: `metrics.json` of each run.
+        split: the split.
+        unit: the unit.
+        means: the result of `mean_table`.
+    """
     lareqa = lareqa_means(named, split)
     return [
         {
@@ -111,7 +133,15 @@ def rows(named: Named, split: str, unit: str, means: Mapping[str, Mapping[str, f
 
 
 def lareqa_means(named: Named, split: str) -> dict[str, dict[str, float | None]]:
-    """Return `{run: {encoder: LAReQA's mAP}}`; nothing of a run on another split or pool than the first one's."""
+    """Return LAReQA's mAP by run and encoder.
+
+    Args:
+        named: `metrics.json` of each run.
+        split: the split.
+
+    Returns:
+        `{run: {encoder: mAP}}`; empty for a run with another split or pool than the first one.
+    """
     measured = {name: metrics.get("lareqa") or {} for name, metrics in named.items()}
     pools = [(of["languages"], of.get("candidates")) for of in measured.values() if of.get("split") == split]
     return {
@@ -123,29 +153,29 @@ def lareqa_means(named: Named, split: str) -> dict[str, dict[str, float | None]]
 
 
 def table(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Value | None]]:
-    """Return `{key: {run: value or None}}` of `{run: {key: value}}`, the keys in the order in which they come."""
+    """Turn `{run: {key: value}}` into `{key: {run: value or None}}`, with keys in their order."""
     keys = dict.fromkeys(key for of in values.values() for key in of)
     return {key: {name: of.get(key) for name, of in values.items()} for key in keys}
 
 
 def differing(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Value | None]]:
-    """Return the `table` of what is not the same in all runs."""
+    """Return the `table` of values that are not the same in all runs."""
     return {key: row for key, row in table(values).items() if not alike(row.values())}
 
 
 def alike(values: Iterable[Json]) -> bool:
-    """Return True where all values, of which there is one at least, are the same."""
+    """Return True if all values are the same; there has to be one."""
     first, *others = values
     return all(value == first for value in others)
 
 
 def files_of(named: Named) -> dict[str, dict[str, str]]:
-    """Return `{run: {file: sha256}}`; none of a run that has not recorded them."""
+    """Return `{run: {file: sha256}}`; a run that has not recorded hashes has no files."""
     return {name: metrics["dataset"].get("files") or {} for name, metrics in named.items()}
 
 
 def data_verdicts(named: Named) -> list[Verdict]:
-    """Say in plain words if the runs are on the same data: a `Verdict` a finding."""
+    """Return one `Verdict` per finding on whether the runs used the same data."""
     other = [Verdict("", BAD, "not the same data", said) for said in differences(named)]
     unknown = [name for name, files in files_of(named).items() if not files]
     if unknown:
@@ -159,7 +189,7 @@ def data_verdicts(named: Named) -> list[Verdict]:
 
 
 def differences(named: Named) -> Iterator[str]:
-    """Yield what makes the runs' figures those of other questions or documents, a sentence each."""
+    """Yield a sentence for each difference that makes the runs' figures those of other questions or documents."""
     data = {name: metrics["dataset"] for name, metrics in named.items()}
     if not alike(of["name"] for of in data.values()):
         yield f"The data sets are {_listed({name: of['name'] for name, of in data.items()})}."
@@ -188,7 +218,7 @@ def _counted(of):
 
 
 def _division(metrics):
-    """The file, or the rule and the seed, that decided which questions a split has."""
+    """Return the file, or the rule and the seed, that decided which questions a split has."""
     if "splits.json" in metrics["dataset"]["files"]:
         return "splits.json"
     return f"{metrics['settings']['data'].get('split_by', 'question')} with seed {metrics['settings']['seed']}"

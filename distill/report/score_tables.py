@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 
 def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics: Sequence[str]) -> None:
-    """Print a table a unit of metrics of ranks, by encoder, then one of recall by tokens."""
+    """Print the metrics of encoders: a table per unit, then recall by tokens, spoken languages and noisy questions.
+
+    Args:
+        evaluations: `{encoder: its evaluation}`.
+        split: the split.
+        metrics: the names of the metrics.
+    """
     console, first = new_console(), next(iter(evaluations.values()))
     for unit, by_language in first.ranks.items() if metrics else ():
         table = new_table(f"unit {unit}, {split}, %", "encoder", "metric", *by_language, "mean")
@@ -37,7 +43,7 @@ def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics
 
 
 def _typed_table(evaluations, split, unit, metric, languages):
-    """Rows are kinds of `choices.TYPED`, under that of the questions as they are; points that each loses."""
+    """Return a table with a row per kind of `choices.TYPED`, and the points that each loses."""
     title = f"unit {unit}, {split}, {metric} in % of questions as people type them"
     table = new_table(title, "encoder", "typed", *languages, "mean", "points lost")
     for name, evaluation in evaluations.items():
@@ -57,12 +63,12 @@ def _typed_table(evaluations, split, unit, metric, languages):
 
 
 def _scores(ranks, metric):
-    """`{language: score}` of ranks by language."""
+    """Return `{language: score}` from ranks by language."""
     return {language: summary(each, [metric])[metric] for language, each in ranks.items()}
 
 
 def _spoken_table(evaluations, split):
-    """Rows are languages of passages, columns of questions."""
+    """Return a table with a row per language of passages and a column per language of questions."""
     columns = next(iter(evaluations.values())).spoken
     table = new_table(f"languages of the first {HEAD} passages, {split}, %", "encoder", "passages in", *columns, "mean")
     for name, evaluation in evaluations.items():
@@ -97,7 +103,15 @@ TESTS = {"mcnemar": "McNemar's test within a language", "sign-flip": "sign flips
 
 
 def print_scores(a: str, b: str, split: str, metric: str, comparisons: Comparisons) -> None:
-    """Print a table a task of what `paired.compare_scores` gives; scores and differences in per cent."""
+    """Print a comparison of two encoders, one table per task, with scores and differences in per cent.
+
+    Args:
+        a: the name of the first encoder.
+        b: the name of the second.
+        split: the split.
+        metric: the metric.
+        comparisons: the result of `paired.compare_scores`.
+    """
     console = new_console()
     for task, rows in comparisons.items():
         of = task if task.startswith("bitext") else f"{task}, {split}"
@@ -124,7 +138,7 @@ def _verdict(row):
 
 
 def _signed(value, decimals):
-    """A difference with its sign; None is one without bound."""
+    """Return a difference with its sign; None is one without bound."""
     return "inf" if value is None else f"{value:+.{decimals}f}"
 
 
@@ -137,7 +151,7 @@ def _p(value):
 
 
 def _families(comparisons):
-    """The tests of the columns p and p (Holm), in words."""
+    """Return words on the tests behind the columns p and p (Holm)."""
     pooled = sum(ALL in rows for rows in comparisons.values())
     single = sum(map(len, comparisons.values())) - pooled
     families = f"Holm over {single} tests" + f", over {pooled} of all" * bool(pooled)
@@ -146,7 +160,7 @@ def _families(comparisons):
 
 
 def print_answers(languages: Mapping[str, AnswerFigures]) -> None:
-    """Print exact match and F1 by language, of each normalisation, and BLEU where there is one."""
+    """Print exact match and F1 by language for each normalisation, and BLEU if it was computed."""
     first = next(iter(languages.values()))
     titles = [
         f"{title}{MARKS.get(name, f', {name}')}" for name, match in first.matches.items() for title in _columns(match)

@@ -17,26 +17,30 @@ KINDS = {GOOD: "good", BAD: "bad", EVEN: "even"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """A question, its answer in a word with its mark, and the figures that it rests on."""
+    """A question, its answer in a word with its mark, and the figures that it rests on.
+
+    `evidence` is the difference and its test in a few words, for a sentence.
+    """
 
     question: str
     mark: str
     word: str
     figures: str
+    evidence: str = ""
 
     @property
     def kind(self) -> str:
-        """The mark's name: good, bad or even."""
+        """Return the mark's name: good, bad or even."""
         return KINDS[self.mark]
 
 
 def shown_split(metrics: Mapping[str, Json]) -> str:
-    """Return the split that the verdicts are about: test where it was measured, as dev chose epochs."""
+    """Return the split that the verdicts use: test if it was measured, as dev chose epochs."""
     return "test" if "test" in metrics["splits"] else next(iter(metrics["splits"]))
 
 
 def shown_unit(metrics: Mapping[str, Json]) -> str:
-    """Return the unit that the verdicts are about, by which the student was steered."""
+    """Return the unit that the verdicts use, which chose the student's epoch."""
     return metrics["settings"].get("student", {}).get("dev_unit", "document")
 
 
@@ -46,7 +50,12 @@ def shown_units(metrics: Mapping[str, Json]) -> list[str]:
 
 
 def headline(gain: Verdict, kept: Verdict) -> Verdict:
-    """Return both verdicts in one; the run failed where either did."""
+    """Return the one sentence on a run; its mark is the worse one.
+
+    Args:
+        gain: the verdict on the student against its base.
+        kept: the verdict on the bundle against the student.
+    """
     student = {
         GOOD: "the student beats its base",
         BAD: "the student is worse than its base",
@@ -60,11 +69,18 @@ def headline(gain: Verdict, kept: Verdict) -> Verdict:
     marks = {gain.mark, kept.mark}
     mark = next((mark for mark in (BAD, EVEN) if mark in marks), GOOD)
     joint = "but" if marks == {GOOD, BAD} else "and"
-    return Verdict("", mark, f"{student[0].upper()}{student[1:]}, {joint} {bundle}.", "")
+    evidence = f" ({gain.evidence})" if gain.evidence else ""
+    return Verdict("", mark, f"{student[0].upper()}{student[1:]}{evidence}, {joint} {bundle}.", "")
 
 
 def weighed(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple[str, str]:
-    """Return mark and word of a difference by its points and the languages where it is significant either way."""
+    """Return the mark and the word for a difference.
+
+    Args:
+        points: the difference in points.
+        better: the languages where it is significantly better.
+        worse: the languages where it is significantly worse.
+    """
     if better and not worse and points > 0:
         return GOOD, "better"
     if worse and points < 0 or worse and not better:
@@ -73,25 +89,36 @@ def weighed(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple
 
 
 def significant(rows: Mapping[str, Json], sign: int) -> list[str]:
-    """Return the languages where a, the first of a comparison, is significantly better (1) or worse (-1)."""
+    """Return the languages with a significant difference in one direction.
+
+    Args:
+        rows: the comparison of a and b by language.
+        sign: 1 for languages where a is better, -1 where it is worse.
+    """
     return [name for name, row in rows.items() if row["significant"] and sign * (row["a"] - row["b"]) > 0]
 
 
 def counted(word: str, languages: Sequence[str], among: int) -> str:
-    """Say in how many of `among` languages, and in which."""
+    """Return words on how many languages, and which, are significantly better or worse.
+
+    Args:
+        word: "better" or "worse".
+        languages: the languages.
+        among: the number of all languages.
+    """
     if not languages:
         return f"Significantly {word} in none"
     return f"Significantly {word} in {len(languages)} of {among} languages ({', '.join(languages)})"
 
 
 def signed(points: float) -> str:
-    """Return a difference in points with its sign, a minus and not a hyphen; nothing is 0.0."""
+    """Return a difference in points with its sign, a minus in place of a hyphen; zero is 0.0."""
     text = f"{points:+.1f}".replace("-", "−")
     return "0.0" if text in ("+0.0", "−0.0") else text
 
 
 def shipped(metrics: Mapping[str, Json]) -> Verdict:
-    """Return the verdict on the bundle against the student: the gate's figures on dev, one vector a document."""
+    """Return the verdict on the bundle against the student, by the gate's figures on dev for document vectors."""
     question, gate = "Is the bundle as good as the student?", metrics.get("gate")
     allowed = metrics["settings"].get("export", {}).get("max_drop", 0)
     if not gate:
@@ -109,7 +136,7 @@ def shipped(metrics: Mapping[str, Json]) -> Verdict:
 
 
 def _untested(metrics, allowed):
-    """Mark, word and figures of an older run's bundle: means without a test."""
+    """Return mark, word and figures for an older run's bundle, which has means and no test."""
     means = metrics["splits"][shown_split(metrics)]["mean_p@1"]
     bundle, student = (100 * means[name][shown_unit(metrics)] for name in ("bundle", "student"))
     figures = (
@@ -141,14 +168,14 @@ def _share_of(bundle, teacher, where):
 
 
 def smaller(search: Mapping[str, Json] | None) -> Verdict | None:
-    """Return the verdict on a search of bundles by its budget; None without a search."""
+    """Return the verdict on a search for a smaller bundle by its budget, None without a search."""
     if not search:
         return None
     question = "Does a smaller bundle keep the budget?"
     row = next((row for row in search["bundles"] if row["name"] == search["chosen"]), None)
     if row is None:
         return Verdict(question, BAD, "none", "No bundle keeps the size.")
-    figures = f"{row['name']}: {row['bytes'] / 1e6:.1f} MB, {row['ms']:.3f} ms a query,"
+    figures = f"{row['name']}: {row['bytes'] / 1e6:.1f} MB, {row['ms']:.3f} ms per query,"
     mark, word = (BAD, "no") if search["excess"] else (GOOD, "yes")
     near = " This is the nearest." if search["excess"] else ""
     return Verdict(question, mark, word, f"{figures} {signed(-row['drop'])} points to the student (dev, maxp).{near}")

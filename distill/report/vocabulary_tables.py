@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_pruning(report: Mapping[str, Json]) -> None:
-    """Print size, then how texts are cut before and after, on what was kept and on what was not seen."""
+    """Print the sizes before and after pruning, and how seen and unseen texts are split into tokens."""
     console = new_console()
     _print_vocabulary(console, report)
     _print_segmentation(console, "the texts that were kept", report["kept"])
@@ -25,7 +25,7 @@ def print_pruning(report: Mapping[str, Json]) -> None:
 
 
 def print_language(report: Mapping[str, Json]) -> None:
-    """Print what a new language's held-out lines find, then what the others lose on the sample's questions."""
+    """Print what held-out lines of a new language find, and what other languages lose on the sample's questions."""
     console, scores = new_console(), report["p@1"]
     title = f"{report['language']}: {report['dev_lines']} held-out lines whose translation is the nearest, in per cent"
     table = new_table(title, report["model"], "new rows untrained", "trained", "as written")
@@ -35,14 +35,14 @@ def print_language(report: Mapping[str, Json]) -> None:
 
 
 def print_words(report: Mapping[str, Json]) -> None:
-    """Print what questions of the sample find before and after, the language's own and the others'."""
+    """Print what the sample's questions find before and after words are added, in this language and the others."""
     _print_sample(new_console(), report["sample"])
 
 
 def print_spellings(report: Mapping[str, Json]) -> None:
-    """Print the cosines of held-out lines, as people type them, to the lines as they are written, by language.
+    """Print by language how near held-out noisy lines are to the lines as they are written, before and after.
 
-    Of too few lines none are held out: nothing is printed.
+    Nothing is printed if there were too few lines to hold some out.
     """
     if not report["cosine"]["written"]:
         return
@@ -66,16 +66,16 @@ def _print_sample(console, rows):
 
 def _print_vocabulary(console, report):
     table = new_table("vocabulary", "", "before", "after")
-    table.add_row("pieces", *map(str, report["rows"]))
+    table.add_row("tokens", *map(str, report["rows"]))
     table.add_row("MB (float32)", *(f"{count / 1e6:.1f}" for count in report["bytes"]))
     console.print(table)
 
 
 def _print_segmentation(console, title, rows):
-    heads = ("texts", "pieces", "before", "after", "<unk> %\nbefore", "<unk> %\nafter", "cut otherwise\n% of texts")
+    heads = ("texts", "tokens", "before", "after", "<unk> %\nbefore", "<unk> %\nafter", "cut otherwise\n% of texts")
     table = new_table(title, "language", *heads)
     for language, row in rows.items():
         fertility = (f"{value:.3f}" for value in row["fertility"])
         shares = (f"{100 * value:.2f}" for value in (*row["unk"], row["changed"]))
-        table.add_row(Text(language), str(row["texts"]), f"a {row['unit']}", *fertility, *shares)
+        table.add_row(Text(language), str(row["texts"]), f"per {row['unit']}", *fertility, *shares)
     console.print(table)

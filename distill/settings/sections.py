@@ -1,4 +1,4 @@
-"""Every setting of a run: its default, limits, flag, meaning and what it bears on. `config.toml` holds them all.
+"""All settings of a run: default, limits, flag, meaning and what each bears on. `config.toml` holds them all.
 
 The fields' types are classes, `tuple` one of names: `store` and `options` read them at run time.
 """
@@ -17,70 +17,76 @@ from .units import named_units
 
 @dataclass
 class DataSettings:
-    """The data set that is learned from."""
+    """The data set."""
 
     dataset: str = setting(
         Work.RUN,
         "sample",
         "--dataset",
-        "a folder of {lang}.json or documents.jsonl, or 'sample'",
+        "Data set: a folder of {lang}.json or documents.jsonl, or 'sample'.",
         offer=MAIN,
         names=Names.DATASET,
     )
-    document_language: str = common("en", "--document-language", "the language of the documents", offer=MAIN)
-    languages: tuple = untuned((), "--languages", "question languages, comma-separated (default: all)", offer=MAIN)
-    split_by: str = common("question", "--split-by", "what a seeded split divides", ("question", "document"))
+    document_language: str = common("en", "--document-language", "Language of the documents.", offer=MAIN)
+    languages: tuple = untuned((), "--languages", "Question languages, comma-separated. Empty means all.", offer=MAIN)
+    split_by: str = common("question", "--split-by", "What a seeded split divides.", ("question", "document"))
 
 
 @dataclass
 class VocabularySettings:
-    """The student's pieces, and text of its languages that says which."""
+    """The student's tokens, and the text that they are chosen by."""
 
     keep: str = common(
-        "all", "--keep-pieces", "all pieces, those that the text uses, or uses twice", ("all", "used", "twice")
+        "all",
+        "--keep-pieces",
+        "Tokens to keep: all, those that the text uses, or those that it uses at least twice.",
+        ("all", "used", "twice"),
     )
-    most_pieces: int = common(0, "--most-pieces", "keep so many pieces, those that are used most (0: all)", low=0)
+    most_pieces: int = common(0, "--most-pieces", "Most tokens to keep, the most frequent ones (0: no limit).", low=0)
     add_languages: tuple = common(
-        (), "--add-languages", "languages that get pieces of their own, such as hi,el,vi", offer=MAIN
+        (), "--add-languages", "Languages that get tokens of their own, such as hi,el,vi.", offer=MAIN
     )
-    add_pieces: int = common(16_000, "--add-pieces", "pieces to learn for --add-languages, at most", low=1)
+    add_pieces: int = common(16_000, "--add-pieces", "Most tokens to learn for --add-languages.", low=1)
     add_words: tuple = setting(
         Work.RUN,
         (),
         "--add-words",
-        "files of words of --add-languages that get a piece each: word, tab, frequency; needs --aligner",
+        "Files of words in --add-languages that each get a token: a word, a tab and its frequency per "
+        "line. They need --aligner.",
         names=Names.FILES,
     )
     text: tuple = common(
         (),
         "--text",
-        "files of text in the languages, a text a line; de=FILE names the language",
+        "Files of text in the languages, one text per line; de=FILE names the language.",
         offer=FLAG,
         names=Names.LANGUAGE_FILES,
     )
     aligner: str = common(
         "",
         "--aligner",
-        "an encoder that new rows are made with by meaning: e5, or one of the new languages",
+        "Encoder that initialises the embeddings of new tokens by meaning: e5, or one that knows the new languages.",
         offer=FLAG,
         names=Names.ENCODER,
     )
     aligner_below: int = common(
         0,
         "--aligner-below",
-        "make rows by meaning of pieces that occur fewer times in the text too (0: new ones alone)",
+        "Also initialise by meaning the embeddings of tokens that occur fewer times in the text than "
+        "this (0: only new tokens).",
         low=0,
     )
 
 
 @dataclass
 class ExportSettings:
-    """The exported encoder's precision, and how much of the student it has to keep on dev."""
+    """The precision of the exported encoder, and how much of the student's quality it has to keep on dev."""
 
     precision: str = common(
         "int8",
         "--precision",
-        "precision of the dense layers; int4: in a bundle, those of a transformer that lose least by it",
+        "Precision of the dense layers. int4 is for bundles of transformers and takes the layers that "
+        "lose least by it.",
         ("int8", "float32", "int4"),
         commands="run transfer tune compress export",
     )
@@ -88,7 +94,7 @@ class ExportSettings:
         Work.RUN | Work.STUDY,
         "uint8",
         "--table",
-        "precision of the embedding table",
+        "Precision of the embedding table.",
         TABLES,
         offer=MAIN,
         commands="run transfer tune export",
@@ -96,7 +102,7 @@ class ExportSettings:
     min_cosine: float = free(
         0.0,
         "--min-cosine",
-        "least cosine to the student's vectors (0: .995, int4, int4-pq5 and int4-pq3 .9, pq4 .8, pq8 .5)",
+        "Least cosine to the student's vectors (0: .995; .9 for int4, int4-pq5 and int4-pq3, .8 for pq4, .5 for pq8).",
         low=-1.0,
         high=1.0,
         commands="run tune compress export",
@@ -104,7 +110,7 @@ class ExportSettings:
     max_drop: float = free(
         1.0,
         "--max-drop",
-        "points of mean P@1 that the bundle may lose",
+        "Most points of mean P@1 that the bundle may lose.",
         low=0.0,
         high=100.0,
         offer=FLAG,
@@ -113,7 +119,7 @@ class ExportSettings:
     threads: int = untuned(
         1,
         "--threads",
-        "threads of one inference in the gate and the benchmark",
+        "Threads per inference when the bundle is checked and timed.",
         low=1,
         high=1024,
         commands="run tune compress export",
@@ -122,62 +128,76 @@ class ExportSettings:
 
 @dataclass
 class ShapeSettings:
-    """The student's shape, cut out of the teacher; 0 or empty: as the teacher's."""
+    """The student's shape, which is cut out of the teacher's; 0 or empty keeps the teacher's."""
 
     static: bool = common(
-        False, "--static/--no-static", "no convolutions: a sum of piece vectors, the fastest", offer=FLAG
+        False,
+        "--static/--no-static",
+        "Use no convolutions: the student sums the vectors of tokens, which is fastest.",
+        offer=FLAG,
     )
-    rank: int = common(0, "--rank", "numbers a row of the table, with a product back to its width", low=0)
-    channels: int = common(0, "--channels", "channels of each n-gram branch", low=0)
-    orders: tuple = common((), "--orders", "n-gram orders, such as 2,3")
-    convolutions: int = common(0, "--convolutions", "convolutions of each branch, 1 or 2", low=0, high=2)
-    hidden: int = common(0, "--hidden", "units of the last network's first layers", low=0)
-    inner: int = common(0, "--inner", "units of its third layer, or of a transformer's feed-forward networks", low=0)
-    depth: int = common(0, "--layers", "layers of a transformer, those without which its vectors change most", low=0)
-    dimension: int = common(0, "--dimension", "numbers of a vector, on axes of the teacher's space", low=0)
+    rank: int = common(
+        0, "--rank", "Numbers per embedding in the table, which a product maps back to its width.", low=0
+    )
+    channels: int = common(0, "--channels", "Channels of each n-gram branch.", low=0)
+    orders: tuple = common((), "--orders", "N-gram orders, such as 2,3.")
+    convolutions: int = common(0, "--convolutions", "Convolutions per branch, 1 or 2.", low=0, high=2)
+    hidden: int = common(0, "--hidden", "Units of the first layers in the last network.", low=0)
+    inner: int = common(
+        0,
+        "--inner",
+        "Units of the third layer in the last network, or of a transformer's feed-forward networks.",
+        low=0,
+    )
+    depth: int = common(0, "--layers", "Layers of a transformer to keep, the ones that change its vectors most.", low=0)
+    dimension: int = common(0, "--dimension", "Dimensions of a vector, along axes of the teacher's space.", low=0)
     frequencies: str = common(
         "text",
         "--frequencies",
-        "by what frequency a static student weighs pieces: in its text, the tokenizer's, or that of words",
+        "Frequencies by which a static student weighs tokens: in its text, from the tokenizer, or of words.",
         ("text", "unigram", "wordfreq"),
     )
     smoothing: float = common(
-        1e-3, "--smoothing", "a of a static student's weights a / (a + p), p a piece's frequency", low=1e-9, high=1.0
+        1e-3,
+        "--smoothing",
+        "The a in a static student's weights a / (a + p), where p is the frequency of a token.",
+        low=1e-9,
+        high=1.0,
     )
 
 
 @dataclass
 class TrainingSettings:
-    """How both stages compute their steps. What is saved, and measured on dev, is float32 whatever the precision."""
+    """The computation of training steps in both stages; what is saved and measured on dev is always float32."""
 
     precision: str = common(
         "float32",
         "--train-precision",
-        "precision of the layers over tokens in a training step; mixed: the one of 16 bits that the device has",
+        "Precision of the layers over tokens in a training step; mixed takes the 16-bit type of the device.",
         ("float32", "mixed_bfloat16", "mixed_float16", "mixed"),
     )
-    jit: bool = common(False, "--jit/--no-jit", "compile training steps with XLA, for few shapes of batches")
+    jit: bool = common(False, "--jit/--no-jit", "Compile training steps with XLA; batches then have few shapes.")
     devices: int = common(
         1,
         "--devices",
-        "devices that share a training step, with KERAS_BACKEND=jax (0: all)",
+        "Devices that share a training step, with KERAS_BACKEND=jax (0: all).",
         low=0,
         offer=FLAG,
         commands="run teach transfer tune",
     )
     dropout: float = common(
-        0.0, "--dropout", "share of the numbers of the pieces' rows that a training step leaves out", low=0.0, high=0.9
+        0.0, "--dropout", "Share of the numbers in token embeddings that a training step leaves out.", low=0.0, high=0.9
     )
 
 
 @dataclass
 class TranslationSettings:
-    """Questions in translation, for train questions without a twin in the teacher's language. CL-ReLKT, section 3.2."""
+    """Translations of train questions that the data lacks in the teacher's language (CL-ReLKT, section 3.2)."""
 
     file: str = common(
         "",
         "--translations",
-        "train questions in the teacher's language, a .jsonl or .tsv of id, text, language",
+        "Train questions in the teacher's language: a .jsonl or .tsv file with id, text and language.",
         offer=FLAG,
         names=Names.FILE,
         card="translations",
@@ -185,24 +205,25 @@ class TranslationSettings:
     translators: tuple = common(
         (),
         "--translator",
-        "translate them with a model that CTranslate2 runs, of all languages or, as LANGUAGE=FOLDER, of one",
+        "Translate train questions with a model for CTranslate2: FOLDER for all languages, LANGUAGE=FOLDER for one.",
         names=Names.TRANSLATORS,
     )
-    beam: int = common(0, "--beam", "hypotheses of translation.translators, 1 is greedy (0: 4)", low=0, high=64)
+    beam: int = common(0, "--beam", "Number of hypotheses of the translator; 1 is greedy (0: 4).", low=0, high=64)
 
 
 @dataclass
 class EvaluationSettings:
-    """Things that are ranked, their scores, and measures of a run beside P@k and MRR.
+    """The things that a run ranks, how it scores them, and what it measures beside P@k and MRR.
 
-    The first pair of what is ranked and a score steers both stages in place of `teacher.unit` and `student.dev_unit`.
+    The first pair of a rank and a score chooses the epochs of both stages, in place of `teacher.unit` and
+    `student.dev_unit`.
     """
 
     ranked: tuple = setting(
         Work.RUN,
         (),
         "--ranked",
-        "what is ranked: document, passage",
+        "What is ranked: document, passage.",
         RANKED,
         may_be_empty=True,
         offer=FLAG,
@@ -212,7 +233,8 @@ class EvaluationSettings:
         Work.RUN,
         (),
         "--score",
-        "how: vector, its own; maxp, its best passage; sentence, its best sentence; sum, of a passage and its sentence",
+        "How it is scored: vector by its own vector, maxp by its best passage, sentence by its best "
+        "sentence, sum by passage and sentence.",
         SCORES,
         may_be_empty=True,
         offer=FLAG,
@@ -221,17 +243,22 @@ class EvaluationSettings:
     lareqa: bool = untuned(
         True,
         "--lareqa/--no-lareqa",
-        "language bias by LAReQA's analyses, where the data gives sentence boundaries",
+        "Measure language bias by LAReQA's analyses if the data has sentence boundaries.",
         offer=FLAG,
     )
     peers: tuple = setting(
-        Work.RUN, (), "--peers", "other encoders to measure beside, such as muse,e5", offer=FLAG, names=Names.ENCODERS
+        Work.RUN,
+        (),
+        "--peers",
+        "Other encoders to measure beside it, such as muse,e5.",
+        offer=FLAG,
+        names=Names.ENCODERS,
     )
     dev_dataset: str = setting(
         Work.RUN | Work.COMPRESSION | Work.STUDY,
         "",
         "--dev-dataset",
-        "another data set, whose dev questions choose epochs in place of its own",
+        "Another data set, whose dev questions choose epochs in place of its own.",
         offer=FLAG,
         names=Names.DATASET,
         commands="run teach transfer tune compress",
@@ -240,31 +267,29 @@ class EvaluationSettings:
 
 @dataclass
 class BudgetSettings:
-    """The limits of a compressed bundle's size and time; without a limit on size or time nothing is searched."""
+    """Limits of size and time for a smaller bundle; without one of them no bundle is searched for."""
 
     max_size: str = setting(
-        Work.RUN, "", "--max-size", "the most a smaller bundle may take on disk, such as 10MB", offer=MAIN
+        Work.RUN, "", "--max-size", "Most disk space for a smaller bundle, such as 10MB.", offer=MAIN
     )
     max_ms: float = setting(
         Work.RUN,
         0.0,
         "--max-ms",
-        "the most milliseconds a question may take it, in the median (0: no limit)",
+        "Most milliseconds per question for a smaller bundle, in the median (0: no limit).",
         low=0.0,
         offer=MAIN,
     )
-    shapes: tuple = setting(Work.RUN, SHAPE_NAMES, "--shapes", "shapes of smaller students to train", SHAPE_NAMES)
+    shapes: tuple = setting(Work.RUN, SHAPE_NAMES, "--shapes", "Shapes of smaller students to train.", SHAPE_NAMES)
     new_languages: tuple = untuned(
-        (), "--new-languages", "languages that get new pieces [default: those muse never saw]"
+        (), "--new-languages", "Languages that get new tokens. [default: those that muse does not know]"
     )
-    new_pieces: int = untuned(
-        12_000, "--new-pieces", "pieces to learn for budget.new_languages, at most (0: none)", low=0
-    )
+    new_pieces: int = untuned(12_000, "--new-pieces", "Most tokens to learn for budget.new_languages (0: none).", low=0)
     corpus: tuple = setting(
         Work.RUN,
         (),
         "--corpus",
-        "files of text in the languages: its pieces stay, and it is learned from",
+        "Files of text in the languages. Smaller bundles keep its tokens and learn from it.",
         offer=FLAG,
         names=Names.LANGUAGE_FILES,
     )
@@ -272,19 +297,19 @@ class BudgetSettings:
 
 @dataclass
 class Settings:
-    """All of a run. `seed` decides splits, shuffling and negatives, `recipe` says what the others were made of."""
+    """All settings. `seed` decides splits, shuffling and negatives; `recipe` names what the others start from."""
 
     recipe: str = free(
         "",
         "--recipe",
-        "settings to begin with, by name; distill recipes lists them",
+        "Recipe to begin with; distill recipes lists them.",
         offer=MAIN,
         commands="run teach transfer tune",
     )
     seed: int = common(
         0,
         "--seed",
-        "number by which splits, shuffling and negatives are drawn",
+        "Seed of splits, shuffling, negatives and other random draws.",
         low=0,
         high=2**32 - 1,
         offer=MAIN,
@@ -296,33 +321,31 @@ class Settings:
         "run teach transfer tune compress prune reduce export evaluate compare answers read-train read-export",
     )
     teacher: TeacherSettings = section(TeacherSettings, "Teacher (stage 1)", "run teach tune")
-    pairs: PairSettings = section(PairSettings, "Teacher by pairs of many languages (--loss softmax)", "run teach")
+    pairs: PairSettings = section(PairSettings, "Teacher from pairs (--loss softmax)", "run teach")
     student: StudentSettings = section(StudentSettings, "Student (stage 2)", "run transfer tune compress")
     scorer: ScorerSettings = section(
-        ScorerSettings, "Scores of another encoder (--scorer)", "run teach transfer", refused="tune"
+        ScorerSettings, "Scorer, another encoder (--scorer)", "run teach transfer", refused="tune"
     )
     vocabulary: VocabularySettings = section(
         VocabularySettings,
-        "The student's pieces",
+        "Student's vocabulary",
         "run tune",
         refused="transfer",
-        instead="a student starts there with the pieces of its start; change these before, with distill prune or "
+        instead="its student keeps the tokens that it starts with; change them before with distill prune or "
         "distill add-language",
     )
     shape: ShapeSettings = section(
         ShapeSettings,
-        "The student's shape",
+        "Student's shape",
         "run tune reduce",
         refused="transfer",
-        instead="a student starts there in the shape of its start; change it with distill reduce before",
+        instead="its student keeps the shape that it starts with; change it before with distill reduce",
     )
-    training: TrainingSettings = section(TrainingSettings, "How steps are computed", "run teach transfer tune compress")
+    training: TrainingSettings = section(TrainingSettings, "Training steps", "run teach transfer tune compress")
     export: ExportSettings = section(ExportSettings, "Bundle", "run tune compress export")
-    translation: TranslationSettings = section(
-        TranslationSettings, "Questions in translation", "run teach transfer tune"
-    )
-    evaluation: EvaluationSettings = section(EvaluationSettings, "What is measured", "run tune")
-    budget: BudgetSettings = section(BudgetSettings, "A bundle within a budget", "run tune compress")
+    translation: TranslationSettings = section(TranslationSettings, "Translated questions", "run teach transfer tune")
+    evaluation: EvaluationSettings = section(EvaluationSettings, "Evaluation", "run tune")
+    budget: BudgetSettings = section(BudgetSettings, "Budget for a smaller bundle", "run tune compress")
 
     @property
     def learns_lines(self) -> bool:
@@ -330,7 +353,7 @@ class Settings:
         return bool(self.teacher.model and (self.student.parallel or self.student.labelled_text))
 
     def steered(self) -> "Settings":
-        """Return the settings with both stages steered by the first unit that --ranked and --score name, if any."""
+        """Return settings whose stages both choose epochs by the first unit that --ranked and --score name, if any."""
         if not (units := named_units(self.evaluation.ranked, self.evaluation.score)):
             return self
         teacher, student = replace(self.teacher, unit=units[0]), replace(self.student, dev_unit=units[0])

@@ -11,6 +11,7 @@ from distill.report.charts import (
     bar_chart,
     cost_chart,
     curves,
+    distinct_encoders,
     front_chart,
     heat_map,
     latency_chart,
@@ -28,7 +29,11 @@ POINTS = {
 }
 
 
-COSTS = [Cost("base", 0.5, 20_000_000, 60), Cost("bundle", 0.5, 20_000_000, 60), Cost("a$b$", 9, 320_000_000, 70)]
+COSTS = [
+    Cost("base", 0.5, 20_000_000, 60),
+    Cost("bundle", 0.5, 20_000_000, 60, "student's bundle"),
+    Cost("a$b$", 9, 320_000_000, 70),
+]
 
 
 def texts(chart):
@@ -149,6 +154,28 @@ def test_the_area_of_a_circle_is_the_size_and_names_never_lie_on_each_other():
     assert widths["ink"] / widths["base"] == pytest.approx(4) and widths["bundle"] == widths["base"]
     heights = [float(re.search(rf"([\d.]+)\)\">{re.escape(name)}<", chart)[1]) for name in names[:2]]
     assert abs(heights[0] - heights[1]) >= 2 * 8
+
+
+def test_an_encoder_of_unknown_cost_is_a_dashed_line_and_the_axis_ends_at_tens():
+    chart = cost_chart(COSTS, {"m$use$": 42.0})
+    assert "m$use$ 42.0 %" in texts(chart)
+    assert {"30", "80"} <= set(texts(chart)) and "90" not in texts(chart)
+    dashed = re.findall(r'<path d="M [\d.]+ ([\d.]+) \nL [\d.]+ ([\d.]+)[^>]*stroke-dasharray', chart)
+    assert len(dashed) == 1 and dashed[0][0] == dashed[0][1]
+
+
+def test_a_teacher_that_is_the_base_has_no_bars_and_a_peer_has_markers(metrics, shown):
+    assert distinct_encoders(metrics) == ENCODERS
+    for part in metrics["splits"].values():
+        part["encoders"]["teacher"] = part["encoders"]["base"]
+    names = distinct_encoders(metrics)
+    assert names == ("base", "student", "bundle")
+    chart = bar_chart(metrics, "dev", "passage", names)
+    assert "teacher" not in texts(chart) and len(corners(chart, "base")) == 2
+    beside = bar_chart(shown["beside"](), "dev", "passage", ("muse", *ENCODERS))
+    assert "muse" in texts(beside) and len(points(beside, "ink")) + beside.count("stroke: var(--ink)") > 2
+    same = dict.fromkeys(("base", "teacher"), 0.4)
+    assert "teacher" not in texts(runs_chart({"a": {**same, "student": 0.5, "bundle": 0.5}}, "title"))
 
 
 def test_a_cell_has_its_number_in_per_cent_and_its_row_and_column_are_languages():

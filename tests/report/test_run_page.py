@@ -58,7 +58,7 @@ def written(shown, read_page, tmp_path):
 def test_the_page_is_one_well_formed_document_that_loads_nothing(source, page):
     assert source.startswith("<!doctype html>")
     assert [page.tags.count(tag) for tag in ("html", "head", "body", "h1")] == [1, 1, 1, 1]
-    # A chart a split and unit; of costs, training, latency and the front; of LAReQA, its maps and two planes; of risk.
+    # One per split and unit; of costs, training, latency and the front; of LAReQA, its maps and two planes; of risk.
     assert page.tags.count("svg") == 2 * 3 + 4 + 4 + 4 + 2 + 1
     assert not LOADING & set(page.tags)
     attributes = [(name, value) for _, attrs in page.starts for name, value in attrs.items()]
@@ -68,8 +68,21 @@ def test_the_page_is_one_well_formed_document_that_loads_nothing(source, page):
     assert "@import" not in source
     policy = [attrs["content"] for _, attrs in page.starts if attrs.get("http-equiv") == "Content-Security-Policy"]
     assert policy == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"]
-    heads = [part.split("</h2>")[0] for part in source.split("<h2>") if "steered by" in part]
+    heads = [part.split("</h2>")[0] for part in source.split("<h2>") if "chose the epochs" in part]
     assert heads == ["P@1 on dev", "LAReQA: language bias"]
+
+
+def test_settings_and_further_units_are_folded_and_pictures_follow_sources_and_examples(source):
+    heads = re.findall(r"<details( open)?><summary>(\w+)", source)
+    unfolded = [name for is_open, name in heads if is_open]
+    assert unfolded == ["passage", "passage"]
+    assert [name for is_open, name in heads if not is_open] == [
+        *["document", "maxp"] * 2,
+        "Settings",
+        "Versions",
+        "Times",
+    ]
+    assert source.index('id="learned"') < source.index('id="examples"') < source.index("<svg")
 
 
 def test_the_page_says_what_was_learned_from_and_lists_every_file(shown, read_page, tmp_path):
@@ -77,8 +90,9 @@ def test_the_page_says_what_was_learned_from_and_lists_every_file(shown, read_pa
     metrics = {**shown["beside"](), "learned": {**learned, "files": {"student.parallel web/x.tsv": "f" * 64}}}
     write_report(tmp_path / "report.html", metrics, shown["rows"]())
     page = read_page(tmp_path / "report.html")
-    assert "learned from train & more; dev chose it. Of test it saw no question." in page.words
-    assert ["student.parallel web/x.tsv", "f" * 64] in page.rows and ["de.json", "d" * 64] in page.rows
+    assert "learned from train & more; dev chose it. What it saw of test: no question." in page.words
+    assert ["web/x.tsv", "student.parallel", "f" * 64] in page.rows
+    assert [row[-1] for row in page.rows if row[0] == "de.json"] == ["d" * 64]
 
 
 def linked(page):
@@ -90,7 +104,10 @@ def test_every_id_is_there_once_and_references_and_contents_lead_to_one(page):
     assert len(ids) == len(set(ids))
     wanted = [attrs[name] for _, attrs in page.starts for name in ("href", "xlink:href") if name in attrs]
     assert wanted and all(target.startswith("#") and target[1:] in ids for target in wanted)
-    first, last = ["#cost", "#examples", "#p1-test", "#p1-dev"], ["#compressed", "#lareqa", "#answerable", "#settings"]
+    first, last = (
+        ["#learned", "#examples", "#cost", "#p1-test", "#p1-dev"],
+        ["#compressed", "#lareqa", "#answerable", "#settings"],
+    )
     assert linked(page) == [*first, "#training", "#bundle", *last]
     sections = [attrs["id"] for tag, attrs in page.starts if tag == "section"]
     assert [f"#{id}" for id in sections] == linked(page)
@@ -121,8 +138,8 @@ ROWS = [
     ["student.train_table", "true"],
     ["export.max_drop", "1.5"],
     ["keras", "3.9.1"],
-    ["de.json", "d" * 64],
-    ["en.json", "e" * 64],
+    ["de.json", "questions and passages of a language", "d" * 64],
+    ["en.json", "questions and passages of a language", "e" * 64],
     # Compressed bundles and language bias.
     ["1", "full-all-pq8", "128000", "20.4", "0.310", "41.3", "21.7", "50.9", "31.7▼"],
     ["2", "tiny-used-int4 *", "4100", "6.3", "0.041", "62.7", "0.4", "64.8", "60.6"],
@@ -140,27 +157,29 @@ ROWS = [
 ]
 SHOWN = [
     "toys: from muse to a student of 2 languages",
-    "12 documents, 345 passages in en",
-    "train 70, dev 17, test 23",
-    "seed 41",
-    "Figures here: test",
-    "means over de",
+    "12 documents with 345 passages in en",
+    "70 train, 17 dev, 23 test",
+    "seed is 41",
+    "figures are for test",
+    "below are over de",
     "69.5 MB",
-    "on 29 dev questions: mean 0.99987, least 0.99912",
-    "34 questions, batch 1, 1 thread(s), x86_64, 2 cores: median 0.25 ms, 95 % 0.75 ms, 99 % 1.50 ms",
+    "on 29 dev questions is 0.99987 on average and at least 0.99912",
+    "34 questions, one by one, with 1 thread(s) on x86_64, 2 cores: median 0.25 ms, 95th percentile 0.75 ms",
     "10.0 MB, any time, 3 points",
     "12.3 and 4.5 %",
     "toys-r, dev: 34 questions and 84",
 ]
 VERDICTS = [
-    "✓ The student beats its base, and the bundle is as good as the student.",
+    "✓ The student beats its base (+30.0 points of P@1 on test, p = 0.012 by a sign-flip test), and the bundle is as "
+    "good as the student.",
     # On test: (66.2 + 56.3) / 2 against (71.0 + 22.1) / 2.
     "How much better than others? ✓ +14.7 points on muse",
     "Better than its base, untouched? ✓ +30.0 points, better",
     "In which languages? ≈ better in 1 of 2, worse in 1",
-    "bundle 69.5 MB ms a query, median (95 %) 0.25 (0.75) LAReQA, mAP, % base 21.3, student 41.8",
+    "size of the bundle 69.5 MB ms per query, median 0.25 ms per query, 95th percentile 0.75 LAReQA, mAP, % base 21.3, "
+    "student 41.8",
     "Is the bundle as good as the student? ✓ as good",
-    "Does a smaller bundle keep the budget? ✓ yes tiny-used-int4: 6.3 MB, 0.041 ms a query",
+    "Does a smaller bundle keep the budget? ✓ yes tiny-used-int4: 6.3 MB, 0.041 ms per query",
 ]
 FIRST_TABLE = [
     ["test, P@1, %", "en", "de", "all 2"],
@@ -186,11 +205,11 @@ def test_an_older_run_without_a_test_split_has_dashes_for_what_it_did_not_record
     del metrics["versions"], metrics["dataset"]["files"], metrics["gate"], metrics["timings"]["query"]
     del metrics["bundle_bytes"], metrics["settings"]["student"], metrics["settings"]["export"]
     page = written(metrics)
-    assert page.rows.count(["not recorded", "–"]) == 2
-    assert "bundle – ms" in page.words and "(95 %) –" in page.words
+    assert page.rows.count(["not recorded", "–"]) == 1 and ["not recorded", "–", "–"] in page.rows
+    assert "bundle – ms" in page.words and "percentile –" in page.words
     assert all(figure in page.words for figure in ("56.8 %", "57.6 %", "−0.8"))
-    assert "here: dev," in page.words and page.tags.count("svg") == 3 + 1
-    assert linked(page) == ["#p1-dev", "#training", "#bundle", "#settings"]
+    assert "for dev," in page.words and page.tags.count("svg") == 3 + 1
+    assert linked(page) == ["#learned", "#p1-dev", "#training", "#bundle", "#settings"]
 
 
 def test_names_are_escaped_a_fixed_teacher_is_named_and_warnings_come_first(metrics, shown, written):
@@ -206,7 +225,7 @@ def test_names_are_escaped_a_fixed_teacher_is_named_and_warnings_come_first(metr
     assert not {"b", "em", "u"} & set(page.tags) and page.tags.count("i") == 2
     assert "<b>&co: from <em>" in page.words
     assert "<i>: median" in page.words
-    assert "by <em>e5" in page.words and "of 384" in page.words
+    assert "by <em>e5" in page.words and "has 384 dimensions" in page.words
     assert page.words.index("<2>") < page.words.index("Better than")
     assert ['<u>"', "44.7", "38.9", "41.8"] in page.rows
 
@@ -226,7 +245,7 @@ def test_the_same_metrics_give_the_same_bytes(write, source, tmp_path):
 
 def test_lareqa_has_a_heat_map_an_encoder_on_one_scale_and_a_plane_of_vectors(page):
     labels = [attrs["aria-label"] for tag, attrs in page.starts if tag == "svg"]
-    counts = [sum(words in label for label in labels) for words in ("answer language", "a panel a language")]
+    counts = [sum(words in label for label in labels) for words in ("answer language", "a panel per language")]
     assert counts == [2 * 2, 2] and sum("information removed" in label for label in labels) == 1
     styles = (attrs.get("style", "") for _, attrs in page.starts)
     shades = re.findall(r"--student\); fill-opacity: ([\d.]+)", " ".join(styles))

@@ -85,12 +85,12 @@ def test_the_split_is_one_that_all_have(compared):
     def only(split):
         return lambda metrics: metrics["splits"].pop("dev" if split == "test" else "test")
 
-    assert " of test," in compared(same, same).words
+    assert "for test;" in compared(same, same).words
     page = compared(same, only("dev"))
-    assert " of dev," in page.words
+    assert "for dev," in page.words
     assert ["b", "student", "65.5", "55.6", "55.6", "–", "–"] in page.rows
     page = compared(only("test"), only("dev"))
-    assert "No split" in page.words and "svg" not in page.tags
+    assert "no split" in page.words and "svg" not in page.tags
 
 
 def test_only_what_differs_is_listed(compared):

@@ -78,7 +78,7 @@ def test_a_smaller_bundle_keeps_the_budget_or_does_not(shown):
     search = shown["search"]()
     assert (smaller(search).mark, smaller(search).word) == (GOOD, "yes")
     assert smaller(search).figures == (
-        "tiny-used-int4: 6.3 MB, 0.041 ms a query, −0.4 points to the student (dev, maxp)."
+        "tiny-used-int4: 6.3 MB, 0.041 ms per query, −0.4 points to the student (dev, maxp)."
     )
     near = smaller({**search, "excess": {"ms": [0.041, 0.03]}})
     assert (near.mark, near.word) == (BAD, "no")

@@ -8,5 +8,11 @@ from ...settings.recipes import recipe_names
 
 
 def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The names of recipes that begin so, for a shell."""
+    """Return the names of recipes that begin with what is typed, for a shell.
+
+    Args:
+        context: the context.
+        parameter: the parameter that is completed.
+        incomplete: what is typed.
+    """
     return [name for name in recipe_names() if name.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""Command-line options: those of settings, made from their fields, and shared ones."""
+"""Options that several commands share, and the flags of settings, which are made from their fields."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ...settings.recipes import TABLE
 from ...settings.rules import require_trained
 from ...settings.sections import Settings, Value
 from ...settings.store import changed, check, load_settings, recipe_settings, walk, without_leave
+from .help import option
 from .setting_options import ASSIGNED, SetOption, SettingOption, parameter_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 
 class FiniteRange(click.FloatRange):
-    """A number in a range; `click.FloatRange` takes NaN for one of any, and infinities where an end is open."""
+    """A finite number in a range: `click.FloatRange` accepts NaN in any range, and infinities at an open end."""
 
     def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number."""
@@ -35,12 +36,12 @@ class FiniteRange(click.FloatRange):
 
 
 def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[Command], Command]:
-    """A decorator that adds the flags of the settings that a command honours, and `--set` for all of them.
+    """Return a decorator that adds the flags of the settings that a command honours, and `--set` for all of them.
 
     Args:
-        command: its name as in `distill run`; of `distill lir fit` lir-fit.
-        whole: sections whose every setting has a flag here, as they are what the command is about.
-        recipe: the recipe whose values the help gives as defaults; without one it gives those of the settings.
+        command: the command's name, such as run, or lir-fit for `distill lir fit`.
+        whole: sections whose every setting gets a flag, as they are what the command is about.
+        recipe: the recipe whose values the help gives as defaults; without one they are those of the settings.
     """
     fields = honoured(command)
 
@@ -59,18 +60,26 @@ def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[C
 
 
 def given(values: Mapping[str, Value | None]) -> list[str]:
-    """Names, as `walk` has them, of the settings that a command's `values` hold, by a flag or by `--set`."""
+    """Return the names of the settings that a command's `values` hold, by a flag or by `--set`, as `walk` has them."""
     assignments = cast("Mapping[str, Value]", values.get(ASSIGNED) or {})
     names = [name for name, _, _ in walk(Settings())]
     return [name for name in names if name in assignments or values.get(parameter_of(name)) not in (None, ())]
 
 
 def settings_from(values: dict[str, Value | None], config: File | None = None, recipe: str = "") -> Settings:
-    """Take the settings out of a command's `values`; those left unset keep what they begin with.
+    """Take the settings out of a command's `values`; those that are not given keep their value.
 
-    That is the config file's, above the recipe that it or --recipe names; without a file that recipe's, or that of the
-    name `recipe`; else the defaults. Raises `ConfigError` for a setting that a flag and `--set` name both, and for one
-    of a teacher's training beside a fixed teacher.
+    Args:
+        values: the command's parameters; those of settings are removed.
+        config: a config file, whose values override those of its recipe.
+        recipe: the recipe to begin with if neither `--recipe` nor the config names one; without any the defaults.
+
+    Returns:
+        The settings, checked.
+
+    Raises:
+        ConfigError: if a flag and `--set` give the same setting, for a setting of a teacher's training beside a fixed
+            teacher, and for settings that do not go together.
     """
     requested, named = str(values.pop(TABLE, None) or ""), given(values)
     settings = load_settings(config, requested) if config else _begun(requested or recipe)
@@ -87,7 +96,7 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
 
 
 def _checked(settings, named):
-    """Settings that go together, some of them named on the command line."""
+    """Return settings that go together; some of them are named on the command line."""
     if "teacher.model" in named and "teacher.allow_weak" not in named:
         without_leave(settings.teacher)
     check(settings)
@@ -100,12 +109,18 @@ def _begun(recipe):
 
 
 def split_names(value: str) -> tuple[str, ...]:
-    """The names in a comma-separated list."""
+    """Return the names in a comma-separated list."""
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 def writable(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
-    """A path that is to be written, refused before the work when it cannot be."""
+    """Return a path that will be written; refuse it before the work if it cannot be. A callback of options.
+
+    Args:
+        context: the context.
+        parameter: the option.
+        path: the path, or None.
+    """
     from ...system.files import require_writable
 
     if path:
@@ -114,33 +129,67 @@ def writable(context: click.Context, parameter: click.Parameter, path: str | Non
 
 
 def folder_option(meaning: str) -> Callable[[Command], Command]:
-    """The option `--output`, a folder."""
-    return click.option("--output", required=True, type=click.Path(file_okay=False), callback=writable, help=meaning)
+    """Return a decorator that adds the option `--output`, a folder."""
+    folder = click.Path(file_okay=False)
+    return option("--output", panel="files", main=True, required=True, type=folder, callback=writable, help=meaning)
 
 
-def corpus_option(meaning: str, required: bool = False) -> Callable[[Command], Command]:
-    """The option `--corpus`, files of text."""
-    meaning += "; a file not named after its language as language=FILE"
-    return click.option("--corpus", multiple=True, required=required, type=click.Path(dir_okay=False), help=meaning)
+def corpus_option(meaning: str, required: bool = False, default: str = "") -> Callable[[Command], Command]:
+    """Return a decorator that adds the option `--corpus`, files of text.
+
+    Args:
+        meaning: a sentence on what the text is for.
+        required: if the option has to be given.
+        default: what is taken without it, in words.
+    """
+    help = (
+        f'{meaning} A file holds one text per line or is a .jsonl file with {{"text", "language"}}. '
+        "Give language=FILE if the file is not named after its language. May be repeated."
+        f"{f' [default: {default}]' if default else ''}"
+    )
+    path = click.Path(dir_okay=False)
+    return option("--corpus", panel="data", main=True, multiple=True, required=required, type=path, help=help)
 
 
 def translator_option(meaning: str) -> Callable[[Command], Command]:
-    """The option `--translator`, folders of models."""
-    meaning += " translated by a model that CTranslate2 runs, of all languages or, as LANGUAGE=FOLDER, of one"
-    return click.option("--translator", "translators", multiple=True, metavar="[LANGUAGE=]FOLDER", help=meaning)
+    """Return a decorator that adds the option `--translator`, folders of models whose use `meaning` says."""
+    help = f"{meaning} FOLDER holds a model for CTranslate2; LANGUAGE=FOLDER is for one language. May be repeated."
+    return option(
+        "--translator", "translators", panel="translation", multiple=True, metavar="[LANGUAGE=]FOLDER", help=help
+    )
 
 
-document_option = click.option(
-    "--document-model", help="the encoder of the documents, of the same space, such as the teacher [default: the same]"
+document_option = option(
+    "--document-model",
+    panel="encoder",
+    help="Encode the documents with this encoder, which shares the vector space, such as the teacher. "
+    "[default: the same encoder]",
 )
-config_option = click.option(
+config_option = option(
     "--config",
+    panel="files",
+    main=True,
     type=click.Path(dir_okay=False),
-    help="settings of a file, such as a run's config.toml; flags stand above it, and it above its recipe",
+    help="Read settings from a file, such as a run's config.toml. Flags override it, and it overrides its recipe.",
 )
-beam_option = click.option(
-    "--beam", type=click.IntRange(1, 64), help="hypotheses of --translator, 1 is greedy [default: 4]"
+beam_option = option(
+    "--beam",
+    panel="translation",
+    type=click.IntRange(1, 64),
+    help="Number of hypotheses of --translator; 1 is greedy. [default: 4]",
 )
-json_option = click.option(
-    "--json", "json_path", type=click.Path(dir_okay=False), callback=writable, help="also write the figures here"
+
+
+def _json_file(context, parameter, path):
+    return path if path == "-" else writable(context, parameter, path)
+
+
+json_option = option(
+    "--json",
+    "json_path",
+    panel="files",
+    main=True,
+    type=click.Path(dir_okay=False, allow_dash=True),
+    callback=_json_file,
+    help="Write the figures to a JSON file. With - they go to standard output in place of the table.",
 )

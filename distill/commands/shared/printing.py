@@ -1,9 +1,7 @@
-"""How answers from an index are shown."""
+"""Answers from an index, printed or as JSON."""
 
 from __future__ import annotations
 
-import codecs
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ from ...errors import shown
 from ...report.answered import print_remark
 from ...report.layout import new_console
 from ...system.text import json_text
+from .figures import prints_ascii
 
 if TYPE_CHECKING:
     from ...indexing.answers import Answer
@@ -22,16 +21,19 @@ MARK = "**"
 
 
 def print_json(answers: Iterable[Answer]) -> None:
-    """Print an object a question, a line each; with escapes where standard output is not UTF-8."""
-    ascii = codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"
+    """Print one JSON object per question, each on a line; with escapes if standard output is not UTF-8."""
+    ascii = prints_ascii()
     for answer in answers:
         print(json_text(answer.as_dict(), ascii), flush=True)
 
 
 def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -> None:
-    """Print passages, the best sentence marked; of `many` questions each one above its own.
+    """Print passages with their best sentence marked.
 
-    `strict`: no passages where the first one does not answer.
+    Args:
+        answers: the answer to each question.
+        many: print each question above its passages.
+        strict: print no passages for a question that has no answer.
     """
     console = new_console()
     for answer in answers:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import Field
-from typing import TYPE_CHECKING
 
 import click
+from cloup.formatting import HelpSection
 
 from ...settings.assignments import APART, assigned, honoured, unused
 from ...settings.fields import MAIN
@@ -14,11 +14,7 @@ from ...settings.recipes import TABLE
 from ...settings.sections import Settings, Value
 from ...settings.store import walk
 from .completion import complete
-from .reporting import ReportingCommand
-from .retired import FLAGS
-
-if TYPE_CHECKING:
-    pass
+from .help import PanelOption
 
 # The parameter that holds what `--set` was given.
 ASSIGNED = "assigned"
@@ -36,25 +32,35 @@ def default_text(value: Value) -> str:
     )
 
 
-class SettingOption(click.Option):
-    """The flag of a setting, made from its field; its help ends with the default that is `shown`."""
+class SettingOption(PanelOption):
+    """The flag of a setting, made from its field; its help ends with a default value."""
 
     def __init__(self, declared: Sequence[str], setting: str, item: Field[Value], shown: Value) -> None:
+        """Make the option.
+
+        Args:
+            declared: what `click.option` was given, which is nothing.
+            setting: the setting's name, as in `--set`.
+            item: its field.
+            shown: the default that the help gives.
+        """
         meta, text = item.metadata, default_text(shown)
-        told = text and setting != TABLE and not isinstance(shown, bool)
-        listed = item.type is tuple
+        has_default = text and setting != TABLE and not isinstance(shown, bool)
+        is_list = item.type is tuple
         super().__init__(
             [*declared, meta["flag"], parameter_of(setting)],
-            type=str if listed else click.Choice(meta["options"]) if meta["options"] else item.type,
+            panel=setting.partition(".")[0] if "." in setting else "files",
+            main=meta["offer"] is MAIN,
+            type=str if is_list else click.Choice(meta["options"]) if meta["options"] else item.type,
             default=None,
-            multiple=listed,
-            help=meta["help"] + (f" [default: {text}]" if told else ""),
+            multiple=is_list,
+            help=meta["help"] + (f" [default: {text}]" if has_default else ""),
             shell_complete=complete if setting == TABLE else None,
         )
-        self.setting, self.main = setting, meta["offer"] is MAIN
+        self.setting = setting
 
 
-class SetOption(click.Option):
+class SetOption(PanelOption):
     """`--set NAME=VALUE`, for every setting that a command honours."""
 
     settings_page = "docs/settings.md"
@@ -63,21 +69,28 @@ class SetOption(click.Option):
         self.command, self.fields = command, honoured(command)
         super().__init__(
             [*declared, "--set", ASSIGNED],
+            panel="files",
+            main=True,
             multiple=True,
             metavar="NAME=VALUE",
             callback=lambda context, option, texts: assigned(texts or (), command),
-            help="any setting of a config by its name, such as student.gamma=100; may be repeated",
+            help="Set any setting by its name in the config, such as student.gamma=100. May be repeated.",
         )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:
-        """Return the settings whose names begin so."""
+        """Return the settings whose names begin with what is typed.
+
+        Args:
+            ctx: the context.
+            incomplete: what is typed.
+        """
         names = [f"{name}=" for name in self.fields if name not in APART and name.startswith(incomplete)]
         return [click.shell_completion.CompletionItem(name) for name in names]
 
-    def instead_of(self, flag: str) -> str:
-        """Return a message on the flag of a setting: the `--set` in its place, or that the command does not use it.
+    def describe_replacement(self, flag: str) -> str:
+        """Return the `--set` that takes the place of a setting's flag, or that the command does not use the setting.
 
-        An empty text where it is of no setting.
+        The message is empty for a flag of no setting.
         """
         for name, _, item in walk(Settings()):
             flags = item.metadata["flag"].split("/")
@@ -88,30 +101,11 @@ class SetOption(click.Option):
                 return f"{flag} is now --set {name}={value}"
         return ""
 
-    def described(self, options: Iterable[click.Option]) -> list[tuple[str, str]]:
-        """Return names and meanings of the settings that have no flag among the `options`."""
+    def list_more_settings(self, options: Iterable[click.Option]) -> HelpSection:
+        """Return the section of a whole help on the settings that have no flag among the `options`."""
         flagged = {option.setting for option in options if isinstance(option, SettingOption)}
-        rest = {name: item for name, item in self.fields.items() if name not in flagged}
-        return [(name, _meaning(item)) for name, item in rest.items()]
-
-
-class SettingsCommand(ReportingCommand):
-    """A command that refuses a flag which it has not with what takes its place, such as `--set` of a setting."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. Raises `click.NoSuchOption`, of a flag that went with what took its place."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            flag = error.option_name
-            retired = FLAGS.get(str(self.name), {}).get(flag, "")
-            if instead := retired or next((option.instead_of(flag) for option in self.set_options(ctx)), ""):
-                raise click.NoSuchOption(flag, instead, ctx=ctx) from None
-            raise
-
-    def set_options(self, ctx: click.Context) -> list[SetOption]:
-        """Return its `--set`, in a list that is empty where it takes no settings."""
-        return [option for option in self.get_params(ctx) if isinstance(option, SetOption)]
+        rows = [(name, _meaning(item)) for name, item in self.fields.items() if name not in flagged]
+        return HelpSection(f"More settings, for --set or a config ({self.settings_page})", rows)
 
 
 def _meaning(item):

@@ -33,7 +33,13 @@ for (const table of document.querySelectorAll("table.sortable")) {
     button.addEventListener("click", () => sort(head, column));
   });
 }
-// What scrolls has to be reached by keyboard; what does not is no stop.
-for (const box of document.querySelectorAll(".wide, .drawing")) {
-  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-}
+// What scrolls has to be reached by keyboard; what does not is no stop. What is folded has no width yet.
+const reach = () => {
+  for (const box of document.querySelectorAll(".wide, .drawing")) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  }
+};
+reach();
+for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", reach);
+// Paper cannot be unfolded.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));

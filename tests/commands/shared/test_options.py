@@ -4,8 +4,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from distill.commands.shared.command import command as make_command
 from distill.commands.shared.options import FiniteRange, given, settings_from, settings_options
-from distill.commands.shared.panels import PanelCommand
 from distill.errors import ConfigError, InputError
 from distill.settings.assignments import honoured
 from distill.settings.fields import SET
@@ -29,7 +29,7 @@ def parse(*arguments, command="run", whole=(), config=None):
 
 
 def run(*arguments):
-    @click.command(cls=PanelCommand)
+    @make_command()
     @settings_options("run")
     def command(**values):
         settings_from(values)

@@ -1,0 +1,134 @@
+"""The commands and groups of commands of `distill`: help, progress, and flags of earlier versions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
+
+import click
+import cloup
+from cloup.formatting import HelpSection
+
+from .help import FEW, WHOLE, PanelOption, title_of, write_examples
+from .retired import FLAGS
+
+# The end of a sentence, which a name such as config.toml does not hold.
+END = re.compile(r"(?<=[.:;])\s")
+
+
+class HelpMixin(click.Command):
+    """A help that ends with examples, and whose first sentence describes the command in a list."""
+
+    def __init__(self, *args: str | None, examples: Sequence[str] = (), **more: bool) -> None:
+        super().__init__(*args, **more)  # type: ignore[arg-type]
+        self.examples = tuple(examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the epilog and the examples.
+
+        Args:
+            ctx: the context.
+            formatter: what is written to.
+        """
+        super().format_epilog(ctx, formatter)
+        write_examples(self.examples, formatter)
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence of the help, however long it is."""
+        return END.split(" ".join((self.help or "").split()), maxsplit=1)[0].rstrip(".:;")
+
+
+class Command(HelpMixin, cloup.Command):
+    """A command with its options in panels.
+
+    Off a terminal it says now and then that it is still at work, unless it is `quiet`, as it waits for questions or
+    takes no time. It answers a flag of an earlier version with what takes its place.
+    """
+
+    def __init__(
+        self,
+        *args: str | None,
+        params: list[click.Parameter] | None = None,
+        quiet: bool = False,
+        **more: bool,
+    ) -> None:
+        groups: dict[str, cloup.OptionGroup] = {}
+        for option in params or ():
+            if isinstance(option, PanelOption):
+                title = title_of(option.panel)
+                option.group = groups.setdefault(title, cloup.OptionGroup(title))
+        super().__init__(*args, params=params, **more)  # type: ignore[arg-type]
+        self.quiet = quiet
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, `--help-all` the last."""
+        return [*super().get_params(ctx), HELP_ALL]
+
+    def format_params(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the panels with the options that this help shows, with their second columns aligned.
+
+        Args:
+            ctx: the context.
+            formatter: what is written to.
+        """
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        sections = [self.make_option_group_help_section(group, ctx) for group in self.option_groups]
+        rest = [one for one in options if not isinstance(one, PanelOption) and one is not HELP_ALL]
+        rest += [HELP_ALL] if len(self.params) > FEW or ctx.meta.get(WHOLE) else []
+        sections.append(HelpSection("Help", [record for one in rest if (record := one.get_help_record(ctx))]))
+        if ctx.meta.get(WHOLE):
+            sections += filter(
+                None, (one.list_more_settings(options) for one in options if isinstance(one, PanelOption))
+            )
+        sections = [section for section in sections if section.definitions]
+        cast(cloup.HelpFormatter, formatter).write_many_sections(sections)
+        if left := sum(option.get_help_record(ctx) is None for option in options):
+            formatter.write_paragraph()
+            formatter.write_text(f"{left} more options: {ctx.command_path} --help-all")
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            click.NoSuchOption: for a flag that there is not, with what took its place if it had one.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            flag, options = error.option_name, [one for one in self.params if isinstance(one, PanelOption)]
+            retired = FLAGS.get(str(self.name), {}).get(flag, "")
+            if instead := retired or next(filter(None, (one.describe_replacement(flag) for one in options)), ""):
+                raise click.NoSuchOption(flag, instead, ctx=ctx) from None
+            raise
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Do what the command does, which returns nothing."""
+        if self.quiet:
+            super().invoke(ctx)
+            return
+        from ...system.progress import phase
+
+        with phase(str(self.name)):
+            super().invoke(ctx)
+
+
+class Group(HelpMixin, cloup.Group):
+    """A group of commands, which suggests one for a name that is mistyped."""
+
+    command_class = Command
+
+
+def _show_all(context, option, value):
+    if value and not context.resilient_parsing:
+        context.meta[WHOLE] = True
+        click.echo(context.get_help())
+        context.exit()
+
+
+HELP_ALL = click.Option(
+    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="Show every option."
+)
+# Decorators, which take the `examples` of the help.
+command, group = partial(cloup.command, cls=Command), partial(cloup.group, cls=Group)

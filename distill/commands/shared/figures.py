@@ -1,0 +1,36 @@
+"""Figures of a command: a table, JSON or both."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...system.types import Json
+
+
+def write_figures(path: str | None, figures: Json, show: Callable[[], None]) -> None:
+    """Print figures as a table, as JSON, or as both.
+
+    Args:
+        path: the value of `--json`: a file that gets the figures too, "-" for standard output in place of the table,
+            None for the table alone.
+        figures: the figures as JSON.
+        show: prints the table.
+    """
+    if path == "-":
+        print(json.dumps(figures, ensure_ascii=prints_ascii(), indent=1))
+        return
+    show()
+    if path:
+        from ...system.files import write_json
+
+        write_json(path, figures)
+
+
+def prints_ascii() -> bool:
+    """Return True if standard output has no UTF-8, so that JSON needs escapes."""
+    return codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"

@@ -1,0 +1,100 @@
+"""Options in named panels, and examples at the end of a help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import click
+import cloup
+from cloup.formatting import HelpSection
+
+if TYPE_CHECKING:
+    from ...settings.sections import Value
+    from ...system.types import Json
+
+# Titles of panels beside those of the settings' sections, by the names that options give.
+TITLES = {
+    "files": "General",
+    "search": "Search",
+    "encoder": "Encoder",
+    "index": "Index",
+    "hits": "Results",
+    "documents": "Documents",
+    "passages": "Passages",
+    "stored": "Stored data",
+    "engine": "Encoding process",
+    "input": "Input",
+    "output": "Output",
+    "page": "Web page",
+    "format": "Format",
+    "server": "Server",
+    "limits": "Limits",
+    "timing": "Timing",
+    "peers": "Encoders to compare with",
+}
+# A command with no more parameters than these shows them all in its short help.
+FEW = 23
+# The key of a context under which `--help-all` leaves that every option is shown.
+WHOLE = "distill.every-option"
+
+
+# What `click.Option` takes by name.
+Attribute: TypeAlias = "Value | click.ParamType | Callable[..., Value | Json | list[str] | None] | None"
+
+
+class PanelOption(cloup.Option):
+    """An option that names its panel: a section of the settings or a key of `TITLES`.
+
+    The short help of a command with many options shows only the `main` ones.
+    """
+
+    def __init__(self, declared: Sequence[str], panel: str, main: bool = False, **attributes: Attribute) -> None:
+        super().__init__(declared, **attributes)  # type: ignore[arg-type]
+        self.panel, self.main = panel, main
+
+    def describe_replacement(self, flag: str) -> str:
+        """Return a message on what takes the place of a flag that the command does not have; empty if nothing does."""
+        return ""
+
+    def list_more_settings(self, options: Iterable[click.Option]) -> HelpSection | None:
+        """Return the section of a whole help on what can be given by this option alone, None if there is none."""
+        return None
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the flags and the help, None if this help leaves the option out."""
+        return super().get_help_record(ctx) if self.main or shows_all(ctx) else None
+
+
+# A decorator that adds a `PanelOption`: it takes what `click.option` takes, `panel` and `main`.
+option = partial(click.option, cls=PanelOption)
+
+
+def title_of(panel: str) -> str:
+    """Return the title of a panel by its name."""
+    if panel in TITLES:
+        return TITLES[panel]
+    from ...settings.sections import Settings
+
+    return {item.name: item.metadata.get("title", "") for item in fields(Settings)}[panel]
+
+
+def shows_all(context: click.Context) -> bool:
+    """Return True if a help shows every option: by `--help-all`, or as the command has few."""
+    return bool(context.meta.get(WHOLE)) or len(context.command.params) <= FEW
+
+
+def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """Write command lines under a heading, unchanged so that they can be copied.
+
+    Args:
+        examples: the command lines.
+        formatter: what is written to.
+    """
+    if examples:
+        formatter.write_paragraph()
+        formatter.write_heading("Examples" if len(examples) > 1 else "Example")
+        for example in examples:
+            formatter.write("".join(f"  {line}\n" for line in example.splitlines()))

@@ -1,0 +1,74 @@
+"""The help of every command: groups, examples that can be typed, whole sentences, suggestions."""
+
+import re
+import shlex
+
+import click
+import pytest
+
+from distill.cli import MODULES, SECTIONS, cli
+from distill.commands.shared.help import TITLES, PanelOption
+from distill.settings.fields import SET
+from distill.settings.sections import Settings
+from distill.settings.store import walk
+
+
+def commands():
+    """`{("read", "train"): command}` of all commands, the groups and `distill` itself among them."""
+    every = {(): cli} | {(name,): cli.get_command(None, name) for name in MODULES}
+    for path, command in list(every.items()):
+        if path and isinstance(command, click.Group):
+            every |= {(*path, name): part for name, part in command.commands.items()}
+    return every
+
+
+EVERY = commands()
+
+
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: "-".join(path) or "distill")
+def test_every_help_has_an_example_of_the_command_and_cuts_nothing(distill, path):
+    left, examples = distill(*path, "--help"), EVERY[path].examples
+    assert (left.code, left.err) == (0, "")
+    assert examples and all(f"\n  {line}" in left.out for example in examples for line in example.splitlines())
+    assert all(example.startswith(" ".join(("distill", *path))) for example in examples)
+    # Dots follow only the name of an argument that may be repeated.
+    assert not re.search(r"…|[^A-Z\]]\.\.\.", left.out)
+
+
+@pytest.mark.parametrize("example", sorted({one for command in EVERY.values() for one in command.examples}))
+def test_every_example_is_a_command_line_that_can_be_parsed(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(re.split(r" [<>|] ", example)[0])[1:]
+    path = max((path for path in EVERY if tuple(words[: len(path)]) == path), key=len)
+    context = EVERY[path].make_context(path[-1], words[len(path) :])
+    assert not (isinstance(context.command, click.Group) and context.args)
+
+
+def test_the_commands_are_in_groups_and_each_is_in_one(distill):
+    help = distill("--help").out
+    assert [line[:-1] for line in help.splitlines() if line[:-1] in SECTIONS] == list(SECTIONS)
+    assert sorted(re.findall(r"^  ([a-z][a-z-]*)  +[A-Z]", help, re.MULTILINE)) == sorted(MODULES)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("serch", "'search'"), ("evalute", "'evaluate'"), ("read trian", "'train'")]
+)
+def test_a_mistyped_command_gets_a_suggestion(refused, typed, meant):
+    assert meant in refused(*typed.split())
+
+
+def test_every_option_names_a_panel_and_its_help_is_a_sentence():
+    titles = {*TITLES, *(name.partition(".")[0] for name, _, _ in walk(Settings()))}
+    for path, command in EVERY.items():
+        for one in command.params:
+            if isinstance(one, PanelOption):
+                assert one.panel in titles, (path, one.name)
+                text = re.sub(r"( \[default: .*\]| \[required\])$", "", one.help)
+                assert re.match(r"[A-Z]|\W|language=", text) and text[-1] in ".]", (path, one.name, one.help)
+
+
+def test_the_help_of_a_setting_is_a_sentence():
+    for name, _, item in walk(Settings()):
+        text = re.sub(r" \[default: .*\]$", "", item.metadata["help"])
+        assert re.match(r"[A-Z]", text) and text.endswith("."), name
+    assert any(item.metadata["offer"] is SET for _, _, item in walk(Settings()))
