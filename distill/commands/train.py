@@ -145,7 +145,9 @@ def run(
     search = None
     if searched:
         with told_how_to_go_on(prepared.folder):
-            search = compress(prepared.folder, load_settings(prepared.folder / RUN_FILE) if alone else settings).as_dict()
+            search = compress(
+                prepared.folder, load_settings(prepared.folder / RUN_FILE) if alone else settings
+            ).as_dict()
     _print_end(metrics, Path(prepared.folder), json_path, search)
 
 
