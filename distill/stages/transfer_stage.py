@@ -374,7 +374,10 @@ class TransferStage:
         return counts[1] > counts[0]
 
     def batches(self, epoch: int) -> list[Maker]:
-        """Return the batches of an epoch, each with lines besides its samples; with lines only, as many as they fill."""
+        """Return the batches of an epoch, each with lines besides its samples.
+
+        With lines only, there are as many batches as the lines fill.
+        """
         order = shuffled(len(self.label), self.settings.batch_size, self.seed + epoch)
         if not order:
             steps = -(-len(self.texts) // max(1, self.settings.lines_a_step))
