@@ -42,7 +42,7 @@ def asked_in(batches: str, language: str, languages: Sequence[str]) -> tuple[str
     """Return the languages of stage 1's questions.
 
     Args:
-        batches: The kind of batches (`choices.BATCHES`). With "en-en", only the teacher's language asks.
+        batches: The kind of batches. With "en-en", only the teacher's language asks.
         language: The teacher's language.
         languages: All languages of the run.
 
