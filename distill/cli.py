@@ -27,6 +27,7 @@ COMMANDS = {
     "init": ("init",),
     "lir": ("lir",),
     "measure": ("compare", "evaluate"),
+    "papers": ("papers",),
     "plug": ("mcp", "page"),
     "read": ("read",),
     "recipes": ("recipes",),

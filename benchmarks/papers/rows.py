@@ -25,8 +25,23 @@ from distill.papers.tables import read_figures as kept_figures
 from distill.system.files import write_json
 
 __all__ = [
-    *("Line", "Place", "Row", "Table", "against", "corpora", "figures", "joined_figures", "kept_figures", "markdown"),
-    *("needed", "of_comparison", "of_evaluation", "of_lareqa", "of_run", "paper", "program"),
+    "Line",
+    "Place",
+    "Row",
+    "Table",
+    "against",
+    "corpora",
+    "figures",
+    "joined_figures",
+    "kept_figures",
+    "markdown",
+    "needed",
+    "of_comparison",
+    "of_evaluation",
+    "of_lareqa",
+    "of_run",
+    "paper",
+    "program",
 ]
 
 

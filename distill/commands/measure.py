@@ -49,7 +49,7 @@ RETRIEVED = ("units", "evaluation__ranked", "evaluation__score")
 # Options of `distill evaluate` that some tasks take.
 OF_TASKS = (
     *(*RETRIEVED, "metrics", "split", "corpus", "lir_ranks", "lir_rescaled", "label_column"),
-    *("translations", "translators", "typed", "report", "reader"),
+    *("translations", "translators", "typed", "report", "reader", "trec"),
 )
 split_option = click.option(
     "--split", default="dev", show_default=True, type=click.Choice([*SPLITS, EVERY]), help="of the questions"
@@ -187,6 +187,12 @@ def _require_use(tasks, options):
     callback=writable,
     help="also a page of lareqa, bitext and answerable",
 )
+@click.option(
+    "--trec",
+    type=click.Path(file_okay=False),
+    callback=writable,
+    help="also write retrieval's rankings to this folder, as TREC's run files with their qrels",
+)
 def evaluate(
     models: tuple[str, ...],
     tasks: list[tuple[str, str | None]],
@@ -205,6 +211,7 @@ def evaluate(
     reader: str | None,
     json_path: str | None,
     report: str | None,
+    trec: str | None,
     **values: Value | None,
 ) -> None:
     """How good MODELS are, by language, on one or more tasks.
@@ -237,7 +244,7 @@ def evaluate(
         reader=_reader(reader),
     )
     translation = translation_of(translations, translators, beam, settings.data.document_language)
-    measured = measure_models(models, options, tasks, document_model, translation)
+    measured = measure_models(models, options, tasks, document_model, translation, trec)
     for one in measured:
         one.print()
     if json_path or report:

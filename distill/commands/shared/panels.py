@@ -29,7 +29,7 @@ TITLES = {
 # The panels of the options that are no settings, by their parameters.
 SECTIONS = {
     **dict.fromkeys(("config", "name", "runs", "resume", "checkpoint_seconds", "seed", ASSIGNED), FILES),
-    **dict.fromkeys(("output", "study", "json_path", "report"), FILES),
+    **dict.fromkeys(("output", "study", "json_path", "report", "trec"), FILES),
     **dict.fromkeys(("corpus", "split", "text", "parallel", "dictionary", "keep"), "data"),
     **dict.fromkeys(("teacher_path", "teacher_language", "centre"), "teacher"),
     **dict.fromkeys(("start_path", "labels", "steps", "lines"), "student"),
