@@ -49,7 +49,8 @@ def program(tables: Sequence[Table], rows: Sequence[Row], about: str, runs: str)
     """Run what is wanted, print its tables, and write them."""
     options = parse(tables, about, runs)
     chosen = [table for table in tables if not options.table or table.name in options.table]
-    places = [Place(Path(options.runs), options.data, seed) for seed in options.seeds]
+    scripts = Path(__file__).resolve().parents[1]
+    places = [Place(Path(options.runs), options.data, seed, scripts=scripts) for seed in options.seeds]
     wanted = options.rows or [line.row for table in chosen for line in table.lines if line.row]
     for place in places:
         for row in needed(rows, wanted):

@@ -34,8 +34,8 @@ def to_markdown(table: Table, figures: TableFigures) -> str:
     return "\n".join(lines)
 
 
-def to_latex(table: Table, figures: TableFigures) -> str:
-    """Return the table for LaTeX with the package booktabs, its note in the caption."""
+def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
+    """Return the table for LaTeX with the package booktabs, its note and what is said `about` it in the caption."""
     heads = headings(table, figures)
     body = []
     for name, row in figures.items():
@@ -43,7 +43,7 @@ def to_latex(table: Table, figures: TableFigures) -> str:
             body.append([f"{name}, the paper", *paper_cells(table, row, len(heads))])
         ours = our_cells(table, row, heads) if row["here"] else [reason(row), *[""] * (len(heads) - 1)]
         body.append([label(name, row), *ours])
-    caption = " ".join(part for part in (f"{table.title}.", table.note) if part)
+    caption = " ".join(filter(None, (f"{table.title}.", table.note, about)))
     lines = [" & ".join(map(_escape, cells)) + r" \\" for cells in (["", *heads], *body)]
     return "\n".join(
         [

@@ -14,18 +14,21 @@ from typing import TypeAlias
 from ..system.progress import say
 from ..system.types import Json
 
-# Commands whose seed is an option, and which leave a folder.
-TRAINING = ("run", "transfer", "teach", "reduce")
-# Runs a command of `distill`, given as its arguments, and returns its exit code.
+# Commands whose seed is an option and which leave a folder.
+TRAINING = ("run", "transfer", "teach", "reduce", "export")
+# The end of a script's name, which a row may have in place of a command of `distill`.
+SCRIPT = ".py"
+# Runs a command, given as its arguments, and returns its exit code.
 Runner: TypeAlias = Callable[[Sequence[str]], int]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A `distill` command, with `{runs}`, `{data}`, `{base}` and `{seed}` in it; `after` are rows whose files it reads.
+    """A command of `distill`, or of a script, with `{runs}`, `{data}`, `{base}` and `{seed}` in it.
 
-    A command without `{seed}` that is no training runs once. A `run` is kept in a folder of the row's name; `transfer`,
-    `teach` and `reduce` leave an encoder there; any other command writes `--json`.
+    `after` are rows whose files it reads. A command without `{seed}` that is no training runs once. A `run` is kept in
+    a folder of the row's name; `transfer`, `teach`, `reduce` and `export` leave an encoder there; any other command,
+    and a script, writes `--json`.
     """
 
     name: str
@@ -45,12 +48,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Place:
-    """The folder of runs, the data, the seed and the base that rows are run with."""
+    """The folder of runs, the data, the seed and the base that rows are run with; scripts lie in `scripts`."""
 
     runs: Path
     data: str
     seed: int
     base: str = "muse"
+    scripts: Path = Path()
 
     def name(self, row: Row) -> str:
         """Return the name of the row's result."""
@@ -66,7 +70,8 @@ class Place:
     def fill(self, text: str) -> list[str]:
         """Return the arguments of a command, its placeholders filled."""
         values = {"runs": str(self.runs), "data": self.data, "base": self.base, "seed": str(self.seed)}
-        return [part.format(**values) for part in shlex.split(text)]
+        first, *rest = [part.format(**values) for part in shlex.split(text)]
+        return [str(self.scripts / first) if first.endswith(SCRIPT) else first, *rest]
 
     def arguments(self, row: Row) -> list[str]:
         """Return the arguments of the row's command; a run that was stopped goes on."""
@@ -126,10 +131,16 @@ def run_row(place: Place, row: Row, runner: Runner) -> int:
 
 
 def run_in_process(arguments: Sequence[str]) -> int:
-    """Run a command of `distill` in a process of its own; returns its exit code."""
-    return subprocess.run([sys.executable, "-m", "distill", *arguments]).returncode
+    """Run a command of `distill`, or a script, in a process of its own; returns its exit code."""
+    program = [] if arguments[0].endswith(SCRIPT) else ["-m", "distill"]
+    return subprocess.run([sys.executable, *program, *arguments]).returncode
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return a command of `distill` as a shell takes it."""
-    return shlex.join(["distill", *arguments])
+    """Return a command as a shell takes it."""
+    return f"{program_of(arguments[0])} {shlex.join(arguments)}"
+
+
+def program_of(command: str) -> str:
+    """Return what runs a command: Python for a script, else `distill`."""
+    return "python" if command.partition(" ")[0].endswith(SCRIPT) else "distill"

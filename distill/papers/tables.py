@@ -13,7 +13,7 @@ import numpy as np
 from ..evaluation.mcnemar import holm, mcnemar_p
 from ..system.types import File, Json
 from .readers import Against, Read
-from .rows import Place, Row
+from .rows import Place, Row, program_of
 
 
 class ColumnTest(TypedDict):
@@ -93,10 +93,11 @@ def _of_line(line, by_name, places) -> LineFigures:
     there = [(seed, written) for seed, written in read.items() if written is not None]
     read = dict(there[:1] if line.fixed else there)
     here = {seed: dict(line.read(written)) for seed, written in read.items()}
+    command = (trained or row).command
     figures: LineFigures = {
         "paper": dict(line.paper),
         "here": here,
-        "command": f"distill {(trained or row).command}",
+        "command": f"{program_of(command)} {command}",
     }
     if line.against and read:
         figures["against_base"] = {seed: compare_columns(line.against(written)) for seed, written in read.items()}
