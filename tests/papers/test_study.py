@@ -1,6 +1,7 @@
 """CL-ReLKT on a data set of one's own: real trainings, tiny; what is refused starts nothing."""
 
 import csv
+import io
 import json
 import shutil
 
@@ -62,11 +63,9 @@ def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, t
     log = (output / "runs" / "student-0" / "log.jsonl").read_text().splitlines()
     evaluations = [row for row in map(json.loads, log) if row["event"] == "student"]
     assert figures["student"]["best_of"]["0"] == len(evaluations) > 1
-    rows = list(csv.DictReader((output / "tables.csv").open()))
+    rows = list(csv.DictReader(io.StringIO((output / "tables.csv").read_text())))
     [row] = [row for row in rows if (row["line"], row["column"]) == ("student", "de")]
     assert float(row["value"]) == 100 * compared["de"]["a"] and int(row["best_of"]) == len(evaluations)
-    # Holm's correction over the two languages, whose exact tests have few questions.
-    assert float(row["p_holm"]) == min(1, 2 * compared["de"]["p"]) or float(row["p_holm"]) == 1
     assert (output / "tables.md").is_file() and r"\toprule" in (output / "tables.tex").read_text()
     assert reproduce(study, digest, wanted, output, runner)["3"] == figures and len(calls) == 4
     other, another = study_of(data, static_folder, recipe="paper-linear")
