@@ -150,7 +150,15 @@ class Study:
 
 
 def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:
-    """Return the study's tables of these names. Raises `InputError` for a name that there is not."""
+    """Return some tables of a study.
+
+    Args:
+        study: the study.
+        names: of the tables, such as "3".
+
+    Raises:
+        InputError: for a name that there is not.
+    """
     by_name = {table.name: table for table in study.tables}
     if unknown := [name for name in names if name not in by_name]:
         raise InputError(f"--tables: no table {unknown[0]}; there are {', '.join(by_name)}")
@@ -158,9 +166,15 @@ def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:
 
 
 def choose_rows(study: Study, names: Sequence[str], tables: Sequence[Table]) -> list[str]:
-    """Return the names of the rows to run: those that are named, else all of the tables'.
+    """Return the names of the rows to run.
 
-    Raises `InputError` for a name that there is not.
+    Args:
+        study: the study.
+        names: rows that are asked for; none for all that the tables read.
+        tables: the tables.
+
+    Raises:
+        InputError: for a name that there is not.
     """
     known = [row.name for row in study.rows]
     if unknown := [name for name in names if name not in known]:

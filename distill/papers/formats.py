@@ -20,29 +20,40 @@ SIGNS = {BETTER: "$^{*}$", WORSE: r"$^{\dagger}$", "±": r"$\pm$"}
 
 
 def to_markdown(table: Table, figures: TableFigures) -> str:
-    """Return the table with a line for each of the paper's and one below it for ours."""
-    heads = headings(table, figures)
+    """Return a table as Markdown, the paper's lines in plain type and ours below them in bold.
+
+    Args:
+        table: its title, columns and note.
+        figures: by line, as `tables.collect_figures` returns them.
+    """
+    heads = _headings(table, figures)
     lines = [f"### {table.title}", "", table.note, ""] if table.note else [f"### {table.title}", ""]
     lines += [_join(["", *heads]), "|" + "---|" * (len(heads) + 1)]
     for name, row in figures.items():
         if row["paper"]:
-            lines.append(_join([f"{name}, the paper", *paper_cells(table, row, len(heads))]))
+            lines.append(_join([f"{name}, the paper", *_paper_cells(table, row, len(heads))]))
         if row["here"]:
-            lines.append(_join([f"**{label(name, row)}**", *our_cells(table, row, heads)]))
+            lines.append(_join([f"**{_label(name, row)}**", *_our_cells(table, row, heads)]))
         else:
-            lines.append(_join([f"**{name}**", reason(row), *[""] * (len(heads) - 1)]))
+            lines.append(_join([f"**{name}**", _reason(row), *[""] * (len(heads) - 1)]))
     return "\n".join(lines)
 
 
 def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
-    """Return the table for LaTeX with the package booktabs, its note and what is said `about` it in the caption."""
-    heads = headings(table, figures)
+    """Return a table for LaTeX with the package booktabs.
+
+    Args:
+        table: its title, columns and note; title and note make the caption.
+        figures: by line, as `tables.collect_figures` returns them.
+        about: more text for the caption.
+    """
+    heads = _headings(table, figures)
     body = []
     for name, row in figures.items():
         if row["paper"]:
-            body.append([f"{name}, the paper", *paper_cells(table, row, len(heads))])
-        ours = our_cells(table, row, heads) if row["here"] else [reason(row), *[""] * (len(heads) - 1)]
-        body.append([label(name, row), *ours])
+            body.append([f"{name}, the paper", *_paper_cells(table, row, len(heads))])
+        ours = _our_cells(table, row, heads) if row["here"] else [_reason(row), *[""] * (len(heads) - 1)]
+        body.append([_label(name, row), *ours])
     caption = " ".join(filter(None, (f"{table.title}.", table.note, about)))
     lines = [" & ".join(map(_escape, cells)) + r" \\" for cells in (["", *heads], *body)]
     return "\n".join(
@@ -55,7 +66,12 @@ def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
 
 
 def to_csv(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
-    """Return the figures of several tables, one figure per line, with its seed and its test."""
+    """Return tables as CSV, one figure per line, with its seed and its test.
+
+    Args:
+        tables: the tables.
+        figures: by table and line, as `tables.collect_figures` returns them for each.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     heads = ("table", "line", "column", "seed", "value", "p_holm", "better_than_base", "last", "best_of", "command")
@@ -78,7 +94,7 @@ def _values(row: LineFigures) -> Iterator[list[str | float]]:
             yield [column, seed, value, *tested, last.get(column, ""), many, row["command"]]
 
 
-def headings(table: Table, figures: TableFigures) -> list[str]:
+def _headings(table: Table, figures: TableFigures) -> list[str]:
     """Return the names of the cells of a line: columns, their mean, and what logs have."""
     behind = [head for head, key in ((LAST, "last"), (BEST_OF, "best_of")) if any(map(_has(key), figures.values()))]
     return [*table.columns, *([f"mean of {len(table.mean)}"] if table.mean else []), *behind]
@@ -88,23 +104,23 @@ def _has(key) -> Callable[[LineFigures], bool]:
     return lambda row: bool(row.get(key))
 
 
-def label(name: str, row: LineFigures) -> str:
+def _label(name: str, row: LineFigures) -> str:
     """Return the name of a line, with its seeds where there are several."""
     return name if len(row["here"]) < 2 else f"{name}, seeds {', '.join(row['here'])}"
 
 
-def reason(row: LineFigures) -> str:
+def _reason(row: LineFigures) -> str:
     """Return the cell of a line that has no figures: that it did not run, and why."""
     return f"{NOT_RUN}: {row['why']}" if row.get("why") else NOT_RUN
 
 
-def paper_cells(table: Table, row: LineFigures, many: int) -> list[str]:
+def _paper_cells(table: Table, row: LineFigures, many: int) -> list[str]:
     """Return the cells of the paper's figures, `many` of them."""
     cells = _cells(table, [row["paper"]])
     return [*cells, *[""] * (many - len(cells))]
 
 
-def our_cells(table: Table, row: LineFigures, heads: Sequence[str]) -> list[str]:
+def _our_cells(table: Table, row: LineFigures, heads: Sequence[str]) -> list[str]:
     """Return the cells of our figures, marked where they differ from the base in every seed."""
     by_seed = row.get("against_base", {})
     values = _cells(table, list(row["here"].values()))

@@ -14,12 +14,23 @@ Against: TypeAlias = Callable[[Json], Mapping[str, tuple[int, int]]]
 
 
 def to_percent(scores: Mapping[str, Mapping[str, float]], metric: str = "p@1") -> dict[str, float]:
-    """Return `{language: per cent}` of `{language: {metric: share}}`."""
+    """Return the per cent of a metric by language.
+
+    Args:
+        scores: `{language: {metric: share}}`.
+        metric: such as "p@1".
+    """
     return {language: 100 * score[metric] for language, score in scores.items()}
 
 
 def read_run(encoder: str, unit: str = "document", metric: str = "p@1") -> Read:
-    """Return the reader of one encoder in a run's `metrics.json`, measured on dev."""
+    """Return the reader of a run's `metrics.json`, of what was measured on dev.
+
+    Args:
+        encoder: its name there, such as "student".
+        unit: "document", "passage" or "maxp".
+        metric: such as "p@1".
+    """
     return lambda written: to_percent(written["splits"]["dev"]["encoders"][encoder][unit], metric)
 
 
@@ -39,7 +50,13 @@ def read_evaluation(place: int, unit: str = "document", metric: str = "p@1") -> 
 
 
 def read_comparison(side: str = "a", unit: str = "document", metric: str = "p@1") -> Read:
-    """Return the reader of `distill compare --json`, of its encoder `a` or of `b`."""
+    """Return the reader of `distill compare --json`.
+
+    Args:
+        side: "a" for its first encoder, "b" for its second.
+        unit: "document", "passage" or "maxp".
+        metric: such as "p@1".
+    """
 
     def read(written):
         return {name: 100 * row[side] for name, row in written["metrics"][metric][unit].items() if name != "all"}

@@ -108,7 +108,16 @@ def _divide(settings):
 
 
 def list_commands(study: Study, wanted: Wanted, output: File) -> list[str]:
-    """Return the commands of the wanted rows as a shell takes them."""
+    """Return the commands of the wanted rows as a shell takes them.
+
+    Args:
+        study: as `read_study` returns it.
+        wanted: tables or rows, and seeds.
+        output: the folder that the runs would be in.
+
+    Raises:
+        InputError: for a table or a row that there is not.
+    """
     tables = choose_tables(study, wanted.tables)
     ordered = order_rows(study.rows, choose_rows(study, wanted.rows, tables))
     return [command_line(place.arguments(row)) for place in _places(study, wanted, output) for row in ordered]
@@ -149,7 +158,15 @@ def reproduce(study: Study, digest: str, wanted: Wanted, output: File, runner: R
 def write_tables(
     folder: Path, about: str, tables: Sequence[Table], figures: Mapping[str, TableFigures], formats: Sequence[str]
 ) -> None:
-    """Write the tables in each of the formats, and `tables.json` with all figures."""
+    """Write the tables in each of the formats, and `tables.json` with all figures.
+
+    Args:
+        folder: the folder of the files.
+        about: text that explains the figures.
+        tables: the tables.
+        figures: by table and line.
+        formats: names of `FORMATS`.
+    """
     write_json(folder / f"{TABLES}.json", figures)
     texts = {
         "markdown": "\n\n".join([about, *(to_markdown(table, figures[table.name]) for table in tables)]) + "\n",

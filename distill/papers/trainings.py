@@ -33,11 +33,24 @@ class Trainings:
     base: str = "muse"
 
     def teach(self, name: str, flags: str = "", recipe: str = AUTHORS) -> tuple[Row, Row]:
-        """Return the rows of a teacher and of its figures."""
+        """Return the rows of a teacher and of its figures.
+
+        Args:
+            name: the teacher's row; its figures are NAME-figures.
+            flags: options of `distill teach`.
+            recipe: the recipe that these stand above.
+        """
         return Row(name, _join("teach --recipe", recipe, self.data, self.teaching, flags)), self.compare(name)
 
     def transfer(self, name: str, flags: str, after: Sequence[str] = (), recipe: str = LINEAR) -> tuple[Row, Row]:
-        """Return the rows of a student and of its figures; `after` are rows whose encoders its flags name."""
+        """Return the rows of a student and of its figures.
+
+        Args:
+            name: the student's row; its figures are NAME-figures.
+            flags: options of `distill transfer`.
+            after: rows whose encoders the flags name.
+            recipe: the recipe that the flags stand above.
+        """
         command = _join("transfer --recipe", recipe, self.data, self.learning, flags)
         return Row(name, command, tuple(after)), self.compare(name)
 
@@ -73,7 +86,15 @@ def trained_line(
 def base_line(
     name: str, row: str, paper: Mapping[str, float] | None = None, unit: str = "document", metric: str = "p@1"
 ) -> Line:
-    """Return the line of the base, which is measured beside the encoder of a row; the rest as `trained_line`."""
+    """Return the line of the base.
+
+    Args:
+        name: the line's name.
+        row: the row of an encoder that the base is measured beside.
+        paper: the paper's figures by column.
+        unit: "document", "passage" or "maxp".
+        metric: such as "p@1".
+    """
     return Line(name, f"{row}-figures", read_comparison("b", unit, metric), paper or {}, fixed=True)
 
 

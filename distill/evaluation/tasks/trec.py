@@ -69,7 +69,12 @@ def file_names(models: Sequence[str]) -> dict[str, str]:
 
 
 def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
-    """Yield the lines of a unit's qrels: question, 0, document or passage, 1."""
+    """Yield the lines of a unit's qrels: question, 0, document or passage, 1.
+
+    Args:
+        task: the data set, its languages and split.
+        unit: what is ranked and how, such as "maxp".
+    """
     names = text_names(task.dataset, unit)
     for language in task.languages:
         for question in task.dataset.select(language, task.split):
@@ -77,7 +82,12 @@ def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
 
 
 def text_names(dataset: Dataset, unit: str) -> list[str]:
-    """Return the name of each document, or of each passage, that the unit ranks."""
+    """Return the names of what a unit ranks, one per document or passage.
+
+    Args:
+        dataset: the documents.
+        unit: what is ranked and how, such as "maxp".
+    """
     if BY_NAME[unit].rank == "passage":
         return [FIELD.sub("_", passage.id) for passage in dataset.passages]
     return [f"{row}-{FIELD.sub('_', title.strip())}".rstrip("-") for row, title in enumerate(dataset.titles)]
