@@ -18,13 +18,12 @@ from dataclasses import replace
 
 from rows import Line, Row, Table, of_evaluation, paper, program
 
+from distill.papers.choices import AUTHORS, LINEAR
 from distill.papers.trainings import (
     ALL_LANGUAGES,
-    AUTHORS,
     BM25,
     CONTRASTIVE,
     DOCUMENTS,
-    LINEAR,
     ONLINE,
     PASSAGES,
     Trainings,

@@ -5,11 +5,8 @@ from __future__ import annotations
 import click
 
 from ..errors import visible
+from ..papers.choices import AUTHORS, FIRST, FORMATS, RECIPES, TABLES
 from .shared.options import split_names
-
-RECIPES = ("paper", "paper-linear")
-FORMATS = ("markdown", "csv", "latex")
-FIRST = "3,7,8"
 
 
 @click.group()
@@ -32,7 +29,9 @@ def _numbers(context, parameter, value):
 
 
 def _formats(context, parameter, value):
-    return tuple(dict.fromkeys(click.Choice(FORMATS).convert(name, parameter, context) for name in split_names(value)))
+    return tuple(
+        dict.fromkeys(click.Choice([*FORMATS]).convert(name, parameter, context) for name in split_names(value))
+    )
 
 
 @papers.command("cl-relkt")
@@ -41,13 +40,13 @@ def _formats(context, parameter, value):
 @click.option("--languages", default="", callback=_names, help="question languages, comma-separated [default: all]")
 @click.option("--teacher", "language", default="", help="the teacher's language [default: en, else the documents']")
 @click.option("--base", default="muse", show_default=True, help="the encoder that is trained, and tested against")
-@click.option("--recipe", default="paper", show_default=True, type=click.Choice(RECIPES), help="of both stages")
+@click.option("--recipe", default=AUTHORS, show_default=True, type=click.Choice(RECIPES), help="of both stages")
 @click.option("--set", "assigned", multiple=True, metavar="NAME=VALUE", help="a setting above the recipe; repeatable")
 @click.option(
     "--split", type=click.Choice(("test", "dev")), help="the questions that are measured [default: test, else dev]"
 )
 @click.option("--seeds", default="0", show_default=True, callback=_numbers, help="comma-separated, a training for each")
-@click.option("--tables", default=FIRST, show_default=True, callback=_names, help="of 3, 6, 7, 8, 11a, 11b, 11d")
+@click.option("--tables", default=",".join(FIRST), show_default=True, callback=_names, help=f"of {', '.join(TABLES)}")
 @click.option("--rows", default="", callback=_names, help="train these rows alone, as --list names them")
 @click.option("--format", "formats", default=",".join(FORMATS), show_default=True, callback=_formats, help="of tables")
 @click.option("--list", "listed", is_flag=True, help="print the rows' commands, and start none")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import InputError
+from .choices import AUTHORS
 from .rows import Row
 from .tables import Table
 from .trainings import (
     ALL_LANGUAGES,
-    AUTHORS,
     BM25,
     CONTRASTIVE,
     DOCUMENTS,
@@ -23,8 +23,6 @@ from .trainings import (
 )
 
 TEACHER, STUDENT = "teacher", "student"
-# The tables that need no training beside those of the teacher and the student.
-FIRST = ("3", "7", "8")
 ABOUT = (
     "Per cent of the {split} questions. * is better and † worse than {base} by McNemar's test, p < .05 after Holm's "
     'correction over the languages of the line, in each seed. "best of" is the number of evaluations among which dev '

@@ -18,6 +18,7 @@ from ..system.files import write_json, write_text
 from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import File, Json
+from .choices import AUTHORS, FORMATS
 from .cl_relkt import Study, choose_rows, choose_tables
 from .formats import to_csv, to_latex, to_markdown
 from .rows import Place, Runner, command_line, order_rows, run_row
@@ -25,7 +26,6 @@ from .tables import Table, TableFigures, collect_figures
 
 # In the output: what the runs are of, the runs, and the tables.
 STUDY, RUNS, TABLES = "study.json", "runs", "tables"
-FORMATS = {"markdown": ".md", "csv": ".csv", "latex": ".tex"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def read_study(
     language: str = "",
     split: str = "",
     base: str = "muse",
-    recipe: str = "paper",
+    recipe: str = AUTHORS,
     settings: Sequence[str] = (),
 ) -> tuple[Study, str]:
     """Check what CL-ReLKT needs before anything is started.

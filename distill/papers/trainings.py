@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from .choices import AUTHORS, LINEAR
 from .readers import read_comparison, read_disagreements
 from .rows import Row
 from .tables import Line
 
 MEASURED = "--unit document --unit passage --unit maxp --metric p@1,p@5,p@10 --draws 1000"
-# The recipe that has the authors' settings, and ours after it.
-AUTHORS, LINEAR = "paper", "paper-linear"
 # Section A.5: ablations of the teacher, by the flags that each adds. Tables 11a and 11b.
 BM25, ONLINE, CONTRASTIVE = "--online-epochs 0", "--bm25-epochs 0", "--loss contrastive"
 PASSAGES, DOCUMENTS = "--set teacher.train_unit=passage", "--set teacher.train_unit=document"
