@@ -82,16 +82,19 @@ def to_csv(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
     return text.getvalue()
 
 
-def _values(row: LineFigures) -> Iterator[list[str | float]]:
+def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
     """Yield column, seed, figure, p, whether it is better, the last evaluation, their number, and the command."""
-    yield from ([column, "paper", value, "", "", "", "", ""] for column, value in row["paper"].items())
+    for column, value in row["paper"].items():
+        yield column, "paper", value, "", "", "", "", ""
     for seed, values in row["here"].items():
         tests: Mapping[str, ColumnTest] = row.get("against_base", {}).get(seed, {})
-        last, many = row.get("last", {}).get(seed, {}), row.get("best_of", {}).get(seed, "")
+        last = row.get("last", {}).get(seed, {})
+        many: str | float = row.get("best_of", {}).get(seed, "")
         for column, value in values.items():
             test = tests.get(column)
-            tested = [test["p"], str(test["better"]).lower()] if test else ["", ""]
-            yield [column, seed, value, *tested, last.get(column, ""), many, row["command"]]
+            p: str | float = test["p"] if test else ""
+            better = str(test["better"]).lower() if test else ""
+            yield column, seed, value, p, better, last.get(column, ""), many, row["command"]
 
 
 def _headings(table: Table, figures: TableFigures) -> list[str]:

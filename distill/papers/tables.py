@@ -140,8 +140,9 @@ def merge_figures(now: TableFigures, kept: Mapping[str, Json]) -> TableFigures:
         kept: those of an earlier time.
     """
     lines: dict[str, Json] = {}
-    for name, new in now.items():
+    for name, figures in now.items():
         old: Json = kept.get(name, {})
+        new: Json = figures
         parts: dict[str, Json] = {}
         if old.get("command") == new["command"]:
             parts = {key: {**old.get(key, {}), **new.get(key, {})} for key in BY_SEED if key in old or key in new}
