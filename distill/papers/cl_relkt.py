@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import InputError
 from .choices import AUTHORS
@@ -35,7 +35,8 @@ class Study:
     """The data, the languages, the base and the settings of CL-ReLKT's trainings.
 
     `languages` are the questions', the teacher's `language` among them. `teaching` and `learning` are settings,
-    NAME=VALUE, that stand above the `recipe` in stage 1 and in stage 2.
+    NAME=VALUE, that stand above the `recipe` in stage 1 and in stage 2. `divided` is true where the data set's own
+    splits hold for all seeds.
     """
 
     dataset: str
@@ -47,6 +48,7 @@ class Study:
     recipe: str = AUTHORS
     teaching: tuple[str, ...] = ()
     learning: tuple[str, ...] = ()
+    divided: bool = False
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -90,13 +92,11 @@ class Study:
     def tables(self) -> tuple[Table, ...]:
         """The paper's tables that this data can have."""
         return (
-            self._table(
-                "3", "P@1 by document", [base_line(self.base, STUDENT), *self._lines(teacher=TEACHER, student=STUDENT)]
-            ),
+            self._table("3", "P@1 by document", [self._base(STUDENT), *self._lines(teacher=TEACHER, student=STUDENT)]),
             self._table(
                 "6",
                 f"training objectives, from {self.base} as the teacher",
-                [base_line(self.base, "q"), *self._lines(q="Obj. 1", qd="Obj. 1, 2", all="Obj. 1, 2, 3")],
+                [self._base("q"), *self._lines(q="Obj. 1", qd="Obj. 1, 2", all="Obj. 1, 2, 3")],
             ),
             self._table(
                 "7",
@@ -144,7 +144,12 @@ class Study:
         """Return the lines of the base, the teacher and the student by a metric."""
         names = (TEACHER, STUDENT)
         lines = [trained_line(f"{name}, {metric.upper()}", name, self.languages, metric=metric) for name in names]
-        return [base_line(f"{self.base}, {metric.upper()}", STUDENT, metric=metric), *lines]
+        base = self._base(STUDENT, metric)
+        return [replace(base, name=f"{base.name}, {metric.upper()}"), *lines]
+
+    def _base(self, row, metric="p@1"):
+        """Return the line of the base; seeds bear on it where each has other questions."""
+        return replace(base_line(self.base, row, metric=metric), fixed=self.divided)
 
 
 def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:

@@ -77,8 +77,9 @@ def read_study(
     _require_weights(base)
     teaching, learning = _divide(settings)
     split = _choose_split(split, dataset, languages)
-    places = (str(find(data.dataset).resolve()), languages, language, data.document_language)
-    return Study(*places, split, base, recipe, teaching, learning), texts_digest(dataset)
+    folder = find(data.dataset).resolve()
+    places, divided = (str(folder), languages, language, data.document_language), (folder / "splits.json").is_file()
+    return Study(*places, split, base, recipe, teaching, learning, divided), texts_digest(dataset)
 
 
 def _require_weights(base):
@@ -143,7 +144,7 @@ def reproduce(study: Study, digest: str, wanted: Wanted, output: File, runner: R
     folder, tables = Path(output), choose_tables(study, wanted.tables)
     names = choose_rows(study, wanted.rows, tables)
     _require_same(folder, _described(study, digest))
-    if len(wanted.seeds) > 1 and not (Path(study.dataset) / "splits.json").is_file():
+    if len(wanted.seeds) > 1 and not study.divided:
         say("the data set has no splits.json, so each seed divides its questions anew; figures vary by that too")
     failed = []
     for place in _places(study, wanted, folder):
