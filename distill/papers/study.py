@@ -99,13 +99,13 @@ def _choose_split(split, dataset: Dataset, languages):
     return chosen
 
 
-def _divide(settings):
-    """Return the settings that `teach` honours and those that `transfer` does. Raises `ConfigError` for others."""
+def _divide(texts):
+    """Return the texts that `teach` honours and those that `transfer` does. Raises `ConfigError` for others."""
     by_stage = {stage: honoured(stage) for stage in ("teach", "transfer")}
-    for text in settings:
+    for text in texts:
         name = text.partition("=")[0]
         assigned([text], next((stage for stage, known in by_stage.items() if name in known), "transfer"))
-    return tuple(tuple(text for text in settings if text.partition("=")[0] in known) for known in by_stage.values())
+    return tuple(tuple(text for text in texts if text.partition("=")[0] in known) for known in by_stage.values())
 
 
 def list_commands(study: Study, wanted: Wanted, output: File) -> list[str]:

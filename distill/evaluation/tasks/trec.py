@@ -25,7 +25,7 @@ NAME, FIELD = re.compile(r"[^\w.-]+"), re.compile(r"\s+")
 
 
 def write_trec(folder: File, task: RetrievalTask, encoders: Mapping[str, Encoder], depth: int = DEPTH) -> list[Path]:
-    """Write `UNIT.qrels` for each unit of the task, and `MODEL.UNIT.run` for each encoder too.
+    """Write a file UNIT.qrels for each unit of the task, and MODEL.UNIT.run for each encoder and unit.
 
     A question is named LANGUAGE-ID, a document by its number from 0 and its title, and a passage by its id. Texts are
     encoded once more.
