@@ -16,7 +16,7 @@ LEVEL, BETTER, WORSE = 0.05, "*", "†"
 # Headings behind the columns, where a training's log has what they name.
 LAST, BEST_OF = "at the end", "best of"
 SPECIAL = str.maketrans({**{sign: f"\\{sign}" for sign in "&%$#_{}"}, "\\": r"\textbackslash{}"})
-SIGNS = {BETTER: "$^{*}$", WORSE: r"$^{\dagger}$", "±": r"$\pm$"}
+SIGNS = {BETTER: "$^{*}$", WORSE: r"$^{\dagger}$", "±": r"$\pm$", "<": "$<$", ">": "$>$"}
 
 
 def to_markdown(table: Table, figures: TableFigures) -> str:

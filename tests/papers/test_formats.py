@@ -10,7 +10,9 @@ import pytest
 from distill.papers.formats import to_csv, to_latex
 from distill.papers.tables import Line, Table
 
-TABLE = Table("3", "P@1 & more", ("de", "th"), (Line("A", "a"), Line("B", "b")), mean=("de", "th"), note="100 % of dev")
+TABLE = Table(
+    "3", "P@1 & more", ("de", "th"), (Line("A", "a"), Line("B", "b")), mean=("de", "th"), note="100 % of dev, p < .05"
+)
 TESTS = {"de": {"p": 0.01, "better": True}, "th": {"p": 0.04, "better": False}}
 FIGURES = {
     "A_1": {
@@ -35,7 +37,7 @@ def test_latex_has_the_marks_the_means_and_no_sign_of_its_own():
         r"A\_1, the paper & 61.5 &  &  &  &  \\",
         r"A\_1, seeds 0, 1 & 55.0$^{*}$ & 30.0$^{\dagger}$ & 42.5 $\pm$ 7.1 & 30.0 $\pm$ 0.0 & 3 to 5 \\",
         r"B & not run &  &  &  &  \\",
-        *(r"\bottomrule", r"\end{tabular}", r"\caption{P@1 \& more. 100 \% of dev}", r"\end{table}"),
+        *(r"\bottomrule", r"\end{tabular}", r"\caption{P@1 \& more. 100 \% of dev, p $<$ .05}", r"\end{table}"),
     ]
 
 
