@@ -54,7 +54,7 @@ RETRIEVED = ("units", "evaluation__ranked", "evaluation__score")
 # Options of `distill evaluate` that some tasks take.
 OF_TASKS = (
     *(*RETRIEVED, "metrics", "split", "corpus", "lir_ranks", "lir_rescaled", "label_column"),
-    *("translations", "translators", "typed", "report", "reader"),
+    *("translations", "translators", "typed", "report", "reader", "trec"),
 )
 split_option = option(
     "--split",
@@ -224,6 +224,13 @@ def _require_use(tasks, options):
     callback=writable,
     help="Write a page on the tasks lareqa, bitext and answerable.",
 )
+@option(
+    "--trec",
+    panel="files",
+    type=click.Path(file_okay=False),
+    callback=writable,
+    help="Write retrieval's rankings to this folder, as TREC's run files with their qrels.",
+)
 def evaluate(
     models: tuple[str, ...],
     tasks: list[tuple[str, str | None]],
@@ -242,6 +249,7 @@ def evaluate(
     reader: str | None,
     json_path: str | None,
     report: str | None,
+    trec: str | None,
     **values: Value | None,
 ) -> None:
     """Measure the quality of encoders by language.
@@ -276,7 +284,7 @@ def evaluate(
         reader=_reader(reader),
     )
     translation = translation_of(translations, translators, beam, settings.data.document_language)
-    measured = measure_models(models, options, tasks, document_model, translation)
+    measured = measure_models(models, options, tasks, document_model, translation, trec)
     parts = {one.task.name: one.as_dict() for one in measured} if json_path or report else {}
     write_figures(json_path, parts, lambda: _print_measured(measured))
     if report:

@@ -103,6 +103,12 @@ class WordScores:
         rows = [int(unit_scores(unit, scores, self.whole_of).argmax()) for scores in self._by_kind(texts)]
         return np.array(rows, dtype=np.int64)
 
+    def highest(self, texts: Sequence[str], unit: str, k: int) -> tuple[Integers, Floats]:
+        """Return the `k` best documents or passages of each text and their scores, `(q, k)` both, best first."""
+        scores = np.stack([unit_scores(unit, scores, self.whole_of) for scores in self._by_kind(texts)])
+        rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return rows, np.take_along_axis(scores, rows, axis=1)
+
     def _by_kind(self, texts):
         """Yield the scores of each text, by kind of indexed text."""
         for scores in zip(*(index.scores(texts) for index in self.indices.values()), strict=True):

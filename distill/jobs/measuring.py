@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from ..system.types import File
 
 if TYPE_CHECKING:
     from ..evaluation.tasks.measures import Both
-    from ..evaluation.tasks.task import TaskOptions
+    from ..evaluation.tasks.task import Task, TaskOptions
     from ..evaluation.translation import Translation
 
 # Of a task its name, and data of its own or None.
@@ -34,6 +35,7 @@ def measure_models(
     tasks: Sequence[Named] = (RETRIEVAL,),
     document_model: str | None = None,
     translation: Translation | None = None,
+    trec: File | None = None,
 ) -> list[Measured]:
     """Measure encoders on tasks.
 
@@ -43,6 +45,7 @@ def measure_models(
         tasks: names of `choices.TASKS`, each with data of its own or None.
         document_model: the encoder of the documents, of the same space; None for the same.
         translation: measures each encoder again with translated questions.
+        trec: the folder for retrieval's rankings as TREC's run files, and its qrels.
 
     Returns:
         The figures by task.
@@ -53,8 +56,11 @@ def measure_models(
         DataError: naming file and place of what cannot be read.
     """
     loaded = load_tasks(tasks, options)
-    load = _loader(models, document_model, tasks)
-    return measure_all(models, loaded, load, translation, options.data.document_language)
+    load = cache(_loader(models, document_model, tasks))
+    measured = measure_all(models, loaded, load, translation, options.data.document_language)
+    if trec:
+        _write_trec(trec, loaded, {model: load(model) for model in models})
+    return measured
 
 
 def compare_models(
@@ -112,6 +118,14 @@ def _loader(models, document_model, tasks):
         what = "--document-model" if document_model else f"the task {others[0]}"
         raise InputError(f"{words[0]} compares words, and {what} is of vectors; leave one of them out")
     return lambda model: Bm25(model) if model in BM25 else with_documents(load_teacher(model), document_model)
+
+
+def _write_trec(folder: File, tasks: Sequence[Task], encoders: Mapping[str, Encoder | Bm25]) -> None:
+    from ..evaluation.tasks.retrieval import RetrievalTask
+    from ..evaluation.tasks.trec import write_trec
+
+    [task] = [one for one in tasks if isinstance(one, RetrievalTask)]
+    write_trec(folder, task, encoders)
 
 
 def _write_differences(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from ..settings.units import BY_NAME
 from ..system.types import Floats, Integers
-from .blocks import COLUMNS, ROWS, spans
+from .blocks import COLUMNS, ROWS, Highest, spans
 from .exact import Candidates, Scored, candidate_ranks
 
 
@@ -87,3 +88,38 @@ def firsts_of(
             firsts[rows] = np.where(highest > best, start + scores.argmax(axis=1), firsts[rows])
             best = np.maximum(highest, best)
     return firsts
+
+
+def nearest_of(
+    unit: str,
+    questions: Floats,
+    vectors: Mapping[str, Floats],
+    whole_of: Mapping[str, Integers],
+    k: int,
+    block: int = ROWS,
+) -> tuple[Integers, Floats]:
+    """Return the `k` best documents or passages of each question, and their scores.
+
+    Args:
+        unit: what is ranked and how, a name of `settings.units.BY_NAME`.
+        questions: `(q, d)`.
+        vectors: by kind of text, as `candidates_of` takes them.
+        whole_of: by kind, as `candidates_of` takes it.
+        k: how many; at most as many as there are.
+        block: how many questions are scored at once.
+
+    Returns:
+        Rows and scores, `(q, k)` both, best first; of equal scores the first row comes first.
+    """
+    scored = Scored(candidates_of(unit, vectors, whole_of), COLUMNS)
+    indices, values = np.empty((len(questions), k), dtype=np.int64), np.empty((len(questions), k), dtype=np.float32)
+    for rows in spans(len(questions), block):
+        best = Highest(rows.stop - rows.start, k)
+        for number, start in enumerate(scored.starts):
+            best.add(scored(questions[rows], number), partial(_row_from, start))
+        indices[rows], values[rows] = best.indices, best.values
+    return indices, values
+
+
+def _row_from(start, _, column):
+    return start + column

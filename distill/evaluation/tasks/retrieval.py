@@ -44,7 +44,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     name = "retrieval"
     takes = (
         *("units", "evaluation__ranked", "evaluation__score", "metrics", "split"),
-        *("translations", "translators", "typed", "differences"),
+        *("translations", "translators", "typed", "differences", "trec"),
     )
 
     @classmethod
