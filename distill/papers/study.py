@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..catalog.kinds import require_trainable
 from ..catalog.loading import load_keras_encoder
-from ..data.dataset import Dataset, texts_digest
-from ..data.loading import chosen_data
+from ..data.dataset import Dataset, digest_texts
+from ..data.loading import choose_data
 from ..data.readers import find
 from ..errors import DataError, InputError, TrainingError
 from ..settings.assignments import assigned, honoured
@@ -64,7 +64,7 @@ def read_study(
         EncoderError: for a base that is none, has no weights, or cannot be trained.
         ConfigError: for settings that neither stage honours.
     """
-    dataset, languages = chosen_data(data, seed=0)
+    dataset, languages = choose_data(data, seed=0)
     language = language or ("en" if "en" in languages else data.document_language)
     dataset.require([language])
     if not set(languages) - {language}:
@@ -79,7 +79,7 @@ def read_study(
     split = _choose_split(split, dataset, languages)
     folder = find(data.dataset).resolve()
     places, divided = (str(folder), languages, language, data.document_language), (folder / "splits.json").is_file()
-    return Study(*places, split, base, recipe, teaching, learning, divided), texts_digest(dataset)
+    return Study(*places, split, base, recipe, teaching, learning, divided), digest_texts(dataset)
 
 
 def _require_weights(base):

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypedDict
 
 import numpy as np
 
-from ..evaluation.mcnemar import holm, mcnemar_p
+from ..evaluation.mcnemar import correct_holm, mcnemar_p
 from ..system.types import File, Json
 from .readers import Against, Read
 from .rows import Place, Row, program_of
@@ -123,7 +123,7 @@ def compare_columns(counts: Mapping[str, tuple[int, int]]) -> dict[str, ColumnTe
         counts: by column, the questions that the encoder alone and that the base alone answers.
     """
     sides = [np.repeat([True, False], pair) for pair in counts.values()]
-    corrected = holm([mcnemar_p(side, ~side) for side in sides])
+    corrected = correct_holm([mcnemar_p(side, ~side) for side in sides])
     return {name: {"p": p, "better": a > b} for (name, (a, b)), p in zip(counts.items(), corrected, strict=True)}
 
 

@@ -14,7 +14,7 @@ from ...settings.units import BY_NAME
 from ...system.files import write_text
 from ...system.progress import task as progress_of
 from ...system.types import File
-from ..bm25 import Bm25, WordScores
+from ..bm25 import Bm25, Bm25Scorer
 from ..evaluate import encode_units
 from .retrieval import RetrievalTask
 
@@ -107,7 +107,7 @@ def _nearest(task, encoder, depth):
     texts = {language: [q.text for q in dataset.select(language, task.split)] for language in languages}
     many = {unit: min(depth, len(text_names(dataset, unit))) for unit in task.units}
     if isinstance(encoder, Bm25):
-        scores = WordScores(dataset, encoder.words, task.units)
+        scores = Bm25Scorer(dataset, encoder.words, task.units)
         for unit in task.units:
             yield unit, {language: scores.highest(rows, unit, many[unit]) for language, rows in texts.items()}
         return
