@@ -1,4 +1,4 @@
-"""Lines that the tests ran, by folder, as they wrote them; fails where it is under `fail_under` of setup.cfg."""
+"""Print how many lines the tests ran, by folder; fail if the share is below `fail_under` of setup.cfg."""
 
 import sys
 from pathlib import Path
@@ -10,14 +10,14 @@ WIDTH = 10
 
 
 def sources(coverage):
-    """Every file below the source folders, those never imported too, without what is left out of the count."""
+    """List every file in the source folders, even those never imported, except those that are omitted."""
     files = [path for name in coverage.get_option("run:source") for path in sorted((ROOT / name).rglob("*.py"))]
     left_out = coverage.get_option("run:omit")
     return [path for path in files if not any(path.relative_to(ROOT).match(pattern) for pattern in left_out)]
 
 
 def counted(coverage, paths):
-    """`{folder: (lines, run)}` of these files."""
+    """Count the lines of files and those that were run, `{folder: (lines, run)}`."""
     found = {name: (0, 0) for name in coverage.get_option("run:source")}
     for path in paths:
         _, lines, _, missing, _ = coverage.analysis2(str(path))
@@ -28,7 +28,7 @@ def counted(coverage, paths):
 
 
 def table(found):
-    """A row a folder and one of all, and the share of all, per cent."""
+    """Format a row per folder and one for all, and return them with the overall share in per cent."""
     lines, ran = (sum(numbers) for numbers in zip(*found.values(), strict=True))
     rows = {**found, "total": (lines, ran)}
     head = f"{'coverage':<{WIDTH}}{'lines':>{WIDTH}}{'run':>{WIDTH}}{'%':>{WIDTH}}"

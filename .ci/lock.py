@@ -1,4 +1,4 @@
-"""Write the lock files: versions, with sha256, of all that a fresh `pip install .`, alone or with an extra, brings."""
+"""Write the lock files: versions and sha256 of all packages that `pip install .` brings, alone or with an extra."""
 
 import json
 import platform
@@ -24,7 +24,10 @@ EXTRAS = {
 
 
 def resolved(extra):
-    """`[{name, version, sha256}]` with an extra, "" for none: wheels alone, so that no package's own setup runs."""
+    """Return `[{name, version, sha256}]` with an extra, "" for none.
+
+    Only wheels count, so no package runs its own setup.
+    """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:", "--quiet", "--report", str(report)]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The wheel and the sdist: what they hold, and that they work with the oldest and newest versions of what they need.
+"""Check the contents of the wheel and the sdist, and that they work with the oldest and newest versions of packages.
 
-What is committed is built as for a release. Each file is installed into environments of its own, outside of the
-checkout, on each Python: the wheel with the oldest versions that setup.cfg allows and have wheels for that Python, the
-sdist with the newest.
+The committed state is built as for a release. Each file is installed outside of the checkout, in new environments and
+on each Python: the wheel with the oldest versions that setup.cfg allows and that have wheels for that Python, the sdist
+with the newest ones.
 """
 
 import argparse
@@ -25,15 +25,15 @@ from light_install import COMMANDS, said
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("python3.10", "python3.13")
 TOOLS = ("build", "cffconvert", "check-wheel-contents", "twine", "uv")
-# Beside the packages, what the sdist holds.
+# The files of the sdist beside the packages.
 TOP = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.cfg", "setup.py"}
-# What setuptools writes.
+# The files that setuptools writes.
 BUILT = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
-# Extras.
+# Kinds of installations, with their extras.
 KINDS = {"light": (), "train": ("train",)}
-# Per cent: by how much the released encoder's P@1 on the sample may differ between environments.
+# The greatest difference, in per cent, of the released encoder's P@1 on the sample between environments.
 APART = 1.0
-# Of the training stack.
+# Commands that need the training stack.
 TRAINING = (
     (("export", "released", "--format", "c", "--output", "c"), 0, ""),
     (("index", "--model", "released-small", "--documents", "mine/documents.jsonl", "--output", "pages"), 0, "passages"),
@@ -61,7 +61,7 @@ DOCUMENTS, LANGUAGES = 48, ("de", "en")
 
 
 def run(*command, **options):
-    """A command's output; ends the script with its messages where it fails."""
+    """Return the output of a command. If it fails, end the script with its messages."""
     done = subprocess.run([str(part) for part in command], text=True, capture_output=True, **options)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
@@ -69,7 +69,7 @@ def run(*command, **options):
 
 
 def checkout(folder):
-    """What is committed, in a new folder."""
+    """Unpack the committed state into a new folder."""
     folder.mkdir()
     archive = folder.with_suffix(".tar")
     run("git", "-C", ROOT, "archive", "--output", archive, "HEAD")
@@ -85,7 +85,7 @@ def setup(folder):
 
 
 def installed(folder):
-    """`{name in the wheel: name in the checkout}` of every file of the packages' folders."""
+    """Map the name of every file of the packages in the wheel to its name in the checkout."""
     lines = setup(folder)["options"]["package_dir"].strip().splitlines()
     places = {"distill": "distill"} | dict(line.replace(" ", "").split("=") for line in lines)
     return {
@@ -97,14 +97,14 @@ def installed(folder):
 
 
 def same(what, names, expected):
-    """Ends the script where a file holds other names than it should."""
+    """End the script if a file holds other names than expected."""
     if names != expected:
         missing, more = sorted(expected - names), sorted(names - expected)
         sys.exit(f"{what}: missing {missing}, not expected {more}")
 
 
 def check_wheel(wheel, folder):
-    """Every file of the packages, as it is in the checkout, and nothing else."""
+    """Check that the wheel holds every file of the packages as it is in the checkout, and nothing else."""
     names = installed(folder)
     with zipfile.ZipFile(wheel) as archive:
         [info] = {name.split("/")[0] for name in archive.namelist() if name.split("/")[0].endswith(".dist-info")}
@@ -116,7 +116,7 @@ def check_wheel(wheel, folder):
 
 
 def check_sdist(sdist, folder):
-    """The same from which a wheel is built, and what setuptools writes."""
+    """Check that the sdist holds everything that a wheel is built from, and the files that setuptools writes."""
     with tarfile.open(sdist) as archive:
         parts = [PurePosixPath(member.name).parts[1:] for member in archive.getmembers() if member.isfile()]
     names = {"/".join(part) for part in parts if part[0] not in ("PKG-INFO", "distill.egg-info")}
@@ -124,7 +124,7 @@ def check_sdist(sdist, folder):
 
 
 def built(tools, folder):
-    """The wheel, built from the sdist, and the sdist of what is committed; both are looked through."""
+    """Build the wheel from the sdist, and the sdist from the committed state, and check both."""
     source = checkout(folder / "checkout")
     run(tools / "python", "-m", "build", "--outdir", folder / "dist", source, cwd=folder)
     run(tools / "python", "-m", "build", "--wheel", "--outdir", folder / "direct", source, cwd=folder)
@@ -142,7 +142,7 @@ def built(tools, folder):
 
 
 def oldest(tools, folder, python, extras):
-    """A file of the lowest versions with wheels for this Python of what setup.cfg names, and of what these need."""
+    """Write the lowest versions of the requirements that have wheels for this Python to a file, and return it."""
     config = setup(folder / "clean")
     texts = [config["options"]["install_requires"], *(config["options.extras_require"][name] for name in extras)]
     lines = [line for text in texts for line in text.strip().splitlines() if not line.startswith("#")]
@@ -153,7 +153,7 @@ def oldest(tools, folder, python, extras):
 
 
 def environment(tools, folder, python, file, extras, versions):
-    """An environment with a file of ours and these versions, `oldest` or `newest`: its folder of programs."""
+    """Install a file with the `oldest` or `newest` versions in a new environment, and return its folder of programs."""
     place = folder / "environment"
     run(tools / "uv", "venv", "--clear", "--python", python, place)
     pins = ["--constraint", oldest(tools, folder, python, extras)] if versions == "oldest" else []
@@ -163,7 +163,7 @@ def environment(tools, folder, python, file, extras, versions):
 
 
 def materials(place):
-    """What the commands read: a line of text, a part of the sample and a config."""
+    """Write the inputs of the commands: a line of text, a part of the sample and a config."""
     sample = ROOT / "distill" / "data" / "sample"
     documents = (sample / "documents.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:DOCUMENTS]
     kept = {json.loads(line)["id"] for line in documents}
@@ -180,7 +180,7 @@ def materials(place):
 
 
 def used(programs, place, extras):
-    """P@1 of the released encoder on the sample, a mean over the languages, after every command has worked."""
+    """Run every command, and return P@1 of the released encoder on the sample, averaged over the languages."""
     materials(place)
     light = [one for one in COMMANDS if not (extras and one[1])]
     for arguments, code, text in (*light, *(TRAINING if extras else ())):
@@ -195,7 +195,7 @@ def used(programs, place, extras):
 
 
 def interpreter(name):
-    """The Python of a name or a path; ends the script where it cannot be started."""
+    """Return the path of a Python by its name. End the script if it cannot be started."""
     try:
         return run(name, "-c", "import sys; print(sys.executable)").strip()
     except OSError:
@@ -203,7 +203,7 @@ def interpreter(name):
 
 
 def measured(tools, folder, python, files, extras):
-    """P@1 in both environments of a Python, each removed with the next one."""
+    """Yield P@1 in both environments of a Python. Each environment replaces the one before."""
     for versions, file in zip(("oldest", "newest"), files, strict=True):
         start = time.monotonic()
         programs = environment(tools, folder, python, file, extras, versions)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""mypy over the checkout: a tree of links gives each folder the name that `package_dir` installs it under.
+"""Run mypy over the checkout, through a tree of links in which folders have the names that `package_dir` gives them.
 
-mypy reads no `package_dir`, and `from ..errors` in teachers/ has no meaning under the name `teachers`. What is public
-has to be annotated; functions inside others, and names that begin with an underscore, need not be.
+mypy does not read `package_dir`, and `from ..errors` in teachers/ has no meaning under the name `teachers`. Public
+functions have to be annotated. Functions inside others, and names that begin with an underscore, need not be.
 """
 
 import ast
@@ -16,13 +16,13 @@ from mypy import api
 
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ("teachers", "students", "export")
-# What was exported, by its sha256.
+# Exported artefacts, which are checked by their sha256, and caches.
 LEFT_OUT = ("released", "released_small", "released_transformer", "__pycache__")
 UNTYPED = re.compile(r'(\S+?):(\d+): (?:error: .*\[no-untyped-def\]|note: Use "-> None")')
 
 
 def link(tree):
-    """`tree`/distill, as an installed copy has it."""
+    """Link the folders of the checkout into `tree`/distill as an installed copy has them."""
     package = Path(tree) / "distill"
     package.mkdir()
     for path in (ROOT / "distill").iterdir():
@@ -33,7 +33,7 @@ def link(tree):
 
 
 def check(tree):
-    """mypy's report, a line an error, with the checkout's paths."""
+    """Return mypy's report, one line per error, with the paths of the checkout."""
     options = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
     report, problems, _ = api.run([*options, "--no-error-summary", str(Path(tree) / "distill")])
     # Its cache may name the tree of an earlier run.
@@ -42,14 +42,14 @@ def check(tree):
 
 
 def is_private(line):
-    """Whether an error is the missing annotation of a function that is not public."""
+    """Return True if an error is a missing annotation of a function that is not public."""
     place = UNTYPED.match(line)
     return bool(place) and int(place[2]) in private_lines(place[1])
 
 
 @cache
 def private_lines(file):
-    """The lines on which functions begin that are inside others or whose name, or class, begins with an underscore."""
+    """Return the lines where functions begin that are inside others or private, or methods of a private class."""
     return set(_private(ast.parse((ROOT / file).read_text(encoding="utf-8")), False))
 
 

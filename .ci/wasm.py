@@ -10,7 +10,7 @@ from pathlib import Path
 VERSION = "0.17.1"
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES, PAGE = ROOT / "export" / "c", ROOT / "export" / "web"
-# No C library: program.c has what is needed.
+# There is no C library: program.c has the few functions that are needed.
 FLAGS = ["-target", "wasm32-freestanding", "-nostdlib", "-std=c11", "-O3", "-g0", "-msimd128", "-mbulk-memory"]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 LINKER = ["-Wl,--no-entry,--strip-all,-z,stack-size=262144"]

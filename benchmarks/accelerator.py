@@ -1,4 +1,4 @@
-"""Stage 2 by backend and device: texts a second by the questions of a step, the host's share, memory, ten epochs.
+"""Measure stage 2 by backend and device: texts per second, the share of the host, memory, and ten epochs.
 
     python benchmarks/accelerator.py --dataset xquad --json benchmarks/accelerator.json --docs benchmarks/README.md
 
@@ -73,7 +73,7 @@ def parse():
 
 
 def rows_of(backend, options):
-    """The rows of a backend, `[{…}]`: of the processor, then of its GPU, which may be a single one without figures."""
+    """Return the rows of a backend: one for the processor, then those of its GPU, or a single one without figures."""
     processor, _ = probed(backend, PROCESSOR)
     rows = measured_rows(backend, processor, PROCESSOR, options)
     device, is_gpu = probed(backend, {})
@@ -84,7 +84,7 @@ def rows_of(backend, options):
 
 
 def probed(backend, environment):
-    """(name, whether it is a GPU) of what the backend computes on."""
+    """Return the name of the device that the backend computes on, and True beside it if it is a GPU."""
     everything = {**os.environ, **environment, "KERAS_BACKEND": backend}
     out = subprocess.run([sys.executable, "-c", PROBE], env=everything, capture_output=True, text=True)
     if out.returncode:
@@ -110,7 +110,7 @@ def measured_rows(backend, device, environment, options):
 
 
 def measured(options, precision, size):
-    """Figures of this process's device."""
+    """Return figures of this process's device."""
     from step_clock import student_stage, timed_steps
 
     from distill.data.loading import load_dataset
@@ -129,12 +129,12 @@ def measured(options, precision, size):
 
 
 def ten_epochs(step, steps, seconds):
-    """Hours of `EPOCHS` epochs of so many steps of so many milliseconds, each epoch scored in so many seconds."""
+    """Return the hours of `EPOCHS` epochs from milliseconds per step and seconds per scoring."""
     return round(EPOCHS * (steps * step / 1000 + seconds) / 3600, 2)
 
 
 def peak():
-    """MiB of the device at its peak; of the process, where that is the processor."""
+    """Return the peak memory of the device in MiB, or that of the process if the device is the processor."""
     from distill.system.backend import chosen_backend
     from distill.system.device import sees_gpu
 

@@ -1,4 +1,4 @@
-"""What compression costs: bundles within a budget against the uncompressed student, P@1 on dev.
+"""Measure the cost of compression: P@1 on dev of bundles within a budget and of the uncompressed student.
 
     python benchmarks/compression.py --dataset path/to/xquad --corpus path/to/text --run runs/xquad12 --json out.json
 
@@ -48,7 +48,7 @@ def make_run(options):
 
 
 def search(options, languages, flags):
-    """The result of one budget; budgets of the same languages share their trials."""
+    """Return the result of one budget; budgets of the same languages share their trials."""
     output = Path(options.run) / "-".join(filter(None, ["small", *languages.split(",")]))
     chosen = [language for language in languages.split(",") if language]
     files = [path for path in sorted(Path(options.corpus).glob("*.txt")) if not chosen or path.stem in ("en", *chosen)]

@@ -1,4 +1,4 @@
-"""Seconds and memory of every LAReQA analysis, encoding apart, on data of XQuAD-R's full size.
+"""Measure seconds and memory of every LAReQA analysis, without encoding, on data of XQuAD-R's full size.
 
     python benchmarks/evaluation.py --json evaluation.json
 
@@ -69,7 +69,7 @@ def parse():
 
 
 def made_pool(random):
-    """Each question is answered by one sentence a language."""
+    """Draw a pool in which one sentence per language answers each question."""
     found = {}
     for language, count in SENTENCES.items():
         texts = [""] * count
@@ -79,7 +79,10 @@ def made_pool(random):
 
 
 def vectors(pool, random):
-    """Questions `(q, d)` and candidates `(c, d)`; a sentence means what the last question means that it answers."""
+    """Draw vectors of questions `(q, d)` and candidates `(c, d)`.
+
+    A sentence means what the last question means it answers.
+    """
     offsets = OFFSET * directions(random, len(pool.languages))
     meanings = directions(random, QUESTIONS)
     means = directions(random, len(pool.sentences))
@@ -96,7 +99,7 @@ def directions(random, count):
 
 
 def paired(pool, first, second):
-    """What the significance tests take: `{language: (ids, a, b)}`."""
+    """Return the input of the significance tests, `{language: (ids, a, b)}`."""
     of = [pool.asked_in == number for number in range(len(pool.languages))]
     ids = np.array(pool.ids)
     return {

@@ -1,4 +1,4 @@
-"""Each ingredient of training with and without it: the same static student, in one table.
+"""Train the same static student with and without each ingredient of training, and print one table.
 
     python benchmarks/ingredients.py --runs runs/ingredients --json ingredients.json
     python benchmarks/ingredients.py --rows "plain;translation" --epochs 4
@@ -75,7 +75,7 @@ def parse():
 
 
 def trained(options, name):
-    """The folder of a row's run, made where it is not there yet."""
+    """Train a row's run if it is not there yet, and return its folder."""
     folder = Path(options.runs) / name.replace(", ", "-").replace(" ", "-")
     if not (folder / "metrics.json").is_file():
         flags = [*COMMON, "--epochs", str(options.epochs), "--seed", str(options.seed), *of_row(options, name)]
@@ -85,7 +85,7 @@ def trained(options, name):
 
 
 def of_row(options, name):
-    """The flags of a row, with the texts that it needs."""
+    """Return the flags of a row, with the texts that it needs."""
     flags, _ = ROWS[name]
     if name == "labelled text":
         files = [f"{language}={sentences(options, language)}" for language in LABELLED]
@@ -94,7 +94,7 @@ def of_row(options, name):
 
 
 def sentences(options, language):
-    """A file of sentences in a language, a text a line."""
+    """Return a file of sentences in a language, one text per line."""
     path = Path(options.runs) / "text" / f"{language}.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
     source = Path(f"data/sentences-mono/passages.{language}.jsonl").read_text(encoding="utf-8")
@@ -108,7 +108,7 @@ def distill(*arguments):
 
 
 def figures(folder, runs):
-    """Per cent by column, and the seconds of the training."""
+    """Return the figures in per cent by column, and the seconds of the training."""
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     path = Path(runs) / f"{folder.name}.json"
     if not path.is_file():
@@ -128,7 +128,7 @@ def mean(by_language):
 
 
 def show(rows):
-    """The table: each row, and what it is better by than the row that lacks its ingredient."""
+    """Print the table: each row, and its gain over the row that lacks its ingredient."""
     print(f"{'':20}" + "".join(f"{column:>20}" for column in (*COLUMNS, "seconds")))
     for name, row in rows.items():
         less = rows.get(ROWS[name][1])

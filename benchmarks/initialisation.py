@@ -1,4 +1,4 @@
-"""What slicing, SVD and a student's piece vectors give over random weights of the same shape: P@1 on dev.
+"""Compare slicing, SVD and token vectors with random weights of the same shape as a start: P@1 on dev.
 
     python benchmarks/initialisation.py --run runs/xquad12 --dataset path/to/xquad --corpus path/to/text
 
@@ -67,7 +67,7 @@ def material_of(options, settings):
 
 
 def compared(material, name, settings, seed):
-    """Two rows: from the student, and at random."""
+    """Yield two rows of training: one from the student, one from random weights."""
     made = material.start(material.words.vocabulary("used"), SHAPES[name], seed)
     keras.utils.set_random_seed(seed)
     chance = KerasEncoder(type(made.model).from_config(made.model.get_config()), made.tokenizer, made.name)

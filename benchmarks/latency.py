@@ -70,7 +70,7 @@ def positive(text):
 
 
 def compared(specs, source, skipped, options):
-    """Rows and note of one data set, as of `compare_encoders`, printed."""
+    """Print and return the rows and the note of one data set, as `compare_encoders` gives them."""
     dataset = load_dataset(source)
     conditions = TimingConditions(options.documents, options.threads, options.rounds, options.questions)
     languages, peers = options.languages or dataset.languages, peer_names(options.peers)

@@ -1,4 +1,4 @@
-"""Language information removal, by language and shared, on bitext retrieval: accuracy of the nearest sentence.
+"""Measure language information removal, by language and shared, on bitext retrieval: accuracy of the nearest sentence.
 
     python benchmarks/lir.py muse runs/xquad12 --bitext path/to/flores/dev.tsv --corpus path/to/text
 
@@ -46,7 +46,7 @@ def parse():
 
 
 def measured(encoder, bitext, corpus):
-    """`{variant: (accuracy in the English pool, in the pool of all languages)}`."""
+    """Return `{variant: (accuracy in the English pool, in the pool of all languages)}`."""
     texts = {language: sample_texts(lines, 10_000, 0) for language, lines in corpus.items()}
     with task(
         f"encode for {encoder.name}", bitext.size * len(bitext.sentences) + sum(map(len, texts.values()))
@@ -69,24 +69,26 @@ def through(vectors, matrix):
 
 
 def without(vectors, basis):
-    """Less what lies along the orthonormal rows of `basis`."""
+    """Remove what lies along the orthonormal rows of `basis`."""
     return through(vectors, np.eye(basis.shape[1]) - basis.T @ basis)
 
 
 def pooled(samples):
-    """As many leading directions of all samples, each language with the same weight, as there are languages."""
+    """Return as many leading directions of all samples as there are languages. Each language has the same weight."""
     squares = sum(rows.T.astype(np.float64) @ rows / len(rows) for rows in samples.values())
     return np.linalg.eigh(squares)[1][:, ::-1].T[: len(samples)]
 
 
 def between(samples):
-    """The directions between the languages' means: one fewer than languages."""
+    """Return the directions between the means of the languages, one fewer than languages."""
     means = np.stack([rows.mean(axis=0, dtype=np.float64) for rows in samples.values()])
     return np.linalg.svd(means - means.mean(axis=0), full_matrices=False)[2][:-1]
 
 
 def accuracies(vectors):
-    """(English pool, all languages), the mean over all languages but English as the query's."""
+    """Return the accuracy in the English pool and in that of all languages, averaged over all query languages but
+    English.
+    """
     languages = list(vectors)
     count, every = len(vectors["en"]), np.concatenate(list(vectors.values())).astype(np.float32)
     alone, together = [], []

@@ -1,4 +1,4 @@
-"""Time and memory of mining and evaluation against the size of the data: vectors on disk, scores in blocks.
+"""Measure time and memory of mining and evaluation against the size of the data, with vectors on disk.
 
     python benchmarks/scale.py --folder scale --results scale.jsonl --docs benchmarks/README.md
 
@@ -86,7 +86,10 @@ def folder_of(size, options):
 
 
 def make(size, options):
-    """Passages about topics, questions near one passage each, and as many lines of JSON; whole or not at all."""
+    """Write passages about topics, questions near one passage each, and as many lines of JSON.
+
+    Nothing is left half-written.
+    """
     questions, passages = size
     random, folder = np.random.default_rng(options.seed), folder_of(size, options)
     if folder.is_dir():
@@ -105,7 +108,7 @@ def make(size, options):
 
 
 def write_rows(path, means, rows, noise, random, advance):
-    """float32 unit vectors near the rows of `means`; the file, mapped."""
+    """Write float32 unit vectors near the rows of `means` to a file, and return it mapped."""
     found = np.lib.format.open_memmap(path, "w+", np.float32, (len(rows), means.shape[1]))
     for start in range(0, len(rows), BLOCK):
         near = means[rows[start : start + BLOCK]]
@@ -120,7 +123,7 @@ def unit(rows):
 
 
 class Data:
-    """What was made, mapped into memory."""
+    """The generated data, mapped into memory."""
 
     def __init__(self, size, options):
         self.folder = folder_of(size, options)
@@ -171,7 +174,7 @@ def read_lines(data):
 
 
 def share(negatives):
-    """Of the negatives wanted, those that there are."""
+    """Return the share of the wanted negatives that exist."""
     return float(np.mean(negatives >= 0))
 
 
@@ -185,7 +188,7 @@ MEASURES = {
 
 
 class Watch:
-    """The process's own memory at its peak, looked at by a thread."""
+    """The peak of the process's own memory, which a thread observes."""
 
     def __init__(self):
         self.peak, self._stop = 0, threading.Event()
@@ -203,7 +206,7 @@ class Watch:
 
 
 def status(name):
-    """Bytes of a line of /proc/self/status."""
+    """Return the bytes in a line of /proc/self/status."""
     for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
         if line.startswith(f"{name}:"):
             return 1024 * int(line.split()[1])
@@ -215,7 +218,7 @@ def memory():
 
 
 def measured(name, size, options):
-    """The line of a measurement, made in this process."""
+    """Measure in this process and return the line."""
     if "mining" in name:
         # Here, as its seconds are none of the measurement's.
         import distill.stages.negatives  # noqa: F401
@@ -245,12 +248,12 @@ def key(name, size, options):
 
 
 def asked(size, options):
-    """What is measured of a size: documents are not mined beyond `MOST`, which shows nothing that ranks do not."""
+    """Return the measurements of a size. Beyond `MOST` documents nothing is mined, as ranks show the same."""
     return [name for name in options.only if name != "MaxP mining" or size[0] * size[1] <= MOST]
 
 
 def rows_of(size, options):
-    """The lines of a size's measurements, in their order; of one that was made twice the last."""
+    """Return the lines of a size's measurements in order; of repeated ones the last counts."""
     path = Path(options.results)
     lines = [row for _, row in read_jsonl(path)] if path.is_file() else []
     found = {row["what"]: row for row in lines if key(row["what"], size, options).items() <= row.items()}
@@ -258,7 +261,7 @@ def rows_of(size, options):
 
 
 def known(name, size, options):
-    """Whether the measurement is there, made now where it was not."""
+    """Measure what is not there yet, and return True if the measurement exists now."""
     if any(row["what"] == name for row in rows_of(size, options)):
         return True
     make(size, options)
@@ -277,7 +280,7 @@ def known(name, size, options):
 
 
 def slope(rows):
-    """Of log CPU seconds against log (questions x passages), by least squares; None for one size.
+    """Fit log CPU seconds against log (questions x passages) by least squares; return None for one size.
 
     Other work on the machine makes a measurement last longer, but hardly dearer.
     """
@@ -299,7 +302,7 @@ def by_name(rows):
 
 
 def table(rows):
-    """Lines of Markdown: a row a measurement, then the slopes."""
+    """Return lines of Markdown: one row per measurement, then the slopes."""
     lines = [
         "| what | questions x passages | CPU seconds | seconds | own memory, MiB | with mapped files, MiB |",
         "|---|---|---|---|---|---|",
@@ -328,7 +331,7 @@ def where(rows):
 
 
 def write_docs(page, lines, rows):
-    """The table between the page's marks, and the picture beside the page."""
+    """Write the table between the page's marks, and the picture beside the page."""
     text, (first, last) = read_text(page), MARKS
     if first not in text or last not in text:
         raise InputError(f"{page}: expected the lines {first} and {last}, with the table between them")
@@ -347,7 +350,7 @@ def write_picture(path, rows):
 
 
 def draw(measures):
-    """Seconds, and the peak of memory, against questions x passages; both axes are logarithmic."""
+    """Draw seconds and the peak of memory against questions x passages; both axes are logarithmic."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.6), layout="constrained")

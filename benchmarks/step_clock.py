@@ -1,4 +1,4 @@
-"""Times of training steps, by the clock, for `steps.py` and `accelerator.py`; it runs on earlier commits too.
+"""Time training steps for `steps.py` and `accelerator.py`; this runs on earlier commits too.
 
 A step's *packing* is making its batch in the main thread, with nothing beside it. The *wait* is the time between two
 steps: the loop makes its batch, or waits for the thread that does, and shows its progress. The steps run twice, and the
@@ -23,7 +23,9 @@ TEACHER = {"bm25_epochs": 2, "online_epochs": 0}
 
 
 def encoder(base):
-    """The encoder of that name; `n-grams` and `static` are small untrained ones, with which the host counts most."""
+    """Return the encoder of that name; `n-grams` and `static` are small untrained ones, for which the host matters
+    most.
+    """
     import keras
 
     from distill.catalog.loading import load_keras_encoder
@@ -42,7 +44,7 @@ def encoder(base):
 
 
 class Random:
-    """A teacher of random vectors, which costs nothing: they are labels like any other."""
+    """A teacher of random vectors, which costs nothing. As labels they are as good as any."""
 
     def __init__(self, dimension):
         self.dimension, self.name = dimension, "random"
@@ -53,13 +55,13 @@ class Random:
 
 
 def teacher_stage(base, dataset, size, session=None):
-    """Stage 1 by triplets, of `size` questions a step."""
+    """Return stage 1 by triplets, with `size` questions per step."""
     settings = TeacherSettings(batch_size=size, **TEACHER)
     return TripletStage(encoder(base), dataset, dataset.document_language, settings, 0, session)
 
 
 def student_stage(base, dataset, size, session=None):
-    """Stage 2 in all languages, of `size` questions a step."""
+    """Return stage 2 in all languages, with `size` questions per step."""
     settings, start = StudentSettings(batch_size=size), encoder(base)
     targets = Targets.of(Random(start.model.output_shape[-1]), dataset, dataset.document_language, settings.units)
     return TransferStage(start, targets, dataset, list(dataset.languages), settings, 0, None, session)
@@ -67,7 +69,7 @@ def student_stage(base, dataset, size, session=None):
 
 @dataclass
 class StepClock:
-    """When the steps of a trainer began and ended."""
+    """The times at which the steps of a trainer began and ended."""
 
     trainer: object
     began: list = field(default_factory=list)
@@ -88,7 +90,7 @@ class StepClock:
 
 
 def timed_steps(stage, many):
-    """Figures of the first `many` steps of a stage's epoch, `{name: number}`; times in milliseconds."""
+    """Return figures of the first `many` steps of a stage's epoch, `{name: number}`, with times in milliseconds."""
     makers, scored = stage.batches(1)[:many], []
     shaped = getattr(stage.trainer, "shaped", dict)
     packing, batches = zip(*(_made(make, shaped) for make in makers), strict=True)

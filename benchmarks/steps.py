@@ -1,4 +1,4 @@
-"""What a training step costs the host: packing, and the loop's wait for it, by commit.
+"""Measure what a training step costs the host by commit: packing, and the wait of the loop for it.
 
     git worktree add ../earlier 41ab613
     python benchmarks/steps.py --against ../earlier --dataset xquad --json steps.json --docs benchmarks/README.md
@@ -57,7 +57,7 @@ def parse():
 
 
 def measured(stage, options):
-    """Figures of this process's checkout."""
+    """Return figures of this process's checkout."""
     from step_clock import student_stage, teacher_stage, timed_steps
 
     from distill.data.loading import load_dataset
@@ -67,7 +67,7 @@ def measured(stage, options):
 
 
 def measured_by_turns(options):
-    """A row of each stage and checkout, `[{…}]`."""
+    """Return a row for each stage and checkout."""
     checkouts = [Path(folder).resolve() for folder in (options.against, HERE) if folder]
     rows = []
     for stage in STAGES:

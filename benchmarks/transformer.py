@@ -1,4 +1,4 @@
-"""BERT encoders with random weights, for the speed of a shape: its sizes decide its latency, its weights do not.
+"""Make BERT encoders with random weights to measure the speed of a shape, which does not depend on the weights.
 
 `random_encoders` writes them for `benchmarks/latency.py`; `transformer_worker.py` runs them.
 """
@@ -24,7 +24,7 @@ ROWS = 4096
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a BERT encoder; `rows` is the full vocabulary's, `pooling` is `cls` or `mean`."""
+    """Sizes of a BERT encoder; `rows` is the size of the full vocabulary, `pooling` is `cls` or `mean`."""
 
     name: str
     layers: int
@@ -36,7 +36,7 @@ class Shape:
     positions: int = 512
 
     def parameters(self, rows=None):
-        """How many numbers the encoder has, with a table of `rows` (by default the full vocabulary)."""
+        """Count the weights of the encoder with a table of `rows`, by default the full vocabulary."""
         layer = 4 * self.width * (self.width + 1) + self.width * (2 * self.hidden + 1) + self.hidden + 4 * self.width
         rows = self.rows if rows is None else rows
         return rows * self.width + (self.positions + 4) * self.width + self.layers * layer
@@ -90,7 +90,7 @@ class RandomGraph(Graph):
         self.random = random
 
     def new(self, value):
-        """A stored array of its own."""
+        """Return a stored array with a name of its own."""
         return self.constant(f"constant_{len(self.constants)}", value)
 
     def weight(self, *shape):
@@ -105,7 +105,7 @@ class RandomGraph(Graph):
 
 
 def encoded(graph, shape, rows):
-    """Token vectors `(n, t, width)`."""
+    """Return the token vectors `(n, t, width)`."""
     x, bias = embedded(graph, shape, rows), attention_bias(graph)
     for _ in range(shape.layers):
         x = graph.norm(graph.add("Add", x, attention(graph, x, bias, shape)), shape.width)
@@ -114,7 +114,7 @@ def encoded(graph, shape, rows):
 
 
 def embedded(graph, shape, rows):
-    """Pieces + positions + the one token type that a single text has."""
+    """Return the sum of the embeddings of tokens, positions and the one token type of a single text."""
     length = graph.add("Slice", graph.add("Shape", "ids"), *(graph.numbers(value) for value in (1, 2)))
     first, axis = graph.numbers(0), graph.numbers(0)
     positions = graph.add("Slice", graph.weight(shape.positions, shape.width), first, length, axis)
@@ -123,7 +123,7 @@ def embedded(graph, shape, rows):
 
 
 def attention_bias(graph):
-    """0 where a token is, a large negative number where padding is: `(n, 1, 1, t)`."""
+    """Return 0 for tokens and a large negative number for padding, `(n, 1, 1, t)`."""
     mask = graph.cast(graph.add("Unsqueeze", "mask", graph.numbers(1, 2)), "float32")
     return graph.add("Mul", graph.add("Sub", graph.number(1), mask), graph.number(-10000))
 
@@ -142,12 +142,12 @@ def attention(graph, x, bias, shape):
 
 
 def split(graph, x, shape, size):
-    """`(n, t, width)` -> `(n, t, heads, size)`."""
+    """Reshape `(n, t, width)` to `(n, t, heads, size)`."""
     return graph.add("Reshape", x, graph.numbers(0, 0, shape.heads, size))
 
 
 def feed_forward(graph, x, shape):
-    """Two dense layers with a GELU between, in the form that runtimes fuse."""
+    """Apply two dense layers with a GELU between them, in the form that runtimes fuse."""
     x = graph.dense(x, shape.width, shape.hidden)
     erf = graph.add("Erf", graph.add("Div", x, graph.number(np.sqrt(2))))
     x = graph.add("Mul", graph.add("Mul", x, graph.add("Add", erf, graph.number(1))), graph.number(0.5))
@@ -155,7 +155,7 @@ def feed_forward(graph, x, shape):
 
 
 def pooled(graph, x, pooling):
-    """One vector a text: of the first token, or the mean over the tokens that are no padding."""
+    """Return one vector per text: that of the first token, or the mean over the tokens without padding."""
     if pooling == "cls":
         return graph.add("Gather", x, graph.number(0, "int64"), axis=1)
     mask = graph.cast(graph.add("Unsqueeze", "mask", graph.numbers(2)), "float32")

@@ -1,4 +1,4 @@
-"""An encoder that `transformer.py` wrote, as the benchmark's worker runs a bundle: without distill.
+"""Run an encoder of `transformer.py` as the worker of the benchmark runs a bundle, without distill.
 
 The folder holds `encoder.onnx` (`ids`, `mask` int64 `(n, t)` -> `(n, width)`), `tokenizer.model`, SentencePiece's,
 and `sizes.json`: the table's `rows` and the most tokens of a text, `longest`.
@@ -29,7 +29,10 @@ class Encoder:
 
 
 def padded(lists, rows, longest):
-    """Lists of ids -> ids modulo `rows` and mask, int64 `(n, t)`; what is beyond `longest` is cut."""
+    """Pad lists of IDs, modulo `rows`, and return them with a mask, int64 `(n, t)`.
+
+    Longer lists are cut at `longest`.
+    """
     width = min(longest, max(map(len, lists)))
     ids, mask = np.zeros((2, len(lists), width), dtype=np.int64)
     for row, numbers in enumerate(lists):

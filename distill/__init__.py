@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-# In a checkout the sub-packages stand beside this folder, not inside it.
+# In a checkout some sub-packages are beside this folder and not inside it.
 _checkout = Path(__file__).resolve().parent.parent
 if (_checkout / "setup.cfg").is_file():
     __path__.append(str(_checkout))
 
-# The names that users need, each imported with all that it needs when it is first asked for.
+# The public names. Each is imported, with everything that it needs, on first use.
 FACE = {
     "Columns": "documents.records",
     "DistillError": "errors",

@@ -1,4 +1,4 @@
-"""`python -m distill` is the command `distill`."""
+"""Run the command `distill` as `python -m distill`."""
 
 from .cli import main
 

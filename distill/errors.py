@@ -1,19 +1,29 @@
-"""Errors by kind; the command line turns each into one line and an exit code."""
+"""Errors by kind. The command line turns each into one line and an exit code."""
 
 from __future__ import annotations
 
 import re
 
-# Characters that a terminal would obey, or that turn all that follows round. U+200E and U+200F, which Arabic and Hebrew
-# text has, do no more than a letter of their direction.
+# Characters that a terminal would obey, or that reverse the direction of all text that follows. U+200E and U+200F,
+# which Arabic and Hebrew text uses, do no more than a letter of their direction.
 UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 BLANKS = re.compile(r"\s+")
-# Characters of a message: its begin, which names the place, and its end, which names the way out.
+# The lengths that are kept of a long message: its beginning, which names the place, and its end, which names the way
+# out.
 BEGIN, END = 1500, 500
 
 
 class DistillError(Exception):
-    """A failure that is ours to explain, in one line. `exit_code` is what the command line leaves with."""
+    """A failure with an explanation in one line. `exit_code` is the exit code of the command line.
+
+    Example:
+        >>> import distill
+        >>> try:
+        ...     distill.load_encoder("no-such-encoder")
+        ... except distill.DistillError as error:
+        ...     error.exit_code
+        2
+    """
 
     exit_code = 1
 
@@ -22,21 +32,21 @@ class DistillError(Exception):
 
 
 class InputError(DistillError):
-    """The user's input or usage is wrong: nothing was started."""
+    """Wrong input or wrong usage, which was noticed before any work began."""
 
     exit_code = 2
 
 
 class DataError(InputError):
-    """A data set or a text file that cannot be used; the message names file and place."""
+    """A data set or text file that cannot be used. The message names file and place."""
 
 
 class ConfigError(InputError):
-    """A setting that does not exist or has no such value."""
+    """A setting that does not exist, or a value that it cannot have."""
 
 
 class EncoderError(InputError):
-    """An encoder that cannot be found, read or used for what was asked."""
+    """An encoder that cannot be found, read or used for its purpose."""
 
 
 class TranslatorError(InputError):
@@ -44,37 +54,37 @@ class TranslatorError(InputError):
 
 
 class ServingError(DistillError):
-    """The server cannot have its address."""
+    """A server that cannot have its address."""
 
 
 class TrainingError(DistillError):
-    """Training cannot go on."""
+    """Training that cannot continue."""
 
 
 class ExportError(DistillError):
-    """The exported artefact is not what the student is."""
+    """An exported artefact that does not do what the student does."""
 
 
 class GateError(ExportError):
-    """The gate refuses an artefact that runs: it loses more than the settings allow."""
+    """An artefact that runs but is refused by the gate, because it loses more quality than the settings allow."""
 
 
 def one_line(text: str | BaseException) -> str:
-    """Return a text that may quote anything, fit to be shown: in one line, without control characters, not too long."""
+    """Make a text safe to show as a message: one line, without control characters, and not too long."""
     line = shown(str(text).strip().encode("utf-8", "replace").decode("utf-8"))
     return line if len(line) <= BEGIN + END else f"{line[:BEGIN]} … {line[-END:]}"
 
 
 def shown(text: str) -> str:
-    """Return a text of any origin as a terminal may have it: in one line, without control characters."""
+    """Make a text of any origin safe for a terminal: one line, without control characters."""
     return visible(BLANKS.sub(" ", text))
 
 
 def visible(text: str) -> str:
-    """Return a text with control characters, but for line breaks, as escapes that no terminal obeys."""
+    """Replace control characters except line breaks with escapes that no terminal obeys."""
     return UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, or its type's name where it has none."""
+    """Return the first line of an error's text, or the name of its type if it has no text."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,4 +1,4 @@
-"""Encoders as mteb's models are: `mteb.evaluate(distill.mteb.load("released"), tasks)`. Needs the extra `mteb`."""
+"""Encoders as models of mteb, such as `mteb.evaluate(distill.mteb.load("released"), tasks)`. Needs the extra `mteb`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .encoders.encoder import Encoder
     from .system.types import File, Floats, Json
 
-# mteb's languages, by the codes that cards have.
+# mteb's codes of languages, by the codes in cards.
 LANGUAGES = {
     "ar": "ara-Arab", "bg": "bul-Cyrl", "cs": "ces-Latn", "da": "dan-Latn", "de": "deu-Latn", "el": "ell-Grek",
     "en": "eng-Latn", "es": "spa-Latn", "fa": "fas-Arab", "fi": "fin-Latn", "fr": "fra-Latn", "he": "heb-Hebr",
@@ -46,8 +46,8 @@ LANGUAGES = {
     "nl": "nld-Latn", "no": "nob-Latn", "pl": "pol-Latn", "pt": "por-Latn", "ro": "ron-Latn", "ru": "rus-Cyrl",
     "sv": "swe-Latn", "th": "tha-Thai", "tr": "tur-Latn", "uk": "ukr-Cyrl", "vi": "vie-Latn", "zh": "zho-Hans",
 }  # fmt: skip
-# mteb's tasks of whose data some was learned, by words of the files' and folders' names that a card lists. Those of
-# benchmarks/mteb/lareqa_tasks.py are XQuAD's too; Belebele's passages are FLORES'.
+# mteb's tasks whose data was learned from, by words in the names of files and folders that a card lists. The tasks of
+# benchmarks/mteb/lareqa_tasks.py use XQuAD too; Belebele's passages are those of FLORES.
 XQUAD = ("XQuADRetrieval", "XQuADCrossLingualRetrieval", "XQuADRRetrieval", "LAReQARetrieval")
 TYDI = ("MrTidyRetrieval", "MIRACLRetrieval", "MIRACLRetrievalHardNegatives", "MIRACLReranking")
 TASKS_OF_DATA = {
@@ -72,17 +72,21 @@ TASKS_OF_DATA = {
     "xor": TYDI,
     "xquad": XQUAD,
 }
-# What the encoders that distill comes with learned from, or their teacher, as their README.md says and their card does
-# not. Of e5: Wang et al. (2024), Multilingual E5 text embeddings: a technical report, table 2.
+# The data that distill's own encoders or their teachers learned from, according to their README.md, which their cards
+# do not list. For e5 see Wang et al. (2024), Multilingual E5 text embeddings: a technical report, table 2.
 TAUGHT = ("tydiqa", "squad", "nq", "sts")
 E5 = ("tydi", "miracl", "squad", "nq", "sts", "msmarco", "fever", "hotpotqa")
 DATA = {"multi12-ngram": TAUGHT, "multi12-static": TAUGHT, "multi12-transformer": E5}
 
 
 class EncoderModel:
-    """An `Encoder` under mteb's EncoderProtocol: queries are questions, documents are documents, similarity is dot.
+    """An `Encoder` under mteb's EncoderProtocol. Queries are encoded as questions, and similarity is the dot product.
 
-    What has no prompt type, as the sentences of a bitext, is encoded as questions are.
+    Texts without a prompt type, such as the sentences of a bitext, are encoded as questions too.
+
+    Args:
+        encoder: The encoder.
+        meta: The description of the encoder for mteb.
     """
 
     def __init__(self, encoder: Encoder, meta: ModelMeta) -> None:
@@ -98,9 +102,21 @@ class EncoderModel:
         prompt_type: PromptType | None = None,
         **unused: Json,
     ) -> Floats:
-        """Return the vectors of the texts of all batches, float32 `(n, dimension)`, rows of unit length.
+        """Encode the texts of all batches. The encoder itself chooses how many texts it encodes at once.
 
-        The encoder chooses how many texts it encodes at once. Raises `InputError` for a task without texts.
+        Args:
+            inputs: The batches, each with a list under "text".
+            task_metadata: The description of the task.
+            hf_split: The split, which is not used.
+            hf_subset: The subset, which is not used.
+            prompt_type: The role of the texts; None for questions.
+            unused: Other options of mteb, which are ignored.
+
+        Returns:
+            Unit vectors, float32 `(n, dimension)`.
+
+        Raises:
+            InputError: If the task has inputs other than texts.
         """
         batches = list(inputs)
         if any("text" not in batch for batch in batches):
@@ -109,26 +125,60 @@ class EncoderModel:
         return self.encoder.encode(texts, "document" if prompt_type is PromptType.document else "question")
 
     def similarity(self, embeddings1: Array, embeddings2: Array) -> Array:
-        """Return the dot products of all pairs, `(n, m)`."""
+        """Return the dot products of all pairs, float32 `(n, m)`.
+
+        Args:
+            embeddings1: Vectors, `(n, dimension)`.
+            embeddings2: Vectors, `(m, dimension)`.
+
+        Returns:
+            The dot products.
+        """
         return dot_score(embeddings1, embeddings2)
 
     def similarity_pairwise(self, embeddings1: Array, embeddings2: Array) -> Array:
-        """Return the dot products of rows, `(n,)`."""
+        """Return the dot products row by row, float32 `(n,)`.
+
+        Args:
+            embeddings1: Vectors, `(n, dimension)`.
+            embeddings2: Vectors, `(n, dimension)`.
+
+        Returns:
+            The dot products.
+        """
         return pairwise_dot_score(embeddings1, embeddings2)
 
 
 def load(source: File, trained_on: Collection[str] = ()) -> EncoderModel:
-    """Return the encoder that `source` names, as `distill.load_encoder` takes it, as a model of mteb's.
+    """Load an encoder as a model of mteb. Its `mteb_model_meta` is filled from its card.
 
-    Its `mteb_model_meta` is filled from its card. `trained_on` are names of mteb's tasks whose data it learned from
-    besides those that the card tells of; their scores are marked as not zero-shot. Raises what `load_encoder` raises.
+    Args:
+        source: The encoder, by any name that `load_encoder` takes.
+        trained_on: Names of mteb's tasks whose data it learned from, beside those of its card. Their scores are marked
+            as
+            not zero-shot.
+
+    Returns:
+        The model.
+
+    Raises:
+        EncoderError: If `source` names no encoder.
     """
     encoder = load_teacher(source)
     return EncoderModel(encoder, model_meta(source, encoder, trained_on))
 
 
 def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ()) -> ModelMeta:
-    """Return what mteb is told of an encoder; None for what neither its card nor its run says."""
+    """Describe an encoder for mteb. Entries are None if neither its card nor its run tells them.
+
+    Args:
+        source: The name of the encoder.
+        encoder: The encoder.
+        trained_on: Names of mteb's tasks whose data it learned from, beside those of its card.
+
+    Returns:
+        The description.
+    """
     folder = find_folder(source)
     card, comes_from = _card(folder), describe_origin(source)
     known = {**comes_from, **card}
@@ -156,12 +206,15 @@ def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ())
 
 
 def _card(folder):
-    """The card of a bundle, empty for what is none."""
+    """Read the card of a bundle; return an empty one for any other folder."""
     return read_json(folder / CARD_FILE) if folder is not None and is_artefact(folder) else {}
 
 
 def _weights(folder, card):
-    """(all parameters, those of the table, bytes on disk) of a bundle; None for those of another format."""
+    """Count the weights of a bundle: all, those of the table, and the bytes on disk.
+
+    Counts of other formats are None.
+    """
     from .export.encode import MODELS
     from .export.tflite.graph import Graph
     from .export.tflite.parts import as_graph_error, parts_of
@@ -197,14 +250,14 @@ def _framework(card, encoder):
 
 
 def _trained_on(source, known, more):
-    """The names of mteb's tasks of which data was learned; None where nothing is known of what was."""
+    """Return the names of mteb's tasks whose data was learned from; None if nothing is known about that."""
     if "dataset" not in known and not more:
         return None
     return {task for word in _words(str(source), set()) for task in TASKS_OF_DATA.get(word, ())} | set(more)
 
 
 def _words(source, seen):
-    """Words of what an encoder learned from, and of what those did that its run started from and was taught by."""
+    """Collect the words of what an encoder learned from, including its start and its teacher, recursively."""
     with suppress(EncoderError):  # One that is no longer there.
         folder = find_folder(source)
         known, shipped = {**describe_origin(source), **_card(folder)}, find_shipped(source)
@@ -222,7 +275,7 @@ def _texts(value: Json) -> Sequence[str]:
 
 
 def _starts(folder):
-    """The encoders that the run of a folder, itself or the one that it is in, started from and was taught by."""
+    """Return the encoders that the run of a folder started from and was taught by."""
     runs = [] if folder is None else [one for one in (folder, folder.resolve().parent) if (one / RUN_FILE).is_file()]
     if not runs:
         return set()
@@ -233,10 +286,17 @@ def _starts(folder):
 
 
 def save_relevant(task: AbsTask, folder: File) -> Path:
-    """Write the documents that are right in a retrieval task of mteb's, as `distill compare --relevant` reads them.
+    """Write the relevant documents of an mteb retrieval task in the form that `distill compare --relevant` reads.
 
-    Returns the file, `{task}_relevant.json`: `{subset: {split: {question: {document: grade}}}}`. Raises `InputError`
-    for a task of another kind.
+    Args:
+        task: The task.
+        folder: The folder of the file.
+
+    Returns:
+        The file, `{task}_relevant.json`, with `{subset: {split: {question: {document: grade}}}}`.
+
+    Raises:
+        InputError: If the task is of another kind.
     """
     # mteb drops the data of a task that it has loaded itself.
     task.load_data()

@@ -1,4 +1,4 @@
-"""A collection that nobody trained on, with questions about a small part of it, for `--documents` and `--dataset`.
+"""Make a collection that nobody trained on, with questions about a small part, for `--documents` and `--dataset`.
 
     python benchmarks/adaptation/collection.py --data data --output collection
 
@@ -51,7 +51,7 @@ def paragraphs(folder, share):
 
 
 def tydi(folder, language, seen):
-    """Passages of the dev questions in a language, and the questions."""
+    """Return passages of the dev questions in a language, and the questions."""
     questions = [row for _, row in read_jsonl(folder / f"questions.dev.{language}.jsonl")]
     questions = [row for row in questions if plain(row["question"]) not in seen]
     needed = {row["pid"] for row in questions}
@@ -74,7 +74,7 @@ def plain(text):
 
 
 def place(text):
-    """A number in [0, 1) by which a text is divided."""
+    """Return a number in [0, 1) by which a text is divided."""
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 2**32
 
 

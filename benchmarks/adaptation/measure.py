@@ -1,4 +1,4 @@
-"""An adapted encoder beside what it was adapted from: the collection's held-out questions, and other text.
+"""Compare an adapted encoder with its base, on held-out questions of the collection and on other text.
 
     python benchmarks/adaptation/measure.py runs/adapted --base released --collection collection --data data
 
@@ -58,7 +58,7 @@ ASKED = {}
 
 
 def of_questions(summing, heads, data, splits):
-    """`{metric: {language: figures}}` of the student and its base."""
+    """Return `{metric: {language: figures}}` of the student and its base."""
     # The passages of one collection are encoded once.
     known = ASKED.get(data.name)
     asked = QuestionSet.of(summing, data, splits, known.passages if known else None)
@@ -77,7 +77,7 @@ def of_questions(summing, heads, data, splits):
 
 
 def of_lines(summing, heads, path):
-    """The share of sentences whose English translation is nearest, of the languages that the base knows."""
+    """Return the share of sentences whose English translation is the nearest, for the languages that the base knows."""
     lines = read_table(path, ("en",))
     known = [name for name in ("ar", "de", "el", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh") if name in lines]
     sums = {name: summing.sums(lines[name]) for name in ("en", *known)}

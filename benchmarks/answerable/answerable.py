@@ -1,4 +1,4 @@
-"""How likely a first passage answers: fitted on collections that nothing was trained on, checked on another.
+"""Fit how likely a first passage answers on collections without training data, and check it on another one.
 
     python benchmarks/answerable/answerable.py muse released released-small --data data --json answerable.json
     python benchmarks/answerable/answerable.py released --data data --write
@@ -82,7 +82,7 @@ def parse():
 
 
 def whole(source):
-    """A data set with all of its questions as a split."""
+    """Return a data set with all of its questions as a split."""
     data = read_dataset(source)
     ids = dict.fromkeys(id for questions in data.questions.values() for id in questions)
     return replace(data, splits={**data.splits, SPLIT: tuple(ids)})
@@ -93,7 +93,7 @@ def lines(path):
 
 
 def collection(folder, language, files):
-    """Passages and questions of one language, at most so many of each, drawn by the seed 0."""
+    """Return passages and questions of one language, drawn by the seed 0, up to a number of each."""
     draw = random.Random(0)
     rows = lines(folder / f"passages.{language}.jsonl")
     rows = draw.sample(rows, PASSAGES) if len(rows) > PASSAGES else rows
@@ -118,7 +118,7 @@ def joined(parts):
 
 
 def measured(fitted, cases, sample, checked, score):
-    """The figures of a fit."""
+    """Return the figures of a fit."""
     language = np.array([name.split()[-1] for name in cases.language])
     ours = np.char.startswith(cases.language, "sample ") & (cases.share == 1)
     held = held_out_probabilities(cases, language)

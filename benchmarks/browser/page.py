@@ -1,4 +1,4 @@
-"""A page of `distill export --format web` asked in a real browser, against Python over the same index: docs/web.md.
+"""Compare a page of `distill export --format web` in a real browser with Python on the same index: docs/web.md.
 
     distill index --model released --documents path/to/wikipedia-en --output kb
     distill export released --format web --index kb --output site
@@ -95,7 +95,7 @@ def parse():
 
 
 def questions(options):
-    """So many questions of each language, others in each."""
+    """Return the same number of questions for each language, different ones in each."""
     data, count = load_dataset(options.data, "en"), options.questions
     return [
         question.text
@@ -105,7 +105,7 @@ def questions(options):
 
 
 def opened(page, address, question):
-    """Seconds until a page is ready, and until it shows the first answer to a question in its address."""
+    """Return seconds until a page is ready, and until it shows the first answer to a question in its address."""
     page.send("Page.navigate", url="about:blank")
     page.until("location.href === 'about:blank'")
     start = time.monotonic()
@@ -117,7 +117,10 @@ def opened(page, address, question):
 
 
 def asked(page, question):
-    """Passage, best sentence, score of a typed question's first result, milliseconds to the last hits and the first."""
+    """Type a question and return the passage, best sentence and score of the first result, and two times in ms.
+
+    The times are those until the last results and until the first ones.
+    """
     page.value("document.getElementById('question').select()")
     page.type(question)
     page.until(f"document.getElementById('hits').dataset.question === {json.dumps(question.strip())}")
@@ -132,7 +135,7 @@ def kept(page):
 
 
 def other(row, gold):
-    """True where the first result is not Python's, and scores less or more than it."""
+    """Return True if the first result differs from Python's in place and score."""
     return tuple(row[:2]) != gold[:2] and abs(row[2] - gold[2]) > 0.006
 
 

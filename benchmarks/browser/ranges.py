@@ -1,4 +1,4 @@
-"""A page of `distill page --by-ranges` asked in a real browser over a slow network: docs/web.md.
+"""Measure a page of `distill page --by-ranges` in a real browser over a slow network: docs/web.md.
 
     distill index --model released-small --documents path/to/wikipedia-en --output kb
     distill export released-small --format web --index kb --by-ranges --output site
@@ -57,7 +57,7 @@ def main():
 
 
 def parts_alone(site, copy):
-    """The same page, which loads nothing while nobody asks."""
+    """Copy the page without loading ahead after an answer, and return the copy."""
     shutil.copytree(site, copy, copy_function=os.symlink)
     engine = (site / "engine.js").read_text(encoding="utf-8")
     quiet = engine.replace("if (hits) loadAhead(number);", "")
@@ -69,7 +69,7 @@ def parts_alone(site, copy):
 
 
 def by_ranges(site, texts, expected, options):
-    """What an empty browser loads until its first answer and for each next one, and what it finds."""
+    """Return what an empty browser loads until its first answer and for each next one, and its results."""
     sent = []
     with opened(Chromium()) as page, served(site, sent, options.latency, options.rate) as address:
         start = time.monotonic()
@@ -90,7 +90,7 @@ def by_ranges(site, texts, expected, options):
 
 
 def kept(site, texts, expected):
-    """What a browser finds that keeps all of the page, without the server."""
+    """Return the results of a browser that keeps the whole page, without the server."""
     with opened(Chromium()) as page:
         with served(site, []) as address:
             page.send("Page.navigate", url=address)
@@ -108,7 +108,7 @@ def kept(site, texts, expected):
 
 @contextlib.contextmanager
 def opened(browser):
-    """A tab of a browser, which is closed afterwards."""
+    """Open a tab of a browser, and close it afterwards."""
     try:
         yield browser.page()
     finally:
@@ -124,13 +124,13 @@ def still(sent, seconds):
 
 
 def spreads(each):
-    """The bytes, requests and seconds of questions."""
+    """Return the bytes, requests and seconds of questions."""
     names = ("bytes_each_next", "requests_each_next", "next_s")
     return {name: spread([row[place] for row in each]) for place, name in enumerate(names, 1)}
 
 
 def around(page):
-    """Hosts besides the server, and what the browser complained of."""
+    """Return the hosts besides the server that were contacted, and the complaints of the browser."""
     hosts = [one for one in page.requests if not one.startswith(("http://127.0.0.1", "blob:", "about:"))]
     return {"other_hosts": hosts, "complaints": page.complaints}
 
@@ -153,7 +153,7 @@ def total(sent):
 
 
 def asked(page, sent, question):
-    """The rows that a typed question finds, the bytes and requests that it took, and its seconds."""
+    """Return the rows that a typed question finds, the bytes and requests that it took, and its seconds."""
     bytes_before, requests, start = total(sent), len(sent), time.monotonic()
     page.value("document.getElementById('question').select()")
     page.type(question)
@@ -167,7 +167,7 @@ def spread(values):
 
 
 def equal(found, expected):
-    """How many questions have the same first result, first three, and first ten."""
+    """Count the questions with the same first result, first three, and first ten."""
     return {f"same_first_{n}": sum(a[:n] == b[:n] for a, b in zip(found, expected, strict=True)) for n in (1, 3, MOST)}
 
 

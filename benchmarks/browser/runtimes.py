@@ -1,4 +1,4 @@
-"""An artefact run by LiteRT.js or by MediaPipe's tasks-text in a real browser, against Python: docs/export.md.
+"""Run an artefact by LiteRT.js or MediaPipe's tasks-text in a real browser, and compare with Python: docs/export.md.
 
     distill export released --max-length 64 --table int4-pq5 --output app/encoder
     python benchmarks/browser/runtimes.py app/encoder
@@ -100,19 +100,19 @@ def parse():
 
 
 def questions(count):
-    """Questions of the sample, as many of each language."""
+    """Return questions of the sample, the same number for each language."""
     data = load_dataset("sample", "en")
     return [question.text for name in data.languages for question in data.select(name, "test")[:count]]
 
 
 def installed(folder, package):
-    """The node_modules of a folder into which npm brings a package."""
+    """Install a package by npm and return the node_modules of the folder."""
     subprocess.run(["npm", "install", "--silent", "--no-save", package], cwd=folder, check=True)
     return Path(folder) / "node_modules"
 
 
 def measured(vectors, rows, address):
-    """The figures of `vectors` against those that a page at an address gives of `rows`."""
+    """Return the figures of `vectors` against those that the page at an address computes for `rows`."""
     browser = Chromium()
     try:
         page = browser.page()

@@ -1,4 +1,4 @@
-"""Folders of `distill export` opened by the libraries that they are for: their vectors beside ours, and their P@1.
+"""Open folders of `distill export` by the libraries that they are for, and compare vectors and P@1.
 
     python benchmarks/doors/folders.py released-small --format sentence-transformers --dataset data/xquad \
         --python other-environment/bin/python --json figures.json
@@ -26,7 +26,7 @@ OPENED = Path(__file__).parent / "opened.py"
 
 
 def texts_of(folder):
-    """`(questions, passages)`: `{language: texts}`; questions come with the number of the passage that answers."""
+    """Return questions and passages, `{language: texts}`. Questions have the number of the passage that answers."""
     dev = set(json.loads((folder / "splits.json").read_text(encoding="utf-8"))["dev"])
     questions, passages = {}, {}
     for path in sorted(folder.glob("??.json")):
@@ -39,13 +39,13 @@ def texts_of(folder):
 
 
 def cosines(mine, theirs):
-    """Mean, least, and how many are below .9999."""
+    """Return the mean and the least cosine, and the number of those below .9999."""
     values = np.sum(mine * theirs, axis=1) / np.linalg.norm(mine, axis=1) / np.linalg.norm(theirs, axis=1)
     return {"mean": float(values.mean()), "least": float(values.min()), "below .9999": int(np.sum(values < 0.9999))}
 
 
 def precision(vectors, questions, passages):
-    """P@1 of each language's questions among the passages in English, per cent."""
+    """Return P@1 in per cent of each language's questions among the English passages."""
     places, figures = {}, {}
     start = 0
     for name, texts in [*questions.items(), *((f"{one} passages", texts) for one, texts in passages.items())]:
@@ -57,7 +57,7 @@ def precision(vectors, questions, passages):
 
 
 def measured(options, folder):
-    """The figures of the model's folder."""
+    """Return the figures of the model's folder."""
     questions, passages = texts_of(Path(options.dataset))
     texts = [text for rows in questions.values() for text, _ in rows]
     count = len(texts)
@@ -88,7 +88,7 @@ def measured(options, folder):
 
 
 def both(options, load, texts, count):
-    """The vectors of texts, `count` questions first, documents by another model where there is one."""
+    """Return the vectors of texts: of `count` questions first, then of documents, by another model if there is one."""
     first = load(options.model)
     second = load(options.document_model) if options.document_model else first
     return np.concatenate([first.encode(texts[:count], "question"), second.encode(texts[count:], "document")])

@@ -1,4 +1,4 @@
-"""Texts encoded by the library that a folder is for, in an environment without distill: run by `folders.py`.
+"""Encode texts by the library that a folder is for, in an environment without distill; `folders.py` runs this.
 
 python opened.py sentence-transformers FOLDER texts.json 1428 vectors.npy
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def vectors(library, folder, texts, questions):
-    """The vectors of `questions` questions and of the documents behind them."""
+    """Return the vectors of `questions` questions and of the documents behind them."""
     if library == "model2vec":
         from model2vec import StaticModel
 

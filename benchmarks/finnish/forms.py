@@ -1,4 +1,4 @@
-"""A dictionary of Finnish as it is written: forms of words and compounds with the English of what they are made of.
+"""Make a dictionary of Finnish as it is written: forms of words and compounds, with the English of their parts.
 
     python benchmarks/finnish/forms.py --data data --output materials/fi     # needs wordfreq, simplemma, freedict
 
@@ -59,7 +59,10 @@ def add(dictionary, word, english, weight):
 
 
 def freedict(folder, name):
-    """`(head word, translation, rank)` of one of FreeDict's dictionaries; a sense's first line has its translations."""
+    """Yield `(head word, translation, rank)` of a dictionary of FreeDict.
+
+    The first line of a sense has its translations.
+    """
     with gzip.open(Path(folder) / f"freedict-{name}.dict.dz", "rt", encoding="utf-8") as file:
         head, rank, expected = "", 0, False
         for line in file.read().split("\n"):
@@ -74,7 +77,7 @@ def freedict(folder, name):
 
 
 def best(row):
-    """The translations of most weight, the commoner in English where dictionaries agree."""
+    """Return the translations of most weight. Where dictionaries agree, the more common in English comes first."""
     from wordfreq import zipf_frequency
 
     def worth(text):
@@ -84,7 +87,7 @@ def best(row):
 
 
 def translated(word, meant):
-    """The English of a form, parted by ' | ', or of both parts of a compound; None where a part is not known."""
+    """Return the English of a form, separated by ' | ', or of both parts of a compound; None if a part is unknown."""
     for form in stripped(word):
         if base := lemma_in(meant, form):
             return " | ".join(meant[base])
@@ -98,7 +101,7 @@ def translated(word, meant):
 
 
 def lemma_in(meant, word):
-    """A word's own entry, or that of its lemma."""
+    """Return a word's own entry, or that of its lemma."""
     import simplemma
 
     if word in meant:
@@ -108,7 +111,7 @@ def lemma_in(meant, word):
 
 
 def stripped(word):
-    """The word, and what it is without what may follow a form."""
+    """Yield the word, and the word without the suffixes that may follow a form."""
     yield word
     for end in PARTICLES:
         if word.endswith(end) and len(word) > len(end) + 3:

@@ -1,4 +1,4 @@
-"""Finnish of the collections in `data/`, as `distill add-language` reads it.
+"""Prepare the Finnish of the collections in `data/` for `distill add-language`.
 
     python benchmarks/finnish/materials.py --data data --output materials/fi     # needs wordfreq
 
@@ -44,7 +44,7 @@ def parse():
 
 
 def commonest(most=WORDS):
-    """`[(word, frequency)]`."""
+    """Return the most frequent words, `[(word, frequency)]`."""
     import wordfreq
 
     frequencies = sorted(wordfreq.get_frequency_dict("fi", "best").items(), key=lambda pair: (-pair[1], pair[0]))
@@ -52,7 +52,7 @@ def commonest(most=WORDS):
 
 
 def read(path, column):
-    """The cells of a column of a .tsv."""
+    """Return the cells of a column of a .tsv."""
     first, *rows = [line.split("\t") for line in lines(path)]
     return [row[first.index(column)] for row in rows]
 

@@ -1,4 +1,4 @@
-"""An encoder with Finnish beside the one that it was made of: Finnish, and what the other languages lose.
+"""Compare an encoder with Finnish with the one that it was made from, in Finnish and in the other languages.
 
     python benchmarks/finnish/measure.py released released-fi --data data --materials materials/fi --json finnish.json
 
@@ -69,7 +69,7 @@ def parse():
 
 
 def flores(encoder, path):
-    """P@1 in per cent, by language."""
+    """Return P@1 in per cent, by language."""
     columns = table(path)
     vectors = {name: encoder.encode(rows, "question") for name, rows in columns.items() if name in LANGUAGES}
     english = vectors.pop("en")
@@ -77,7 +77,7 @@ def flores(encoder, path):
 
 
 def retrieval(encoder, folder, split, unit):
-    """P@1 in per cent, by language."""
+    """Return P@1 in per cent, by language."""
     dataset = read_dataset(folder)
     every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
     dataset = replace(dataset, splits={**dataset.splits, EVERY: tuple(every)})
@@ -86,7 +86,7 @@ def retrieval(encoder, folder, split, unit):
 
 
 def tydi(encoder, data, materials):
-    """What Finnish questions find, in per cent."""
+    """Return the shares of Finnish questions that find their translation and its passage, in per cent."""
     held, rest = table(materials / "held.tsv"), table(materials / "questions.tsv")
     questions, english = (encoder.encode(held[name], "question") for name in ("fi", "en"))
     among = list(dict.fromkeys([*held["en"], *rest["en"]]))
@@ -102,7 +102,7 @@ def tydi(encoder, data, materials):
 
 
 def twins(encoder, data, rows, passages):
-    """The share of `TWINS` whose gold passage is among the nearest 1 and 10, in Finnish and in English."""
+    """Return the share of `TWINS` whose gold passage is among the nearest 1 and 10, in Finnish and in English."""
     pairs, places = table(data / "xor-question-pairs" / "fi-en.tsv"), [row["pid"] for row in rows]
     folder = data / "tydiqa-goldp"
     gold = {
@@ -120,12 +120,12 @@ def twins(encoder, data, rows, passages):
 
 
 def first(questions, candidates, gold):
-    """The share of questions whose nearest candidate is theirs, in per cent."""
+    """Return the share of questions whose nearest candidate is theirs, in per cent."""
     return 100 * float(np.mean(np.argmax(questions @ candidates.T, axis=1) == gold))
 
 
 def table(path):
-    """`{column: cells}` of a .tsv."""
+    """Return `{column: cells}` of a .tsv."""
     head, *rows = [line.split("\t") for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n")]
     return {name: [row[place] for row in rows] for place, name in enumerate(head)}
 

@@ -1,4 +1,4 @@
-"""Parallel text of many collections and sentences to label, as `--parallel` and `--labelled-text` read them.
+"""Prepare parallel text of many collections, and sentences to label, for `--parallel` and `--labelled-text`.
 
     python benchmarks/general/lines.py --data data --output materials
 
@@ -62,7 +62,7 @@ def parse():
 
 
 def parallel(data):
-    """`{name: [{language: text}]}`, each row once."""
+    """Return `{name: [{language: text}]}` with each row once."""
     sources = {name: tables(data / folder) for name, folder in PAIRS.items()}
     sources["aliases"] = tables(data / "wikidata-names", "aliases.*.tsv")
     sources["wordnets"] = table(data / "wordnets" / "synsets.tsv")
@@ -76,7 +76,10 @@ def tables(folder, names="en-*.tsv"):
 
 
 def table(path):
-    """`[{language: text}]` of a file headed by languages; a row of several words a cell is several rows."""
+    """Return the rows of a file headed by languages, `[{language: text}]`.
+
+    Cells with several words give several rows.
+    """
     first, *lines = path.read_text(encoding="utf-8").split("\n")
     names, out = first.split("\t"), LEFT_OUT.get(path.parent.name, ())
     rows = [dict(zip(names, line.split("\t"), strict=False)) for line in lines if line]
@@ -84,7 +87,7 @@ def table(path):
 
 
 def alternatives(cells):
-    """A row for each of the first words of the cells; a cell with fewer gives its first again."""
+    """Return one row for each of the first words of the cells. A cell with fewer words gives its first again."""
     words = {language: cell.split(SEVERAL)[:MOST] for language, cell in cells.items()}
     longest = max(map(len, words.values()), default=0)
     rows = [{name: parts[min(place, len(parts) - 1)] for name, parts in words.items()} for place in range(longest)]
@@ -92,7 +95,7 @@ def alternatives(cells):
 
 
 def sentences(data, language, kept_out):
-    """Distinct sentences of a language's paragraphs, of a length to learn from."""
+    """Return distinct sentences of a language's paragraphs whose length suits training."""
     texts = (row["context"] for path in files(data, language) for row in read(path))
     cut = (text[start:end].strip() for text in texts for start, end in sentence_places(text, language))
     whole = (" ".join(sentence.split()) for sentence in cut)
@@ -104,7 +107,7 @@ def files(data, language):
 
 
 def evaluated(data):
-    """Sentences of the passages and lines that encoders are measured on."""
+    """Return the sentences of the passages and lines that encoders are measured on."""
     documents = read(data / "mlqa-dev-a" / "documents.jsonl")
     passages = [passage["text"] for document in documents for passage in document["passages"]]
     cut = {" ".join(text[start:end].split()) for text in passages for start, end in sentence_places(text, "en")}

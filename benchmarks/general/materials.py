@@ -1,4 +1,4 @@
-"""Collections of English questions and passages as `--dataset` and `--triplets` read them.
+"""Prepare collections of English questions and passages for `--dataset` and `--triplets`.
 
     python benchmarks/general/materials.py --data data --output materials
 
@@ -65,7 +65,7 @@ def tydiqa(source, folder):
 
 
 def pairs(folder, most):
-    """`[{"question", "passage", "answers"}]`, of each passage the first `most` questions."""
+    """Return `[{"question", "passage", "answers"}]` with the first `most` questions of each passage."""
     passages, seen, rows = {row["pid"]: row["context"] for row in read(folder / "passages.en.jsonl")}, {}, []
     for row in read(folder / "questions.en.jsonl"):
         seen[row["pid"]] = seen.get(row["pid"], 0) + 1

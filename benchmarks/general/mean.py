@@ -1,4 +1,4 @@
-"""The mean of the weights of two encoders of one kind, one trained further than the other: good at what both are.
+"""Average the weights of two encoders of one kind, one of them trained further, to combine what both do well.
 
     python benchmarks/general/mean.py runs/general/teacher runs/general/tuned --output runs/general/mean
 

@@ -1,4 +1,4 @@
-"""What words of a language mean, in English: forms as they are written, as `distill add-words` reads them.
+"""Collect the English meanings of words in their written forms for `distill add-words`.
 
     python benchmarks/general/meanings.py --data data --output materials     # needs wordfreq and simplemma
 
@@ -51,7 +51,7 @@ def parse():
 
 
 def dictionary(data, language):
-    """`{word: {translation: weight}}`."""
+    """Return `{word: {translation: weight}}`."""
     entries = defaultdict(lambda: defaultdict(float))
     for name, weight in ((f"wiktionary-dict/en-{language}.tsv", 1.0), ("wordnets/synsets.tsv", WORDNET)):
         for row in () if (name, language) in LEFT_OUT else rows(data / name):
@@ -65,7 +65,7 @@ def dictionary(data, language):
 
 
 def rows(path):
-    """`[{column: cell}]` of a .tsv."""
+    """Return `[{column: cell}]` of a .tsv."""
     first, *lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     return [dict(zip(first.split("\t"), line.split("\t"), strict=False)) for line in lines]
 
@@ -78,7 +78,7 @@ def add(entries, language, word, english, weight):
 
 
 def best(row):
-    """The translations of most weight, the commoner in English where sources agree."""
+    """Return the translations of most weight. Where sources agree, the more common in English comes first."""
     from wordfreq import zipf_frequency
 
     def worth(text):
@@ -88,7 +88,7 @@ def best(row):
 
 
 def commonest(language):
-    """`{word: share}`, the commonest first."""
+    """Return `{word: share}`, the most frequent first."""
     import wordfreq
 
     shares = sorted(wordfreq.get_frequency_dict(language, "best").items(), key=lambda pair: (-pair[1], pair[0]))
@@ -96,7 +96,7 @@ def commonest(language):
 
 
 def lemma_in(meant, word, language):
-    """A word's own entry, or that of its lemma."""
+    """Return a word's own entry, or that of its lemma."""
     import simplemma
 
     if word in meant:
@@ -106,7 +106,7 @@ def lemma_in(meant, word, language):
 
 
 def without_accents(forms, words, language):
-    """`{typed: form}` of the forms that are typed otherwise without their accents, where that is no word itself."""
+    """Return `{noisy: form}` of forms that change without accents and then are no other word."""
     bare = {}
     if has_kind(language, "no-accents"):
         for form in forms:

@@ -1,4 +1,4 @@
-"""Words and phrases that get a piece each, with their frequencies, as `--add-words` reads them.
+"""Collect words and phrases that get a token each, with their frequencies, for `--add-words`.
 
     python benchmarks/general/words.py --data data --output materials
 
@@ -46,7 +46,7 @@ def parse():
 
 
 def commonest(language, number):
-    """`[(word, frequency)]`."""
+    """Return the most frequent words, `[(word, frequency)]`."""
     import wordfreq
 
     frequencies = wordfreq.get_frequency_dict(language, "best")
@@ -59,12 +59,12 @@ def texts_in(data, output, sources, language="vi"):
 
 
 def names(data, output):
-    """Words of dictionaries and names of several syllables."""
+    """Return words of dictionaries, and names of several syllables."""
     return {text.lower() for text in texts_in(data, output, NAMED) if 2 <= len(text.split()) <= LONGEST}
 
 
 def vietnamese(data, output):
-    """The syllables of each text."""
+    """Return the syllables of each text."""
     texts = texts_in(data, output, TEXT)
     for folder in ("wikipedia-other", "sentences-mono"):
         rows = (data / folder / "passages.vi.jsonl").read_text(encoding="utf-8").split("\n")
@@ -73,7 +73,7 @@ def vietnamese(data, output):
 
 
 def phrases(texts, named):
-    """`[(phrase, frequency)]` of texts, lists of syllables."""
+    """Return `[(phrase, frequency)]` of texts, lists of syllables."""
     single, counts, pairs = Counter(), Counter(), Counter()
     for syllables in texts:
         single.update(syllables)

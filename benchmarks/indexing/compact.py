@@ -1,4 +1,4 @@
-"""Bytes of an index against P@1: fewer bits, fewer axes, and the best passages scored again by their text.
+"""Measure the bytes of an index against P@1: fewer bits, fewer axes, and rescoring of the best passages by their text.
 
     distill index --model released --documents data/wikipedia-en/passages.en.*.jsonl --output kb --compact
     python benchmarks/indexing/compact.py kb --questions data/mlqa-dev-a --work vectors --json compact.json
@@ -85,7 +85,7 @@ def parse():
 
 
 def of_index(index):
-    """The texts of passages and of sentences, and the passage of each."""
+    """Return the texts of passages and of sentences, and the passage of each."""
     passages = [index.text(row) for row in range(index.passages)]
     bounds = [index.bounds(row).tolist() for row in range(index.passages)]
     sentences = [text[a:b].decode() for text, pairs in zip(passages, bounds, strict=True) for a, b in pairs]
@@ -98,7 +98,7 @@ def starts_of(texts):
 
 
 def vectors_of(encoder, texts, folder, name):
-    """`{kind: float32 (n, d)}`, kept in the folder."""
+    """Return `{kind: float32 (n, d)}`, cached in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {}
     for kind, part in zip(KINDS, texts[:2], strict=True):
@@ -113,7 +113,7 @@ def vectors_of(encoder, texts, folder, name):
 
 
 def measured(row, asked, vectors, starts, gold, languages):
-    """P@1 by how many are scored again, all languages, English, and the mean of the others, %."""
+    """Return P@1 in per cent by the number of rescored passages: all languages, English, and the mean of the others."""
     turn = turned(row, vectors)
     stored = {kind: decoded(part, turn, row["bits"]) for kind, part in vectors.items()}
     best = nearest(asked if turn is None else asked @ turn, stored, starts, max(AGAIN))
@@ -132,7 +132,7 @@ def by_language(right, languages):
 
 
 def turned(row, vectors):
-    """Columns `(d, axes)`, the axes that are kept; None for all. A mean would add the same to all scores."""
+    """Return the axes to keep, columns `(d, axes)`; None for all. Subtracting a mean would shift all scores alike."""
     dimension = vectors["passage"].shape[1]
     if row["which"] == "all":
         return None
@@ -148,7 +148,7 @@ def turned(row, vectors):
 
 
 def decoded(vectors, turn, bits):
-    """Rows as an index of so many bits stores them, float32."""
+    """Return rows as an index with so many bits stores them, float32."""
     kept = np.empty((len(vectors), vectors.shape[1] if turn is None else turn.shape[1]), dtype=np.float32)
     for at in range(0, len(vectors), BLOCK):
         part = vectors[at : at + BLOCK] if turn is None else vectors[at : at + BLOCK] @ turn
@@ -160,7 +160,7 @@ def decoded(vectors, turn, bits):
 
 
 def nearest(asked, vectors, starts, k):
-    """Rows of the best k passages of each question, int `(q, k)`."""
+    """Return the rows of the best k passages of each question, int `(q, k)`."""
     ends = np.append(starts, len(vectors["sentence"]))
     rows, values = [], []
     for at in range(0, len(starts), BLOCK):
@@ -175,7 +175,7 @@ def nearest(asked, vectors, starts, k):
 
 
 def scored(asked, vectors, starts, rows):
-    """Scores of chosen rows by vectors in float32."""
+    """Score chosen rows by vectors in float32."""
     ends = np.append(starts, len(vectors["sentence"]))
     return np.array(
         [
@@ -189,12 +189,12 @@ def scored(asked, vectors, starts, rows):
 
 
 def sizes(index):
-    """Bytes of the index's file and of its sections."""
+    """Return the bytes of the index's file and of its sections."""
     return {"file": (index.path).stat().st_size, **{name: array.nbytes for name, array in index.sections.items()}}
 
 
 def index_bytes(index):
-    """Bytes of all but the vectors, with deflated text."""
+    """Return the bytes of everything but the vectors, with deflated text."""
     return sizes(index)["file"] - sum(index.array(f"{kind}_vectors").nbytes for kind in KINDS)
 
 
@@ -205,7 +205,7 @@ def of_vectors(row, index):
 
 
 def product(options, data, questions, gold, languages):
-    """P@1 and milliseconds of a question, its encoding in them, by the first pass and by the second."""
+    """Return P@1, and milliseconds per question including its encoding, by the first pass and by the second."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "kb"
         shutil.copytree(options.index, folder)

@@ -1,4 +1,4 @@
-"""The words of a question beside its vector: P@1 of an encoder, of BM25, and of ways to join them.
+"""Join the words of a question with its vector: P@1 of an encoder, of BM25, and of ways to combine them.
 
     python benchmarks/indexing/hybrid.py data/xquad:dev data/mlqa-dev-a:all --json hybrid.json
 
@@ -63,12 +63,12 @@ def parse():
 
 
 def chosen(data, language, split):
-    """Questions of a split, in a fixed order; "all" are those of a data set without splits, too."""
+    """Return the questions of a split in a fixed order; "all" returns those of a data set without splits, too."""
     return list(data.questions[language].values()) if split == "all" else data.select(language, split)
 
 
 def indexed(data, model, place):
-    """The folder of an index of the data set's passages, in their order."""
+    """Return the folder of an index of the data set's passages, in their order."""
     documents, folder = place / "documents.jsonl", place / "kb"
     parts = [[] for _ in data.titles]
     for passage in data.passages:
@@ -80,7 +80,7 @@ def indexed(data, model, place):
 
 
 def ranked(answers, questions):
-    """`{way: bool (questions,)}`: where the right passage is the first one."""
+    """Return `{way: bool (questions,)}`, True if the right passage is the first."""
     vectors = answers.encoder.encode([question.text for question in questions], "question")
     index = answers.index
     written = Lexical(index.sections, index.passages)
@@ -94,7 +94,7 @@ def ranked(answers, questions):
 
 
 def ways(answers, lexicals, text, vector):
-    """`{way: its first row}` of a question; the second of the `lexicals` counts a word once."""
+    """Return `{way: its first row}` of a question; the second of the `lexicals` counts a word once."""
     written, once = lexicals
     searcher, shares = answers.searcher, written.shares(text)
     nearest = searcher.search(vector, DEPTH)
@@ -118,7 +118,7 @@ def ways(answers, lexicals, text, vector):
 
 
 def fused(rows, others):
-    """The first row by reciprocal ranks, of equal ones the encoder's better one."""
+    """Return the first row by reciprocal ranks; the encoder decides between equal ones."""
     scores = {}
     for ranking in (rows, others):
         for rank, row in enumerate(ranking.tolist(), start=1):
@@ -127,7 +127,7 @@ def fused(rows, others):
 
 
 def by_bm25s(data, questions):
-    """BM25 as `distill evaluate` has it: without common words, and stemmed."""
+    """Rank by BM25 as `distill evaluate` does: without stop words, and stemmed."""
     gold = np.array([question.passage for question in questions])
     texts = [question.text for question in questions]
     return {
@@ -137,7 +137,7 @@ def by_bm25s(data, questions):
 
 
 def by_language(hits, questions):
-    """`{way: {language: (ids, float (q,))}}`."""
+    """Return `{way: {language: (ids, float (q,))}}`."""
     languages = np.array([question.language for question in questions])
     ids = np.array([question.id for question in questions])
     return {
@@ -150,7 +150,7 @@ def by_language(hits, questions):
 
 
 def table(source, hits, questions):
-    """P@1 by way and language, per cent, printed."""
+    """Print P@1 in per cent by way and language, and return it."""
     languages = np.array([question.language for question in questions])
     known = sorted(set(languages.tolist()))
     print(f"{source:34} {' '.join(f'{language:>5}' for language in known)}   all")

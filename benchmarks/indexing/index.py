@@ -1,4 +1,4 @@
-"""`distill index` and `distill search --index`, measured: minutes, megabytes, memory, milliseconds, and P@1.
+"""Measure `distill index` and `distill search --index`: minutes, megabytes, memory, milliseconds, and P@1.
 
     python benchmarks/indexing/index.py --documents data/wikipedia-en/passages.en.1.jsonl \
         --documents data/wikipedia-en/passages.en.2.jsonl --questions data/mlqa-dev-a --output index.json
@@ -38,7 +38,7 @@ TIMED, STARTS = 200, 5
 
 
 def measured(command):
-    """Seconds and the peak of resident memory, in MB, of a command that has to succeed."""
+    """Run a command that has to succeed, and return its seconds and its peak of resident memory in MB."""
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -54,12 +54,13 @@ def measured(command):
 
 
 def building(model, documents, folder):
-    """The command that makes an index."""
+    """Return the command that makes an index."""
     return [*DISTILL, "index", "--model", model, "--documents", *documents, "--output", str(folder)]
 
 
 def killed(command, folder, times, expected):
-    """The batches that were done at each kill of a command, and whether its index is the one expected in the end.
+    """Return the batches that were done at each kill of a command, and True beside them if its index is as expected in
+    the end.
 
     The first kills come while documents are read, the others while batches are encoded, at even distances.
     """
@@ -76,13 +77,13 @@ def killed(command, folder, times, expected):
 
 
 def due(part, number, times):
-    """True where a kill of that number is due, by the batches that are done."""
+    """Return True if a kill of that number is due, by the batches that are done."""
     read, encoded = (len(list(part.glob(f"*{ending}"))) for ending in (TEXTS, VECTORS))
     return read > number if number < 2 else encoded > read * (number - 2) / (times - 2)
 
 
 def searches(folder, model, texts):
-    """Milliseconds of a question after loading, its encoding in them, by kernel."""
+    """Return milliseconds per question after loading, including its encoding, by kernel."""
     encoder, searcher = load_encoder(model), Searcher(Index(folder))
     has_kernel, figures = products.has_kernel, {}
     for name in ["numkong", "numpy"] if has_kernel() else ["numpy"]:
@@ -100,7 +101,7 @@ def searches(folder, model, texts):
 
 
 def precision(folder, model, data):
-    """P@1 by language, %, of an index of a data set's passages."""
+    """Return P@1 in per cent by language, of an index of a data set's passages."""
     encoder, searcher, figures = load_encoder(model), Searcher(Index(folder)), {}
     for language in data.languages:
         questions = list(data.questions[language].values())
@@ -111,13 +112,13 @@ def precision(folder, model, data):
 
 
 def with_mean(figures):
-    """Figures by language and their mean, rounded."""
+    """Return figures by language and their mean, rounded."""
     whole = figures | {"mean": np.mean(list(figures.values()))}
     return {name: round(float(value), 2) for name, value in whole.items()}
 
 
 def evaluated(model, dataset, folder):
-    """The same by `distill evaluate`."""
+    """Return the same figures by `distill evaluate`."""
     path = folder / "figures.json"
     unit = ["--split", "all", "--ranked", "passage", "--score", "sum", "--json", str(path)]
     measured([*DISTILL, "evaluate", model, "--dataset", dataset, *unit])

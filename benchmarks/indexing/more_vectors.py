@@ -43,7 +43,7 @@ def parse():
 
 
 def texts_of(data):
-    """`({kind: texts}, {kind: the first text of each passage})`, "pair" of two sentences in a row."""
+    """Return `({kind: texts}, {kind: the first text of each passage})`; a "pair" has two adjacent sentences."""
     titles = [data.titles[passage.document] for passage in data.passages]
     sentences, passage_of = data.sentences.texts, data.sentences.passage_of
     own = [[] for _ in titles]
@@ -62,7 +62,7 @@ def texts_of(data):
 
 
 def ways(products, starts):
-    """`{way: scores (q, passages)}` of products by kind of text."""
+    """Return `{way: scores (q, passages)}` of products by kind of text."""
     best = {name: np.maximum.reduceat(products[name], begin, axis=1) for name, begin in starts.items()}
     passage, one, two = products["passage"], best["sentence"], second(products["sentence"], starts["sentence"])
     return {
@@ -82,7 +82,7 @@ def ways(products, starts):
 
 
 def second(products, starts):
-    """The second best sentence of each passage, its only one where there is one."""
+    """Return the score of the second best sentence of each passage, or of its only one."""
     parts = np.split(products, starts[1:], axis=1)
     return np.stack([np.sort(part, axis=1)[:, -min(2, part.shape[1])] for part in parts], axis=1)
 

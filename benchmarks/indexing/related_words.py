@@ -1,4 +1,4 @@
-"""What a question's words that no passage has may find: nothing, names, a dictionary's words, words near by vectors.
+"""Compare replacements for a question's words that no passage has: nothing, names, a dictionary, near words.
 
     python benchmarks/indexing/related_words.py data/xquad:dev data/mlqa-dev-a:all --model released \
         --names data/wikidata-names/names.tsv --dictionary materials/wiktionary.tsv --json related_words.json
@@ -60,7 +60,7 @@ def parse():
 
 
 class Listed:
-    """Finds what files of translations have for a word, and else what `other` finds."""
+    """A source of related words: those in files of translations, or else those of another source."""
 
     def __init__(self, paths, words, other=None):
         self.other, self.listed = other, defaultdict(set)
@@ -86,7 +86,10 @@ class Listed:
 
 
 def ranked(answers, questions, options):
-    """`({way: bool (questions,)}, {way: ms})`: where the right passage is first, and what a question's words take."""
+    """Return `({way: bool (questions,)}, {way: ms})`.
+
+    True if the right passage is the first, and the time per question.
+    """
     index, words = answers.index, list_words(answers.index.sections)
     both = [*options.names, *options.dictionary]
     cosine = answers.lexical.related

@@ -1,4 +1,4 @@
-"""Documents of thousands of words: one vector of all, the best sentence, or passages as `distill index` cuts them.
+"""Compare ways to search documents of thousands of words: one vector, the best sentence, or cut passages.
 
     python benchmarks/long/run.py released released-small --docs benchmarks/long/README.md --json long.json
 
@@ -66,7 +66,7 @@ def parse():
 
 
 def paragraphs(folder):
-    """Articles, each the list of its paragraphs."""
+    """Return articles, each as the list of its paragraphs."""
     articles = {}
     for path in sorted(folder.glob("passages.en.*.jsonl")):
         for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
@@ -76,7 +76,7 @@ def paragraphs(folder):
 
 
 def hidden(mlqa, articles, words, many):
-    """`(texts, {language: questions})`: each text holds one passage of `mlqa`, at a drawn place."""
+    """Return `(texts, {language: questions})`, in which each text holds one passage of `mlqa` at a drawn place."""
     draw = random.Random(0)
     asked = sorted({question.passage for question in mlqa.questions["en"].values()})
     chosen = draw.sample(asked, many)
@@ -102,7 +102,7 @@ def hidden(mlqa, articles, words, many):
 
 
 def measured(encoder, texts, questions, many):
-    """`{score: P@1 in per cent of English and of the other languages}`."""
+    """Return `{score: P@1 in per cent of English and of the other languages}`."""
     titles = tuple(str(number) for number in range(many))
     whole = tuple(Passage(str(number), text, number) for number, text in enumerate(texts))
     cut = [
@@ -132,7 +132,7 @@ def measured(encoder, texts, questions, many):
 
 
 def pieces_of(texts):
-    """The mean number of pieces of a text, by the tokenizer of `released`."""
+    """Return the mean number of tokens per text, by the tokenizer of `released`."""
     tokenizer = Tokenizer.load(released_folder("released") / "tokenizer.model")
     return round(float(np.mean([len(ids) for ids in tokenizer.encode(texts)])))
 

@@ -1,4 +1,4 @@
-"""XQuAD across languages, XQuAD-R and LAReQA as retrieval tasks of mteb's: one file that needs mteb alone.
+"""Define XQuAD across languages, XQuAD-R and LAReQA as retrieval tasks of mteb; the file needs mteb alone.
 
     import lareqa_tasks, mteb
 
@@ -79,7 +79,7 @@ CITATION_LAREQA = r"""
 
 
 class Question(NamedTuple):
-    """A question's id, which its translations share, its text and the id of the document that answers it."""
+    """A question: its ID, which its translations share, its text, and the ID of the document that answers it."""
 
     id: str
     text: str
@@ -87,20 +87,20 @@ class Question(NamedTuple):
 
 
 class Language(NamedTuple):
-    """One language's documents by id, and its questions."""
+    """The documents of one language by ID, and its questions."""
 
     documents: dict[str, str]
     questions: list[Question]
 
 
 def read_squad(path: str | Path) -> list[dict[str, Any]]:
-    """The paragraphs of a file in the format of SQuAD v1.1."""
+    """Return the paragraphs of a file in the format of SQuAD v1.1."""
     content = json.loads(Path(path).read_text(encoding="utf-8"))
     return [paragraph for article in content["data"] for paragraph in article["paragraphs"]]
 
 
 def paragraphs(of: list[dict[str, Any]], language: str) -> Language:
-    """Whole paragraphs are the documents."""
+    """Make a document of each whole paragraph."""
     documents = {f"{language}-{number}": paragraph["context"] for number, paragraph in enumerate(of)}
     questions = [
         Question(qa["id"], qa["question"], document)
@@ -111,7 +111,7 @@ def paragraphs(of: list[dict[str, Any]], language: str) -> Language:
 
 
 def sentences(of: list[dict[str, Any]], language: str) -> Language:
-    """Sentences are the documents: the one in which the answer begins answers the question."""
+    """Make a document of each sentence. The one in which the answer begins answers the question."""
     documents, questions = {}, []
     for number, paragraph in enumerate(of):
         context, breaks = paragraph["context"], paragraph["sentence_breaks"]
@@ -124,7 +124,7 @@ def sentences(of: list[dict[str, Any]], language: str) -> Language:
 
 
 class _Parallel(AbsTaskRetrieval):
-    """A task of parallel questions: `_subsets` makes `{subset: ...}` of what `_read` gives of each language."""
+    """A task of parallel questions. `_subsets` makes `{subset: ...}` from what `_read` returns for each language."""
 
     languages = LANGUAGES
     cut = staticmethod(paragraphs)
@@ -143,11 +143,11 @@ class _Parallel(AbsTaskRetrieval):
         raise NotImplementedError
 
     def _needed(self) -> list[str]:
-        """The languages that the chosen subsets are made of."""
+        """Return the languages that the chosen subsets are made of."""
         return list(self.languages)
 
     def _parts(self, known: dict[str, Language]) -> Iterator[tuple[str, Language, dict[str, dict[str, int]]]]:
-        """Each subset with its documents and questions, and the right documents of each question."""
+        """Yield each subset with its documents and questions, and the right documents of each question."""
         raise NotImplementedError
 
     def _fill(self, known: dict[str, Language], questions: Collection[str] | None = None) -> None:
@@ -257,7 +257,7 @@ class XQuADRRetrieval(_Sentences):
 
 
 class LAReQARetrieval(_Sentences):
-    """Sentences of all languages in one pool: those that answer are right in whichever language they are."""
+    """Sentences of all languages in one pool. Those that answer a question are right in any language."""
 
     metadata = TaskMetadata(
         name="LAReQARetrieval",

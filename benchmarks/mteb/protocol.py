@@ -1,4 +1,4 @@
-"""MLQA, Belebele, XQuAD and Tatoeba as mteb defines them, from a folder of their files, beside published figures.
+"""Evaluate MLQA, Belebele, XQuAD and Tatoeba as mteb defines them, from local files, beside published figures.
 
     python benchmarks/mteb/protocol.py released released-small --data data --json figures.json
 
@@ -41,7 +41,7 @@ TATOEBA = {
 
 
 def retrieval(documents, questions):
-    """A split of a retrieval task of `{id: text}` and `[(id, text, document)]`."""
+    """Make a split of a retrieval task from `{id: text}` and `[(id, text, document)]`."""
     return {
         "corpus": Dataset.from_dict({"id": [*documents], "text": [*documents.values()]}),
         "queries": Dataset.from_dict(
@@ -53,7 +53,7 @@ def retrieval(documents, questions):
 
 
 def squad(path, ids=None):
-    """A split of a file's distinct contexts and its questions, or those of `ids`."""
+    """Make a split from a file's distinct contexts and its questions, or from those of `ids`."""
     content = json.loads(path.read_text(encoding="utf-8"))
     paragraphs = [paragraph for article in content["data"] for paragraph in article["paragraphs"]]
     numbers = {text: f"c{number}" for number, text in enumerate(dict.fromkeys(one["context"] for one in paragraphs))}
@@ -62,12 +62,12 @@ def squad(path, ids=None):
 
 
 def lines(path):
-    """The objects of a JSON Lines file."""
+    """Return the objects of a JSON Lines file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def loaded(name, dataset, split):
-    """A task of mteb's with a data set of ours; None without one."""
+    """Return a task of mteb with a data set of ours; None without one."""
     if not dataset:
         return None
     task = mteb.get_task(name, hf_subsets=[*dataset], eval_splits=[split])
@@ -77,7 +77,7 @@ def loaded(name, dataset, split):
 
 
 def mlqa(folder, split):
-    """`(task, {language: subset})` of a split, and None where no file is there."""
+    """Return `(task, {language: subset})` of a split, or None if no file is there."""
     part = {"validation": "dev", "test": "test"}[split]
     paths = {one: folder / "MLQA_V1" / part / f"{part}-context-en-question-{one}.json" for one in MLQA}
     subsets = {one: f"eng-{MLQA[one]}" for one, path in paths.items() if path.exists()}
@@ -85,9 +85,9 @@ def mlqa(folder, split):
 
 
 def mlqa_dev_a(folder, size):
-    """Half of dev, each language's questions among the passages that they are about and others, drawn, up to a size.
+    """Return half of dev: each language's questions among their passages and drawn others, up to a size.
 
-    mteb's pool of a pair is of the passages that all of the pair's questions are about, some 450, in English all 978.
+    mteb's pool of a pair holds the passages of all the pair's questions, some 450; in English it holds all 978.
     """
     if not (folder / "mlqa-dev-a").is_dir():
         return None, {}
@@ -105,7 +105,7 @@ def mlqa_dev_a(folder, size):
 
 
 def belebele(folder):
-    """By mteb's own reading, which numbers questions and passages."""
+    """Load Belebele by mteb's own reader, which numbers questions and passages."""
     path = {code: folder / "belebele" / f"{code}.jsonl" for code in [*BELEBELE.values(), "eng_Latn"]}
     subsets = {one: f"eng_Latn-{code}" for one, code in BELEBELE.items() if path[code].exists()}
     if not subsets or not path["eng_Latn"].exists():
@@ -117,7 +117,7 @@ def belebele(folder):
 
 
 def xquad(folder):
-    """Question and paragraph in one language; of questions with a `splits.json` those of dev."""
+    """Load XQuAD with question and paragraph in one language; with a `splits.json` take the dev questions only."""
     place, splits = folder / "xquad", folder / "xquad" / "splits.json"
     ids = set(json.loads(splits.read_text(encoding="utf-8"))["dev"]) if splits.exists() else None
     paths = {one: path for one in XQUAD for path in place.glob(f"*{one}.json") if path.stem.split(".")[-1] == one}
@@ -127,7 +127,7 @@ def xquad(folder):
 
 
 def tatoeba(folder):
-    """Sentences into English."""
+    """Load the sentences and their English translations."""
     files = {
         one: [folder / "tatoeba" / f"tatoeba.{code}-eng.{side}" for side in (code, "eng")]
         for one, code in TATOEBA.items()
@@ -159,7 +159,7 @@ COLUMNS = {
 
 
 def measured(model, task, subsets, metric, folder):
-    """Figures by language, documents and questions too; rankings go to a folder."""
+    """Return figures by language, and the numbers of documents and questions. Rankings are written to a folder."""
     result = mteb.evaluate(model, task, cache=None, prediction_folder=folder, show_progress_bar=False)
     [rows] = result.task_results[0].scores.values()
     by_subset = {row["hf_subset"]: row[metric] for row in rows}
@@ -176,12 +176,12 @@ def _counts(part):
 
 
 def mean(rows):
-    """In per cent, over the languages but English where the passages are in English."""
+    """Return the mean in per cent over the languages, without English if the passages are in English."""
     return 100 * float(np.mean([row["score"] for language, row in rows.items() if language != "en" or len(rows) > 11]))
 
 
 def table(figures):
-    """A table a column in Markdown."""
+    """Yield the lines of Markdown tables, one table per column of the figures."""
     for column in next(iter(figures.values())):
         metric = COLUMNS[column][1]
         of = {name: columns[column] for name, columns in figures.items()}

@@ -1,4 +1,4 @@
-"""Encoders through `distill.mteb` on XQuAD's files, beside what distill itself measures of the same questions.
+"""Evaluate encoders through `distill.mteb` on XQuAD's files, beside distill's own figures for the same questions.
 
     python benchmarks/mteb/xquad.py released released-small --data data --json figures.json
 
@@ -33,7 +33,7 @@ CODES = {language: code.partition("-")[0] for language, code in lareqa_tasks.LAN
 
 
 def scores_of(model, task, metric):
-    """`({subset: mteb's score, rounded to 5 decimals}, {subset: each question's})`."""
+    """Return `({subset: mteb's score, rounded to 5 decimals}, {subset: each question's})`."""
     with TemporaryDirectory() as folder:
         result = mteb.evaluate(model, task, cache=None, prediction_folder=folder, show_progress_bar=False)
         rankings = read_parts(folder, PREDICTIONS)
@@ -47,7 +47,7 @@ def scores_of(model, task, metric):
 
 
 def cross_lingual(model, folder, split):
-    """Rows of P@1 by mteb and by distill, and whether each question's hit is the same."""
+    """Return rows of P@1 by mteb and by distill, and True beside them if the hit of each question is the same."""
     dataset = load_dataset(folder)
     ids = [question.id for question in dataset.select("en", split)] if split != "all" else [*dataset.questions["en"]]
     task = lareqa_tasks.XQuADCrossLingualRetrieval().load_folder(folder, ids)
@@ -70,7 +70,7 @@ def cross_lingual(model, folder, split):
 
 
 def pools(model, folder, split):
-    """Rows of mAP by mteb and by distill: of the pool of all languages, and within one."""
+    """Return rows of mAP by mteb and by distill, in the pool of all languages and within one."""
     pool = load_pool(folder, (), split)
     figures = rank_pool(*encode_pool(model.encoder, pool), pool)
     ours = {"LAReQARetrieval": figures.figures().precision.languages, "XQuADRRetrieval": figures.monolingual()}
@@ -86,7 +86,7 @@ def pools(model, folder, split):
 
 
 def table(title, rows):
-    """A table in Markdown, a column a language, in per cent."""
+    """Return a Markdown table in per cent, one column per language."""
     lines = [f"| {title} | {' | '.join(rows)} | mean |", f"|---|{'---|' * (len(rows) + 1)}"]
     for who in ("mteb", "distill"):
         values = [100 * row[who] for row in rows.values()]
@@ -95,7 +95,7 @@ def table(title, rows):
 
 
 def measured(name, options, folder):
-    """Figures of one encoder, printed too; its vectors are kept in a folder, as each subset has LAReQA's whole pool."""
+    """Print and return the figures of one encoder. Its vectors are cached, as each subset has LAReQA's whole pool."""
     model, figures = distill.mteb.load(name), {}
     model.encoder = CachedEncoder(model.encoder, "vectors", folder)
     figures["XQuADCrossLingualRetrieval"] = cross_lingual(model, options.data / "xquad", options.split)

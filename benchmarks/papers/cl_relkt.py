@@ -1,4 +1,4 @@
-"""CL-ReLKT's tables (Limkonchotiwat et al., Findings of NAACL 2022) on XQuAD, each row a `distill` command.
+"""Reproduce CL-ReLKT's tables (Limkonchotiwat et al., Findings of NAACL 2022) on XQuAD, one command per row.
 
     python benchmarks/papers/cl_relkt.py --table 3,4 --seeds 0,1,2 --json cl-relkt.json
     python benchmarks/papers/cl_relkt.py --list
@@ -49,7 +49,7 @@ taught, learned = TRAININGS.teach, TRAININGS.transfer
 
 
 def by(teacher: str, flags: str = "") -> str:
-    """What names a teacher of these rows, and flags."""
+    """Return what names a teacher of these rows, and its flags."""
     return f"--teacher {{runs}}/{teacher}-{{seed}} {flags}".strip()
 
 
@@ -60,14 +60,14 @@ def onnx(name: str, source: str, after: tuple[str, ...]) -> Row:
 
 
 def of_language(language: str) -> tuple[Row, ...]:
-    """Rows of a teacher in a language and of its student."""
+    """Return rows of a teacher in a language and of its student."""
     teacher = f"linear-teacher-{language}"
     student = learned(f"linear-student-{language}", by(teacher, f"--teacher-language {language}"), (teacher,))
     return *taught(teacher, f"--teacher {language}", LINEAR), *student
 
 
 def varied(name: str, flags: str, after: tuple[str, ...] = ()) -> tuple[Row, Row]:
-    """Rows of the authors' student of four languages with one of its settings as another."""
+    """Return rows of the authors' student of four languages with another value of one of its settings."""
     return learned(f"four-{name}", by("teacher", flags), ("teacher", *after), AUTHORS)
 
 
@@ -161,7 +161,7 @@ def base(row, published, unit="document", metric="p@1"):
 
 
 def three_of(metric, small, teacher, student):
-    """Lines of mUSE, the teacher and the student by another metric, of which the paper has XORQA alone."""
+    """Return lines of mUSE, the teacher and the student by a metric that the paper has for XORQA only."""
     lines = (
         base("linear-student", paper(XOR, small), metric=metric),
         line("mUSE teacher", "linear-teacher", SEVEN, paper(XOR, teacher), metric=metric),
@@ -203,7 +203,7 @@ LEARNED = "mUSE CL-ReLKT"
 
 
 def of_two(columns, small, teacher, student, row):
-    """Lines of Tables 3 and 4: by the authors' settings, below the paper's, and by ours."""
+    """Return lines of Tables 3 and 4: by the authors' settings below those of the paper, and by ours."""
     return (
         base("teacher", paper(columns, small)),
         line("mUSE teacher", "teacher", columns, paper(columns, teacher)),

@@ -1,4 +1,4 @@
-"""LAReQA's tables (Roy et al., EMNLP 2020) on XQuAD-R: its four trainings, and encoders that are at hand.
+"""Reproduce LAReQA's tables (Roy et al., EMNLP 2020) on XQuAD-R: its four trainings, and encoders at hand.
 
     python benchmarks/papers/sentences.py --data data --output runs/lareqa/text
     python benchmarks/papers/lareqa.py --table 2,3,4 --json lareqa.json
@@ -107,18 +107,18 @@ WHY = {
 
 
 def precision(found):
-    """mAP over all languages and by language."""
+    """Return mAP over all languages and by language."""
     figures = of_lareqa(found)
     return {"all": 100 * figures["map"], **{key: 100 * value for key, value in figures["languages"].items()}}
 
 
 def removed(found):
-    """LAReQA, Table 3's columns."""
+    """Return the columns of LAReQA's Table 3."""
     return {key: 100 * value for key, value in of_lareqa(found)["removed"].items()}
 
 
 def alone(found):
-    """mAP in the pool of the question's language."""
+    """Return mAP in the pool of the question's language."""
     return {key: 100 * value for key, value in of_lareqa(found)["monolingual"].items()}
 
 
@@ -128,7 +128,7 @@ def identified(found):
 
 
 def by_model(columns, rows):
-    """`{line: figures}` of lines of text that begin with the line's name."""
+    """Return `{line: figures}` of lines of text that begin with the line's name."""
     return {name: paper(columns, values) for name, values in (row.split(maxsplit=1) for row in rows)}
 
 

@@ -1,4 +1,4 @@
-"""LIR's tables (Yang et al., EMNLP 2021): language information removed from answers' retrieval and classification.
+"""Reproduce LIR's tables (Yang et al., EMNLP 2021): language information removal in retrieval and classification.
 
     python benchmarks/papers/sentences.py --data data --output runs/lareqa/text
     python benchmarks/papers/lir.py --table 1,2 --json lir.json
@@ -34,12 +34,12 @@ ROWS = (
 
 
 def by_rank(found):
-    """mAP over all languages by r."""
+    """Return mAP over all languages by r."""
     return {f"r={rank}": 100 * row["map"] for rank, row in of_lareqa(found)["lir"]["ranks"].items()}
 
 
 def of_language(language):
-    """The same of the questions in a language."""
+    """Return mAP by r of the questions in a language."""
 
     def read(found):
         ranks = of_lareqa(found)["lir"]["ranks"]
@@ -68,7 +68,7 @@ def by_start(language, published):
 
 
 def accuracy(languages):
-    """The mean accuracy over some languages by r, None for all."""
+    """Return the mean accuracy over some languages by r, None for all."""
 
     def read(found):
         [figures] = found["classification"]["encoders"].values()

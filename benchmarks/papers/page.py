@@ -1,4 +1,4 @@
-"""docs/paper-tables.md out of the figures that the scripts here wrote, `--json` of each beside them.
+"""Write docs/paper-tables.md from the figures that the scripts in this folder wrote with `--json`.
 
 python benchmarks/papers/page.py
 """
@@ -29,12 +29,12 @@ def main():
 
 
 def page():
-    """The page's text."""
+    """Return the page's text."""
     return "\n\n".join([HEAD.strip(), *(section(name, title) for name, title in PAPERS.items())]) + "\n"
 
 
 def section(name, title):
-    """A paper's part: what its rows are, the command, and its tables."""
+    """Return a paper's part: what its rows are, the command, and its tables."""
     module, found = import_module(name), json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
     about = module.__doc__.strip().split("\n\n", 2)[2]
     command = f"```\npython benchmarks/papers/{name}.py --json benchmarks/papers/{name}.json\n```"

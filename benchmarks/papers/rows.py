@@ -100,5 +100,5 @@ def settle(place: Place, row: Row, options: argparse.Namespace) -> None:
 
 
 def corpora(folder: str, names: Mapping[str, str]) -> str:
-    """Options `--corpus` of a folder's files by language."""
+    """Return options `--corpus` of a folder's files by language."""
     return " ".join(f"--corpus {language}={folder}/{name}" for language, name in names.items())

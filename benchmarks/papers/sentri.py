@@ -1,4 +1,4 @@
-"""Sentri's ablations (Sorokin et al., Findings of NAACL 2022) on XQuAD-R: filter, one encoder, translated questions.
+"""Reproduce Sentri's ablations (Sorokin et al., Findings of NAACL 2022) on XQuAD-R: filter, encoder, translations.
 
     python benchmarks/papers/sentences.py --data data --output runs/sentri/text
     python benchmarks/papers/sentri.py --json sentri.json
@@ -85,7 +85,7 @@ LANGUAGES = "ar de el en es hi ru th tr vi zh"
 
 
 def recalls(found):
-    """Means over languages."""
+    """Return means over languages."""
     [figures] = found["retrieval"]["encoders"].values()
     rows = {"P@1": [row["p@1"] for row in figures["units"]["passage"].values()]}
     rows |= {f"R@{name[2:]}": [row["recall"] for row in of.values()] for name, of in figures["recall"].items()}
@@ -93,7 +93,7 @@ def recalls(found):
 
 
 def shares(language):
-    """Languages of the first 100 sentences of a question's language."""
+    """Return the languages of the first 100 sentences, by the question's language."""
     return lambda found: {key: 100 * value for key, value in of_lareqa(found)["share"][language].items()}
 
 

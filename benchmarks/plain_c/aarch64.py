@@ -1,4 +1,4 @@
-"""The encoder in C for aarch64, in an emulator, against the same sources for this machine: ids and vectors.
+"""Compare the encoder in C for aarch64, in an emulator, with the same sources for this machine: IDs and vectors.
 
     apt-get install qemu-user-static && pip install ziglang
     python benchmarks/plain_c/aarch64.py --model released --model released-small --texts data/flores/dev.tsv \

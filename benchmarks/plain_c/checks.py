@@ -1,4 +1,4 @@
-"""The encoder in C against `encode.py`: ids and vectors on many texts, broken texts and files, speed and size.
+"""Compare the encoder in C with `encode.py`: IDs and vectors of many texts, broken texts and files, speed and size.
 
     python benchmarks/plain_c/checks.py --model released --model released-small --texts data/flores/dev.tsv \
         --texts data/ntrex/newstest2019-ref.deu.txt --output plain_c.json
@@ -36,7 +36,7 @@ SANITIZERS = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
 
 
 def texts_in(path):
-    """The texts of a file."""
+    """Return the texts of a file."""
     lines = path.read_text(encoding="utf-8").splitlines()
     if path.suffix != ".tsv":
         return [line for line in lines if line]
@@ -45,7 +45,7 @@ def texts_in(path):
 
 
 def mutated(texts, count):
-    """Texts, bytes, with a few bytes changed, put in or left out."""
+    """Yield texts as bytes with a few of them changed, inserted or removed."""
     draw = random.Random(0)
     for _ in range(count):
         text = bytearray(draw.choice(texts).encode()[: draw.choice([20, 80, 400])])
@@ -64,7 +64,7 @@ def encoder_file(folder, path):
 
 
 def other_ids(plain, tokenizer, texts):
-    """Texts, str or bytes, whose ids are not SentencePiece's, as questions and with what spellings stand for."""
+    """Return the texts whose IDs are not SentencePiece's, as questions and with what aliases stand for."""
     prompt, longest = tokenizer.reading.prompts.get("question", ""), tokenizer.reading.longest
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
     meant = {len(tokenizer) + place: one.ids for place, one in enumerate(list_spellings(tokenizer))}
@@ -78,7 +78,7 @@ def other_ids(plain, tokenizer, texts):
 
 
 def cosines(plain, bundle, texts):
-    """Cosines of the vectors of both."""
+    """Return the cosines between the vectors of both."""
     values = np.sum(plain.encode(texts).astype(np.float64) * bundle.encode(texts), axis=1)
     return {
         "texts": len(texts),
@@ -90,7 +90,7 @@ def cosines(plain, bundle, texts):
 
 
 def milliseconds(encoders, texts):
-    """Milliseconds a text of each encoder, the best of rounds in which they take turns, of one thread's time."""
+    """Return milliseconds per text of each encoder: the best of rounds in which they alternate, on one thread."""
     best = dict.fromkeys(encoders, float("inf"))
     for _ in range(ROUNDS):
         for name, encoder in encoders.items():
@@ -101,7 +101,7 @@ def milliseconds(encoders, texts):
 
 
 def checked(model, built, texts, mutations, folder):
-    """The figures of one encoder."""
+    """Return the figures of one encoder."""
     place = find_artefact(model)
     path = folder / f"{place.name}.bin"
     tokenizer = encoder_file(place, path)
@@ -122,7 +122,7 @@ def checked(model, built, texts, mutations, folder):
 
 
 def fuzzed(files, texts, counts, folder):
-    """What the program with sanitizers says of broken texts and files; it has to end with 0."""
+    """Return what the program with sanitizers prints for broken texts and files; it has to exit with 0."""
     (folder / "texts.txt").write_text("\n".join(texts), encoding="utf-8")
     fuzz = program.compiled(["gcc"], folder / "fuzz", *SANITIZERS, str(program.FUZZ))
     encoder, *index = files

@@ -1,4 +1,4 @@
-"""Files of sections that are well-formed and still wrong: the sizes that an entry says agree with each other.
+"""Make files of sections that are well-formed but wrong: the sizes in an entry agree with each other.
 
     distill export released-small --format c --output c
     distill index --model released-small --documents distill/data/sample/documents.jsonl --output kb
@@ -44,7 +44,7 @@ QUESTION = "Where does the Danube end?"
 
 @dataclass(frozen=True)
 class Section:
-    """An entry and what it leads to."""
+    """An entry of a file and its content."""
 
     name: bytes
     type: int
@@ -109,7 +109,7 @@ def mutated(content: bytes, draw: random.Random) -> bytes:
 
 
 def _one(change: Callable[[Section, random.Random], Section]):
-    """A change of all sections by that of one."""
+    """Make a change of all sections from a change of one."""
 
     def changed(sections: list[Section], draw: random.Random) -> None:
         if sections:
@@ -146,7 +146,7 @@ def _other_columns(one, draw):
 
 
 def _other_type(one, draw):
-    """The same shape in another type, or the same bytes."""
+    """Give a section another type, with the same shape or the same bytes."""
     kind = draw.randrange(len(TYPES))
     columns = None if one.dimensions == 1 else one.columns
     if draw.random() < 0.5:
@@ -216,7 +216,7 @@ def _no_columns_at_the_end(sections, draw):
 
 
 def _other_lengths(sections, draw):
-    """All sections of as many rows have some more, or fewer, and so the card says."""
+    """Give all sections with the same number of rows more or fewer, and change the card to match."""
     if not sections:
         return
     rows, more = draw.choice(sections).rows, draw.choice((-1, 1, 2))

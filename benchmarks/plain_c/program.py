@@ -1,4 +1,4 @@
-"""`export/c/distill.c` and `distill_writer.c` compiled, and called from Python by ctypes."""
+"""Compile `export/c/distill.c` and `distill_writer.c`, and call them from Python by ctypes."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ class Span(ctypes.Structure):
 
 
 class Refused(Exception):
-    """A status that is not 0."""
+    """A status of the program that is not 0."""
 
 
 def compilers():
-    """`{name: command}` of those that are here."""
+    """Return `{name: command}` of the compilers that are installed."""
     ours = {"zig": [sys.executable, "-m", "ziglang", "cc"]} if find_spec("ziglang") else {}
     return ({"gcc": ["gcc"]} if shutil.which("gcc") else {}) | ours
 
 
 def compiled(command, output, *options, sources=PROGRAM):
-    """The file that a compiler makes of sources."""
+    """Compile sources and return the file."""
     files = [str(SOURCES / name) for name in sources]
     subprocess.run([*command, *STRICT, f"-I{SOURCES}", *options, *files, "-lm", "-o", str(output)], check=True)
     return output
 
 
 def has_header(command, name):
-    """True where a compiler knows a header."""
+    """Return True if a compiler knows a header."""
     probe = subprocess.run([*command, "-E", "-x", "c", "-"], input=f"#include <{name}>\n".encode(), capture_output=True)
     return probe.returncode == 0
 
 
 def library(command, output, *options):
-    """The program as a library for `Program`."""
+    """Compile the program as a library for `Program`."""
     return Program(compiled(command, output, "-O3", "-shared", "-fPIC", *options))
 
 
@@ -80,7 +80,7 @@ class Program:
 
 
 def lines_of(content):
-    """Bytes where a line of the cache begins, as in a mapped file."""
+    """Copy bytes to the beginning of a cache line, as in a mapped file."""
     memory = np.zeros(len(content) + LINE, dtype=np.uint8)
     start = -memory.ctypes.data % LINE
     memory[start : start + len(content)] = np.frombuffer(content, dtype=np.uint8)
@@ -88,7 +88,7 @@ def lines_of(content):
 
 
 class PlainEncoder:
-    """An encoder.bin, as the program reads it."""
+    """An encoder.bin as the program reads it."""
 
     def __init__(self, program, content):
         self.program, self.pointer = program, c_void_p()
@@ -98,7 +98,7 @@ class PlainEncoder:
         self.dimension = program.functions.distill_dimension(self.pointer)
 
     def tokenize(self, text, role="question"):
-        """The ids of a text of a role, str or bytes."""
+        """Return the token IDs of a text, str or bytes, in a role."""
         text = text if isinstance(text, bytes) else make_well_formed(text).encode()
         ids, count = np.zeros(ROOM, dtype=np.int32), c_size_t()
         place = ids.ctypes.data_as(POINTER(c_int32))
@@ -107,7 +107,7 @@ class PlainEncoder:
         return ids[: count.value].tolist()
 
     def encode(self, texts, role="question"):
-        """The vectors of texts of a role, float32 `(n, d)`."""
+        """Return the vectors of texts in a role, float32 `(n, d)`."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(vectors, (make_well_formed(text).encode() for text in texts), strict=True):
             place = row.ctypes.data_as(POINTER(c_float))
@@ -121,7 +121,7 @@ class PlainEncoder:
 
 
 class PlainIndex:
-    """An index.bin, as the program reads it."""
+    """An index.bin as the program reads it."""
 
     def __init__(self, program, content, encoder=None):
         self.program, self.pointer = program, c_void_p()
@@ -130,7 +130,7 @@ class PlainIndex:
         program.require(program.functions.distill_index_open(*arguments, byref(self.pointer)))
 
     def search(self, vector, k):
-        """`[(row of a passage, row of its best sentence, score)]`, best first."""
+        """Return `[(row of a passage, row of its best sentence, score)]`, best first."""
         vector, hits, count = np.ascontiguousarray(vector, dtype=np.float32), (Hit * k)(), c_size_t()
         place = vector.ctypes.data_as(POINTER(c_float))
         self.program.require(
@@ -139,7 +139,9 @@ class PlainIndex:
         return [(hit.passage, hit.sentence, hit.score) for hit in hits[: count.value]]
 
     def probability(self, encoder, scores):
-        """The probability that the first passage answers, and the threshold, by the scores of the best passages."""
+        """Return the probability that the first passage answers, and the threshold, from the scores of the best
+        passages.
+        """
         hits, known, least = (Hit * len(scores))(*(Hit(0, 0, score) for score in scores)), c_float(), c_float()
         arguments = encoder.pointer, self.pointer, hits, c_size_t(len(scores)), byref(known), byref(least)
         self.program.require(self.program.functions.distill_probability(*arguments))
@@ -151,7 +153,7 @@ class PlainIndex:
         return self.program.functions.distill_rescored(self.pointer)
 
     def rescore(self, encoder, vector, texts):
-        """Those of `texts`, bytes by the row of a passage, scored again, as `search` gives them."""
+        """Score `texts`, bytes by the row of a passage, again, and return results as `search` does."""
         hits = (Hit * len(texts))(*(Hit(row, 0, 0) for row in texts))
         vector = np.ascontiguousarray(vector, dtype=np.float32)
         for hit, text in zip(hits, texts.values(), strict=True):
@@ -162,11 +164,11 @@ class PlainIndex:
         return [(hit.passage, hit.sentence, hit.score) for hit in hits]
 
     def passage(self, row):
-        """The text of a passage, bytes."""
+        """Return the text of a passage as bytes."""
         return self._span("distill_passage", row)
 
     def document(self, row):
-        """What is kept of a passage's document, bytes."""
+        """Return what is stored about a passage's document as bytes."""
         return self._span("distill_document", row)
 
     def _span(self, name, row):
@@ -175,7 +177,7 @@ class PlainIndex:
         return ctypes.string_at(span.bytes, span.size)
 
     def sentence(self, row):
-        """The begin and end of a sentence in its passage."""
+        """Return the start and end of a sentence in its passage."""
         begin, end = c_size_t(), c_size_t()
         self.program.require(
             self.program.functions.distill_sentence(self.pointer, c_uint32(row), byref(begin), byref(end))
@@ -184,7 +186,7 @@ class PlainIndex:
 
 
 class PlainWriter:
-    """An index that changes: that of an index.bin, or a new one."""
+    """An index that changes: one that begins with an index.bin, or a new one."""
 
     def __init__(self, program, encoder, content=None):
         self.program, self.pointer, self.encoder = program, c_void_p(), encoder
@@ -203,14 +205,14 @@ class PlainWriter:
         self.program.require(self.program.functions.distill_writer_add(self.pointer, *arguments))
 
     def remove(self, id):
-        """True where the document was there."""
+        """Remove a document, and return True if it was there."""
         removed, id = c_int(), id if isinstance(id, bytes) else id.encode()
         arguments = self.pointer, id, c_size_t(len(id)), byref(removed)
         self.program.require(self.program.functions.distill_writer_remove(*arguments))
         return bool(removed.value)
 
     def save(self, path=None):
-        """The index as bytes, written to a file too where there is a path."""
+        """Return the index as bytes, and write it to a file if there is a path."""
         place, size = c_void_p(), c_size_t()
         self.program.require(self.program.functions.distill_writer_save(self.pointer, byref(place), byref(size)))
         content = ctypes.string_at(place, size.value)

@@ -1,4 +1,4 @@
-"""The encoder and the searcher in Java beside `encode.py`: ids, vectors, nearest passages, milliseconds.
+"""Compare the encoder and the searcher in Java with `encode.py`: IDs, vectors, nearest passages, milliseconds.
 
     python benchmarks/plain_java/run.py released released-small --data data --json figures.json
 
@@ -38,7 +38,7 @@ def compiled(folder):
 
 
 def jobs(classes, folder, lines):
-    """What `Run` prints of each job, all in one JVM."""
+    """Run all jobs in one JVM, and return what `Run` prints for each."""
     path = Path(folder) / "jobs"
     path.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines), encoding="utf-8")
     done = subprocess.run(["java", "-cp", classes, "Run", path], check=True, capture_output=True)
@@ -46,7 +46,7 @@ def jobs(classes, folder, lines):
 
 
 def write_texts(path, texts):
-    """Texts as Java's chars: lone surrogates as they are."""
+    """Write texts as Java's chars, with lone surrogates as they are."""
     with open(path, "wb") as file:
         file.write(np.array([len(texts)], dtype=">i4").tobytes())
         for text in texts:
@@ -56,7 +56,7 @@ def write_texts(path, texts):
 
 
 def read_encoded(path, dimension):
-    """`(ids of each text, vectors)` as `Run` writes them."""
+    """Read `(IDs of each text, vectors)` as `Run` writes them."""
     content, place, ids, vectors = path.read_bytes(), 0, [], []
     while place < len(content):
         (count,) = np.frombuffer(content, ">i4", 1, place)
@@ -67,7 +67,7 @@ def read_encoded(path, dimension):
 
 
 def read_hits(path):
-    """`[(row, score, text, sentence, document)]` of each question as `Run` writes them."""
+    """Read `[(row, score, text, sentence, document)]` of each question as `Run` writes them."""
     content, place, questions = path.read_bytes(), 0, []
     while place < len(content):
         (count,) = np.frombuffer(content, ">i4", 1, place)
@@ -85,7 +85,7 @@ def read_hits(path):
 
 
 def write_encoder(path, bundle, name, table="int4-pq5"):
-    """`encoder.bin` of a bundle's folder, without the gate of an export."""
+    """Write `encoder.bin` from the folder of a bundle, without the gate of an export."""
     content, tokenizer = (bundle / "encoder.tflite").read_bytes(), Tokenizer.load(bundle / "tokenizer.model")
     write_sections(path, encoder_sections(content, tokenizer, name, table, None))
     return path
@@ -99,7 +99,7 @@ def xquad(data, language):
 
 
 def lines(data, language):
-    """The texts of a language, shuffled."""
+    """Return the texts of a language, shuffled."""
     kind = "src" if language == "en" else "ref"
     path = data / "ntrex" / f"newstest2019-{kind}.{LANGUAGES[language]}.txt"
     passages, questions = xquad(data, language)
@@ -109,7 +109,7 @@ def lines(data, language):
 
 
 def encoding(classes, folder, encoder, path, texts):
-    """Figures of a model's texts: differing ids, cosines, milliseconds of both."""
+    """Return figures of a model's texts: differing IDs, cosines, and the milliseconds of both."""
     sources = write_texts(folder / "first", texts[:: len(texts) // 500 or 1]), write_texts(folder / "texts", texts)
     # Until the JVM has compiled what it runs.
     first, line = jobs(classes, folder, [("encode", path, source, folder / "encoded") for source in sources])
@@ -128,7 +128,7 @@ def encoding(classes, folder, encoder, path, texts):
 
 
 def searching(classes, folder, model, path, options):
-    """Figures of an index of the model: questions whose nearest passages are not those of `distill search`."""
+    """Count the questions to an index whose nearest passages differ from those of `distill search`."""
     from distill.indexing.answers import Answers
     from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 
@@ -153,7 +153,9 @@ def searching(classes, folder, model, path, options):
 
 
 def compared(got, expected):
-    """Questions with another first passage, with others among the first K, and the greatest difference of a score."""
+    """Count questions with another first passage, and with others among the first K; return the greatest difference
+    too.
+    """
     pairs = list(zip(got, expected, strict=True))
     rows = [([row for row, _ in one], [row for row, _ in other]) for one, other in pairs]
     off = max(abs(a[1] - b[1]) for one, other in pairs for a, b in zip(one, other, strict=True))

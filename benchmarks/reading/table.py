@@ -39,7 +39,7 @@ def parse():
 
 
 def table(encoders):
-    """F1 and exact match of what each encoder finds first, then of what answers, which no encoder has to find."""
+    """Return the table of F1 and exact match: first the results of each encoder, then answers in gold passages."""
     parts = {name: of["parts"] for name, of in encoders.items()}
     languages = list(next(iter(parts.values()))["gold"])
     rows = [(f"{part} of {short(name)}", of[part]) for part in ("document", "passage") for name, of in parts.items()]
@@ -57,7 +57,7 @@ def line(metric, name, of, languages):
 
 
 def tests(compared):
-    """What is read of what two encoders find, over all questions, and the languages that differ by themselves."""
+    """Describe the tests of what two encoders find, over all questions, and the languages that differ by themselves."""
     a, b = (short(compared[side]) for side in "ab")
     [unit] = [part for part in compared["metrics"]["f1"] if not part.startswith("gold")]
     lines = [f"| {unit} | {a} | {b} | difference (95 %) | p, Holm | languages |", "|---|---|---|---|---|---|"]
@@ -73,7 +73,7 @@ def test(metric, by_language):
 
 
 def short(name):
-    """A folder's last part, or a name."""
+    """Return a folder's last part, or a name."""
     return f"`{Path(name).name}`"
 
 

@@ -1,4 +1,4 @@
-"""BM25 and answer detection by language, with and without morphology, on monolingual data.
+"""Measure BM25 and answer detection by language, with and without morphology, on monolingual data.
 
     python benchmarks/recipes/bm25.py --data data --output bm25.json
 
@@ -36,7 +36,7 @@ NONE = "und"
 
 
 def whitespace_terms(texts, language):
-    """`[[str]]`: what stands between blanks."""
+    """Split texts at blanks, `[[str]]`."""
     return [text.split() for text in texts]
 
 
@@ -72,7 +72,9 @@ def parse():
 
 
 def read(folder, split, language):
-    """Texts of the passages, rows of the questions, and each question's passage, int `(q,)`; nothing without files."""
+    """Read the passages, the rows of the questions, and each question's passage, int `(q,)`; return nothing without
+    files.
+    """
     files = folder / f"passages.{language}.jsonl", folder / f"questions.{split}.{language}.jsonl"
     if not all(path.is_file() for path in files):
         return [], [], None
@@ -82,7 +84,7 @@ def read(folder, split, language):
 
 
 def ranked(passages, questions, gold, language):
-    """P@1, MRR@10 and seconds by kind of words; McNemar's test of P@1 of morphology against plain words."""
+    """Return P@1, MRR@10 and seconds by kind of words, and McNemar's test of P@1 of morphology against plain words."""
     found, right = {}, {}
     for words in WORDS:
         began = time.perf_counter()
@@ -97,7 +99,7 @@ def ranked(passages, questions, gold, language):
 
 
 class WordsAsWritten(AnswerFinder):
-    """Answer detection among whole words in lower case."""
+    """A finder of answers among whole words in lower case."""
 
     def __init__(self, passages):
         self.words = lambda text: WORD.findall(text.lower())
@@ -105,7 +107,9 @@ class WordsAsWritten(AnswerFinder):
 
 
 def detected(passages, questions, gold, language):
-    """Share of gold passages where the answer is found, and how many other passages hold it, a question."""
+    """Return the share of gold passages where the answer is found, and the number of other passages per question with
+    it.
+    """
     began = time.perf_counter()
     finder = AnswerFinder(passages, language)
     ways = {
@@ -123,7 +127,7 @@ def detected(passages, questions, gold, language):
 
 
 def agreement(questions, language):
-    """EM and F1 of each question's first answer against its others, where there are others that are not the same."""
+    """Return EM and F1 of each question's first answer against its other answers, if there are different ones."""
     several = [(first, others) for first, *others in (row["answers"] for row in questions) if others]
     if not several:
         return None

@@ -1,4 +1,4 @@
-"""Each recipe trained on the same small budget, in one table: P@1 by language, mAP on XQuAD-R, language bias, time.
+"""Train each recipe on the same small budget: P@1 by language, mAP on XQuAD-R, language bias, and time.
 
     python benchmarks/recipes/recipes.py --runs runs/recipes --json recipes.json
     python benchmarks/recipes/recipes.py --runs runs/recipes --recipes x-x,en-en
@@ -58,12 +58,12 @@ def parse():
 
 
 def trained(name):
-    """Which of a run's encoders the recipe is about."""
+    """Return which of a run's encoders the recipe is about."""
     return "student" if name in ("relkt", "base") else "teacher"
 
 
 def metrics(options, name):
-    """What the run of a recipe measured, made where it is not there yet."""
+    """Run a recipe if its run is not there yet, and return what it measured."""
     folder = Path(options.runs) / name
     if not (folder / "metrics.json").is_file():
         new = ["--config", HERE / f"{name}.toml", "--runs", options.runs, "--name", name]
@@ -75,7 +75,7 @@ def metrics(options, name):
 
 
 def figures(found, name):
-    """Percentages on dev and seconds of training."""
+    """Return percentages on dev and seconds of training."""
     units = found["splits"]["dev"]["encoders"][name]
     table = {}
     for unit in ("maxp", "document"):
@@ -102,7 +102,7 @@ def show(rows):
 
 
 class Judge:
-    """What the runs do not measure: mAP of sentences of all languages, and which questions are right, `{recipe: …}`."""
+    """Measures that runs do not have: mAP of sentences of all languages, and the right questions, `{recipe: …}`."""
 
     def __init__(self):
         from distill.data.loading import load_dataset
@@ -114,7 +114,9 @@ class Judge:
         self.pool = load_pool("data/xquad-r", self.data.languages)
 
     def __call__(self, options, name):
-        """mAP in per cent: over the pool, without a random target, and without that of the question's language."""
+        """Return mAP in per cent: over the pool, without a random target, and without the one in the question's
+        language.
+        """
         from distill.catalog.loading import load_encoder
         from distill.evaluation.bias.lareqa import encode_pool, rank_pool
         from distill.evaluation.evaluate import evaluate

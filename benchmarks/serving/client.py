@@ -1,4 +1,4 @@
-"""A client of few lines, so that a thousand of it leave the processor to the server."""
+"""Run a minimal client, so that a thousand of them leave the processor to the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RESET = struct.pack("ii", 1, 0)
 
 
 def message(path, content, **headers):
-    """A request's bytes."""
+    """Return a request's bytes."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]

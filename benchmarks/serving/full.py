@@ -1,4 +1,4 @@
-"""`distill serve` under the largest requests that are legal: who else waits, who works for nobody, when it ends.
+"""Send `distill serve` the largest legal requests: who else waits, what work nobody needs, and when it ends.
 
     python benchmarks/serving/full.py --json full.json
     python benchmarks/serving/full.py --documents documents.jsonl --model released-small --json full.json
@@ -71,7 +71,7 @@ def indexed(options, folder):
 
 
 def drawn(path):
-    """Documents of a passage each, whose sentences are drawn from the sample's."""
+    """Draw documents of one passage each, from the sentences of the sample."""
     lines = (SAMPLE / "documents.jsonl").read_text(encoding="utf-8").splitlines()
     texts = [passage["text"] for line in lines for passage in json.loads(line)["passages"]]
     sentences = [part for text in texts for part in text.split(". ") if 20 < len(part) < 150]

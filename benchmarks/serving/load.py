@@ -1,4 +1,4 @@
-"""`distill serve` under load: requests a second beside Sentence-Transformers, and what must not harm it.
+"""Put `distill serve` under load: requests per second beside Sentence-Transformers, and requests that must not harm it.
 
     python benchmarks/serving/load.py --python peers/bin/python --json load.json
 
@@ -60,17 +60,17 @@ class Server:
         return line
 
     def memory(self, kind="VmRSS"):
-        """Megabytes of the process; `RssAnon` are those that are no files."""
+        """Return the megabytes of the process; `RssAnon` counts those that are not of files."""
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
         return int(re.search(rf"{kind}:\s+(\d+)", status)[1]) / 1024
 
     def core_seconds(self):
-        """Seconds of a core that the process has had, which other programs change least."""
+        """Return the seconds of CPU time of the process, which other programs affect least."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
-        """Its exit code, and what it has said since it began."""
+        """Stop the server, and return its exit code and its output since it began."""
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(60), self._process.stderr.read()
 
@@ -113,7 +113,7 @@ def peer(python, folder):
 
 
 def speed(options, texts, folder):
-    """Figures by server and clients, the servers in turn; printed as they come."""
+    """Measure the servers in turn, print each figure as it comes, and return the figures by server and clients."""
     servers = {"distill serve released": distill("--timeout", "3600")}
     if options.python:
         servers["sentence-transformers, e5-small's shape"] = peer(options.python, folder)
@@ -220,7 +220,7 @@ async def malformed(place, texts, chance):
 
 
 def mutated(texts, chance):
-    """A path, and a body of it that was changed at random: its values, or its bytes."""
+    """Return a path, and a body for it with random changes to its values or its bytes."""
     path = chance.choice((EMBEDDINGS, SEARCH))
     names = {EMBEDDINGS: "input model encoding_format dimensions input_type", SEARCH: "query queries top where hybrid"}
     fields = {("input" if path == EMBEDDINGS else "query"): chance.choice(texts)}

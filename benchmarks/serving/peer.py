@@ -1,4 +1,4 @@
-"""A Sentence-Transformers model of multilingual-e5-small's shape, served as `distill serve` serves an encoder.
+"""Serve a Sentence-Transformers model of multilingual-e5-small's shape as `distill serve` serves an encoder.
 
     python benchmarks/serving/peer.py pieces.json
 
@@ -50,7 +50,7 @@ def modules(folder):
 
 
 def tokenizer(pieces):
-    """A Unigram tokenizer of pieces and their scores, between `<s>` and `</s>`."""
+    """Return a Unigram tokenizer of tokens and their scores, between `<s>` and `</s>`."""
     known = {name for name, _ in pieces}
     table = [(name, 0.0) for name in SPECIAL if name not in known] + [tuple(one) for one in pieces]
     unknown = next(number for number, (name, _) in enumerate(table) if name == "<unk>")

@@ -1,4 +1,4 @@
-"""Milliseconds a passage in batches, one thread: a bundle beside onnxruntime's own int8 of the same encoder.
+"""Measure milliseconds per passage in batches on one thread, of a bundle and of onnxruntime's own int8.
 
     python benchmarks/transformers/batches.py e5-80k bundle --passages data/mlqa-dev-a --json batches.json
 
@@ -44,7 +44,7 @@ def main():
 
 
 def passages(tokenizer, dataset):
-    """Passages that have `TOKENS` tokens, or a few less, as words are whole."""
+    """Return passages that have `TOKENS` tokens, or a few less, as words are not cut."""
     texts = []
     for text in dataset.passage_texts:
         words = text.split()
@@ -56,7 +56,7 @@ def passages(tokenizer, dataset):
 
 
 def in_onnxruntime(encoder):
-    """A function from texts to vectors, by onnxruntime's own int8 on one thread."""
+    """Return a function from texts to vectors, by onnxruntime's own int8 on one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +68,7 @@ def in_onnxruntime(encoder):
 
 
 def timed(runs, texts, many, rounds):
-    """Median milliseconds a passage of each of the `runs`, in batches of `many`, in turns."""
+    """Return median milliseconds per passage of each of the `runs`, which alternate, in batches of `many`."""
     spent = {name: [] for name in runs}
     for turn in range(rounds + 1):
         batch = [texts[(turn * many + place) % len(texts)] for place in range(many)]

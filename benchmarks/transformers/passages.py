@@ -1,4 +1,4 @@
-"""A data set of English passages with questions and names, for students of a transformer to learn from.
+"""Make a data set of English passages with questions and names for students of a transformer.
 
     python benchmarks/general/materials.py --data data --output materials
     python benchmarks/transformers/passages.py --data data --materials materials --output materials/english
@@ -30,7 +30,7 @@ NAMED, DEV_NAMES = 8, 40
 
 @dataclass
 class Collection:
-    """Passages, and questions `(text by language, passage, answers)`."""
+    """Passages, and questions as `(text by language, passage, answers)`."""
 
     passages: dict[str, int] = field(default_factory=dict)
     questions: list[tuple[dict[str, str], int, list[str]]] = field(default_factory=list)
@@ -104,7 +104,7 @@ def add_names(collection, data, paragraphs, names):
 
 
 def named(path):
-    """`{English name: {language: name}}` of the names that enough languages have."""
+    """Return `{English name: {language: name}}` for names that enough languages have."""
     head, *lines = path.read_text(encoding="utf-8").splitlines()
     rows = (dict(zip(head.split("\t"), line.split("\t"), strict=False)) for line in lines)
     cells = ({name: row[name].split(" | ")[0] for name in ("en", *LANGUAGES) if row.get(name)} for row in rows)
@@ -112,7 +112,7 @@ def named(path):
 
 
 def chosen(collection, data, many):
-    """The collection's questions without those about evaluated text: all names, and so many of the others."""
+    """Return the collection's questions that are not about evaluated text: all names, and a number of the others."""
     evaluated = [passage.text for passage in load_dataset(data / "mlqa-dev-a").passages]
     texts = list(collection.passages)
     shared = sharing(texts, evaluated)

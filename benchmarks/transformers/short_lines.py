@@ -1,4 +1,4 @@
-"""Short lines of parallel text, evenly by language, so that a step's tokens are those of questions.
+"""Select short lines of parallel text, evenly by language, so that most tokens of a step are those of questions.
 
     python benchmarks/general/lines.py --data data --output materials
     python benchmarks/transformers/short_lines.py --materials materials
@@ -41,7 +41,7 @@ def parse():
 
 
 def short(rows, characters, most):
-    """The rows that are short in all languages, and how many there are of each language but English."""
+    """Return the rows that are short in all languages, and their number for each language but English."""
     kept, counts = [], Counter()
     for row in rows:
         others = [language for language in row if language != "en"]

@@ -1,4 +1,4 @@
-"""Tiny folders of each architecture with the vectors that Sentence-Transformers and transformers gave.
+"""Make tiny folders of each architecture, with the vectors of Sentence-Transformers and transformers.
 
 `tests/fixtures/transformers.tar.xz` is what this wrote, once, for `tests/teachers/test_transformer_folder.py`:
 
@@ -46,7 +46,7 @@ PROMPTS = {"query": "query: ", "document": "passage: "}
 
 
 def words(lowercase: bool) -> transformers.PreTrainedTokenizerFast:
-    """BERT's pieces, trained on the texts."""
+    """Train a tokenizer of BERT's kind on the texts."""
     tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -59,7 +59,7 @@ def words(lowercase: bool) -> transformers.PreTrainedTokenizerFast:
 
 
 def unigram() -> transformers.PreTrainedTokenizerFast:
-    """XLM-R's kind of pieces, in its order of the special ones, trained on the texts."""
+    """Train a tokenizer of XLM-R's kind on the texts, with its order of the special tokens."""
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     tokenizer = Tokenizer(Unigram())
     tokenizer.normalizer = normalizers.Sequence(
@@ -75,7 +75,7 @@ def unigram() -> transformers.PreTrainedTokenizerFast:
 
 
 def merges() -> transformers.PreTrainedTokenizerFast:
-    """Gemma's kind of pieces, trained on the texts: all merges that make up a piece, and bytes for the rest."""
+    """Train a tokenizer of Gemma's kind on the texts: all merges that form a token, and bytes for the rest."""
     special = ["<pad>", "<eos>", "<bos>", "<unk>"]
     trainer = trainers.BpeTrainer(vocab_size=PIECES, special_tokens=special, limit_alphabet=40, show_progress=False)
     blank = {"pattern": " ", "content": "\u2581"}
@@ -124,7 +124,7 @@ def with_modules(folder: Path, pooling: str, dense: int | None = None, prompts: 
 
 
 def vectors_of(folder: Path) -> tuple[np.ndarray, np.ndarray, list[list[int]]]:
-    """The vectors of the texts as questions and as documents, and the ids of the texts without a prompt."""
+    """Return the vectors of the texts as questions and as documents, and the IDs of the texts without a prompt."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     ids = [tokenizer(text, truncation=True, max_length=POSITIONS)["input_ids"] for text in TEXTS]
     if (folder / "modules.json").is_file():
@@ -170,7 +170,7 @@ def main(path: Path) -> None:
 
 
 def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """The entry without who wrote it and when."""
+    """Return the entry without its owner and its time."""
     entry.uid = entry.gid = entry.mtime = 0
     entry.uname = entry.gname = ""
     return entry

@@ -1,4 +1,4 @@
-"""Text and words that spellings are made of, out of the collections in `data/`.
+"""Collect text and words for token aliases from the collections in `data/`.
 
     python benchmarks/typed/materials.py --data data --materials materials --output typed     # needs wordfreq
 
@@ -43,7 +43,7 @@ def parse():
 
 
 def lines_of(data, materials, many):
-    """`{language: texts}`: questions first, then a draw of other text."""
+    """Return `{language: texts}`: questions first, then a draw of other text."""
     groups = [[data / name for name in QUESTIONS]]
     groups.append([data / name for name in OTHERS] + [materials / name for name in MADE])
     parts = [[collect_texts(read_parallel([path], "en", read_in(path))) for path in group] for group in groups]
@@ -68,7 +68,7 @@ def joined(language, parts):
 
 
 def words_of(language, many):
-    """The commonest words, each a line with its frequency."""
+    """Return the most frequent words, one line each with its frequency."""
     import wordfreq
 
     frequencies = sorted(wordfreq.get_frequency_dict(language, "best").items(), key=lambda row: (-row[1], row[0]))

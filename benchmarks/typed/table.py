@@ -45,7 +45,7 @@ def parse():
 
 
 def scores(rows):
-    """`{kind: {language: P@1 in per cent}}`, "as they are" among the kinds."""
+    """Return `{kind: {language: P@1 in per cent}}`, "as they are" among the kinds."""
     kinds = {"as they are": rows["units"], **rows["typed"]}
     return {
         kind: {language: 100 * each["p@1"] for language, each in next(iter(units.values())).items()}

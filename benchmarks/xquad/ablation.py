@@ -1,4 +1,4 @@
-"""What each ingredient adds: one student a row, all but one thing the same, on XQuAD dev and on FLORES.
+"""Measure the gain of each ingredient: one student per row that differs in one thing, on XQuAD dev and FLORES.
 
     python benchmarks/xquad/ablation.py --flores data/flores/dev.tsv --output runs/ablation
     python benchmarks/xquad/ablation.py --flores data/flores/dev.tsv --output runs/ablation --rows "all;qq;cosine"
@@ -90,7 +90,7 @@ def write(options, found):
 
 
 def figures(name, options):
-    """P@1 by unit and language on dev, and bitext accuracy XX -> en, of the student of one row."""
+    """Return P@1 by unit and language on dev, and bitext accuracy XX -> en, of the student of one row."""
     from distill.evaluation.evaluate import evaluate
     from distill.pipeline.preparing import prepare
     from distill.stages.transfer_stage import train_towards
@@ -115,7 +115,7 @@ MADE = {}
 
 
 def material(run):
-    """The teacher's vectors, with those of the parallel text, and the untrained student, which rows share."""
+    """Return the teacher's vectors, including those of the parallel text, and the untrained student that rows share."""
     from distill.pipeline.second_stage import shape_student, student_job
     from distill.stages.transfer_stage import Targets
 
@@ -131,7 +131,7 @@ def material(run):
 
 
 def with_teacher(settings, output):
-    """The settings with stage 1's teacher, trained where it is not there yet, as a fixed one."""
+    """Train stage 1's teacher if it is not there yet, and return the settings with it as a fixed one."""
     folder = output / "teachers" / settings.teacher.language
     if settings.teacher.model:
         return settings
@@ -153,7 +153,7 @@ def train(settings, folder):
 
 
 def parts(run):
-    """What `study` takes: the teacher, the student's start and shape, and if their spaces differ."""
+    """Return the arguments of `study`: the teacher, the student's start and shape, and True if their spaces differ."""
     import keras
 
     from distill.catalog.loading import load_keras_encoder

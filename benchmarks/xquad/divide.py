@@ -1,4 +1,4 @@
-"""XQuAD as it comes, divided into the train, dev and test questions of all figures here.
+"""Divide XQuAD into the train, dev and test questions of all figures in this project.
 
     python benchmarks/xquad/divide.py path/to/xquad data/xquad
 
@@ -47,7 +47,7 @@ def divide(source, output):
 
 
 def ids_of(text):
-    """The ids of a file's questions, in its order."""
+    """Return the ids of a file's questions, in its order."""
     try:
         return [question["id"] for one in text["data"] for part in one["paragraphs"] for question in part["qas"]]
     except (KeyError, TypeError):
@@ -55,7 +55,7 @@ def ids_of(text):
 
 
 def with_test(known, ids, path):
-    """The splits with those that neither of both names as test."""
+    """Return the splits; test holds the questions that neither of the two names."""
     named = {id for split in known.values() for id in split}
     if missing := named - {*ids}:
         raise DataError(f"{path}: {len(missing)} of {len(named)} questions are not there; expected XQuAD as it comes")
@@ -63,7 +63,7 @@ def with_test(known, ids, path):
 
 
 def read_ids(text):
-    """`{split: [id]}` of lines that have a split, what ids begin with, and how each goes on; in the lines' order."""
+    """Read `{split: [id]}` from lines with a split, the beginning of IDs, and their endings, in the lines' order."""
     splits = {}
     for line in text.splitlines():
         if line.startswith("#"):

@@ -1,4 +1,4 @@
-"""Which languages use each piece of `released`, counted in open text: `languages.npz`, and the card that names it.
+"""Count in open text which languages use each token of `released`: `languages.npz`, and the card that names it.
 
     python benchmarks/xquad/languages.py --data data --bundle runs/released/bundle
 
@@ -71,20 +71,20 @@ def parse():
 
 
 def shares(tokenizer, texts):
-    """`{language: share of each piece}`, expected in any text of a language, `(pieces,)`."""
+    """Return `{language: share of each token}`, the shares expected in any text of a language, `(tokens,)`."""
     text = {language: counted(tokenizer, lines) for language, lines in texts.items()}
     english = (text["en"], ENGLISH)
     return {name: mean_of((part, TEXT), (words(tokenizer, name), WORDS), english) for name, part in text.items()}
 
 
 def mean_of(*parts):
-    """The mean of `(counts, weight)`, each first brought to a sum of 1; counts of nothing are left out."""
+    """Return the mean of `(counts, weight)`, each normalised to a sum of 1. Empty counts are left out."""
     parts = [(counts / counts.sum(), weight) for counts, weight in parts if counts.any()]
     return sum(share * weight for share, weight in parts) / sum(weight for _, weight in parts)
 
 
 def counted(tokenizer, lines, weights=None):
-    """How often each piece occurs in the lines, `(pieces,)`; a line counts as often as its weight says."""
+    """Count how often each token occurs in the lines, `(tokens,)`. A line counts as often as its weight says."""
     counts = np.zeros(len(tokenizer))
     for start in range(0, len(lines), 20_000):
         rows = [ids[1:-1] for ids in tokenizer.encode(lines[start : start + 20_000])]
@@ -95,7 +95,9 @@ def counted(tokenizer, lines, weights=None):
 
 
 def words(tokenizer, language):
-    """How often each piece occurs in the words of `wordfreq`, in lower case or as names, whichever is fewer pieces."""
+    """Count how often each token occurs in the words of `wordfreq`, in lower case or as names, whichever has fewer
+    tokens.
+    """
     if language not in wordfreq.available_languages():
         return np.zeros(len(tokenizer))
     often = wordfreq.get_frequency_dict(language, "best")
@@ -107,7 +109,7 @@ def words(tokenizer, language):
 
 
 def costs(bundle, tokenizer):
-    """1 less the cosine of each piece's vector and that of its best cut without it; 1 for what has none."""
+    """Return 1 less the cosine of each token's vector and that of its best cut without it; 1 if there is no cut."""
     encoder, proto = load_artefact(bundle), model_proto(tokenizer)
     scores = {piece.piece: (piece.score, id) for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL}
     cuts = {id: finer(text, scores) for text, (_, id) in scores.items() if len(text) > 1}
@@ -124,14 +126,14 @@ def costs(bundle, tokenizer):
 
 
 class Ids:
-    """A tokenizer of texts that are ids already."""
+    """A tokenizer for texts that are token IDs already."""
 
     def encode(self, text, add_bos, add_eos):
         return [int(id) for id in text.split()]
 
 
 def finer(text, scores):
-    """The ids of the cut of a piece with the best sum of scores, but for the piece itself; `<unk>` is 0 and worst."""
+    """Return the IDs of the best-scoring cut of a token into others; `<unk>` has the ID 0 and the worst score."""
     best = [(0.0, [])]
     for end in range(1, len(text) + 1):
         cuts = []
@@ -145,7 +147,7 @@ def finer(text, scores):
 
 
 def texts_of(data, languages):
-    """`{language: [text]}`."""
+    """Return `{language: [text]}`."""
     texts = {language: [] for language in languages}
     for language, lines in [*tables(data), *passages(data), *news(data)]:
         if language in texts:
@@ -154,7 +156,7 @@ def texts_of(data, languages):
 
 
 def tables(data):
-    """`(language, lines)` of .tsv files headed by languages; of a dictionary the file's name has both."""
+    """Yield `(language, lines)` of .tsv files headed by languages; the name of a dictionary's file has both."""
     for path in sorted(path for folder in TABLES for path in (data / folder).glob("*.tsv")):
         head, *rows = [line.split("\t") for line in read_text(path).split("\n") if line]
         names = path.stem.split("-") if "translations" in head else head
@@ -163,7 +165,7 @@ def tables(data):
 
 
 def passages(data):
-    """`(language, lines)` of .jsonl files whose names have the language."""
+    """Yield `(language, lines)` of .jsonl files whose names have the language."""
     for path in sorted(path for folder in PASSAGES for path in (data / folder).glob("*.jsonl")):
         rows = [row for _, row in read_jsonl(path)]
         language = next(part for part in reversed(path.stem.split(".")) if len(part) == 2)
@@ -172,7 +174,7 @@ def passages(data):
 
 
 def news(data):
-    """`(language, lines)` of NTREX."""
+    """Yield `(language, lines)` of NTREX."""
     for path in sorted((data / "ntrex").glob("*.txt")):
         yield NEWS.get(path.stem.split(".")[1], ""), read_text(path).split("\n")
 

@@ -1,4 +1,4 @@
-"""Text that the configs here learn from as `--parallel` reads it: NTREX as `{lang}.txt`, a dictionary as a table.
+"""Prepare text for the configs in this folder as `--parallel` reads it: NTREX as `{lang}.txt`, and a dictionary.
 
     python benchmarks/xquad/materials.py --ntrex path/to/ntrex --wiktionary path/to/wiktionary-dict --output materials
 
@@ -47,7 +47,7 @@ def parse():
 
 
 def dictionary(folder, most):
-    """The languages, and `{(head word, n): {language: its n-th translation}}`."""
+    """Return the languages, and `{(head word, n): {language: its n-th translation}}`."""
     wanted = [language for language in sorted(CODES.values()) if (folder / f"en-{language}.tsv").is_file()]
     rows = {}
     for language in wanted:

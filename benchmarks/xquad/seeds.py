@@ -1,4 +1,4 @@
-"""P@1 on a data set over several seeds: base, teacher, student and bundle, mean and standard deviation by language.
+"""Measure P@1 over several seeds: base, teacher, student and bundle, with mean and standard deviation by language.
 
     python benchmarks/xquad/seeds.py --dataset data/xquad --languages ar,de,es,ru,th,tr,zh --seeds 0,1,2 --json out.json
 
@@ -37,7 +37,7 @@ def parse():
 
 
 def metrics(options, seed):
-    """The metrics of one seed's run, made where it is not there yet."""
+    """Run one seed if its run is not there yet, and return its metrics."""
     path = Path(options.runs) / f"seed-{seed}" / "metrics.json"
     if not path.is_file():
         command = [sys.executable, "-m", "distill", "run", "--recipe", "muse", "--teacher", "en"]
@@ -48,7 +48,7 @@ def metrics(options, seed):
 
 
 def rows(runs, unit):
-    """`{encoder: {language or "mean": [P@1 of each seed]}}` on dev."""
+    """Return `{encoder: {language or "mean": [P@1 of each seed]}}` on dev."""
     found = {}
     for name in ENCODERS:
         tables = [run["splits"]["dev"]["encoders"][name][unit] for run in runs]

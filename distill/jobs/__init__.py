@@ -1,1 +1,1 @@
-"""Whole jobs as functions of the library, for which a command parses and prints: an encoder in, a result out."""
+"""Whole jobs as functions of the library, from an encoder to a result. Commands only parse for them and print."""

@@ -1,4 +1,4 @@
-"""`distill export` as a function: an encoder that a user names, as an artefact that passed the gate."""
+"""Export an encoder that a user names as an artefact that passed the gate: `distill export` as a function."""
 
 from __future__ import annotations
 
@@ -44,26 +44,35 @@ SAMPLE = Settings().data.dataset
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """How an encoder is exported.
+    """Options of an export.
 
     Args:
-        format: a name of `choices.FORMATS`.
-        precision: of the dense layers. None: as `ExportSettings` say, or as the format or the bundle has it.
-        table: precision of the embedding table; None as for `precision`.
-        max_length: fixed length of the input in tokens, None for any length.
-        signatures: lengths in tokens that get a signature each, growing.
-        spelled: False leaves out the words and spellings that the encoder reads.
-        removal: the file of `fit_removal` whose directions are put in, and how many a language.
-        removal_rank: directions a language of `removal`, 1 where it is None.
-        index: of the format web, the folder of the index that the page searches.
-        by_ranges: of the format web with an index, a page that loads what a question needs.
-        title, about: of the format web, what the page says of itself; empty for what pages say.
-        document_model: the encoder of the documents, of the same space, that the card names.
-        corpus: more texts by language that kernels of 4 bits are rounded to, and that `whitening` sees, beside the data
-            set's. The more they are like what will be asked and searched, questions as well as passages, the better.
-        whitening: the power by which vectors are whitened, see `students.linear.compute_whitening`, 0 for none. It
-            changes the space: an index is made anew.
-        force: keep an artefact that the gate refuses, and say so in its card.
+        format: The format, a name of `choices.FORMATS`.
+        precision: The precision of the dense layers. None takes that of `ExportSettings`, of the format or of the
+            bundle.
+        table: The precision of the embedding table; None as for `precision`.
+        max_length: The fixed length of the input in tokens; None for any length.
+        signatures: The lengths in tokens that get a signature each, in ascending order.
+        spelled: If False, the added words and aliases of the encoder are left out.
+        removal: The file of `fit_removal` whose directions the artefact removes.
+        removal_rank: The number of directions per language of `removal`; None for 1.
+        index: The folder of the index that the page searches, for the format web.
+        by_ranges: If True, a page with an index loads only the parts that a question needs.
+        title: The title of the page; empty for the default.
+        about: The line under the title of the page; empty for the default.
+        document_model: The encoder of the documents in the same space, which the card names.
+        corpus: More texts by language, beside those of the data set. Kernels of 4 bits are rounded by them and
+            `whitening` is fitted on them. They should be like the questions and passages of later use.
+        whitening: The power of the whitening, see `students.linear.compute_whitening`; 0 for none. It changes the
+            space,
+            so an index has to be built again.
+        force: If True, an artefact that the gate refuses is kept, and its card says so.
+
+    Example:
+        >>> import distill
+        >>> options = distill.ExportOptions(format="c", table="int4")
+        >>> options.format, options.whitening
+        ('c', 0.0)
     """
 
     format: str = "bundle"
@@ -92,28 +101,29 @@ def export_model(
     dataset: Dataset | None = None,
     languages: Sequence[str] = (),
 ) -> JudgedCard:
-    """Write the encoder that `model` names as an artefact, checked against it on dev questions.
+    """Write an encoder as an artefact and check it against the encoder on dev questions.
 
-    Released codewords are kept, a format that takes a bundle as it is stored takes it so, without Keras, and what a
-    card says of answers goes into the new one.
+    Codewords of a released table are kept. A format that takes a bundle as it is stored needs no Keras. The figures on
+    answers of the encoder's card are copied.
 
     Args:
-        model: a run folder, a bundle, a saved encoder, or a name such as `released`.
-        output: the folder that is made; nothing is there where the gate refuses.
-        options: the format and what goes in; None for a bundle.
-        settings: precision where `options` name none, the least that the gate takes, and its threads.
-        dataset: whose dev questions the gate asks. None: the sample, and what distill comes with is not measured again
-            where its bytes are taken as they are.
-        languages: those of the questions; empty for all.
+        model: A run folder, a bundle, a saved encoder, or a name such as `released`.
+        output: The folder to make. It does not exist if the gate refuses.
+        options: The format and the contents; None for a bundle.
+        settings: The precision if `options` name none, the limits of the gate, and its number of threads.
+        dataset: The data set whose dev questions the gate uses. None takes the sample; then an encoder that distill
+            comes
+            with is not measured again if its bytes are taken as they are.
+        languages: The languages of the questions; empty for all.
 
     Returns:
-        The card of the artefact, with the gate's figures where it was measured.
+        The card of the artefact, with the figures of the gate if it was measured.
 
     Raises:
-        ExportError: where the gate refuses the artefact.
-        EncoderError: where `model` names no encoder that can be exported.
-        InputError: for options that do not go together, or a folder that cannot be written.
-        DataError: for a language that the data set lacks.
+        ExportError: If the gate refuses the artefact.
+        EncoderError: If `model` names no encoder that can be exported.
+        InputError: If options exclude each other, or the folder cannot be written.
+        DataError: If the data set lacks a language.
 
     Example:
         >>> import distill
@@ -136,7 +146,7 @@ def export_model(
         passages = gate.dataset.passage_texts
         encoder, used = whiten_encoder(encoder, texts or {}, passages, options.whitening, used), None
         notes = _note_whitening(notes, options.whitening)
-    # What rounding costs is measured against what is not rounded.
+    # The gate compares with the encoder before rounding, so that the loss by rounding counts.
     whole, encoder = encoder, _rounded(encoder, form, texts)
     form, notes = _described(form, notes, model)
     if options.document_model:
@@ -150,7 +160,7 @@ def export_model(
 
 @contextmanager
 def _laid_out(options: ExportOptions, form: Form) -> Iterator[Form]:
-    """The form with the index laid out for ranges, where that is asked for."""
+    """Provide the form, with the index laid out for ranges if the options ask for that."""
     if options.index is None or not options.by_ranges:
         yield form
         return
@@ -191,7 +201,7 @@ def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
 
 
 def _index_file(folder: File | None, model: str) -> Path | None:
-    """The file of a whole index that `model` made or asks, None for None."""
+    """Return the file of a complete index that `model` made or can search; None for None."""
     if folder is None:
         return None
     index, fingerprint = Index(folder), weights_fingerprint(model)
@@ -201,7 +211,7 @@ def _index_file(folder: File | None, model: str) -> Path | None:
 
 
 def _kept(form: Form, model: str, is_stated: bool) -> Form:
-    """The form with what a bundle stores, where the format keeps that as it is."""
+    """Return the form with the precision that a bundle stores, if the format keeps that."""
     folder = find_folder(model) if format_of(form.format).keeps else None
     if folder is None or not is_artefact(folder) or read_label(folder).format != "bundle":
         return form
@@ -220,11 +230,11 @@ def _components(options: ExportOptions, form: Form) -> LanguageRemoval | None:
 
 
 def _gate(model, form, chosen, limits):
-    """The gate with its data; None where that is not chosen, and what distill comes with is taken as it is."""
+    """Make the gate with its data. Return None for an unchanged encoder of distill's own if no data were chosen."""
     if form.precision.content and form.spelled and find_shipped(model) and chosen is None:
         return None
     if form.precision.content:
-        # Without the training stack this is what may be missing; with it statsmodels is there.
+        # Only an installation without the training stack may lack statsmodels.
         require_significance()
     dataset, languages = chosen or (None, ())
     dataset = dataset or load_dataset(SAMPLE)
@@ -234,7 +244,7 @@ def _gate(model, form, chosen, limits):
 
 
 def _rounded(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | None) -> KerasEncoder:
-    """The encoder with dense layers as a coarse precision needs them, judged by the texts."""
+    """Return the encoder with dense layers that are rounded for a coarse precision with the help of texts."""
     if form.precision.content or form.precision.dense != "int4":
         return encoder
     from ..export.rounding import round_dense
@@ -243,14 +253,14 @@ def _rounded(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | No
 
 
 def _texts(gate: Gate, corpus: Mapping[str, Sequence[str]] | None) -> dict[str, list[str]]:
-    """Texts by language, which say which languages use a piece, and what kernels of 4 bits are rounded to."""
+    """Collect texts by language. They show which languages use a token, and kernels of 4 bits are rounded by them."""
     from ..students.vocabulary.pruning import lines_of, texts_of
 
     return texts_of(lines_of(gate.dataset, gate.languages, corpus)[0])
 
 
 def _student(model: str, form: Form, threads: int) -> KerasEncoder:
-    """The encoder that is written; of a bundle that a format takes as it is, without Keras."""
+    """Load the encoder that is written. For a format that takes a bundle as it is, this needs no Keras."""
     folder = find_folder(model)
     if form.precision.content and form.spelled and folder is not None:
         say(f"{model}: its weights are taken as they are stored")
@@ -263,18 +273,21 @@ def _student(model: str, form: Form, threads: int) -> KerasEncoder:
 
 
 def _note_whitening(notes: Mapping[str, Json], power: float) -> dict[str, Json]:
-    """The notes of what was whitened by a power. What they say of answers is said of other scores."""
+    """Return the notes of a whitened encoder. The figures on answers belong to other scores and are dropped."""
     return {**{name: note for name, note in notes.items() if name != ANSWERABLE}, "whitening": power}
 
 
 def _answerable(model: str, form: Form) -> dict[str, Json]:
-    """The entry on answers of the card of `model`, where the artefact has its vectors."""
+    """Return the entry on answers of the card of `model`, if the artefact has the same vectors."""
     entry = read_answerable(model) if form.spelled else None
     return {ANSWERABLE: entry} if entry else {}
 
 
 def _with_codewords(form: Form, model: str, encoder: KerasEncoder) -> Form:
-    """The form with the table of what is exported, whose codewords chosen anew would lose as much again."""
+    """Return the form with the stored table of the encoder.
+
+    Choosing its codewords again would lose quality once more.
+    """
     if form.precision.content:
         return form
     stored = load_stored_table(model, form.precision.table, encoder)
@@ -282,7 +295,7 @@ def _with_codewords(form: Form, model: str, encoder: KerasEncoder) -> Form:
 
 
 def _described(form: Form, notes: Mapping[str, Json], model: str) -> tuple[Form, dict[str, Json]]:
-    """The form and the notes of a folder for the hub with what the bundle that it is made from says of itself."""
+    """Return the form and the notes of a folder for the hub, with what the card of its bundle says."""
     folder = find_folder(model) if format_of(form.format).library else None
     if folder is None or not is_artefact(folder):
         return form, dict(notes)
@@ -291,7 +304,7 @@ def _described(form: Form, notes: Mapping[str, Json], model: str) -> tuple[Form,
 
 
 def _with_route(encoder, document_model, form):
-    """The encoder, for Sentence-Transformers with a route of its own for documents."""
+    """Return the encoder, for Sentence-Transformers with a separate route for documents."""
     if format_of(form.format).library != "sentence-transformers":
         return encoder
     from ..export.hub.students import EncoderPair
@@ -300,7 +313,7 @@ def _with_route(encoder, document_model, form):
 
 
 def _loaded(model: str, document_model: str | None, threads: int, form: Form) -> Encoder | None:
-    """`model` as it is used, where that is not the student: a bundle. None for one that cuts texts."""
+    """Load `model` as it is used, if that is a bundle and not the student. Return None for one that cuts texts."""
     folder = find_folder(model)
     if folder is None or not is_artefact(folder) or form.precision.content:
         return None
@@ -309,7 +322,7 @@ def _loaded(model: str, document_model: str | None, threads: int, form: Form) ->
 
 
 def _exported(encoder, output, gate, form, notes, components, texts) -> JudgedCard:
-    """The `JudgedCard` of what is written, with progress."""
+    """Write the artefact, with progress, and return its `JudgedCard`."""
     if gate is None:
         say(f"{form.format}: writing; what distill comes with is not measured again")
         return export_artefact(encoder, output, None, form, notes, components)

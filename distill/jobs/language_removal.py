@@ -1,4 +1,4 @@
-"""`distill lir` as a function: the directions that a language's vectors share, fitted, taken off, and folded in."""
+"""Fit, remove and fold in the directions that the vectors of a language share: `distill lir` as functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILE = "lir.npz"
 
 @dataclass(frozen=True)
 class FittedRemoval:
-    """The directions of each language, and the file that they were written to."""
+    """The directions of each language, and the file that holds them."""
 
     path: Path
     removal: LanguageRemoval
@@ -30,7 +30,7 @@ class FittedRemoval:
 
 @dataclass(frozen=True)
 class FoldedRemoval:
-    """Of how many directions of its `dimension` an encoder is rid, and of which languages they were."""
+    """The number of directions, of all `dimension`, that an encoder removes, and the languages that they belong to."""
 
     gone: int
     dimension: int
@@ -45,22 +45,22 @@ def fit_removal(
     sentences: int = 10_000,
     seed: int = 0,
 ) -> FittedRemoval:
-    """Find the directions that an encoder's vectors of a language share, and write them.
+    """Find the directions that an encoder's vectors of a language share, and write them to a file.
 
     Args:
-        model: any encoder.
-        texts: sample text by language.
-        output: the file, by default `lir.npz` in the folder of a saved encoder or of a run's student.
-        rank: directions a language to keep.
-        sentences: texts that are used of a language, at most.
-        seed: draws them.
+        model: The encoder, of any kind.
+        texts: Sample texts by language.
+        output: The file. By default it is `lir.npz` in the folder of a saved encoder or of a run's student.
+        rank: The number of directions per language to keep.
+        sentences: The greatest number of texts per language to use.
+        seed: The seed of the draw of texts.
 
     Returns:
-        The directions, float32 `(rank, dimension)` a language, and their file.
+        The directions, float32 `(rank, dimension)` per language, and their file.
 
     Raises:
-        InputError: for a language with fewer texts than directions, and where `output` is to be named.
-        EncoderError: where `model` names no encoder.
+        InputError: If a language has fewer texts than directions, or if `output` has to be given.
+        EncoderError: If `model` names no encoder.
 
     Example:
         >>> import distill
@@ -80,21 +80,21 @@ def fit_removal(
 
 
 def remove_language(vectors: File, output: File, removal: File, language: str, rank: int = 1) -> tuple[int, int]:
-    """Write vectors without the directions that a language's vectors share, at unit length again.
+    """Remove from vectors the directions that those of their language share. The results have unit length again.
 
     Args:
-        vectors: an `.npy` of float rows `(n, d)` of unit length, such as `encode_file` writes.
-        output: the `.npy` that is made.
-        removal: the file that `fit_removal` wrote.
-        language: that of all the texts.
-        rank: directions that are taken off.
+        vectors: An `.npy` file of unit vectors, float `(n, dimension)`, such as `encode_file` writes.
+        output: The `.npy` file to make.
+        removal: The file that `fit_removal` wrote.
+        language: The language of all texts.
+        rank: The number of directions to remove.
 
     Returns:
         The shape of the vectors.
 
     Raises:
-        InputError: for another dimension, a language that was not fitted, or more directions than there are.
-        DataError: for a file that is no such file.
+        InputError: If the dimensions differ, if the language was not fitted, or if there are fewer directions.
+        DataError: If a file is not of its format.
 
     Example:
         >>> import distill, numpy
@@ -111,20 +111,20 @@ def remove_language(vectors: File, output: File, removal: File, language: str, r
 
 
 def fold_removal(model: File, output: File, removal: File | None = None, rank: int = 1) -> FoldedRemoval:
-    """Save a copy of an encoder that removes all languages' directions itself, for text of an unknown language.
+    """Save a copy of an encoder that removes the directions of all languages itself, for text of an unknown language.
 
     Args:
-        model: an encoder with weights of ours.
-        output: the folder that is made.
-        removal: the file that `fit_removal` wrote, by default `lir.npz` beside the encoder.
-        rank: directions a language.
+        model: The encoder, with weights of distill's own.
+        output: The folder to make.
+        removal: The file that `fit_removal` wrote; by default `lir.npz` beside the encoder.
+        rank: The number of directions per language.
 
     Returns:
-        How many directions are gone.
+        The number of directions that are removed, the dimension of the encoder, and the languages.
 
     Raises:
-        InputError: where there is no file, it is of another encoder, or it has fewer directions.
-        EncoderError: where `model` names no encoder with weights of ours.
+        InputError: If there is no file, if it belongs to another encoder, or if it has fewer directions.
+        EncoderError: If `model` names no encoder with weights of distill's own.
 
     Example:
         >>> import distill
@@ -147,10 +147,21 @@ def fold_removal(model: File, output: File, removal: File | None = None, rank: i
 
 
 def removal_beside(model: File, flag: str = "--output") -> Path:
-    """Return `lir.npz` in the folder of a saved encoder or of a run's student. Raises `InputError` for another."""
+    """Return the path of `lir.npz` in the folder of a saved encoder or of a run's student.
+
+    Args:
+        model: The encoder.
+        flag: The option that the message names as the way out.
+
+    Returns:
+        The path.
+
+    Raises:
+        InputError: If the encoder has no such folder.
+    """
     kind = require_kind(model)
     folder = kind.folder(model) if kind.trainable else None
-    # The files of an artefact are those that its card names.
+    # An artefact has only the files that its card names.
     if folder is None or not (folder / MODEL_FILE).exists():
         raise InputError(f"{model}: no folder of a saved encoder that {FILE} could lie in; give {flag}")
     return folder / FILE

@@ -1,4 +1,4 @@
-"""`distill page`: documents in, a folder for any static server out, which searches them by itself."""
+"""Make a folder for any static server, whose page searches documents by itself: `distill page` as a function."""
 
 from __future__ import annotations
 
@@ -27,25 +27,26 @@ def make_page(
     language: str | None = None,
     by_ranges: bool = False,
 ) -> JudgedCard:
-    """Make a page that searches documents, with its index, of which nothing else is left.
+    """Make a page that searches documents. It contains their index.
 
     Args:
-        change: the documents, as `build_index` takes them.
-        output: the folder of the page, which is not there yet.
-        model: the encoder of questions and documents.
-        title: of the page, and its name as an app; empty for the usual one.
-        about: a line under the title; empty for the usual one.
-        compact: a quarter of the bytes of the index; a question takes longer.
-        language: of documents that do not say theirs.
-        by_ranges: load what a question needs from a server that gives parts of files, not all before the first answer.
+        change: The documents, as `build_index` takes them.
+        output: The folder of the page, which must not exist yet.
+        model: The encoder of questions and documents.
+        title: The title of the page, and its name as an app; empty for the default.
+        about: The line under the title; empty for the default.
+        compact: If True, the index takes a quarter of the bytes, and a question takes longer.
+        language: The language of documents that do not state theirs.
+        by_ranges: If True, the page loads only what a question needs, from a server that gives parts of files.
 
     Returns:
         The card of the page.
 
     Raises:
-        InputError: for no documents, a compact index by ranges, or a folder that cannot be written.
-        DataError: with file and line, for documents that cannot be read.
-        EncoderError: for an encoder that a page cannot have.
+        InputError: If there are no documents, if a compact index is to be read by ranges, or if the folder cannot be
+            written.
+        DataError: If documents cannot be read. The message names file and line.
+        EncoderError: If a page cannot run the encoder.
 
     Example:
         >>> import distill, pathlib
@@ -57,7 +58,7 @@ def make_page(
     require_writable(output)
     if compact and by_ranges:
         raise InputError("--by-ranges has codes of its own, and takes no --compact; leave one of them out")
-    # A page has a bundle bit for bit, and its index is of that: of a run's folder, too.
+    # A page holds a bundle bit for bit, and its index has to be built by that bundle, also for the folder of a run.
     bundle = find_artefact(model)
     source = str(bundle if Path(model).exists() else model)
     with tempfile.TemporaryDirectory() as folder:

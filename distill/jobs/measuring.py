@@ -1,4 +1,7 @@
-"""`distill evaluate` and `distill compare` as functions: encoders, by what a user calls them, on tasks."""
+"""Measure and compare encoders on tasks, by the names that a user gives them.
+
+`distill evaluate` and `distill compare`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from ..evaluation.tasks.task import Task, TaskOptions
     from ..evaluation.translation import TranslationSource
 
-# Of a task its name, and data of its own or None.
+# The name of a task, and data of its own or None.
 Named = tuple[str, str | None]
 RETRIEVAL: Named = (TASKS[0], None)
 
@@ -40,20 +43,29 @@ def measure_models(
     """Measure encoders on tasks.
 
     Args:
-        models: what names the encoders, or `bm25` and `bm25-morphology` in retrieval.
-        options: the data set, the split, metrics and what else the tasks take.
-        tasks: names of `choices.TASKS`, each with data of its own or None.
-        document_model: the encoder of the documents, of the same space; None for the same.
-        translation: measures each encoder again with translated questions.
-        trec: the folder for retrieval's rankings as TREC's run files, and its qrels.
+        models: The names of the encoders; for retrieval also `bm25` and `bm25-morphology`.
+        options: The data set, the split, the metrics and other options of the tasks.
+        tasks: Names of `choices.TASKS`, each with data of its own or None.
+        document_model: The encoder of the documents, in the same space; None for the same encoder.
+        translation: If given, each encoder is measured again with translated questions.
+        trec: The folder for retrieval's rankings as TREC's run files, with their qrels.
 
     Returns:
-        The figures by task.
+        The figures of each task.
 
     Raises:
-        InputError: for a task or a metric that does not go with the data or with BM25.
-        EncoderError: for what names no encoder.
-        DataError: naming file and place of what cannot be read.
+        InputError: If a task or a metric does not suit the data or BM25.
+        EncoderError: If a name is not that of an encoder.
+        DataError: If data cannot be read. The message names file and place.
+
+    Example:
+        >>> import distill
+        >>> data = distill.Settings().data
+        >>> data.languages = ("en",)
+        >>> options = distill.TaskOptions(data, metrics=("p@1",), units=("document",))
+        >>> [measured] = distill.measure_models(["bm25"], options)
+        >>> list(measured.encoders)
+        ['bm25']
     """
     loaded = load_tasks(tasks, options)
     load = cache(_loader(models, document_model, tasks))
@@ -72,24 +84,28 @@ def compare_models(
     any_dimension: bool = False,
     differences: File | None = None,
 ) -> dict[str, Comparisons]:
-    """Compare two encoders question by question, Holm-corrected over languages and tasks.
+    """Compare two encoders question by question, with Holm's correction over languages and tasks.
 
     Args:
-        models: what names the two encoders.
-        options: the data set, the split, the metrics that are compared, and the seed.
-        tasks: names of `choices.TASKS`, each with data of its own or None.
-        document_model: the encoder of the documents, of the same space; None for the same.
-        draws: of a sign-flip test and of an interval.
-        any_dimension: encoders of different dimensions are compared too.
-        differences: the file for the questions of retrieval that one of both alone finds, as JSON Lines.
+        models: The names of the two encoders.
+        options: The data set, the split, the metrics to compare, and the seed.
+        tasks: Names of `choices.TASKS`, each with data of its own or None.
+        document_model: The encoder of the documents, in the same space; None for the same encoder.
+        draws: The number of draws of a sign-flip test and of a confidence interval.
+        any_dimension: If True, encoders of different dimensions are compared too.
+        differences: The file for the retrieval questions that only one of the two answers, as JSON Lines.
 
     Returns:
-        What `evaluation.paired.compare_scores` gives, by metric.
+        The results of `evaluation.paired.compare_scores` by metric.
 
     Raises:
-        InputError: for too few draws, or for a task or a metric that does not go with the data.
-        EncoderError: for what names no encoder, and for encoders of different dimensions.
-        DataError: naming file and place of what cannot be read.
+        InputError: If there are too few draws, or if a task or a metric does not suit the data.
+        EncoderError: If a name is not that of an encoder, or if the dimensions differ.
+        DataError: If data cannot be read. The message names file and place.
+
+    Example:
+        With options that have the metric p@1, `distill.compare_models(("released", "bm25"), options)["p@1"]` holds the
+        comparison of each unit and language.
     """
     load = _loader(models, document_model, tasks)
     loaded = load_tasks(tasks, options)
@@ -105,13 +121,16 @@ def compare_models(
 
 
 def read_samples(corpus: Sequence[File]) -> Samples | None:
-    """Return the texts by language that language information removal is fitted on; None without files."""
+    """Read the texts by language on which language information removal is fitted; return None without files."""
     texts = read_corpus(corpus)
     return Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
 
 
 def _loader(models, document_model, tasks):
-    """`load(model)` of encoders, or of BM25 by its name. Raises `InputError` where that is given more than words."""
+    """Return a function that loads encoders, or BM25 by its name.
+
+    Raises `InputError` if BM25 is asked for tasks or documents that need vectors.
+    """
     words = [model for model in models if model in BM25]
     others = [task for task, _ in tasks if task != TASKS[0]]
     if words and (others or document_model):

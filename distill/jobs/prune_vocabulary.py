@@ -1,4 +1,4 @@
-"""`distill prune` as a function: an encoder with the pieces alone that some text uses."""
+"""Keep only the tokens of an encoder that some text uses: `distill prune` as a function."""
 
 from __future__ import annotations
 
@@ -25,28 +25,29 @@ def prune_vocabulary(
     rule: PieceRule | None = None,
     seed: int = 0,
 ) -> dict[str, Json]:
-    """Save a copy of an encoder with only the pieces that a data set's languages use, and single characters.
+    """Save a copy of an encoder with only the tokens that the languages of a data set use, and single characters.
 
-    Counted are the train questions of the languages, all documents, and the corpus; neither dev nor test questions.
+    The train questions of the languages, all documents, and the corpus are counted. Dev and test questions are not.
 
     Args:
-        model: an encoder with weights of ours.
-        output: the folder that is made.
-        dataset: whose text is counted.
-        languages: those of the questions; empty for all.
-        corpus: more text to keep, by language.
-        rule: how many uses a piece needs to stay, how many pieces stay at most, and the scripts that stay whole; None
-            for every piece that is used.
-        seed: draws the tenth of the text that shows what pruning costs on unseen text.
+        model: The encoder, with weights of distill's own.
+        output: The folder to make.
+        dataset: The data set whose text is counted.
+        languages: The languages of the questions; empty for all.
+        corpus: More text to count, by language.
+        rule: How many uses a token needs to stay, how many tokens stay at most, and the scripts that stay whole; None
+            for
+            every token that is used.
+        seed: The seed of the draw of the tenth of the text that shows what pruning costs on unseen text.
 
     Returns:
-        The figures of `students.vocabulary.pruning.prune`: `rows` and `bytes` before and after, and what changes.
+        The figures of `students.vocabulary.pruning.prune`: `rows` and `bytes` before and after, and the changes.
 
     Raises:
-        ConfigError: for a script that there is not.
-        DataError: for a language that the data set lacks.
-        InputError: where no piece is left.
-        EncoderError: where `model` names no encoder with weights of ours.
+        ConfigError: If there is no such script.
+        DataError: If the data set lacks a language.
+        InputError: If no token is left.
+        EncoderError: If `model` names no encoder with weights of distill's own.
 
     Example:
         >>> import distill

@@ -1,4 +1,4 @@
-"""`distill read` as a function: a reader trained, exported and asked, and answers that a model writes."""
+"""Train, export and apply a reader, and have a model write answers: `distill read` as functions."""
 
 from __future__ import annotations
 
@@ -34,25 +34,30 @@ def train_reader(
     languages: Sequence[str] = (),
     course: ReaderOptions | None = None,
 ) -> TrainedReader:
-    """Train a reader, which finds the answer within a passage, on an encoder's own pieces.
+    """Train a reader, which finds the answer within a passage, on the tokens of an encoder.
 
-    Questions of all languages are read in the documents' passages, and in those of their own language where the data
-    has them.
+    Questions of all languages are read in the passages of the documents, and in passages of their own language if the
+    data has them.
 
     Args:
-        encoder: an encoder with weights of ours.
-        output: the folder that is made.
-        sources: folders of questions with passages, with the split that is taken and how often in an epoch.
-        dataset: whose dev questions choose the epoch.
-        languages: those of the dev questions; empty for all.
-        course: epochs, learning rate and seed; None for the usual ones.
+        encoder: The encoder, with weights of distill's own.
+        output: The folder to make.
+        sources: Folders of questions with passages, each with the split to take and how often to take it in an epoch.
+        dataset: The data set whose dev questions choose the epoch.
+        languages: The languages of the dev questions; empty for all.
+        course: The epochs, the learning rate and the seed; None for the defaults.
 
     Returns:
-        The trained network with its scores on dev.
+        The trained network and its scores on dev.
 
     Raises:
-        DataError: where no question has an answer in its passage.
-        EncoderError: where `encoder` names no encoder with weights of ours.
+        DataError: If no question has an answer in its passage.
+        EncoderError: If `encoder` names no encoder with weights of distill's own.
+
+    Example:
+        With questions and passages in the folder tydiqa,
+        `distill.train_reader("released", "reader", [distill.ReaderSource("tydiqa")], distill.load_dataset("tydiqa"))`
+        trains a reader.
     """
     start()
     from ..reading.learning import train_on_sources
@@ -74,19 +79,22 @@ def train_reader(
 
 
 def apply_reader(reader: File, questions: File, output: File) -> int:
-    """Write the answers of a reader, a line a question, with its place and its score.
+    """Write the answers of a reader, one line per question, each with its place and its score.
 
     Args:
-        reader: the folder of `train_reader`, or `hf:NAME`, a question-answering model.
-        questions: {"id", "question", "passage"} lines, with "language" and "passage_language" where they are not en.
-        output: the `.jsonl` that is made.
+        reader: The folder of `train_reader`, or `hf:NAME` for a question-answering model.
+        questions: A file of {"id", "question", "passage"} lines, with "language" and "passage_language" if not English.
+        output: The `.jsonl` file to make.
 
     Returns:
-        How many questions were answered.
+        The number of questions.
 
     Raises:
-        DataError: naming the line that is wrong.
-        EncoderError: where `reader` names no reader, or its encoder is another one now.
+        DataError: If a line is wrong. The message names it.
+        EncoderError: If `reader` names no reader, or if its encoder has changed.
+
+    Example:
+        `distill.apply_reader("reader", "questions.jsonl", "answers.jsonl")` reads with the reader in the folder reader.
     """
     examples = read_questions(questions)
     loaded = load_reader(reader)
@@ -105,24 +113,28 @@ def generate_answers(
     hybrid: bool = False,
     template: str | None = None,
 ) -> int:
-    """Write the answers that a text-to-text model makes out of the passages that an index finds.
+    """Write the answers that a text-to-text model generates from the passages that an index finds.
 
     Args:
-        model: `hf:NAME` or a folder; it encodes each passage by itself and reads them all at once.
-        index: the folder of `build_index`.
-        questions: {"id", "question"} lines, with "language" where it is not en.
-        output: the `.jsonl` that is made.
-        k: passages that are read.
-        hybrid: passages with the question's words stand higher.
-        template: what the model reads, with {question}, {title} and {passage} in a text; None for FiD's.
+        model: `hf:NAME` or a folder. The model encodes each passage separately and reads them all at once.
+        index: The folder of `build_index`.
+        questions: A file of {"id", "question"} lines, with "language" if not English.
+        output: The `.jsonl` file to make.
+        k: The number of passages per question.
+        hybrid: If True, passages that hold the words of the question rank higher.
+        template: The input of the model, with {question}, {title} and {passage} in a text; None for that of FiD.
 
     Returns:
-        How many answers were written.
+        The number of answers.
 
     Raises:
-        DataError: naming the line that is wrong, or for an index that is none.
-        EncoderError: where `model` names no such model.
-        InputError: for a template without its parts.
+        DataError: If a line is wrong, which the message names, or if the folder holds no index.
+        EncoderError: If `model` names no such model.
+        InputError: If the template lacks a part.
+
+    Example:
+        `distill.generate_answers("hf:NAME", "kb", "questions.jsonl", "answers.jsonl", k=10)` writes
+        answers from the ten nearest passages of the index kb.
     """
     read = read_bare_questions(questions)
     answers = Answers(index, hybrid=hybrid).answers((one.text for one in read), k)
@@ -137,20 +149,23 @@ def generate_answers(
 
 
 def export_reader(reader: File, output: File, dataset: Dataset, languages: Sequence[str] = ()) -> ExportedReader:
-    """Write a reader as a flatbuffer, which answers without TensorFlow, checked on dev questions.
+    """Write a reader as a flatbuffer that answers without TensorFlow, and check it on dev questions.
 
     Args:
-        reader: the folder of `train_reader`.
-        output: the folder that is made.
-        dataset: whose dev questions it is compared on.
-        languages: those of the questions; empty for all.
+        reader: The folder of `train_reader`.
+        output: The folder to make.
+        dataset: The data set on whose dev questions the two are compared.
+        languages: The languages of the questions; empty for all.
 
     Returns:
-        The flatbuffer's bytes, and to how many questions it gives the same answer.
+        The bytes of the flatbuffer, and the number of questions to which it gives the same answer.
 
     Raises:
-        ExportError: where too few answers are the same.
-        DataError: where no dev question has an answer, or for a language that the data set lacks.
+        ExportError: If too few answers are the same.
+        DataError: If no dev question has an answer, or if the data set lacks a language.
+
+    Example:
+        `distill.export_reader("reader", "reader-lite", distill.load_dataset("sample"))` writes a flatbuffer.
     """
     start()
     from ..reading.exporting import write_flatbuffer

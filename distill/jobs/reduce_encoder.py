@@ -1,4 +1,4 @@
-"""`distill reduce` as a function: an encoder in another shape, not yet trained."""
+"""Give an encoder a smaller shape, without training: `distill reduce` as a function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reduced:
-    """An encoder's numbers of weights, before and after."""
+    """The number of weights of an encoder before and after."""
 
     before: int
     after: int
@@ -28,24 +28,24 @@ class Reduced:
 def reduce_encoder(
     model: File, output: File, shape: Shape, dataset: Dataset, languages: Sequence[str] = (), seed: int = 0
 ) -> Reduced:
-    """Save a copy of an encoder in another shape: sliced, factorised and refitted on a data set, not yet trained.
+    """Save a copy of an encoder in another shape: sliced, factorised and refitted on a data set, but not yet trained.
 
     Args:
-        model: an n-gram encoder with weights of ours, such as `released`.
-        output: the folder that is made; train it with `transfer`, as its start.
-        shape: the sizes that change.
-        dataset: whose passages and train questions it is refitted on.
-        languages: those of the questions; empty for all.
-        seed: of what is drawn.
+        model: The n-gram encoder, with weights of distill's own, such as `released`.
+        output: The folder to make. Train it with `transfer`, as the start of a student.
+        shape: The sizes to change.
+        dataset: The data set on whose passages and train questions the copy is refitted.
+        languages: The languages of the questions; empty for all.
+        seed: The seed of all random draws.
 
     Returns:
-        The numbers of weights.
+        The numbers of weights before and after.
 
     Raises:
-        InputError: for a shape that changes nothing.
-        ConfigError: for a shape that is no cut of the encoder.
-        DataError: for a language that the data set lacks.
-        EncoderError: where `model` names no encoder with weights of ours.
+        InputError: If the shape changes nothing.
+        ConfigError: If the shape cannot be cut out of the encoder.
+        DataError: If the data set lacks a language.
+        EncoderError: If `model` names no encoder with weights of distill's own.
 
     Example:
         >>> import distill
@@ -53,7 +53,7 @@ def reduce_encoder(
         >>> shape.whole
         False
 
-        `distill.reduce_encoder("released", "thin", shape, distill.load_dataset("sample"))` then writes it.
+        `distill.reduce_encoder("released", "thin", shape, distill.load_dataset("sample"))` then writes the copy.
     """
     start()
     from ..compression.material import cut_to_shape

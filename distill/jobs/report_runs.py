@@ -1,4 +1,4 @@
-"""`distill report` as a function: the page of a run that has ended, or one that compares several."""
+"""Write the page of a finished run, or a page that compares several: `distill report` as a function."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from ..system.types import File
 
 
 def report_runs(runs: Sequence[File], output: File | None = None) -> Path:
-    """Write a run's page again, or one page that compares several runs.
+    """Write the page of a run again, or one page that compares several runs.
 
     Args:
-        runs: folders of runs that have ended, each once.
-        output: the page; None for `report.html` in the folder of a single run.
+        runs: Folders of finished runs, each once.
+        output: The page; None for `report.html` in the folder of a single run.
 
     Returns:
         The path of the page.
 
     Raises:
-        InputError: for a run that is named twice, and for several without an `output`.
-        DataError: for a folder of no run, or figures that someone has changed.
+        InputError: If a run is named twice, or if there are several and no `output`.
+        DataError: If a folder holds no run, or if its figures have been changed by hand.
+
+    Example:
+        `distill.report_runs(["runs/a", "runs/b"], "comparison.html")` writes the page of two runs.
     """
     if len({Path(folder).resolve() for folder in runs}) < len(runs):
         raise InputError(f"{', '.join(map(str, runs))}: a run is named twice; give each once")
@@ -51,7 +54,7 @@ def _write(path, runs):
 
 @contextmanager
 def explained(runs: Sequence[File]) -> Iterator[None]:
-    """Turn what a page stumbles over, deep in files that someone has changed, into a `DataError`."""
+    """Turn the errors of a page, which come from changed files, into a `DataError` that names the runs."""
     from jinja2 import TemplateError
 
     try:

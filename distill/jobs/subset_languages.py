@@ -1,4 +1,4 @@
-"""`distill subset` as a function: a bundle of some of an encoder's languages."""
+"""Make a bundle of some of an encoder's languages: `distill subset` as a function."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 def subset_languages(model: File, output: File, languages: Sequence[str]) -> Subset:
     """Write a bundle of some of an encoder's languages, without data and without training.
 
-    Pieces stay that these languages use, and what all need, such as digits. A text that loses no piece keeps its
-    vector, to the last bit.
+    Tokens that these languages use stay, and so do those that every language needs, such as digits. A text that loses
+    no token keeps its vector to the last bit.
 
     Args:
-        model: a bundle, a run folder that holds one, or a name such as `released`.
-        output: the folder that is made.
-        languages: those that stay.
+        model: A bundle, a run folder that holds one, or a name such as `released`.
+        output: The folder to make.
+        languages: The languages to keep.
 
     Returns:
-        The numbers of pieces and of bytes, each before and after.
+        The numbers of tokens and of bytes, each before and after.
 
     Raises:
-        InputError: for no language, a language that there is not, or where nothing would be left out.
-        EncoderError: where `model` names no bundle, or one that does not say which languages use its pieces.
+        InputError: If there are no languages, if the encoder lacks one, or if nothing would be left out.
+        EncoderError: If `model` names no bundle, or one that does not say which languages use its tokens.
 
     Example:
         >>> import distill

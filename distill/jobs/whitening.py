@@ -1,4 +1,4 @@
-"""Whitening of an encoder: its vectors differ more evenly over the directions of its space, which is then another."""
+"""Whiten the vectors of an encoder, so that they differ more evenly over the directions of its space."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..encoders.health import require_finite
 from ..system.progress import task
 from ..system.types import Role
 
-# Texts of a language, and passages, whose vectors are looked at.
+# The greatest number of texts per language, and of passages, that whitening is fitted on.
 SAMPLED = 1000
 
 
@@ -24,21 +24,21 @@ def whiten_encoder(
     vectors_by: Encoder | None = None,
     seed: int = 0,
 ) -> KerasEncoder:
-    """Return a copy of an encoder with whitened vectors, see `students.linear.compute_whitening`.
+    """Copy an encoder and whiten its vectors, see `students.linear.compute_whitening`. The copy has another space.
 
     Args:
-        encoder: any of weights of ours.
-        texts: by language, such as will be asked; those that are passages are left out.
-        passages: such as will be searched.
+        encoder: The encoder, with weights of distill's own.
+        texts: Texts by language that are like later questions. Texts that are also passages are left out.
+        passages: Passages that are like those of later use.
         power: 0 leaves the vectors as they are, 0.5 gives each direction the same energy.
-        vectors_by: gives the vectors of the same weights sooner, such as their bundle; None for the encoder itself.
-        seed: of the texts that are looked at.
+        vectors_by: A faster encoder with the same weights, such as their bundle; None for the encoder itself.
+        seed: The seed of the draw of texts.
 
     Returns:
         The copy, with a projection into its new space.
 
     Raises:
-        EncoderError: where the encoder gives vectors that are no numbers.
+        EncoderError: If a vector of the encoder holds a value that is not a number.
     """
     from ..students.project import whiten
 

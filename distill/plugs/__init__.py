@@ -1,1 +1,1 @@
-"""Encoders and indexes in other programs, each by that program's own library."""
+"""Encoders and indexes for other programs, each through that program's own library."""

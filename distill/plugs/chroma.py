@@ -1,4 +1,4 @@
-"""Chroma's embedding function: a collection whose questions and documents an encoder of distill encodes.
+"""An embedding function for Chroma: an encoder of distill encodes the questions and documents of a collection.
 
 client.create_collection("notes", embedding_function=DistillEmbedding("released"))
 """
@@ -18,26 +18,26 @@ from ..system.types import Json, Role
 
 @register_embedding_function
 class DistillEmbedding(EmbeddingFunction[Documents]):
-    """Texts as vectors by an encoder: documents where they are added, questions where a collection is asked.
+    """An embedding function that encodes added documents as documents and queries as questions.
 
-    A collection remembers the encoder by its name, so that it is opened again without one.
+    A collection stores the name of the encoder, so that it can be opened again without an embedding function.
 
     Args:
-        model: a run folder, a bundle, `released` or another name.
+        model: A run folder, a bundle, or a name such as `released`.
 
     Raises:
-        EncoderError: where it names none.
+        EncoderError: If `model` names no encoder.
     """
 
     def __init__(self, model: str = "released") -> None:
         self.model, self._encoder, self.fingerprint = str(model), load_encoder(model), weights_fingerprint(model)
 
     def __call__(self, input: Documents) -> Embeddings:
-        """Return the vectors of documents. Raises `InputError` for what is no list of texts."""
+        """Encode documents. Raises `InputError` if the input is not a list of texts."""
         return self._vectors(input, "document")
 
     def embed_query(self, input: Documents) -> Embeddings:
-        """Return the vectors of questions. Raises `InputError` for what is no list of texts."""
+        """Encode questions. Raises `InputError` if the input is not a list of texts."""
         return self._vectors(input, "question")
 
     def _vectors(self, texts: Documents, role: Role) -> Embeddings:
@@ -47,22 +47,22 @@ class DistillEmbedding(EmbeddingFunction[Documents]):
 
     @staticmethod
     def name() -> str:
-        """Return the name by which a collection's configuration has it."""
+        """Return the name of the function in the configuration of a collection."""
         return "distill"
 
     def default_space(self) -> Space:
-        """Return the distance of a collection: vectors have unit length."""
+        """Return the distance of a new collection. The vectors have unit length."""
         return "cosine"
 
     def supported_spaces(self) -> list[Space]:
-        """Return the distances that rank alike."""
+        """Return the distances, all of which give the same ranking."""
         return ["cosine", "l2", "ip"]
 
     @staticmethod
     def build_from_config(config: dict[str, Json]) -> DistillEmbedding:
-        """Return the function of a collection's configuration.
+        """Make the function that the configuration of a collection describes.
 
-        Raises `InputError` where the encoder of that name has other weights than the one that made the collection.
+        Raises `InputError` if the encoder of that name has other weights than the one that made the collection.
         """
         function = DistillEmbedding(str(config["model"]))
         if config.get("fingerprint", function.fingerprint) != function.fingerprint:
@@ -70,11 +70,19 @@ class DistillEmbedding(EmbeddingFunction[Documents]):
         return function
 
     def get_config(self) -> dict[str, Json]:
-        """Return what a collection keeps of it."""
+        """Return the configuration that a collection stores."""
         return {"model": self.model, "fingerprint": self.fingerprint}
 
     def validate_config_update(self, old_config: dict[str, Json], new_config: dict[str, Json]) -> None:
-        """Raise `InputError` where another encoder would ask: its vectors lie in another space."""
+        """Refuse to replace the encoder of a collection with another, whose vectors lie in another space.
+
+        Args:
+            old_config: The configuration of the collection.
+            new_config: The configuration that shall replace it.
+
+        Raises:
+            InputError: If the two name different encoders.
+        """
         if old_config.get("model") != new_config.get("model"):
             raise InputError(f"the collection was made by {old_config.get('model')}; make a new one with the other")
 

@@ -1,4 +1,4 @@
-"""FastEmbed's model of a folder that `distill export --format fastembed` wrote.
+"""A model for FastEmbed, from a folder that `distill export --format fastembed` wrote.
 
 model = TextEmbedding(add_fastembed_model("encoder"))
 """
@@ -32,13 +32,17 @@ FORMAT = "fastembed"
 
 
 class DistillTextEmbedding(CustomTextEmbedding):
-    """A custom model of FastEmbed with the prompts of its folder: `query_embed` puts that of questions before a text.
+    """A custom model of FastEmbed that uses the prompts of its folder.
 
-    `embed` and `passage_embed` put that of documents there. The folder is the one that was registered, or
-    `specific_model_path` where it lies elsewhere now.
+    `query_embed` puts the prompt for questions before a text, `embed` and `passage_embed` the one for documents.
+
+    Args:
+        model_name: The name that `add_fastembed_model` returned.
+        specific_model_path: The folder, if it has been moved since; None for the registered one.
+        options: Further options of FastEmbed.
     """
 
-    # Of its own, and not those of the class above.
+    # These belong to this class and are not shared with its base class.
     SUPPORTED_MODELS: list[DenseModelDescription] = []
     POSTPROCESSING_MAPPING = {}
     FOLDERS: dict[str, Path] = {}
@@ -51,11 +55,35 @@ class DistillTextEmbedding(CustomTextEmbedding):
     def embed(
         self, documents: str | Iterable[str], batch_size: int = 256, parallel: int | None = None, **options: Json
     ) -> Iterable[np.ndarray]:
-        """Return the vectors of documents, one after the other. Raises `InputError` for what is no text."""
+        """Encode documents.
+
+        Args:
+            documents: A text or several.
+            batch_size: The number of texts per batch.
+            parallel: The number of processes, as in FastEmbed.
+            options: Further options of FastEmbed.
+
+        Returns:
+            The vectors, one after the other.
+
+        Raises:
+            InputError: If an input is not a text.
+        """
         return super().embed(self._prompted(documents, "document"), batch_size, parallel, **options)
 
     def query_embed(self, query: str | Iterable[str], **options: Json) -> Iterable[np.ndarray]:
-        """Return the vectors of questions, one after the other. Raises `InputError` for what is no text."""
+        """Encode questions.
+
+        Args:
+            query: A text or several.
+            options: Further options of FastEmbed.
+
+        Returns:
+            The vectors, one after the other.
+
+        Raises:
+            InputError: If an input is not a text.
+        """
         return super().embed(self._prompted(query, "question"), **options)
 
     def _prompted(self, texts, role: Role):
@@ -63,7 +91,7 @@ class DistillTextEmbedding(CustomTextEmbedding):
         if isinstance(texts, str):
             return [prompt + make_well_formed(texts)]
         rows = (prompt + make_well_formed(text) for text in texts)
-        # It starts no processes for a short list.
+        # FastEmbed starts no processes for a short list.
         return list(rows) if isinstance(texts, list) else rows
 
 
@@ -71,15 +99,18 @@ TextEmbedding.EMBEDDINGS_REGISTRY.append(DistillTextEmbedding)
 
 
 def add_fastembed_model(folder: File, name: str | None = None) -> str:
-    """Register a folder of the format fastembed as a model of `TextEmbedding`, and return the model's name.
+    """Register a folder of the format fastembed as a model of `TextEmbedding`, and return the name of the model.
 
     Args:
-        folder: what `distill export --format fastembed` wrote.
-        name: what FastEmbed is to call it; None for `distill/` and the name in the folder's card.
+        folder: The folder that `distill export --format fastembed` wrote.
+        name: The name of the model in FastEmbed; None for `distill/` and the name in the card of the folder.
+
+    Returns:
+        The name.
 
     Raises:
-        EncoderError: where the folder is none of that format, or a file of it is missing or changed.
-        InputError: where FastEmbed has another model of that name.
+        EncoderError: If the folder is not of that format, or if one of its files is missing or changed.
+        InputError: If FastEmbed has another model of that name.
     """
     folder = _whole(folder)
     card = read_json(folder / CARD)
@@ -87,7 +118,7 @@ def add_fastembed_model(folder: File, name: str | None = None) -> str:
     _free(name, folder)
     description = DenseModelDescription(
         model=name,
-        # It is opened where it lies, whatever the source.
+        # The folder is opened in its place, whatever the source.
         sources=ModelSource(url=folder.as_uri()),
         model_file=format_of(FORMAT).file,
         description=f"Text embeddings of {card['dimension']} numbers, exported by distill",
@@ -101,7 +132,7 @@ def add_fastembed_model(folder: File, name: str | None = None) -> str:
 
 
 def _whole(folder: File) -> Path:
-    """The folder, if it is one of the format and all of its files are there."""
+    """Return the folder if it is of the format and all of its files are there. Raises `EncoderError` otherwise."""
     folder = Path(folder).resolve()
     format_ = read_label(folder).format if (folder / CARD).is_file() else ""
     if format_ != FORMAT:
@@ -111,7 +142,9 @@ def _whole(folder: File) -> Path:
 
 
 def _free(name: str, folder: Path) -> None:
-    """Forget a model of that name and folder, which may have been written anew; refuse any other of that name."""
+    """Forget a registered model of that name and folder, which may have been written anew; refuse any other of that
+    name.
+    """
     same = name.lower()
     models = DistillTextEmbedding.SUPPORTED_MODELS
     if DistillTextEmbedding.FOLDERS.get(same) == folder:

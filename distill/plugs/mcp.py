@@ -1,4 +1,4 @@
-"""`distill mcp`: an index as a tool of assistants, over the Model Context Protocol on standard input and output."""
+"""Serve an index to assistants as a tool, by the Model Context Protocol on standard input and output: `distill mcp`."""
 
 from __future__ import annotations
 
@@ -13,32 +13,50 @@ from ..system.types import File, Json
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-# The SDK makes a schema of what a tool returns, and none of a type that names itself.
+# The SDK derives a schema from the return type of a tool, and cannot do so from a recursive type.
 Structured: TypeAlias = dict[str, Any]
-# Passages of one call: more would fill an assistant's memory with what is far from the question.
+# The greatest number of passages per call: more would fill an assistant's context with passages far from the question.
 MOST = 50
 SHOWN = 5
 
 
 def serve_index(folder: File, model: File | None = None, hybrid: bool = False, name: str = "distill") -> None:
-    """Serve an index to an assistant that started this process, until it ends the process.
+    """Serve an index to an assistant that started this process, until the assistant ends it.
 
     Args:
-        folder: the folder of `distill index`.
-        model: the encoder of the questions; None for the index's own.
-        hybrid: passages with the question's words stand higher.
-        name: what the assistant calls the server.
+        folder: The folder of `distill index`.
+        model: The encoder of the questions; None for the one of the index.
+        hybrid: If True, passages that hold the words of the question rank higher.
+        name: The name of the server for the assistant.
 
     Raises:
-        InputError: where the package mcp is not installed.
-        DataError: for a folder without an index.
-        EncoderError: for an encoder of another space.
+        InputError: If the package mcp is not installed.
+        DataError: If the folder holds no index.
+        EncoderError: If the encoder has another space than the index.
+
+    Example:
+        `distill.serve_index("kb")` serves the folder kb until standard input ends.
     """
     make_server(folder, model, hybrid, name).run("stdio")
 
 
 def make_server(folder: File, model: File | None = None, hybrid: bool = False, name: str = "distill") -> MCPServer:
-    """Return the server, its index loaded; arguments and errors are those of `serve_index`."""
+    """Load an index and make the server that searches it.
+
+    Args:
+        folder: The folder of `distill index`.
+        model: The encoder of the questions; None for the one of the index.
+        hybrid: If True, passages that hold the words of the question rank higher.
+        name: The name of the server for the assistant.
+
+    Returns:
+        The server.
+
+    Raises:
+        InputError: If the package mcp is not installed.
+        DataError: If the folder holds no index.
+        EncoderError: If the encoder has another space than the index.
+    """
     require_extra("distill mcp", ["mcp"], "mcp")
     try:
         from mcp.server import MCPServer
@@ -49,7 +67,7 @@ def make_server(folder: File, model: File | None = None, hybrid: bool = False, n
     answers = Answers(folder, model, hybrid=hybrid)
     server = MCPServer(name, instructions=_describe(answers), version=__version__, log_level="ERROR")
 
-    # Not in a thread of its own: one encoder answers one question after the other.
+    # The tool is async and thus runs in no other thread: the encoder answers one question at a time.
     @server.tool(description=_describe(answers))
     async def search(question: str, count: int = SHOWN) -> Structured:
         try:
@@ -70,9 +88,18 @@ def _describe(answers):
 
 
 def find_passages(answers: Answers, question: str, count: int = SHOWN) -> dict[str, Json]:
-    """Return the passages that are nearest to a question, as `distill search --json` prints them.
+    """Find the passages that are nearest to a question.
 
-    Raises `InputError` for an empty question, or another number of passages than 1 to `MOST`.
+    Args:
+        answers: The index that is searched.
+        question: The question.
+        count: The number of passages.
+
+    Returns:
+        The passages in the form of `distill search --json`.
+
+    Raises:
+        InputError: If the question is empty, or if `count` is not between 1 and `MOST`.
     """
     if not question.strip():
         raise InputError("the question is empty; give a text")

@@ -1,1 +1,1 @@
-"""An encoder, and an index of documents, over HTTP: `distill serve`."""
+"""Serve an encoder and an index of documents over HTTP: `distill serve`."""

@@ -1,4 +1,4 @@
-"""The paths of a server: requests to answers, as an ASGI application."""
+"""The paths of a server: an ASGI application that turns requests into answers."""
 
 from __future__ import annotations
 
@@ -39,16 +39,18 @@ from .turns import Turns
 if TYPE_CHECKING:
     from .collection import Collection
 
-# Bytes of an answer that are sent at once, so that little is held for a client that does not take it.
+# Bytes of an answer that are sent at once. A client that does not take its answer thus occupies little memory.
 CHUNK = 1 << 16
-# Whoever asks whether it runs needs no token.
+# The health check needs no token.
 OPEN = "/health"
-# nginx' status for a client that has gone; it is counted and not sent.
+# The status that nginx uses for a client that has gone. It is counted but never sent.
 GONE = 499
 
 
 class Server:
-    """An encoder, maybe an index, limits, and the tokens and origins that are known: what a server's paths share."""
+    """State that the paths of a server share: the encoder, maybe an index, the limits, and the known tokens and
+    origins.
+    """
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class Server:
         self.metrics.gauge("distill_request_bytes", "Bytes of their bodies", lambda: self.room.bytes)
 
     async def embeddings(self, body: bytes) -> Response:
-        """Return the vectors of the texts in a body. Raises `Refusal`."""
+        """Return the embeddings of the texts in a body. Raises `Refusal`."""
         request = embedding_request(body, self.served.dimension, self.limits)
         role = self.served.role(request.model, request.role)
         vectors = await self.batcher.encode(request.texts, role)
@@ -91,7 +93,7 @@ class Server:
         return Reply(content, media_type="application/json")
 
     def about(self, routes: Sequence[Route]) -> dict[str, Json]:
-        """Return what is there."""
+        """Describe the server: its version, its models, its index and its paths."""
         names = list(self.served.names)
         index = {"index": self.collection.card} if self.collection else {}
         paths = [
@@ -102,19 +104,19 @@ class Server:
         return {"name": "distill", "version": __version__, "models": names, **index, "routes": paths}
 
     def models(self) -> list[dict[str, Json]]:
-        """Return the names of the encoder, as the interface lists models."""
+        """List the names of the encoder in the form in which OpenAI's interface lists models."""
         created = int(self.metrics.begun)
         return [
             {"id": name, "object": "model", "created": created, "owned_by": "distill"} for name in self.served.names
         ]
 
     def health(self) -> dict[str, Json]:
-        """Return what is served."""
+        """Report that the server runs, and with which encoder and index."""
         index = {"index": self.collection.card} if self.collection else {}
         return {"status": "ok", "model": self.served.name, "dimension": self.served.dimension, **index}
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Release the threads."""
         self.served.stop()
         self._turns.close()
 
@@ -125,10 +127,10 @@ class Server:
 
 
 class Reply(Response):
-    """A response that is sent in parts, as its client takes them, and given up after `ANSWER_SECONDS`."""
+    """A response that is sent in parts, as its client takes them, and abandoned after `ANSWER_SECONDS`."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._send(send), ANSWER_SECONDS)
 
@@ -140,24 +142,45 @@ class Reply(Response):
 
 
 def answer(content: dict[str, Json], status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return a response in JSON; arrays of numbers are written as lists."""
+    """Make a response in JSON. Arrays of numbers are written as lists.
+
+    Args:
+        content: The object to send.
+        status: The status of the response.
+        headers: Further headers; None for none.
+
+    Returns:
+        The response.
+    """
     return Reply(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), status, headers, "application/json")
 
 
 def answers_to(collection: Collection, request: SearchRequest, vectors: Floats) -> Iterator[bytes]:
-    """Yield the answers to questions with unit vectors `(q, d)`, in JSON. Raises `Refusal`."""
+    """Yield the answers to questions as JSON, one object per question.
+
+    Args:
+        collection: The index that is searched.
+        request: The questions and their options.
+        vectors: Unit vectors of the questions, float `(questions, dimension)`.
+
+    Yields:
+        The answer to each question, encoded in UTF-8.
+
+    Raises:
+        Refusal: If the index has no words for a hybrid search, or no field of a name in `where`.
+    """
     for one in collection.search(request, vectors):
-        # Documents may have numbers of any length, and texts without a UTF-8 form, which orjson has not.
+        # Documents may hold numbers of any length and texts without a UTF-8 form, which orjson does not support.
         yield dump_json(one).encode("utf-8")
 
 
 def base64_of(row: Floats) -> str:
-    """Return a vector's numbers as float32, little-endian, in base64."""
+    """Encode the numbers of a vector as float32, little-endian, in base64."""
     return base64.b64encode(row.astype("<f4").tobytes()).decode("ascii")
 
 
 def application(server: Server) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
-    """Return the ASGI application of a server."""
+    """Build the ASGI application of a server."""
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
@@ -181,7 +204,7 @@ def application(server: Server) -> Callable[[Scope, Receive, Send], Awaitable[No
     handlers = {HTTPException: _unrouted, Refusal: _refused, Gone: _gone, Exception: _failed}
     door = Doorkeeper(server, Starlette(routes=routes, exception_handlers=handlers, lifespan=running))
     pages, sent = server.origins.pages, ("GET", "POST")
-    # Around the door, as a browser that asks what it may send has no token, and shows a page its refusals too.
+    # CORS goes outside of the token check: a browser's preflight request has no token, and a page sees refusals too.
     return CORSMiddleware(door, pages, sent, "*", expose_headers=("retry-after",)) if pages else door
 
 
@@ -227,7 +250,7 @@ def _failed(request, error):
 
 
 class Doorkeeper:
-    """The application with its door: tokens, the number of requests in it, their figures, and what goes wrong in it."""
+    """Middleware around the application. It checks names and tokens, counts requests, and answers refusals."""
 
     def __init__(self, server: Server, application: Starlette) -> None:
         self._server, self._application = server, application
@@ -257,7 +280,7 @@ class Doorkeeper:
             headers = Headers(scope=scope)
             self._server.origins.require_host(headers.get("host"))
             self._require_token(scope["path"], headers.get("authorization", ""))
-            # Starlette raises again what `_failed` has answered.
+            # Starlette raises an error again after `_failed` has answered it.
             with self._server.room.entered(), suppress(Exception):
                 await self._application(scope, receive, send)
         except Refusal as refusal:

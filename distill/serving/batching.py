@@ -1,7 +1,7 @@
-"""Texts of many requests, encoded together by one thread.
+"""Encode the texts of many requests together, in one thread.
 
-While the encoder works on a batch, what comes meanwhile waits for the next: under load batches grow, and nobody waits
-for a batch to fill. A request of many texts is encoded part by part, behind each of which others have their turn.
+While the encoder works on a batch, texts that arrive wait for the next one. Under load batches grow, and no request
+waits for a batch to fill. A request of many texts is encoded in parts, and other requests have their turn in between.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from .refusals import busy
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors of texts, float32 `(n, d)`, and the numbers of pieces that these have, int64 `(n,)`."""
+    """Embeddings of texts, float32 `(n, d)`, and the number of tokens of each text, int64 `(n,)`."""
 
     rows: Floats
     pieces: Integers
 
 
-# Texts and their role to their vectors, in the thread of the encoder.
+# A function from texts and their role to their vectors, which runs in the thread of the encoder.
 Encode: TypeAlias = Callable[[Sequence[str], Role], Vectors]
 
 
 @dataclass(eq=False)
 class _Job:
-    """A request's texts, `done` the vectors of those before `at`, and `number`, its place in the line."""
+    """The texts of a request, with `done` the vectors of those before `at`, and `number` its place in the queue."""
 
     texts: Sequence[str]
     role: Role
@@ -46,7 +46,15 @@ class _Job:
     done: list[Vectors] = field(default_factory=list)
 
     def take(self, texts: int, characters: int) -> list[str]:
-        """Return the next texts, within what is left of a batch; the first of a batch goes in however long it is."""
+        """Take the next texts that fit into the rest of a batch. The first text of a batch fits however long it is.
+
+        Args:
+            texts: The number of texts that still fit.
+            characters: The number of characters that still fit.
+
+        Returns:
+            The texts.
+        """
         part: list[str] = []
         while self.at < len(self.texts) and len(part) < texts:
             characters -= normalized_length(self.texts[self.at])
@@ -57,7 +65,7 @@ class _Job:
         return part
 
     def add(self, vectors: Vectors) -> None:
-        """Keep the vectors of a part; the last one's are handed over with all the others."""
+        """Keep the vectors of a part. With the last part, all vectors are handed over."""
         self.done.append(vectors)
         if sum(len(part.rows) for part in self.done) == len(self.texts) and not self.answer.done():
             rows, pieces = ([getattr(part, name) for part in self.done] for name in ("rows", "pieces"))
@@ -69,12 +77,18 @@ class _Job:
             self.answer.set_exception(error)
 
 
-# Of requests, the texts of each that are in a batch.
+# The requests of a batch, each with the texts that it contributes.
 _Parts: TypeAlias = list[tuple[_Job, list[str]]]
 
 
 class Batcher:
-    """Encodes by `encode`, in a thread of its own, while `run` runs; at most `most` texts wait."""
+    """A queue of texts that one thread encodes in batches.
+
+    Args:
+        encode: A function that takes texts and their role and returns `Vectors`. It runs in the thread of the encoder.
+        most: The greatest number of texts that may wait.
+        metrics: The figures of the server, in which batches are counted.
+    """
 
     def __init__(self, encode: Encode, most: int, metrics: Metrics) -> None:
         self._encode, self._most, self._metrics = encode, most, metrics
@@ -84,7 +98,18 @@ class Batcher:
         self._ready = asyncio.Event()
 
     async def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Return the vectors of texts. Raises `Refusal` where too many wait; who is cancelled leaves the line."""
+        """Encode texts. A request that is cancelled leaves the queue.
+
+        Args:
+            texts: The texts.
+            role: The role of the texts.
+
+        Returns:
+            The vectors.
+
+        Raises:
+            Refusal: If too many texts wait already.
+        """
         if self.waiting and self.waiting + len(texts) > self._most:
             raise busy(f"{self.waiting} texts wait")
         job = _Job(texts, role, asyncio.get_running_loop().create_future(), 0)
@@ -103,7 +128,7 @@ class Batcher:
         self._lines[job.role].append(job)
 
     async def run(self) -> None:
-        """Encode what comes, until it is cancelled."""
+        """Encode the waiting texts until the coroutine is cancelled."""
         try:
             while True:
                 self._ready.clear()
@@ -115,8 +140,11 @@ class Batcher:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _next_batch(self) -> _Parts:
-        """Parts of requests of one role, that of the first in line; a request with more goes to the end of the line."""
-        # Who has gone, or has failed with a first part, waits no more.
+        """Collect parts of requests that share the role of the first in the queue.
+
+        A request with more texts goes to its end.
+        """
+        # Requests whose client has gone, or whose first part failed, leave the queue.
         self._lines = {role: deque(job for job in line if not job.answer.done()) for role, line in self._lines.items()}
         line = min(self._lines.values(), key=lambda line: line[0].number if line else float("inf"))
         parts: _Parts = []
@@ -131,7 +159,10 @@ class Batcher:
         return parts
 
     async def _encode_parts(self, parts: _Parts) -> None:
-        """One pass of all parts; where it fails, one each, so that a request fails for its own texts alone."""
+        """Encode all parts in one pass.
+
+        If that fails, encode each apart, so that a request fails for its own texts only.
+        """
         texts = [text for _, part in parts for text in part]
         try:
             vectors = await self._in_thread(texts, parts[0][0].role)

@@ -1,4 +1,4 @@
-"""A request's body read within bounds, and work for it that ends when its client goes away."""
+"""Read the body of a request within limits, and end the work for it when its client goes away."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from starlette.responses import Response
 from .limits import BODIES, BODY_SECONDS, MOST_REQUESTS, Limits
 from .refusals import Gone, Refusal, busy, too_large
 
-# Of a body that is refused so much more is read, so that the client has read the answer before the connection ends.
+# Up to this many times the limit is read of a refused body, so that the client can read the answer before the
+# connection is closed.
 LEFT = 8
 
 
 class Room:
-    """The requests that are in the server, the bytes of their bodies, and the work for them."""
+    """Counters of the requests in the server and of the bytes of their bodies, and the work that is being done for
+    them.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -26,7 +29,7 @@ class Room:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Count a request meanwhile. Raises `Refusal` where there are too many."""
+        """Count a request while it is in the server. Raises `Refusal` if there are too many."""
         if self.requests >= MOST_REQUESTS:
             raise busy(f"{self.requests} requests are in it")
         self.requests += 1
@@ -37,14 +40,23 @@ class Room:
 
     @contextmanager
     def holding(self, body: bytearray) -> Iterator[None]:
-        """Count the bytes that a body has in the end off the sum that reading it has added."""
+        """Subtract the bytes of a body at the end from the sum that reading it increased."""
         try:
             yield
         finally:
             self.bytes -= len(body)
 
     async def read(self, request: Request, body: bytearray) -> None:
-        """Read a body. Raises `Refusal` for one that is too large or too slow, or of too many, `Gone`."""
+        """Read a body.
+
+        Args:
+            request: The request.
+            body: The buffer that the body is appended to.
+
+        Raises:
+            Refusal: If the body is too large or too slow, or if there are too many bodies.
+            Gone: If the client goes away.
+        """
         try:
             await asyncio.wait_for(self._read(request, body), BODY_SECONDS)
         except asyncio.TimeoutError:
@@ -72,10 +84,18 @@ class Room:
         raise too_large(None, f"the body is larger than {self._limits.body} bytes, which are taken at most")
 
     async def answered(self, request: Request, work: Awaitable[Response]) -> Response:
-        """Return the answer that a request's work gives, whose body is read.
+        """Wait for the answer to a request whose body has been read. On any failure the work is cancelled.
 
-        Raises `Gone` where its client goes away meanwhile, `Refusal` where it takes too long, or the server stops; the
-        work is cancelled then.
+        Args:
+            request: The request.
+            work: The awaitable that gives the answer.
+
+        Returns:
+            The answer.
+
+        Raises:
+            Gone: If the client goes away meanwhile.
+            Refusal: If the answer takes too long, or the server stops.
         """
         task, gone, seconds = (
             asyncio.ensure_future(work),
@@ -97,7 +117,7 @@ class Room:
             await asyncio.gather(task, gone, return_exceptions=True)
 
     def stop(self) -> None:
-        """Cancel all work; its requests are refused."""
+        """Cancel all work. Its requests are refused."""
         for task in self._work:
             task.cancel()
 

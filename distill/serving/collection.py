@@ -1,4 +1,4 @@
-"""The index that is served: searched by threads, and read anew when `distill index` has written another."""
+"""The index that is served: threads search it, and it is read again when `distill index` has written a new one."""
 
 from __future__ import annotations
 
@@ -20,16 +20,22 @@ from ..system.types import File, Floats, Json
 from .forms import SearchRequest
 from .refusals import quoted, wrong
 
-# Asked of an index before it is served.
+# The question that checks an index before it is served.
 TRIAL = "Where does the Danube end?"
-# Values of `where` of which the passages are held.
+# The number of values of `where` whose passages are cached.
 HELD = 8
 
 
 class Collection:
-    """An index of the encoder that `source` names. `search` may be called by several threads, where `encoder` may.
+    """An index of documents for one encoder. Several threads may call `search` if they may share `encoder`.
 
-    Raises `InputError` where there is none, it is another encoder's, or no question can be asked of it.
+    Args:
+        folder: The folder of the index.
+        source: The name of the encoder whose index it is.
+        encoder: The encoder of the questions.
+
+    Raises:
+        InputError: If there is no index, if it belongs to another encoder, or if it cannot answer a question.
     """
 
     def __init__(self, folder: File, source: File, encoder: Encoder) -> None:
@@ -61,12 +67,15 @@ class Collection:
 
     @property
     def card(self) -> dict[str, Json]:
-        """The numbers of documents and passages, and what may be asked of it."""
+        """Figures of the index: the numbers of documents and passages, and whether it takes a hybrid search."""
         index = self._answers.index
         return {"documents": index.documents, "passages": index.passages, "hybrid": index.has_words}
 
     def _current(self):
-        """The answers of the index as it is on disk, with their masks; of one that is broken now, as it was."""
+        """Return the answers and masks of the index as it is on disk.
+
+        If that is broken now, return the previous ones.
+        """
         with self._lock:
             state = self._state()
             if state not in (None, self._seen):
@@ -78,9 +87,17 @@ class Collection:
             return self._answers, self._mask
 
     def search(self, request: SearchRequest, vectors: Floats) -> Iterator[dict[str, Json]]:
-        """Yield what `distill search --json` prints, an object a question, of questions with unit vectors `(q, d)`.
+        """Answer questions from one version of the index, the one that is on disk at the first question.
 
-        All are answered by one index, that of the first. Raises `Refusal`.
+        Args:
+            request: The questions and their options.
+            vectors: Unit vectors of the questions, float `(questions, dimension)`.
+
+        Yields:
+            An object per question, in the form of `distill search --json`.
+
+        Raises:
+            Refusal: If the index has no words for a hybrid search, or no field of a name in `where`.
         """
         answers, mask_of = self._current()
         if request.hybrid and not answers.index.has_words:

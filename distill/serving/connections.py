@@ -1,4 +1,4 @@
-"""Connections that say nothing are closed: uvicorn's protocol with a time within which a request has to begin."""
+"""Close silent connections: uvicorn's protocol with a time limit for the head of a request."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from .limits import HEAD_SECONDS
 
 
 class Connection(H11Protocol):
-    """A connection on which a request's head has to be whole within `HEAD_SECONDS`; uvicorn's own waits for ever."""
+    """A connection on which the head of a request has to be complete within `HEAD_SECONDS`. uvicorn itself waits for
+    ever.
+    """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to watch."""
+        """Start watching the connection."""
         super().connection_made(transport)  # type: ignore[arg-type]
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop watching."""
+        """Stop watching the connection."""
         self._timer.cancel()
         super().connection_lost(exc)
 

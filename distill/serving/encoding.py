@@ -1,4 +1,4 @@
-"""The encoder that is served: its names, its roles, and texts to vectors with the numbers of their pieces."""
+"""The encoder that is served: its names and roles, and texts to embeddings with their numbers of tokens."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ from .batching import Vectors
 from .limits import LONG_PIECES, Limits
 from .refusals import Refusal, busy, too_large
 
-# Behind a model's name, for clients that cannot say a text's role otherwise.
+# Suffixes of the model's name, for clients that have no other way to state the role of a text.
 SUFFIXES: dict[str, Role] = {"query": "question", "document": "document"}
 PROBE = "Where does the Danube end?"
 
 
 class Served:
-    """An `Encoder` under a `name`, which threads use one at a time; `has_roles` where the role makes a difference.
+    """A served `Encoder`, which one thread uses at a time. `has_roles` is True if the role of a text makes a
+    difference.
 
-    `most`: pieces of a text that `vectors` takes at most.
+    Args:
+        encoder: The encoder.
+        name: The name under which clients ask for it.
+        most: The greatest number of tokens of a text in `vectors`.
     """
 
     def __init__(self, encoder: Encoder, name: str, most: int = Limits.pieces) -> None:
@@ -37,17 +41,35 @@ class Served:
         self.has_roles = not np.array_equal(question, document)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Return unit vectors of texts, float32 `(n, d)`.
+        """Encode texts.
 
-        Raises `EncoderError` where one of them is no number, `Refusal` between two texts once it is stopped.
+        Args:
+            texts: The texts.
+            role: The role of the texts.
+            progress: A function that is called with the numbers of texts that are done; None to check for `stop` only.
+
+        Returns:
+            Unit vectors, float32 `(texts, dimension)`.
+
+        Raises:
+            EncoderError: If a vector holds a value that is not a number.
+            Refusal: If the server is stopped between two texts.
         """
         with self._lock:
             return require_finite(self._encoder.encode(texts, role, progress or self._require_running), self._encoder)
 
     def vectors(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Return the vectors and the numbers of pieces, of an encoder that does not tell these the numbers of words.
+        """Encode texts and count their tokens. For an encoder that does not show its tokens, count the words.
 
-        Raises `Refusal` for a text of too many.
+        Args:
+            texts: The texts.
+            role: The role of the texts.
+
+        Returns:
+            The vectors and the numbers of tokens.
+
+        Raises:
+            Refusal: If a text has too many tokens.
         """
         pieces = np.array([self._pieces(text, role) for text in texts])
         longest = int(pieces.argmax())
@@ -56,7 +78,7 @@ class Served:
             raise too_large(None, f"a text of {pieces[longest]} pieces ({start!r}); it has {self._most} at most")
         if pieces[longest] < LONG_PIECES:
             return Vectors(self.encode(texts, role), pieces)
-        # An interpreter keeps the memory that its longest text took, and goes with its thread.
+        # An interpreter keeps the memory of its longest text until its thread ends.
         with ThreadPoolExecutor(1, "long") as alone:
             return Vectors(alone.submit(self.encode, texts, role).result(), pieces)
 
@@ -69,7 +91,7 @@ class Served:
         return len(getattr(encoder, "tokenize", str.split)(text))
 
     def stop(self) -> None:
-        """Encode nothing any more."""
+        """Encode nothing from now on."""
         self._stopped.set()
 
     def _require_running(self, steps: int = 1, note: str = "") -> None:
@@ -78,11 +100,11 @@ class Served:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that a request may call it by."""
+        """The names that a request may use for the encoder."""
         return (self.name, *(f"{self.name}:{suffix}" for suffix in SUFFIXES))
 
     def require(self, model: str | None) -> None:
-        """Raise `Refusal` for the name of another model; None is this one."""
+        """Raise `Refusal` for the name of another model. None stands for this one."""
         if model is not None and model not in self.names:
             raise Refusal(
                 404,
@@ -92,9 +114,17 @@ class Served:
             )
 
     def role(self, model: str | None, role: Role | None) -> Role:
-        """Return the role of texts: `role`, else the one in the model's name.
+        """Determine the role of the texts in a request.
 
-        Raises `Refusal` for another model, for two roles, and where neither says one that makes a difference.
+        Args:
+            model: The name of the model in the request, which may end with a role.
+            role: The role that the request names; None if it names none.
+
+        Returns:
+            `role`, or else the role in the name of the model.
+
+        Raises:
+            Refusal: If the model is another one, if there are two roles, or if there is none and it makes a difference.
         """
         self.require(model)
         suffix = SUFFIXES.get((model or "").removeprefix(self.name).removeprefix(":"))
@@ -114,6 +144,6 @@ class Served:
 
 
 def name_of_source(source: File) -> str:
-    """Return the name under which the encoder that `source` names is served: its own, or that of its folder."""
+    """Return the name under which the encoder `source` is served: its own name, or that of its folder."""
     path = Path(source)
     return (path.resolve().parent if path.name == "bundle" else path).name or str(source)

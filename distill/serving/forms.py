@@ -1,4 +1,4 @@
-"""Requests, checked: bodies in JSON to `EmbeddingRequest` and `SearchRequest`."""
+"""Parse and check the JSON bodies of requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..system.types import Json, Role
 from .limits import MOST_FIELDS, MOST_HITS, MOST_HITS_TOGETHER, Limits
 from .refusals import Refusal, quoted, too_large, wrong
 
-# As clients of several services call a text's role.
+# The names that clients of several services use for the role of a text.
 ROLES: dict[str, Role] = {
     **dict.fromkeys(("query", "question", "search_query"), "question"),
     **dict.fromkeys(("document", "passage", "search_document"), "document"),
@@ -26,7 +26,7 @@ SEARCH_FIELDS = ("model", "query", "queries", "top", "where", "hybrid")
 
 @dataclass(frozen=True)
 class EmbeddingRequest:
-    """Texts to encode; `role` is None where the request does not say one."""
+    """Texts to encode; `role` is None if the request names none."""
 
     texts: tuple[str, ...]
     model: str | None
@@ -36,7 +36,7 @@ class EmbeddingRequest:
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """Questions to an index; `many` where they came as a list."""
+    """Questions to an index; `many` is True if they came as a list."""
 
     questions: tuple[str, ...]
     many: bool
@@ -47,10 +47,21 @@ class SearchRequest:
 
 
 def parsed(body: bytes, exact: bool = False) -> Mapping[str, Json]:
-    """Return the object that a body holds; `exact`: whole numbers of any length. Raises `Refusal`."""
+    """Parse a body that holds a JSON object.
+
+    Args:
+        body: The body.
+        exact: If True, whole numbers of any length are read exactly.
+
+    Returns:
+        The fields of the object.
+
+    Raises:
+        Refusal: If the body is not a JSON object.
+    """
     try:
         value = orjson.loads(body)
-        # orjson, which is stricter, makes a float of what has more than 64 bits.
+        # orjson is stricter, but turns whole numbers of more than 64 bits into floats.
         value = json.loads(body) if exact else value
     except (ValueError, RecursionError) as error:
         raise Refusal(400, f"the body is not JSON: {error}", "invalid_json") from None
@@ -60,7 +71,19 @@ def parsed(body: bytes, exact: bool = False) -> Mapping[str, Json]:
 
 
 def embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingRequest:
-    """Return what a body asks of an encoder with so many dimensions. Raises `Refusal`."""
+    """Parse a request for embeddings.
+
+    Args:
+        body: The body.
+        dimension: The dimension of the encoder.
+        limits: The limits of a request.
+
+    Returns:
+        The request.
+
+    Raises:
+        Refusal: If the body is not such a request, or is beyond a limit.
+    """
     fields = parsed(body)
     texts, _ = _texts(fields, "input", limits)
     form = _one(fields, "encoding_format", str, "float")
@@ -73,7 +96,18 @@ def embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingR
 
 
 def search_request(body: bytes, limits: Limits) -> SearchRequest:
-    """Return what a body asks of an index. Raises `Refusal`."""
+    """Parse a request for a search.
+
+    Args:
+        body: The body.
+        limits: The limits of a request.
+
+    Returns:
+        The request.
+
+    Raises:
+        Refusal: If the body is not such a request, or is beyond a limit.
+    """
     fields = parsed(body, exact=True)
     if unknown := next((name for name in fields if name not in SEARCH_FIELDS), None):
         raise wrong(unknown, f"no such field; there are {', '.join(SEARCH_FIELDS)}")
@@ -95,7 +129,7 @@ def search_request(body: bytes, limits: Limits) -> SearchRequest:
 
 
 def _one(fields, name, kind, default):
-    """A field of one type; null stands for none."""
+    """Read a field of one type. The value null counts as absent."""
     value = fields.get(name)
     if value is None:
         return default
@@ -118,7 +152,7 @@ def _role(fields) -> Role | None:
 
 
 def _texts(fields, name, limits):
-    """The texts of a field, and whether it is a list."""
+    """Read the texts of a field, and return True beside them if the field is a list."""
     value = fields.get(name)
     texts = value if isinstance(value, list) else [value]
     if not texts:
@@ -149,7 +183,7 @@ def _require_text(text, place, limits):
 
 
 def _is_tokens(value):
-    """True of a number, as tokens have, or of a list of some."""
+    """Return True for a number, such as the ID of a token, and for a list of numbers."""
     members = value if isinstance(value, list) else [value]
     return bool(members) and all(isinstance(one, int) and not isinstance(one, bool) for one in members)
 

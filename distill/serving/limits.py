@@ -1,38 +1,49 @@
-"""How much a server takes: of one request, of one batch, and of all that wait."""
+"""Limits of a server: of one request, of one batch, and of all that wait."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Of one pass of the encoder: small, so that a text does not wait long behind others. Characters are those of normalised
-# texts, which have hardly fewer of them than pieces.
+# Limits of one pass of the encoder. They are small, so that a text does not wait long behind others. Characters are
+# counted in normalised texts, which hardly have fewer characters than tokens.
 BATCH_TEXTS, BATCH_CHARACTERS = 64, 8192
-# Pieces of a text from which on its encoding takes memory that is given back.
+# From this number of tokens on, a text is encoded in a thread of its own, whose memory is released.
 LONG_PIECES = 1024
-# Seconds of a search's work at once, behind which others have their turn.
+# Seconds of a search's work at a time, before other searches have their turn.
 LOT_SECONDS = 0.05
-# Fields of `where`.
+# The greatest number of fields of `where`.
 MOST_FIELDS = 100
-# Passages of one question.
+# The greatest number of passages for one question.
 MOST_HITS = 1000
-# Those of all questions of a request.
+# The greatest number of passages for all questions of a request.
 MOST_HITS_TOGETHER = 20_000
-# Bodies that are held at a time, in the largest that one may be.
+# The memory for bodies, as a multiple of the largest body.
 BODIES = 16
-# Seconds in which a request's head and its body have to be there, and its answer to be taken.
+# Seconds within which the head and the body of a request have to arrive, and its answer has to be taken.
 HEAD_SECONDS, BODY_SECONDS, ANSWER_SECONDS = 10.0, 30.0, 60.0
-# Requests that are in the server at a time, those that are still being read among them.
+# The greatest number of requests in the server at a time, including those that are still being read.
 MOST_REQUESTS = 8192
-# Seconds after which a client that was sent away may try again.
+# Seconds after which a refused client may try again.
 AGAIN_SECONDS = 1
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most `texts` of a request, `characters` of a text, bytes of a `body`, texts that are `waiting` together.
+    """The limits of a server.
 
-    Characters are those of the normalised text. `seconds` are what a request may take once it is read; `pieces` are
-    those of a text as the encoder cuts it.
+    Args:
+        texts: The greatest number of texts in a request.
+        characters: The greatest number of characters of a text, once it is normalised.
+        body: The greatest number of bytes of a body.
+        waiting: The greatest number of texts of all requests that wait to be encoded.
+        seconds: The time in which a request is answered once its body is read.
+        pieces: The greatest number of tokens of a text.
+
+    Example:
+        >>> import distill
+        >>> limits = distill.Limits(texts=16, seconds=5.0)
+        >>> limits.texts, limits.pieces
+        (16, 16384)
     """
 
     texts: int = 2048

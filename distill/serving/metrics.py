@@ -1,4 +1,4 @@
-"""The figures of a server, as Prometheus reads them: counters, histograms and gauges as text."""
+"""The figures of a server in Prometheus' text format: counters, histograms and gauges."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ STATISTICS = Path("/proc/self/statm")
 
 
 class Count:
-    """Numbers that only grow, one for each of the values that `labels` have."""
+    """A counter: numbers that only grow, one for each combination of values of its `labels`."""
 
     def __init__(self, name: str, meaning: str, labels: Sequence[str]) -> None:
         self.name, self.meaning, self.labels = name, meaning, labels
         self.values: Counter[tuple[str, ...]] = Counter()
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of Prometheus' text."""
+        """Yield the lines of Prometheus' text format."""
         yield from _head(self.name, self.meaning, "counter")
         for values, number in sorted(self.values.items()):
             yield f"{self.name}{_labels(self.labels, values)} {number}"
 
 
 class Histogram:
-    """How many observations are at most each of some `bounds`, their number and their sum."""
+    """A histogram: how many observations are at most each of its `bounds`, their number and their sum."""
 
     def __init__(self, name: str, meaning: str, bounds: Sequence[float]) -> None:
         self.name, self.meaning, self.bounds = name, meaning, bounds
         self._counts, self._sum = [0] * (len(bounds) + 1), 0.0
 
     def observe(self, value: float) -> None:
-        """Count a value."""
+        """Count an observation."""
         self._counts[bisect_left(self.bounds, value)] += 1
         self._sum += value
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of Prometheus' text."""
+        """Yield the lines of Prometheus' text format."""
         yield from _head(self.name, self.meaning, "histogram")
         below = 0
         for bound, number in zip((*self.bounds, "+Inf"), self._counts, strict=True):
@@ -55,7 +55,7 @@ class Histogram:
 
 
 class Metrics:
-    """The figures of a server since it began, `begun`, seconds since 1970."""
+    """The figures of a server since it started. `begun` is that time in seconds since 1970."""
 
     def __init__(self) -> None:
         self.begun = time.time()
@@ -70,22 +70,40 @@ class Metrics:
         }
 
     def gauge(self, name: str, meaning: str, value: Callable[[], float]) -> None:
-        """Add a figure that is asked for when it is read."""
+        """Add a figure that is computed when the metrics are read.
+
+        Args:
+            name: The name of the figure.
+            meaning: The text that explains it.
+            value: A function that returns its present value.
+        """
         self._gauges[name] = (meaning, value)
 
     def encoded(self, texts: Sequence[str], role: Role, pieces: int) -> None:
-        """Count a batch."""
+        """Count a batch.
+
+        Args:
+            texts: The texts of the batch.
+            role: The role of the texts.
+            pieces: The number of tokens of all texts.
+        """
         self.batches.observe(len(texts))
         self.texts.values[role,] += len(texts)
         self.pieces.values[role,] += pieces
 
     def answered(self, path: str, status: int, seconds: float) -> None:
-        """Count a request."""
+        """Count a request.
+
+        Args:
+            path: The path of the request.
+            status: The status of the response.
+            seconds: The time that it took.
+        """
         self.requests.values[path, str(status)] += 1
         self.seconds.observe(seconds)
 
     def text(self) -> str:
-        """Return all figures."""
+        """Return all figures in Prometheus' text format."""
         lines = [
             line for one in (self.requests, self.texts, self.pieces, self.seconds, self.batches) for line in one.lines()
         ]
@@ -95,7 +113,7 @@ class Metrics:
 
 
 def resident_bytes() -> int:
-    """Return the memory of this process, 0 where the system does not tell it as Linux does."""
+    """Return the memory of this process in bytes, or 0 on systems that do not report it as Linux does."""
     if not STATISTICS.exists():
         return 0
     return int(STATISTICS.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")

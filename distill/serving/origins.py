@@ -1,4 +1,4 @@
-"""From where a server is asked: the names that it goes by, and the pages in a browser that may use it."""
+"""The host names that a server answers to, and the origins of web pages that may use it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,24 @@ from .refusals import Refusal
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 ANY = "*"
 JSON = "application/json"
-# A page sends these without asking first; "application/x-www-form-urlencoded" is what curl says of any body.
+# A page may send bodies of these types without a preflight. curl uses "application/x-www-form-urlencoded" by default.
 UNSAID = ("", "application/x-www-form-urlencoded")
 
 
 @dataclass(frozen=True)
 class Origins:
-    """The names of a server that requests may be sent to, `hosts`, None for any, and the `pages` that may read it."""
+    """The host names that requests may be sent to, None for any, and the origins of the `pages` that may read the
+    answers.
+    """
 
     hosts: frozenset[str] | None = None
     pages: tuple[str, ...] = ()
 
     def require_host(self, header: str | None) -> None:
-        """Raise `Refusal` for a `Host` by which this server is not known, as that of a page that was rebound to it."""
+        """Raise `Refusal` for a `Host` header with an unknown name.
+
+        This protects against pages that use DNS rebinding.
+        """
         if self.hosts is not None and header is not None and host_name(header) not in self.hosts:
             raise Refusal(
                 421, f"Host: {header[:80]!r} is none of this server's names; start it with --allowed-host", "wrong_host"
@@ -36,10 +41,21 @@ class Origins:
 
 
 def origins_of(address: str, allowed: Sequence[str], pages: Sequence[str]) -> Origins:
-    """Return the `Origins` of a server that listens on an IP address, with further names and pages.
+    """Determine the origins of a server that listens on an IP address.
 
-    On an address of this machine alone it goes by `LOCAL` names, elsewhere by any where none are `allowed`. Raises
-    `InputError` for what is no name or no origin.
+    On a loopback address the server answers to the `LOCAL` names. On any other it answers to every name unless some are
+    `allowed`.
+
+    Args:
+        address: The IP address.
+        allowed: Further host names, or "*" for any.
+        pages: The origins of web pages that may use the server, or "*" for any.
+
+    Returns:
+        The `Origins`.
+
+    Raises:
+        InputError: If an entry is not a host name or not an origin.
     """
     if wrong := [name for name in allowed if name != ANY and not host_name(name)]:
         raise InputError(f"--allowed-host {wrong[0]!r}: expected a name such as search.example.org, or *")
@@ -52,19 +68,19 @@ def origins_of(address: str, allowed: Sequence[str], pages: Sequence[str]) -> Or
 
 
 def is_loopback(address: str) -> bool:
-    """Return True for an IP address that this machine alone reaches."""
+    """Return True for an IP address that only this machine reaches."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
 def host_name(header: str) -> str:
-    """Return the name in a `Host`, in lower case, without its port."""
+    """Return the name in a `Host` header in lower case, without its port."""
     header = header.strip().lower()
     name = header.partition("]")[0] + "]" if header.startswith("[") else header.partition(":")[0]
     return name.removesuffix(".")
 
 
 def origin_form(scope: Scope) -> Scope:
-    """Return a request whose target is a whole URL, as proxies write it, as one with a path and the `Host` of that."""
+    """Rewrite a request whose target is a whole URL, as proxies send it, to one with a path and a `Host` header."""
     if not scope["path"].startswith(("http://", "https://")):
         return scope
     name, _, path = scope["path"].partition("://")[2].partition("/")
@@ -78,10 +94,10 @@ def _is_origin(page):
 
 
 def require_json(headers: Headers) -> None:
-    """Raise `Refusal` for a body that is not said to be JSON, or is compressed.
+    """Raise `Refusal` for a body that is not declared as JSON, or that is compressed.
 
-    A page of another origin sends a body without asking first unless that is said to be JSON, so one with an `Origin`
-    has to say it. Without, the body may also come as what curl calls any.
+    A web page may send a body to another origin without asking first, unless it declares the body as JSON. A request
+    with an `Origin` header therefore has to declare it. Without one, the default type of curl is accepted too.
     """
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise Refusal(415, "Content-Encoding: a body is taken uncompressed; leave the header out", "not_json")

@@ -1,4 +1,4 @@
-"""Requests that are refused: a status, and what to do, in the form in which clients of that interface expect errors."""
+"""Refused requests: their status and a message that says what to do, in the form of errors of OpenAI's interface."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from ..errors import one_line
 from ..system.types import Json
 from .limits import AGAIN_SECONDS
 
-# By the status: the interface's names of kinds of errors.
+# The names that the interface has for kinds of errors, by status.
 KINDS = {401: "authentication_error", 503: "overloaded_error", 500: "server_error"}
-# Whose body is too slow goes on sending it.
+# The connection is closed after 408, as the client would go on sending its body.
 HEADERS = {
     401: {"www-authenticate": "Bearer"},
     408: {"connection": "close"},
     503: {"retry-after": str(AGAIN_SECONDS)},
 }
-# Characters of a request that an answer repeats.
+# The greatest number of characters of a request that an answer repeats.
 QUOTED = 80
 
 
 class Refusal(Exception):
-    """A request that gets a `status` of 4xx or 5xx; `param` is the field that is wrong."""
+    """A request that is answered with a `status` of 4xx or 5xx; `param` is the field that is wrong."""
 
     def __init__(self, status: int, message: str, code: str, param: str | None = None) -> None:
         super().__init__(message)
@@ -28,17 +28,17 @@ class Refusal(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that go with the status."""
+        """The headers that belong to the status."""
         return HEADERS.get(self.status, {})
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the answer's body."""
+        """Return the body of the answer."""
         kind = KINDS.get(self.status, "invalid_request_error")
         return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
 
 
 class Gone(Exception):
-    """The client has gone away."""
+    """The client of a request has gone away."""
 
 
 def busy(what: str) -> Refusal:
@@ -47,15 +47,31 @@ def busy(what: str) -> Refusal:
 
 
 def wrong(param: str, problem: str) -> Refusal:
-    """Return the refusal of a field that is not what it should be."""
+    """Return the refusal of a field with a wrong value.
+
+    Args:
+        param: The name of the field.
+        problem: The sentence that says what is wrong with it.
+
+    Returns:
+        The refusal, with status 422.
+    """
     return Refusal(422, f"{quoted(param)}: {problem}", "invalid_value", param)
 
 
 def too_large(param: str | None, problem: str) -> Refusal:
-    """Return the refusal of a request that is beyond a limit."""
+    """Return the refusal of a request that is beyond a limit.
+
+    Args:
+        param: The name of the field; None for the whole body.
+        problem: The sentence that names the limit.
+
+    Returns:
+        The refusal, with status 413.
+    """
     return Refusal(413, problem, "too_large", param)
 
 
 def quoted(text: str) -> str:
-    """Return a text of a request, not all of it where it is long."""
+    """Shorten a text of a request so that a message can quote it."""
     return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"

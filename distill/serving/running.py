@@ -1,4 +1,4 @@
-"""A server on its address, until it is told to stop."""
+"""Run a server on its address until it is stopped."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..system.progress import say
 from .app import Server, application
 from .connections import Connection
 
-# Seconds that requests have once it is told to stop: to be answered, then to be read and refused. The process ends
-# within 10, on a busy machine too.
+# Seconds that requests have once the server is stopped: first to be answered, then to be read and refused. The process
+# ends within 10 seconds, on a busy machine too.
 GRACE, REFUSING = 6, 1
 BACKLOG = 2048
 FILES = 16_384
 
 
 class Uvicorn(uvicorn.Server):
-    """uvicorn's server, which says that it listens."""
+    """uvicorn's server, which prints its address once it listens."""
 
     def __init__(self, server: Server, listener: socket.socket) -> None:
-        # It has nothing to say: what clients do wrong is counted, and told to them.
+        # uvicorn logs nothing: errors of clients are counted, and reported to the clients.
         config = uvicorn.Config(
             application(server),
             http=Connection,
@@ -42,7 +42,7 @@ class Uvicorn(uvicorn.Server):
         self._server, self._listener = server, listener
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
+        """Start to listen, and print the address."""
         await super().startup(sockets)
         say(f"{self._server.served.name}: {address(self._listener)}/v1")
 
@@ -52,22 +52,31 @@ class Uvicorn(uvicorn.Server):
         await super().shutdown(sockets)
 
     def serve_until_stopped(self) -> None:
-        """Answer requests until SIGTERM or Ctrl-C; those that are there are answered first."""
-        # Which it raises again in the end.
+        """Answer requests until SIGTERM or Ctrl-C. Requests that are there by then are answered first."""
+        # uvicorn raises the signal again at the end.
         with suppress(KeyboardInterrupt):
             self.run([self._listener])
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that has an address and does not listen yet.
+    """Bind a socket to an address. It does not listen yet.
 
-    Raises `InputError` for a host that there is not, `ServingError` for an address that is in use or not to be had.
+    Args:
+        host: The name of the host, or its IP address.
+        port: The port; 0 for a free one.
+
+    Returns:
+        The socket.
+
+    Raises:
+        InputError: If there is no such host.
+        ServingError: If the address is in use or cannot be had.
     """
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
         raise InputError(f"--host {host}: no such host: {getattr(error, 'strerror', None) or error}") from error
-    # Of a socket that does not say TCP asyncio has small packets wait, 40 ms an answer.
+    # For a socket that is not declared as TCP asyncio delays small packets, which costs 40 ms per answer.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -79,13 +88,13 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def address(listener: socket.socket) -> str:
-    """Return the address of a socket as one types it."""
+    """Return the address of a socket as a URL."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def more_files() -> None:
-    """Have as many connections as the system allows this process; a shell's soft limit is often 1,024 files."""
+    """Raise the limit of open files as far as the system allows. A shell's soft limit is often 1,024."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""From a command's options to a server that runs; what is wrong is said before the encoder is loaded."""
+"""Start a server from the options of a command. Wrong options are reported before the encoder is loaded."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .app import Server
     from .origins import Origins
 
-# By the names that they are imported by.
+# The packages of the extra `serve`, by the names that they are imported by.
 PACKAGES = ("orjson", "starlette", "uvicorn")
-# As of a server that is reached from elsewhere: what stands before an application knows its names.
+# The address of a server that other machines reach. The server in front of an application checks its names.
 ANYWHERE = "0.0.0.0"
 
 
@@ -33,23 +33,25 @@ def serving_app(
     hosts: Sequence[str] = (),
     pages: Sequence[str] = (),
 ) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
-    """Return an encoder, and an index, as an ASGI application, for a server such as uvicorn or to mount in another.
+    """Build an ASGI application that serves an encoder and maybe an index.
+
+    Run it with a server such as uvicorn, or mount it in another application.
 
     Args:
-        source: the encoder, any that `load_encoder` takes.
-        index: the folder of `build_index` behind /v1/search; None for none.
-        name: what clients call the model; None for its folder's name.
-        tokens: those that clients may have; empty for anybody.
-        limits: the most of a request; None for the usual.
-        hosts: names that requests may be sent to; empty for any.
-        pages: the origins of web pages that may ask it.
+        source: The encoder, by any name that `load_encoder` takes.
+        index: The folder of `build_index` behind /v1/search; None for no index.
+        name: The name of the model for clients; None for the name of its folder.
+        tokens: The tokens that clients may send; empty to admit everyone.
+        limits: The limits of a request; None for the defaults.
+        hosts: The host names that requests may be sent to; empty for any.
+        pages: The origins of web pages that may use the server.
 
     Returns:
         The application.
 
     Raises:
-        InputError: where the extra `serve` is not installed, or for what is not there.
-        EncoderError: where `source` names no encoder.
+        InputError: If the extra `serve` is not installed, or if an argument names nothing that exists.
+        EncoderError: If `source` names no encoder.
 
     Example:
         >>> import distill
@@ -76,21 +78,25 @@ def serve_model(
     hosts: Sequence[str] = (),
     pages: Sequence[str] = (),
 ) -> None:
-    """Serve the encoder that `source` names, and an index, on a host and port until SIGTERM or Ctrl-C.
+    """Serve an encoder, and maybe an index, over HTTP until SIGTERM or Ctrl-C.
 
     Args:
-        source: the encoder, any that `load_encoder` takes.
-        index: the folder of `build_index` behind /v1/search; None for none.
-        place: the host and the port, 0 for one that is free.
-        name: what clients call the model; None for its folder's name.
-        token_file: tokens, a line each; None for those of the environment.
-        limits: the most of a request.
-        hosts: further names that it may be asked by.
-        pages: the origins of web pages that may ask it.
+        source: The encoder, by any name that `load_encoder` takes.
+        index: The folder of `build_index` behind /v1/search; None for no index.
+        place: The host and the port; port 0 takes a free one.
+        name: The name of the model for clients; None for the name of its folder.
+        token_file: The file of tokens, one per line; None for the environment variable.
+        limits: The limits of a request.
+        hosts: Further host names that requests may be sent to.
+        pages: The origins of web pages that may use the server.
 
     Raises:
-        InputError: where the extra `serve` is not installed, or for what is not there.
-        ServingError: where the address is not to be had.
+        InputError: If the extra `serve` is not installed, or if an argument names nothing that exists.
+        ServingError: If the address is in use or cannot be had.
+
+    Example:
+        `distill.serve_model("released-small", None, ("127.0.0.1", 8000), None, None, distill.Limits())` serves until it
+        is stopped.
     """
     require_extra("distill serve", PACKAGES, "serve")
     from .origins import is_loopback, origins_of

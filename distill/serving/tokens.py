@@ -1,4 +1,4 @@
-"""Who may use a server: the tokens that it knows."""
+"""The access tokens of a server."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ SCHEME = "bearer "
 
 
 def read_tokens(path: File | None) -> tuple[bytes, ...]:
-    """Return the tokens of a file, a line each, else that of the environment; none where neither is given.
+    """Read the tokens of a file, one per line, or the token of the environment variable if `path` is None.
 
-    Raises `DataError` for a file that cannot be read, `InputError` for one without a token and an empty variable.
+    Raises `DataError` if the file cannot be read, and `InputError` if the file or the variable holds no token. Without
+    a file and a variable there are no tokens.
     """
     if path is None:
         text, place = os.environ.get(VARIABLE), f"${VARIABLE}"
@@ -32,9 +33,17 @@ def read_tokens(path: File | None) -> tuple[bytes, ...]:
 
 
 def allowed(header: str, tokens: Sequence[bytes]) -> bool:
-    """Return True where an Authorization header has one of the tokens; its time does not tell how near it was."""
+    """Check an Authorization header. The time that this takes does not depend on how close a wrong token is.
+
+    Args:
+        header: The value of the header.
+        tokens: The known tokens.
+
+    Returns:
+        True if the header holds one of the tokens.
+    """
     if header[: len(SCHEME)].lower() != SCHEME:
         return False
     given = header[len(SCHEME) :].strip().encode("utf-8", "replace")
-    # All of them, so that the time does not tell which.
+    # All tokens are compared, so that the time does not tell which one is near.
     return any([hmac.compare_digest(given, token) for token in tokens])

@@ -1,4 +1,4 @@
-"""Long work in small lots, so that others come between, and so that it ends where nobody waits for it."""
+"""Do long work in short slices, so that other work comes in between and abandoned work ends early."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Part = TypeVar("Part")
 
 
 class Turns:
-    """Threads that take the parts of some work in lots of `LOT_SECONDS`, or of one part that takes longer.
+    """Threads that do work in slices of `LOT_SECONDS`, or of a single part that takes longer.
 
-    Lots stand in line, one of each work at a time. First lots have threads of their own: what is short enough to be
-    done in one waits for no further lot of anything longer.
+    Slices wait in a queue, one of each work at a time. First slices have threads of their own: work that is done within
+    one slice never waits for longer work.
     """
 
     def __init__(self, threads: int) -> None:
         self._first, self._further = ThreadPoolExecutor(threads, "search"), ThreadPoolExecutor(threads, "search-on")
 
     async def parts(self, work: Iterator[Part]) -> list[Part]:
-        """Return all parts of some work; where it is cancelled, no lot begins any more."""
+        """Return all parts of some work. If the call is cancelled, no further slice begins."""
         loop = asyncio.get_running_loop()
         parts, ended = await loop.run_in_executor(self._first, _lot, work)
         while not ended:
@@ -33,13 +33,13 @@ class Turns:
         return parts
 
     def close(self) -> None:
-        """Let go of the threads, each once its lot is done."""
+        """Release the threads, each once its slice is done."""
         for pool in (self._first, self._further):
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _lot(work):
-    """The next parts, and whether they were the last."""
+    """Return the next parts, and True beside them if they were the last."""
     parts, end = [], time.monotonic() + LOT_SECONDS
     for part in work:
         parts.append(part)

@@ -1,4 +1,4 @@
-"""Settings named one by one, as `--set NAME=VALUE` names them, and the commands that honour each."""
+"""Read settings that are named one by one, as in `--set NAME=VALUE`, and know which commands honour each."""
 
 from __future__ import annotations
 
@@ -18,41 +18,60 @@ if TYPE_CHECKING:
 
 TRUTH = {"true": True, "false": False}
 READERS: dict[type, Callable[[str], Value]] = {int: int, float: float, str: str, bool: TRUTH.__getitem__}
-# Set by an option of their own alone: a recipe is what the other values stand above.
+# Settings that `--set` does not take: the other values are changes to a recipe.
 APART = ("recipe",)
 
 
 def commands_of(name: str, item: Field[Value], value: Value | None = None) -> tuple[str, ...]:
-    """Return the commands that honour a setting, or a `value` of it: those of its field, else those of its section."""
+    """Return the commands that honour a setting, or a value of it.
+
+    Args:
+        name: The name of the setting.
+        item: Its field, which may name commands; otherwise those of its section are meant.
+        value: A value; None for the setting as a whole.
+
+    Returns:
+        The names of the commands.
+    """
     of_value = item.metadata["only"].get(value)
     return tuple((of_value or item.metadata["commands"] or _of_section(name, "commands")).split())
 
 
 def _of_section(name, key):
-    """The metadata of a setting's section, which hold for all in it; a setting above all sections has none."""
+    """Return an entry of the metadata of a setting's section, which holds for every setting in it."""
     return next(part for part in fields(Settings) if part.name == name.partition(".")[0]).metadata.get(key, "")
 
 
 def unused(name: str, item: Field[Value], command: str, value: Value | None = None) -> str:
-    """Return the message that a command does not honour a setting or its value, with who does and the way out."""
+    """Return the message that a command does not honour a setting or its value. It names the commands that do.
+
+    Args:
+        name: The name of the setting.
+        item: Its field.
+        command: The command.
+        value: The value; None for the setting as a whole.
+
+    Returns:
+        The message.
+    """
     others, what = ", ".join(commands_of(name, item, value)), value if value in item.metadata["only"] else "it"
     instead = item.metadata["instead"] or _of_section(name, "instead") or "leave it out"
     return f"{name}: distill {command} does not use {what}, distill {others} would; {instead}"
 
 
 def refuse_unused(settings: Settings, command: str, begun: Settings | None = None) -> None:
-    """Refuse settings with which a command would do other work than it can.
+    """Refuse settings that a command cannot honour although they would change its work.
 
-    A setting of a section that the command has nothing to do with is none of these, as a run's config has all of them,
-    nor is one that no figure depends on.
+    A config holds the settings of all sections. Those of sections that do not concern the command are accepted, and so
+    are those on which no figure depends.
 
     Args:
-        settings: all settings, of a config or of a caller in Python.
-        command: the command, by its name as in `distill run`.
-        begun: the settings of the run that the command goes on from, which may stay as they are; else the defaults may.
+        settings: All settings, of a config or of a caller in Python.
+        command: The name of the command, such as `run` for `distill run`.
+        begun: The settings of the run that the command continues, which may stay as they are; None for the defaults.
 
     Raises:
-        ConfigError: for the first setting that has another value than that and that the command does not honour.
+        ConfigError: For the first setting with another value that the command does not honour.
     """
     before = values_by_name(begun or Settings())
     for name, section, item in walk(settings):
@@ -67,21 +86,23 @@ def _refuses(command, name, item, value):
 
 
 def honoured(command: str) -> dict[str, Field[Value]]:
-    """Return the fields of the settings that a command honours, by their names as `walk` has them."""
+    """Return the fields of the settings that a command honours, by their dotted names."""
     return {name: item for name, _, item in walk(Settings()) if command in commands_of(name, item)}
 
 
 def assigned(texts: Sequence[str], command: str) -> dict[str, Json]:
-    """Read what `--set` was given.
+    """Read the texts that `--set` was given.
 
     Args:
-        texts: `NAME=VALUE`, the name as in `config.toml` with its section; a list has commas between its parts.
-        command: the command, by its name as in `distill run`.
+        texts: `NAME=VALUE`, with the name in `config.toml` including its section, and commas between the parts of a
+            list.
+        command: The name of the command, such as `run` for `distill run`.
 
     Returns:
-        The values by name; of a setting that is named more than once the last, of a list the parts of all. Raises
-        `ConfigError` for a name that is unknown, for one that the command does not honour, and for a value of another
-        type.
+        The values by name. If a setting is named more than once the last value counts; the parts of lists are joined.
+
+    Raises:
+        ConfigError: For an unknown name, one that the command does not honour, and a value of another type.
     """
     values: dict[str, Json] = {}
     for text in texts:

@@ -1,31 +1,33 @@
-"""Names that settings and options may have."""
+"""The values that settings and options accept by name."""
 
 SPLITS = ("train", "dev", "test")
-# In place of a split: all questions, to measure on.
+# The name that stands for all questions in place of a split.
 EVERY = "all"
-# What is ranked, how it is scored, and names of both together (units.py): those that every run measures, and others.
+# The things that are ranked, the scores, and the names of both together (units.py): the units that every run measures,
+# and others.
 RANKED = ("document", "passage")
 SCORES = ("vector", "maxp", "sentence", "sum")
-# Of a passage: its own vector's, its best sentence's, or both together. In the order of their numbers in files.
+# The scores of a passage: that of its own vector, that of its best sentence, or both together. Files store their places
+# in this order.
 PASSAGE_SCORES = ("vector", "sentence", "sum")
 UNITS = ("document", "passage", "maxp")
 SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "passage-sum")
 ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
 # The power of whitening at which each direction has the same energy.
 MOST_WHITENING = 0.5
-# How people type (the room `typed`).
+# The kinds of noise in text (the room `typed`).
 TYPED = ("no-accents", "lower-case", "typos", "no-blanks", "speech", "latin")
-# Those of which a tokenizer can have spellings.
+# The kinds of noise for which a tokenizer can have aliases.
 SPELLED = ("no-accents", "lower-case", "latin", "no-blanks")
-# Spellings of another kind, by what a word means (the room `languages`).
+# Another kind of aliases, by the meaning of a word (the room `languages`).
 WORDS = "words"
-# Rankings by words that stand in an encoder's place, and the kind of words that they compare (retrieval/bm25.py).
+# Rankings by words that can take the place of an encoder, and the kind of words that they compare (retrieval/bm25.py).
 BM25 = {"bm25": "plain", "bm25-morphology": "morphology"}
-# How predicted answers are compared with gold ones (evaluation/answers.py), and what is shown unless others are named.
+# The ways to compare predicted answers with gold ones (evaluation/answers.py), and those that are shown by default.
 NORMALISATIONS = ("plain", "morphology", "xor", "mlqa")
 COMPARED = NORMALISATIONS[:2]
 TASKS = ("retrieval", "lareqa", "bitext", "answerable", "classification", "reading")
-# No setting is a greater number.
+# The greatest number that a setting may have.
 MOST = 2**63 - 1
 FORMATS = (
     *("bundle", "string", "mediapipe", "mediapipe-zip", "onnx", "c", "web", "java", "npm"),
@@ -33,9 +35,9 @@ FORMATS = (
 )
 # The names of `export/weights/codecs.py`, which needs NumPy.
 TABLES = ("uint8", "int8-row", "int4", "pq4", "pq8", "int4-pq5", "int4-pq3", "float32")
-# Between two checkpoints within an epoch; one is written at the end of each epoch besides.
+# Seconds between two checkpoints within an epoch. Another one is written at the end of each epoch.
 CHECKPOINT_SECONDS = 60.0
-# Of networks: each has a folder in `students/` and one in `export/families/`.
+# The families of networks. Each has a folder in `students/` and one in `export/families/`.
 FAMILIES = ("ngram", "static", "transformer")
-# Of a search: `small` is one of n-gram networks, `half` and `quarter` are shares of a transformer's layers.
+# The shapes of a search: `small` is for n-gram networks, `half` and `quarter` are shares of a transformer's layers.
 SHAPE_NAMES = ("full", "small", "half", "quarter", "static", "tiny")

@@ -1,6 +1,6 @@
-"""How a setting and a section of settings describe themselves: what `sections` fills in and everything else derives.
+"""Fields that describe a setting or a section, which `sections` fills in and from which everything else is derived.
 
-A field holds everything that a command, a search, a resumed run or a card needs to know of its setting.
+A field holds everything that a command, a search, a resumed run or a card needs to know about its setting.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from functools import partial
 
 
 class Work(Flag):
-    """Work that is kept on disk and continued; a setting that bears on it may not change meanwhile."""
+    """Kinds of work that are kept on disk and continued. A setting that bears on one may not change meanwhile."""
 
     RUN = auto()
     # The trials of `distill compress`.
     COMPRESSION = auto()
-    # Those of `distill tune`: all of them together, or each, which may have a value of its own.
+    # The trials of `distill tune`: all of them together, or each one, which may have its own value.
     STUDY = auto()
     TRIAL = auto()
 
@@ -39,7 +39,7 @@ class Names(Enum):
 
 
 class Offer(Enum):
-    """Places where a command offers a setting: its help, `--help-all`, or `--set` and the config alone."""
+    """Places in which a command offers a setting: its help, `--help-all`, or only `--set` and the config."""
 
     MAIN = "--help"
     FLAG = "--help-all"
@@ -47,14 +47,14 @@ class Offer(Enum):
 
 
 MAIN, FLAG, SET = Offer.MAIN, Offer.FLAG, Offer.SET
-# What a field may say of its setting beside its flag, its help and its options, and what it says where it is silent.
+# Further entries of a field, beside its flag, its help and its options, with their defaults.
 ABOUT = {
-    # Whether a tuple with options may have none of them.
+    # True if a tuple with options may be empty.
     "may_be_empty": False,
     # The limits of a number.
     "low": None,
     "high": float("inf"),
-    # The commands that honour it, where these are not the section's, and values that only some of these honour.
+    # The commands that honour it, if they differ from those of the section, and values that only some of these honour.
     "commands": "",
     "only": {},
     # The way out for a command that does not honour it.
@@ -69,7 +69,7 @@ ABOUT = {
 
 
 def _setting(bears_on, default, flag, help, options=None, **more):
-    """A field of a section: what its value bears on, where it is offered, and what else `ABOUT` lists of it."""
+    """Make the field of a setting, with the kinds of work that its value bears on and further entries of `ABOUT`."""
     if unknown := more.keys() - ABOUT.keys():
         raise TypeError(f"a setting has no {', '.join(sorted(unknown))}")
     metadata = {"bears_on": bears_on, "flag": flag, "help": help, "options": options}
@@ -77,23 +77,24 @@ def _setting(bears_on, default, flag, help, options=None, **more):
 
 
 def _section(kind, title="", commands="", refused="", instead=""):
-    """A field that holds a section: its title in help, and the commands that honour its settings, parted by blanks.
+    """Make a field that holds a section, with its title in help and the commands that honour its settings.
 
-    Other commands take no notice of the section in a config, as it is about work that they do not do, but for those
-    that have `refused` it: their work would be another with it. `instead` is the way out for these. A section within
-    another is told by that one's.
+    The names of commands are separated by blanks. Other commands ignore the section in a config, as it is about work
+    that they do not do. Commands in `refused` would do different work with it, and refuse it; `instead` is the way out.
+    A section within another is described by the outer one.
     """
     about = {"title": title, "commands": commands, "refused": refused, "instead": instead}
     return field(default_factory=kind, metadata=about if title else {})
 
 
-# Kept as values, as the fields' own types are what type checkers see.
+# These are values and not functions, so that type checkers see the declared types of the fields.
 setting, section = partial(_setting), partial(_section)
-# The same for all trials of a search.
+# A setting that is the same for all trials of a search.
 common = partial(_setting, Work.RUN | Work.COMPRESSION | Work.STUDY)
-# A trial of `distill tune` may have its own.
+# A setting that each trial of `distill tune` may choose.
 learned = partial(_setting, Work.RUN | Work.COMPRESSION | Work.TRIAL)
-# `distill tune` does without: it notes the content that is named here, or ends before it is measured.
+# A setting that `distill tune` does not compare: it notes the content that is named here, or ends before the setting
+# matters.
 untuned = partial(_setting, Work.RUN | Work.COMPRESSION)
-# A verdict on figures that stay.
+# A setting that only judges figures and changes none.
 free = partial(_setting, Work(0))

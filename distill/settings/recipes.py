@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).resolve().parent.parent / "recipes"
 # The recipe of a run that names none.
 DEFAULT = "default"
-# The table of a recipe's file that is about it, and the key of a config that names one.
+# The table of a recipe's file that describes it, and the key of a config that names a recipe.
 TABLE = "recipe"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe: its name, its purpose, the size of the bundle and the time it takes, and its settings by section."""
+    """A recipe: its name, its purpose, the size of the bundle, the time of a run, and its settings by section."""
 
     name: str
     purpose: str
@@ -35,25 +35,53 @@ class Recipe:
 
 
 def recipe_file(name: str, place: str = "--recipe") -> Path:
-    """The path of a recipe. Raises `ConfigError`, with the `place` that names it, where there is none."""
+    """Return the path of a recipe.
+
+    Args:
+        name: The name of the recipe.
+        place: The option or file that names it, for the message.
+
+    Returns:
+        The path.
+
+    Raises:
+        ConfigError: If there is no recipe of that name.
+    """
     if name not in recipe_names():
         raise ConfigError(f"{place}: no recipe {name!r}, there are {', '.join(recipe_names())}; see distill recipes")
     return FOLDER / f"{name}.toml"
 
 
 def recipe_names() -> tuple[str, ...]:
-    """The names of all recipes, the default one first."""
+    """List the names of all recipes, the default one first.
+
+    Example:
+        >>> import distill
+        >>> distill.recipe_names()[0]
+        'default'
+    """
     return tuple(sorted((path.stem for path in FOLDER.glob("*.toml")), key=lambda name: (name != DEFAULT, name)))
 
 
 def read_recipe(name: str, place: str = "--recipe") -> Recipe:
-    """The `Recipe` of that name. Raises `ConfigError` as `recipe_file`."""
+    """Read a recipe.
+
+    Args:
+        name: The name of the recipe.
+        place: The option or file that names it, for the message.
+
+    Returns:
+        The `Recipe`.
+
+    Raises:
+        ConfigError: If there is no recipe of that name.
+    """
     values = read_toml(recipe_file(name, place))
     return Recipe(name, **values.pop(TABLE), values=values)
 
 
 def read_toml(path: File) -> dict[str, Json]:
-    """The values of a TOML file. Raises `ConfigError` with its line."""
+    """Read the values of a TOML file. Raises `ConfigError` with the line of an error."""
     try:
         return tomlkit.parse(read_text(path)).unwrap()
     except (TOMLKitError, ValueError, TypeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Settings of earlier versions: what was written with the old name of one is still read, and one that went is told."""
+"""Settings of earlier versions: old names are still read, and a removed setting is refused with a message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ Value = TypeVar("Value")
 
 
 def old_names(section: Section, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (the name in earlier versions, the name) of each setting that had another."""
+    """Yield the old and the new name of each setting that was renamed.
+
+    Args:
+        section: The section.
+        prefix: The dotted name of the section with a dot; empty for the settings as a whole.
+
+    Yields:
+        The name in earlier versions, and the present name.
+    """
     for item in fields(section):
         if item.default is MISSING:
             yield from old_names(getattr(section, item.name), f"{prefix}{item.name}.")
@@ -27,17 +35,36 @@ def old_names(section: Section, prefix: str = "") -> Iterator[tuple[str, str]]:
 RENAMED = dict(old_names(Settings()))
 
 
-# Settings that went, each with the value that is all there is now, which is still read, and what is said of others.
+# Removed settings, each with the value that is now the only behaviour and is still read, and the message for others.
 GONE = {"teacher.mining": ("exact", "hard negatives are looked for exactly, in all passages; leave it out")}
 
 
 def is_gone(name: str, value: Json) -> bool:
-    """True of a setting that went, with the value that is all there is now."""
+    """Return True for a removed setting with the value that is now the only behaviour.
+
+    Args:
+        name: The name of the setting.
+        value: Its value.
+
+    Returns:
+        True if the value may simply be dropped.
+    """
     return name in GONE and value == GONE[name][0]
 
 
 def without_gone(values: Mapping[str, Value], place: str) -> dict[str, Value]:
-    """Return values by name without settings that went. Raises `ConfigError`, with the `place`, for other values."""
+    """Drop removed settings.
+
+    Args:
+        values: The values by name.
+        place: The place of the values, for the message.
+
+    Returns:
+        The values that are left.
+
+    Raises:
+        ConfigError: If a removed setting has a value that is no longer supported.
+    """
     left = {name: value for name, value in values.items() if not is_gone(name, value)}
     for name in GONE.keys() & left.keys():
         raise ConfigError(f"{place}: {name} = {left[name]}: {GONE[name][1]}")
@@ -45,14 +72,22 @@ def without_gone(values: Mapping[str, Value], place: str) -> dict[str, Value]:
 
 
 def new_name(name: str) -> str:
-    """Return the name that a setting has now."""
+    """Return the present name of a setting."""
     return RENAMED.get(name, name)
 
 
 def with_new_names(values: Mapping[str, Json], place: str) -> dict[str, Json]:
-    """Return nested values, as a config holds them, with settings of earlier versions under their names of today.
+    """Rename the settings of earlier versions in the nested values of a config.
 
-    Raises `ConfigError`, with the `place` of the values, where both names are there, and for a setting that went.
+    Args:
+        values: The nested values.
+        place: The place of the values, for the message.
+
+    Returns:
+        The values under their present names.
+
+    Raises:
+        ConfigError: If both names of a setting are there, or if a removed setting is.
     """
     new = {key: dict(part) if isinstance(part, dict) else part for key, part in values.items()}
     for gone in GONE:

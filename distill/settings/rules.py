@@ -1,4 +1,7 @@
-"""Settings that go together and settings that do not; what each may be by itself is in its field of `sections`."""
+"""Rules on settings that exclude each other or need each other.
+
+The limits of a single one are in its field of `sections`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def _check_of_triplets(teacher):
     """Refuse settings of triplets beside pairs."""
     values = {"hard_quota": -1, "questions": "own", "train_unit": "passage"}
     for name in (name for name, default in values.items() if getattr(teacher, name) != default):
-        # Of a fixed teacher nothing is trained, whatever a recipe says; an option that asks for it is refused before.
+        # A fixed teacher is not trained, whatever a recipe holds; an option that asks for training is refused before.
         if teacher.loss == "softmax" and not teacher.model:
             raise ConfigError(f"teacher.{name}: it is of triplets, and --loss softmax learns from none; leave one out")
     if teacher.train_unit != "passage" and (teacher.positives == "maxp" or teacher.answer_sentences):
@@ -50,7 +53,7 @@ def _check_of_triplets(teacher):
 
 def _check_quantised(student, export):
     name, quantised, epochs = "student.quantised_epochs", student.quantised_epochs, student.epochs
-    # Without an epoch there is none to round: `--epochs 0` goes with every recipe.
+    # Without an epoch there is none to round, so `--epochs 0` is accepted with every recipe.
     if epochs and quantised > epochs:
         raise ConfigError(f"{name}: expected at most student.epochs, which is {epochs}, got {quantised}")
     if quantised and export.precision == "float32" and not _rounds(export.table):
@@ -196,14 +199,21 @@ def _check_centre(teacher):
         raise ConfigError("teacher.centre: only a fixed teacher is centred; name one with --teacher-model")
 
 
-# What is read of the settings of a fixed teacher; all others say how one is trained.
+# The settings that apply to a fixed teacher; all others describe training.
 OF_FIXED = ("language", "base", "model", "centre", "unit", "allow_weak")
 
 
 def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
-    """Raise `ConfigError` where a command names, as `walk` does, how a teacher is trained, and the teacher is fixed.
+    """Refuse options of teacher training beside a fixed teacher.
 
-    A recipe or a config may say it: one that trains a teacher is begun with, and the teacher that is there taken.
+    A recipe or a config may hold such settings: one that trains a teacher may be used with a teacher that is there.
+
+    Args:
+        named: The dotted names of the settings that a command was given.
+        teacher: The settings of the teacher.
+
+    Raises:
+        ConfigError: If one of the names is about the training of a teacher that is fixed.
     """
     for name in named if teacher.model else ():
         section, _, key = name.partition(".")
@@ -212,13 +222,24 @@ def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
 
 
 def numbers_of(names: Sequence[str], setting: str) -> tuple[int, ...]:
-    """Return distinct whole numbers above zero of their texts. Raises `ConfigError`."""
+    """Read distinct whole numbers above zero.
+
+    Args:
+        names: The texts of the numbers.
+        setting: The name of the setting, for the message.
+
+    Returns:
+        The numbers.
+
+    Raises:
+        ConfigError: If a text is not such a number, or if one occurs twice.
+    """
     if not all(name.isdecimal() and len(name) < 10 and int(name) > 0 for name in names) or len(set(names)) < len(names):
         raise ConfigError(f"{setting}: expected different whole numbers such as 64,128,256, got {','.join(names)}")
     return tuple(int(name) for name in names)
 
 
-# Each raises `ConfigError` where settings of these sections do not go together.
+# Each rule raises `ConfigError` if settings of these sections exclude each other.
 RULES: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (_check_numbers, ("student", "shape")),
     (_check_quantised, ("student", "export")),

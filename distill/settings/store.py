@@ -1,4 +1,4 @@
-"""Settings from a file and to one, checked."""
+"""Read settings from a file, check them, and write them to one."""
 
 from __future__ import annotations
 
@@ -22,13 +22,21 @@ if TYPE_CHECKING:
     from ..system.types import File, Json
 
 Part = TypeVar("Part", bound=Section)
-# The key of a file that has every setting: what its recipe says now is of no account.
+# The key of a file that holds every setting. The present values of its recipe do not matter then.
 COMPLETE = "complete"
 NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of names"}
 
 
 def walk(section: Section, prefix: str = "") -> Iterator[tuple[str, Section, Field[Value]]]:
-    """Yield every setting: its dotted name as in `config.toml`, the section that holds it and its field there."""
+    """Walk through all settings of a section.
+
+    Args:
+        section: The section.
+        prefix: The dotted name of the section with a dot; empty for the settings as a whole.
+
+    Yields:
+        The dotted name in `config.toml`, the section that holds the setting, and its field there.
+    """
     for item in fields(section):
         name = f"{prefix}{item.name.rstrip('_')}"
         if item.default is MISSING:
@@ -38,17 +46,20 @@ def walk(section: Section, prefix: str = "") -> Iterator[tuple[str, Section, Fie
 
 
 def values_by_name(section: Section) -> dict[str, Value]:
-    """Return the value of every setting by its name as `walk` has it."""
+    """Return the value of every setting by its dotted name."""
     return {name: getattr(part, item.name) for name, part, item in walk(section)}
 
 
 def free_of(work: Work) -> frozenset[str]:
-    """The names, as `walk` has them, of the settings that bear on none of this `Work`: they may change meanwhile."""
+    """Return the dotted names of the settings that bear on none of this `Work`.
+
+    They may change while it is kept on disk.
+    """
     return frozenset(name for name, _, item in walk(Settings()) if not item.metadata["bears_on"] & work)
 
 
 def check(settings: Settings) -> Settings:
-    """Return the settings. Raises `ConfigError` on the first value that is not allowed."""
+    """Check all settings and return them. Raises `ConfigError` for the first value that is not allowed."""
     for path, section, item in walk(settings):
         _check_value(path, getattr(section, item.name), item)
     for rule, sections in RULES:
@@ -81,16 +92,38 @@ def _check_list(name, value, options, may_be_empty):
 
 
 def load_settings(path: File, recipe: str = "") -> Settings:
-    """Settings of a TOML file; what is absent is that of the recipe that it names, or of `recipe`, else its default.
+    """Load settings from a TOML file.
 
-    A file that is `COMPLETE` names the recipe that it was made of and does not rest on it. Raises `ConfigError` on an
-    unknown key or value, and where the file names another recipe than `recipe`.
+    A setting that is absent has the value of the recipe that the file or `recipe` names, or else its default. A file
+    that is `COMPLETE` names the recipe that it was made from but does not need it.
+
+    Args:
+        path: The file.
+        recipe: The name of a recipe; empty for none.
+
+    Returns:
+        The checked settings.
+
+    Raises:
+        ConfigError: If a key or value is unknown, or if the file names another recipe than `recipe`.
     """
     return settings_in(read_toml(path), str(path), recipe)
 
 
 def settings_in(stored: dict[str, Json], place: str, recipe: str = "") -> Settings:
-    """Return the settings of a config's values, which `place` names. Raises `ConfigError` as `load_settings`."""
+    """Make settings of the values of a config.
+
+    Args:
+        stored: The nested values.
+        place: The place of the values, for messages.
+        recipe: The name of a recipe; empty for none.
+
+    Returns:
+        The checked settings.
+
+    Raises:
+        ConfigError: If a key or value is unknown, or if the values name another recipe than `recipe`.
+    """
     if isinstance(stored.get(TABLE), dict):
         del stored[TABLE]  # A recipe's file, copied.
     named = stored.setdefault(TABLE, recipe)
@@ -108,25 +141,67 @@ def settings_in(stored: dict[str, Json], place: str, recipe: str = "") -> Settin
 
 
 def without_leave(teacher: TeacherSettings) -> None:
-    """Take off a recipe's leave to go on with a weak teacher where that is a fixed one: it is of those it trains."""
+    """Withdraw a recipe's permission to continue with a weak teacher if the teacher is fixed, as it concerns trained
+    ones.
+    """
     teacher.allow_weak &= not teacher.model
 
 
 def recipe_settings(name: str, place: str = "--recipe") -> Settings:
-    """Settings of the recipe of that name, which `place` names. Raises `ConfigError` where there is none."""
+    """Return the settings of a recipe.
+
+    Args:
+        name: The name of the recipe.
+        place: The option or file that names it, for the message.
+
+    Returns:
+        The settings.
+
+    Raises:
+        ConfigError: If there is no recipe of that name.
+
+    Example:
+        >>> import distill
+        >>> distill.recipe_settings("paper").recipe
+        'paper'
+    """
     settings = Settings(recipe=name)
     _update(settings, with_new_names(read_recipe(name, place).values, name), f"{name}.toml")
     return check(settings)
 
 
 def changed(settings: Settings, values: Mapping[str, Json], place: str = "settings") -> Settings:
-    """A checked copy with other `values`, by names as `walk` has them. Raises `ConfigError`, as `load_settings`."""
+    """Return a checked copy of settings with other values.
+
+    Args:
+        settings: The settings.
+        values: The values by dotted name.
+        place: The place of the values, for messages.
+
+    Returns:
+        The copy.
+
+    Raises:
+        ConfigError: If a name or value is unknown.
+    """
     left = without_gone(values, place)
     return check(with_values(settings, {new_name(name): value for name, value in left.items()}, place))
 
 
 def with_values(section: Part, values: Mapping[str, Json], place: str = "settings") -> Part:
-    """A copy with other `values`, by names as `walk` has them. Raises `ConfigError` for a name that is none."""
+    """Return a copy of a section with other values, which are not checked.
+
+    Args:
+        section: The section.
+        values: The values by dotted name.
+        place: The place of the values, for messages.
+
+    Returns:
+        The copy.
+
+    Raises:
+        ConfigError: If a name is unknown.
+    """
     copy = deepcopy(section)
     for name, value in values.items():
         _update(copy, _nested(name.split("."), value), place)
@@ -168,24 +243,32 @@ def _is_number(value):
 
 
 def as_dict(section: Section) -> dict[str, Json]:
-    """Return nested plain values under the names that `config.toml` uses."""
+    """Return the settings as nested plain values under their names in `config.toml`."""
     return plain(asdict(section))
 
 
 def plain(value: Json | Value) -> Json:
-    """Return a setting's value as TOML and JSON have it."""
+    """Return the value of a setting in the form that TOML and JSON take."""
     if isinstance(value, dict):
         return {key.rstrip("_"): plain(item) for key, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 
 def settings_of(config: str) -> Settings:
-    """Return the settings that a `config_text` was made of."""
+    """Read the settings from the text of a config that `config_text` wrote."""
     return settings_in(tomlkit.parse(config).unwrap(), "config.toml")
 
 
 def config_text(settings: Settings, notes: Sequence[str] = ()) -> str:
-    """Return the text of a `config.toml` with every setting, and `notes`, a line each, as comments above."""
+    """Write the text of a `config.toml` with every setting.
+
+    Args:
+        settings: The settings.
+        notes: Lines that become comments at the top.
+
+    Returns:
+        The text.
+    """
     values = as_dict(settings)
     values = {TABLE: values.pop(TABLE), COMPLETE: True, **values}
     return "".join(f"# {note}\n" for note in notes) + tomlkit.dumps(values)

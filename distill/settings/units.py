@@ -1,4 +1,4 @@
-"""Units: what is ranked, a document or a passage, and how it is scored."""
+"""Units of retrieval: a document or a passage as the thing that is ranked, with the way to score it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from itertools import product
 from ..errors import ConfigError
 from .choices import RANKED, UNITS
 
-# Of the pairs whose score is not said.
+# The scores that are meant if none is given.
 PLAIN = ("vector", "maxp")
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A kind of thing that is ranked (`choices.RANKED`) and its score (`choices.SCORES`).
+    """A kind of thing that is ranked (`choices.RANKED`) with its score (`choices.SCORES`).
 
-    "vector": that of its own vector; "maxp": of a document, that of its best passage; "sentence": that of its best
-    sentence; "sum": that of its best passage, which scores as its own vector's and its best sentence's together.
+    Attributes:
+        rank: The kind of thing, "document" or "passage".
+        score: "vector" is the score of its own vector, "maxp" that of the best passage of a document, "sentence" that
+            of
+            its best sentence. "sum" is that of its best passage, where the vector of the passage and its best sentence
+            count together.
     """
 
     rank: str
@@ -26,12 +30,12 @@ class Unit:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The kinds of texts that are encoded for it, those that are scored first."""
+        """The kinds of texts that are encoded for it; the kind that is scored comes first."""
         return TEXTS.get(self.score, (self.rank,))
 
 
 TEXTS = {"maxp": ("passage",), "sentence": ("sentence",), "sum": ("sentence", "passage")}
-# By the names in `choices.ALL_UNITS`.
+# The units by their names in `choices.ALL_UNITS`.
 BY_NAME = {
     "document": Unit("document", "vector"),
     "passage": Unit("passage", "vector"),
@@ -42,15 +46,24 @@ NAMES = {unit: name for name, unit in BY_NAME.items()}
 
 
 def kinds_of(units: Iterable[str]) -> tuple[str, ...]:
-    """The kinds of texts that are encoded for these units, "document", "passage" and "sentence", in this order."""
+    """Return the kinds of texts that units need, among "document", "passage" and "sentence", in this order."""
     needed = {kind for unit in units for kind in BY_NAME[unit].texts}
     return tuple(kind for kind in (*RANKED, "sentence") if kind in needed)
 
 
 def named_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ...]:
-    """The names of all pairs of these that are units, what is not said being any; none where nothing is said.
+    """Return the names of the units that combine given ranked things and scores. If one of the two is empty any will
+    do.
 
-    Raises `ConfigError` for one that goes with none of the others.
+    Args:
+        ranked: The things to rank.
+        scores: The scores.
+
+    Returns:
+        The names; none if both are empty.
+
+    Raises:
+        ConfigError: If one of the given names is in no unit with the others.
     """
     if not ranked and not scores:
         return ()
@@ -66,5 +79,14 @@ def named_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ...]
 
 
 def measured_units(ranked: Sequence[str], scores: Sequence[str], *steering: str) -> tuple[str, ...]:
-    """The units that a run measures: `UNITS`, those that steer its stages and those that --ranked and --score name."""
+    """Return the units that a run measures.
+
+    Args:
+        ranked: The things to rank that an option named.
+        scores: The scores that an option named.
+        steering: The units by which the stages choose epochs.
+
+    Returns:
+        The names: `UNITS`, those of the options, and the steering ones.
+    """
     return tuple(dict.fromkeys((*UNITS, *named_units(ranked, scores), *steering)))

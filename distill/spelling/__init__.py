@@ -1,1 +1,1 @@
-"""Pieces for text as people type it: `distill add-spellings`."""
+"""Aliases for tokens, so that an encoder reads noisy text: `distill add-spellings`."""

@@ -1,4 +1,4 @@
-"""A copy of an encoder that reads text as people type it: more ways to cut text, and no row or weight more."""
+"""Copy an encoder and add token aliases for noisy text. The copy has no more embeddings or weights than the encoder."""
 
 from __future__ import annotations
 
@@ -31,28 +31,34 @@ from .candidates import JOINED, LATIN, Candidate, Candidates
 from .protection import protected
 from .written import Pieces, joined_words, written_phrases, written_pieces, written_words
 
-# Lines of a language that are read, and of the one whose documents are searched; those of the last that are held out.
+# The greatest number of lines that are read of a language, of the language of the documents, and held out.
 MOST_LINES, MOST_PIVOT, HELD = 20_000, 40_000, 200
-# Candidates beyond the number that is asked for, as some are left out.
+# The factor by which more candidates are tried than are asked for, as some are left out later.
 SPARE = 1.1
-# Fewer lines than these have few of the words that a spelling must leave alone.
+# With fewer lines than these, few of the words are known that an alias must leave alone.
 FEW = 100
-# Pieces of a language that may follow a word without a blank.
+# The number of tokens of a language that may follow a word without a blank.
 JOINED_WORDS = 4000
 
 
 @dataclass(frozen=True)
 class SpellingPlan:
-    """The material of spellings, and how many there are to be.
+    """The texts that aliases are made from, and how many aliases there may be.
 
     Args:
-        texts: as they are written, by language.
-        words: lists of words by language, with their frequencies.
-        kinds: how people type, some of `choices.SPELLED`.
-        most: spellings, at most, about 24 bytes each.
-        phrases: of a language that is written without blanks, at most.
-        pivot: the language of the documents, whose text is read further than that of others.
-        seed: of what is drawn.
+        texts: Lines as they are written, by language.
+        words: Word lists by language, with the frequency of each word.
+        kinds: The kinds of noise, some of `choices.SPELLED`.
+        most: The greatest number of aliases; each takes about 24 bytes.
+        phrases: The greatest number of phrases of a language that is written without blanks.
+        pivot: The language of the documents, of which more lines are read than of the others.
+        seed: The seed of all random draws.
+
+    Example:
+        >>> import distill
+        >>> plan = distill.SpellingPlan({"de": ["Über die Brücke führt eine Straße."]}, kinds=("no-accents",))
+        >>> plan.most, plan.pivot
+        (140000, 'en')
     """
 
     texts: Mapping[str, Sequence[str]]
@@ -65,23 +71,26 @@ class SpellingPlan:
 
 
 def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Json]:
-    """Write a copy of a bundle that reads text as people type it: without accents, in Latin letters.
+    """Write a copy of a bundle that reads noisy text, such as text without accents or in Latin letters.
 
-    Words as typed stand for the pieces of the words as they are written, so no row or weight is added or changed. Its
-    vectors are those that it had wherever a text is cut as it was.
+    The copy knows aliases: a noisy form of a word stands for the tokens of the written form. No embedding or weight is
+    added or changed. A text that is cut into the same tokens as before keeps its vector.
 
     Args:
-        model: a bundle, a run folder that holds one, or a name such as `released`.
-        plan: the text that spellings are made of.
-        output: the folder that is made.
+        model: A bundle, a run folder that holds one, or a name such as `released`.
+        plan: The texts that aliases are made from.
+        output: The folder to make.
 
     Returns:
-        The numbers of spellings by kind and language, and the cosines of held-out lines to what they are as written.
+        The number of aliases by kind and language, and the cosine similarity of held-out noisy lines to the lines as
+            they
+        are written.
 
     Raises:
-        InputError: without text, for a language that the encoder lacks, for words that nobody types otherwise, and
-            where no spelling is new.
-        EncoderError: for an encoder that is no bundle, or has no unigram model.
+        InputError: If there is no text, if the encoder lacks a language, if the words have no noisy form, or if no
+            alias
+            is new.
+        EncoderError: If the encoder is not a bundle, or has no unigram model.
 
     Example:
         >>> import distill
@@ -115,7 +124,7 @@ def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Jso
 
 
 def require_material(plan: SpellingPlan) -> None:
-    """Raise `InputError` for kinds that there are not, and without text."""
+    """Raise `InputError` for unknown kinds of noise, and if there is no text."""
     if not plan.kinds or not set(plan.kinds) <= set(SPELLED):
         raise InputError(f"--typed-kinds: expected some of {', '.join(SPELLED)}, got {', '.join(plan.kinds) or 'none'}")
     if not plan.texts:
@@ -123,7 +132,18 @@ def require_material(plan: SpellingPlan) -> None:
 
 
 def unspelled(tokenizer: Tokenizer, model: str) -> Tokenizer:
-    """Return a model's tokenizer without its spellings, and say if there are any. Raises `EncoderError`."""
+    """Remove the aliases from the tokenizer of a model, and report them if there are any.
+
+    Args:
+        tokenizer: The tokenizer.
+        model: The name of the model.
+
+    Returns:
+        The tokenizer without aliases.
+
+    Raises:
+        EncoderError: If the tokenizer has no unigram model.
+    """
     unigram_proto(tokenizer)
     if many := len(list_spellings(tokenizer)):
         say(f"the new spellings stand in place of the {many:,} that {model} has")
@@ -131,9 +151,17 @@ def unspelled(tokenizer: Tokenizer, model: str) -> Tokenizer:
 
 
 def require_known(plan: SpellingPlan, languages: Sequence[str], model: str) -> None:
-    """Raise `InputError` for text in a language that a model lacks, which says its languages; for words without use.
+    """Refuse a plan that does not suit the languages of a model.
 
-    Also where a package is not installed that the kinds need.
+    Args:
+        plan: The plan.
+        languages: The languages of the model; empty for any.
+        model: The name of the model.
+
+    Raises:
+        InputError: If the model lacks a language of the texts, if words have no text in their language or no noisy
+            form,
+            or if a package is missing that one of the kinds needs.
     """
     if unknown := sorted(set(plan.texts) - set(languages or plan.texts)):
         raise InputError(f"--text: {model} has no {', '.join(unknown)}; it has {', '.join(languages)}")
@@ -145,7 +173,7 @@ def require_known(plan: SpellingPlan, languages: Sequence[str], model: str) -> N
 
 
 def divided(plan: SpellingPlan) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return by language the lines that are read, and those that are held out to tell what came of it."""
+    """Divide the lines of each language into those that are read and those that are held out to measure the result."""
     read, held = {}, {}
     for language, texts in plan.texts.items():
         most = MOST_PIVOT if language == plan.pivot else MOST_LINES
@@ -161,7 +189,17 @@ def divided(plan: SpellingPlan) -> tuple[dict[str, list[str]], dict[str, list[st
 def candidates_of(
     pieces: Pieces, used: Mapping[str, np.ndarray], texts: Mapping[str, Sequence[str]], plan: SpellingPlan
 ) -> Candidates:
-    """Return all spellings of what languages use, the ids of each under `used`."""
+    """Collect every alias of what the languages use.
+
+    Args:
+        pieces: The tokens of the tokenizer.
+        used: The token IDs that each language uses, int `(n,)` by language.
+        texts: The lines that are read, by language.
+        plan: The plan.
+
+    Returns:
+        The candidates.
+    """
     candidates = Candidates(pieces)
     with task("spellings", len(texts)) as advance:
         for language, lines in texts.items():
@@ -181,9 +219,17 @@ def candidates_of(
 
 
 def foremost(candidates: Mapping[str, Candidate], most: int) -> dict[str, Candidate]:
-    """Return at most so many candidates: those in a language's own letters first, then of each language as many.
+    """Choose the most useful candidates.
 
-    Of a language's own those of the largest shares.
+    Candidates in the letters of their own language come first, then the same number for each language. Within a
+    language and a kind, those with the largest shares come first.
+
+    Args:
+        candidates: The candidates.
+        most: The number to choose at most.
+
+    Returns:
+        The chosen candidates.
     """
     order, ranks = [], Counter[str]()
     for piece in sorted(candidates, key=lambda piece: (-candidates[piece].share, piece)):
@@ -194,14 +240,31 @@ def foremost(candidates: Mapping[str, Candidate], most: int) -> dict[str, Candid
 
 
 def shortened(spelled: Tokenizer, candidates: Mapping[str, Candidate], most: int) -> Tokenizer:
-    """Return the tokenizer with the foremost of its spellings, at most so many."""
+    """Keep the most useful aliases of a tokenizer.
+
+    Args:
+        spelled: The tokenizer with aliases.
+        candidates: The candidates that they were made from.
+        most: The number of aliases to keep at most.
+
+    Returns:
+        The tokenizer with the aliases that stay.
+    """
     spellings = list_spellings(spelled)
     chosen = foremost({one.piece: candidates[one.piece] for one in spellings}, most)
     return with_spellings(spelled, [one for one in spellings if one.piece in chosen])
 
 
 def counts_of(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[str, dict[str, int]]:
-    """Return how many spellings there are, by kind and language."""
+    """Count the aliases of a tokenizer.
+
+    Args:
+        spelled: The tokenizer with aliases.
+        candidates: The candidates that they were made from.
+
+    Returns:
+        The counts, `{kind: {language: number}}`.
+    """
     counts: dict[str, Counter[str]] = {}
     for one in list_spellings(spelled):
         kind, language = candidates[one.piece].cell
@@ -212,9 +275,18 @@ def counts_of(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[s
 def cosines(
     before: Encoder, after: Encoder, held: Mapping[str, Sequence[str]], kinds: Sequence[str]
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the mean cosine of lines to what they were as written, `{kind: {language: [before, after]}}`.
+    """Measure how near noisy lines are to the same lines as they are written, before and after.
 
-    Under "written" that of the lines as they are, which is 1 before.
+    Under the kind "written" are the lines without noise, whose cosine is 1 before.
+
+    Args:
+        before: The encoder without the new aliases.
+        after: The encoder with them.
+        held: The held-out lines, by language.
+        kinds: The kinds of noise.
+
+    Returns:
+        The mean cosines, `{kind: {language: [before, after]}}`.
     """
     table: dict[str, dict[str, list[float]]] = {"written": {}}
     with task("lines as people type them", len(held)) as advance:
@@ -230,5 +302,5 @@ def cosines(
 
 
 def _cosine(vectors: Floats, others: Floats) -> float:
-    """The mean cosine of unit rows, row by row."""
+    """Return the mean cosine of unit vectors and others, row by row."""
     return float((vectors * others).sum(axis=1).mean())

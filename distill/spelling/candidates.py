@@ -1,4 +1,4 @@
-"""Spellings that a tokenizer may get, by what they stand for and who types so."""
+"""Candidates for token aliases, with the tokens that they stand for and the text that they occur in."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ from ..typed.kinds import UNSPACED, typed
 from .written import Pieces, Written
 
 Cell = tuple[str, str]
-# Writers that are drawn of those who write in Latin letters, and their first seed: those of `distill evaluate --typed`
-# have others.
+# The number of writers in Latin letters that are drawn, and their first seed, which differs from that of `distill
+# evaluate --typed`.
 LATIN, JOINED = "latin", "no-blanks"
 DRAWS, FIRST = 12, 1000
-# Letters of a spelling; of one in Latin letters that no blank stands before.
+# The least number of letters of an alias, and of one in Latin letters without a blank before it.
 SHORTEST, INSIDE = 2, 5
-# What a word costs more where no blank stands before it.
+# The penalty of a word without a blank before it.
 MISSING_BLANK = 2.0
 
 
 @dataclass
 class Candidate:
-    """The `meant` of a spelling, `{ids: share}`, the best score of these, and its shares by kind and language."""
+    """A candidate for an alias.
+
+    Attributes:
+        meant: The share of text of each sequence of token IDs that it stands for.
+        score: The best score of these sequences.
+        cells: Its shares of text, by kind and language.
+    """
 
     meant: defaultdict[tuple[int, ...], float] = field(default_factory=lambda: defaultdict(float))
     score: float = float("-inf")
@@ -32,34 +38,47 @@ class Candidate:
 
     @property
     def share(self) -> float:
-        """Its share of the pieces of text as people type it."""
+        """The share of the tokens of noisy text that it stands for."""
         return sum(self.cells.values())
 
     @property
     def cell(self) -> Cell:
-        """The kind and the language that it is used in most."""
+        """The kind and the language in which it is used most."""
         return max(self.cells, key=lambda cell: (self.cells[cell], cell))
 
     def spelling(self, piece: str) -> Spelling:
-        """The spelling, of what it stands for most often."""
+        """Make the alias, for the tokens that it stands for most often."""
         return Spelling(piece, self.score, max(self.meant, key=lambda ids: (self.meant[ids], ids)))
 
     def add(self, row: Written, share: float, cell: Cell, penalty: float = 0.0) -> None:
-        """Count that this stands for `row` in a share of text."""
+        """Count one more text that the candidate stands for.
+
+        Args:
+            row: The text as it is written.
+            share: The share of text in which the candidate stands for it.
+            cell: The kind and the language of that text.
+            penalty: The number that is taken off the score.
+        """
         self.meant[row.ids] += share
         self.cells[cell] += share
         self.score = max(self.score, row.score - penalty)
 
 
 class Candidates(defaultdict[str, Candidate]):
-    """`{piece: Candidate}` of pieces that a tokenizer lacks."""
+    """The candidates by name, `{name: Candidate}`. None of them is a token already."""
 
     def __init__(self, pieces: Pieces) -> None:
         super().__init__(Candidate)
         self._pieces = pieces
 
     def add_typed(self, rows: Iterable[Written], language: str, kind: str) -> None:
-        """Count rows as people type them, by a kind that their language has."""
+        """Count texts in their noisy form.
+
+        Args:
+            rows: The texts as they are written.
+            language: Their language.
+            kind: The kind of noise, which the language has.
+        """
         ways = list(_typed(rows, language, kind))
         names = self._pieces.tokenizer.normalize([text for _, text, _ in ways])
         for (row, _, share), name in zip(ways, names, strict=True):
@@ -67,18 +86,26 @@ class Candidates(defaultdict[str, Candidate]):
                 self._add(piece, row, share, (kind, language))
 
     def add_joined(self, rows: Iterable[Written], language: str) -> None:
-        """Count rows as they stand where a blank is missing."""
+        """Count words in the form in which the blank before them is missing.
+
+        Args:
+            rows: The words as they are written.
+            language: Their language.
+        """
         for row in rows:
             self._add(row.text, row, row.share, (JOINED, language), MISSING_BLANK)
 
     def _add(self, piece, row, share, cell, penalty=0.0):
-        # A program has room for as many ids as the text has bytes.
+        # The programs in C reserve one token ID per byte of the text.
         if piece not in self._pieces.known and len(row.ids) <= len(piece.encode()):
             self[piece].add(row, share, cell, penalty)
 
 
 def _typed(rows: Iterable[Written], language: str, kind: str) -> Iterator[tuple[Written, str, float]]:
-    """Each row with a way to type it and its share; all ways that writers have who are drawn."""
+    """Yield each text with a noisy form and its share.
+
+    In Latin letters there are the forms of several drawn writers.
+    """
     draws = DRAWS if kind == LATIN else 1
     for row in rows:
         ways = Counter(" ".join(typed(row.text, language, kind, FIRST + draw).split()) for draw in range(draws))
@@ -87,7 +114,7 @@ def _typed(rows: Iterable[Written], language: str, kind: str) -> Iterator[tuple[
 
 
 def _forms(text: str, row: Written, language: str, kind: str) -> Iterator[str]:
-    """The pieces of a spelling: of a language without blanks, which is typed with them in Latin letters, two."""
+    """Yield the tokens of an alias. A language without blanks is typed with them in Latin letters, and has two."""
     unspaced = language in UNSPACED
     long_enough = len(text) >= SHORTEST or kind == "no-accents"
     if long_enough and (row.begins or unspaced):

@@ -1,4 +1,4 @@
-"""The files of words, with their frequencies, that spellings are made of."""
+"""Read the files of words and their frequencies that aliases are made from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from ..words.word_list import read_words
 
 
 def read_word_lists(files: Sequence[File]) -> dict[str, dict[str, float]]:
-    """Return `{language: {word: frequency}}` of `language=FILE`, of a language all of its files."""
+    """Read word lists that are given as `language=FILE`, and join the files of a language.
+
+    `{language: {word: frequency}}`.
+    """
     lists: dict[str, list[File]] = {}
     for language, path in map(parse_named_file, files):
         lists.setdefault(language, []).append(path)

@@ -1,4 +1,4 @@
-"""Text as it is written, which is to be cut as before: spellings that stand in it too often are left out."""
+"""Protect written text from new aliases, so that it is cut as before: leave out aliases that occur in it too often."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..students.vocabulary.pieces import piece_counts
 from ..system.types import Doubles, Progress
 from .candidates import LATIN, Candidate
 
-# What share of a language's written text a spelling may have, to that of text as people type it. In Latin letters it
-# takes words of other languages.
+# The greatest share that an alias may have in written text, relative to its share in noisy text. The limit is lower in
+# Latin letters, where an alias could match words of other languages.
 MOST, MOST_LATIN = 0.5, 0.1
-# A text that loses a spelling may take another.
+# A text that loses one alias may then use another, so the check is repeated.
 ROUNDS = 3
 
 
@@ -24,7 +24,17 @@ def protected(
     texts: Mapping[str, Sequence[str]],
     progress: Progress,
 ) -> Tokenizer:
-    """Return the tokenizer with the candidates that written `texts`, by language, do not use."""
+    """Add the candidates to a tokenizer that written text does not use.
+
+    Args:
+        tokenizer: The tokenizer without aliases.
+        candidates: The candidates.
+        texts: The lines as they are written, by language.
+        progress: A function that is called with the number of lines that are done.
+
+    Returns:
+        The tokenizer with the aliases.
+    """
     kept = [candidate.spelling(piece) for piece, candidate in candidates.items()]
     most = {piece: most_of(candidate) for piece, candidate in candidates.items()}
     for _ in range(ROUNDS):
@@ -36,12 +46,12 @@ def protected(
 
 
 def most_of(candidate: Candidate) -> float:
-    """Return the share of a language's written text that a candidate may have."""
+    """Return the greatest share of a language's written text that a candidate may have."""
     return (MOST_LATIN if candidate.cell[0] == LATIN else MOST) * candidate.share
 
 
 def _shares(tokenizer: Tokenizer, lines: Sequence[str], progress: Progress) -> Doubles:
-    """Each spelling's share of the pieces of lines, `(spellings,)`."""
+    """Return the share of each alias in the tokens of the lines, float64 `(aliases,)`."""
     counts = piece_counts(tokenizer.unexpanded, list(lines))
     progress(len(lines))
     return counts[len(tokenizer) :] / max(1, counts.sum())

@@ -1,4 +1,4 @@
-"""Text that people may type otherwise: pieces of a language as they are written, its words, and phrases of these."""
+"""Collect written text that has noisy forms: the tokens of a language, its words, and phrases of these."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ from ..encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ..students.vocabulary.pieces import piece_counts
 from ..system.types import Doubles, Integers
 
-# A piece that no text holds counts as so many uses; a word of more pieces is left to these.
+# The uses that are counted for a token that no text holds, and the greatest number of tokens of a word. The tokens of a
+# longer word have aliases of their own.
 UNSEEN, LONGEST = 0.05, 4
-# Words of a phrase, its uses, and pieces, at most.
+# The greatest number of words of a phrase, the least number of its uses, and the greatest number of its tokens.
 WORDS, USES, PIECES = 3, 3, 12
 
 
 @dataclass(frozen=True)
 class Written:
-    """A text as it is written: the `ids` of its pieces, its `share` of the language's pieces, and its `score`.
+    """A text as it is written.
 
-    With `begins` a blank stands before it.
+    Attributes:
+        text: The text.
+        ids: The IDs of its tokens.
+        share: Its share of the tokens of the language.
+        score: Its score in a unigram model, for tokens and words the sum over the tokens.
+        begins: True if a blank stands before it.
     """
 
     text: str
@@ -33,7 +39,7 @@ class Written:
 
 
 class Pieces:
-    """The pieces of a tokenizer, without its spellings."""
+    """The tokens of a tokenizer, without its aliases."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         proto = model_proto(tokenizer)
@@ -43,21 +49,38 @@ class Pieces:
         self.known = set(self.names)
 
     def counts(self, lines: Sequence[str]) -> Integers:
-        """How often lines use each piece, `(pieces,)`."""
+        """Count how often lines use each token, int `(tokens,)`."""
         return piece_counts(self.tokenizer, list(lines))
 
     def cut(self, texts: Sequence[str], bare: bool) -> list[tuple[int, ...]]:
-        """The ids of texts; `bare`: without the blank that stands before each."""
+        """Cut texts into tokens.
+
+        Args:
+            texts: The texts.
+            bare: If True, the blank before each text is left out.
+
+        Returns:
+            The token IDs of each text.
+        """
         rows = (ids[1:-1] for ids in self.tokenizer.encode(list(texts), None))
         return [tuple(ids[1:] if bare and self.names[ids[0]] == SPACE else ids) for ids in rows if ids]
 
     def score(self, ids: Sequence[int]) -> float:
-        """The sum of the scores of pieces."""
+        """Return the sum of the scores of tokens."""
         return float(self.scores[list(ids)].sum())
 
 
 def written_pieces(pieces: Pieces, used: Iterable[int], counts: Integers) -> Iterator[Written]:
-    """Yield the normal pieces among those `used` that hold a letter; `counts` are their uses, `(pieces,)`."""
+    """Yield the normal tokens that hold a letter.
+
+    Args:
+        pieces: The tokens of the tokenizer.
+        used: The IDs of the tokens that the language uses.
+        counts: The number of uses of each token, int `(tokens,)`.
+
+    Yields:
+        A `Written` per token.
+    """
     whole = max(1, counts.sum())
     for id in used:
         name = pieces.names[id]
@@ -67,16 +90,34 @@ def written_pieces(pieces: Pieces, used: Iterable[int], counts: Integers) -> Ite
 
 
 def written_words(pieces: Pieces, words: Mapping[str, float], bare: bool) -> Iterator[Written]:
-    """Yield the words, `{word: frequency}`, that are cut into a few pieces; `bare`: no blank stands before a word."""
+    """Yield the words that are cut into a few tokens.
+
+    Args:
+        pieces: The tokens of the tokenizer.
+        words: The frequency of each word.
+        bare: True if no blank stands before a word.
+
+    Yields:
+        A `Written` per word.
+    """
     for word, ids in zip(words, pieces.cut(list(words), bare), strict=True):
         if 1 < len(ids) <= LONGEST and pieces.normal[list(ids)].all():
             yield Written(word, ids, words[word], pieces.score(ids))
 
 
 def written_phrases(pieces: Pieces, lines: Sequence[Sequence[str]], most: int) -> Iterator[Written]:
-    """Yield the commonest phrases of the words in lines that are written without blanks, as most of one sound differ.
+    """Yield the most frequent phrases of a language that is written without blanks.
 
-    A phrase scores the logarithm of its share, which for a likely one is above that of its words apart.
+    Words of such a language often sound alike, and phrases tell them apart. The score of a phrase is the logarithm of
+    its share. For a likely phrase it is above that of its separate words.
+
+    Args:
+        pieces: The tokens of the tokenizer.
+        lines: The words of each line.
+        most: The greatest number of phrases.
+
+    Yields:
+        A `Written` per phrase.
     """
     counts = Counter(phrase for words in lines for phrase in _phrases(words))
     many = sum(count for phrase, count in counts.items() if len(phrase) == 1)
@@ -97,7 +138,16 @@ def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def joined_words(pieces: Pieces, counts: Integers, most: int) -> Iterator[Written]:
-    """Yield the commonest pieces that begin a word, as they stand where the blank before is missing."""
+    """Yield the most frequent tokens that begin a word, in the form in which the blank before them is missing.
+
+    Args:
+        pieces: The tokens of the tokenizer.
+        counts: The number of uses of each token, int `(tokens,)`.
+        most: The greatest number of tokens that are considered.
+
+    Yields:
+        A `Written` per token.
+    """
     whole: Doubles = counts / max(1, counts.sum())
     for id in np.argsort(-counts, kind="stable")[:most]:
         name = pieces.names[id]

@@ -1,1 +1,1 @@
-"""Text as people type it: seeded generators."""
+"""Seeded generators of noisy text, as people type it."""

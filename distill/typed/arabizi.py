@@ -1,4 +1,4 @@
-"""Arabic in Latin letters and digits as people chat: Arabizi. Short vowels, which Arabic leaves out, are guessed."""
+"""Write Arabic in Latin letters and digits as people chat: Arabizi. The unwritten short vowels are guessed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LETTERS = {
     "و": ("w", "o"), "ي": ("y", "i"), "؟": ("?",), "،": (",",), "؛": (";",),
 }  # fmt: skip
 VOWELS = "اأإآٱىةوي"
-# Spelled as they are spoken.
+# Words that are spelled as they are spoken.
 WORDS = {
     "ما": "ma", "من": "men", "في": "fi", "على": "3ala", "إلى": "ela", "الى": "ela", "عن": "3an", "مع": "ma3",
     "هو": "howa", "هي": "heya", "هل": "hal", "كم": "kam", "متى": "mata", "أين": "ayn", "كيف": "kayf", "ماذا": "matha",
@@ -30,7 +30,15 @@ DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩", "0123456789")
 
 
 def arabizi(text: str, draw: random.Random) -> str:
-    """Return Arabic in Latin letters: "متى بدأت الحرب؟" "mata bda2t al7arb?"."""
+    """Write Arabic in Latin letters: "متى بدأت الحرب؟" becomes "mata bda2t al7arb?".
+
+    Args:
+        text: The text.
+        draw: The generator that draws the writer.
+
+    Returns:
+        The noisy text.
+    """
     spelling = {letter: draw.choice(spellings) for letter, spellings in LETTERS.items()}
     article = draw.choice(("al", "el"))
     text = UNWRITTEN.sub("", unicodedata.normalize("NFKC", text)).translate(DIGITS)
@@ -39,7 +47,7 @@ def arabizi(text: str, draw: random.Random) -> str:
 
 
 def _word(word, spelling, article):
-    """The article, then letters, with a vowel between two consonants that begin the word or come as a third."""
+    """Return the article, then letters, with a vowel between two consonants that begin the word or come third."""
     head = ""
     for prefix, latin in (("وال", f"w {article}"), ("بال", f"b{article}"), ("لل", "lel"), ("ال", article)):
         if word.startswith(prefix) and len(word) > len(prefix) + 1:
@@ -60,7 +68,7 @@ def _word(word, spelling, article):
 
 
 def _sound(char, place, word, spelling):
-    """و and ي are consonants where they begin a word or stand before a vowel."""
+    """Return the letters of a sound. و and ي are consonants at the beginning of a word and before a vowel."""
     if char in "وي":
         before_vowel = word[place + 1 : place + 2] in tuple(VOWELS)
         consonant, vowel = ("w", "o") if char == "و" else ("y", "i")

@@ -1,4 +1,4 @@
-"""Hindi in Latin letters as people type it, by letters and the rules by which the unwritten vowel falls silent."""
+"""Write Hindi in Latin letters as people type it, by letters and by the rules for silent unwritten vowels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONSONANTS = {
     "ब": "b", "भ": "bh", "म": "m", "य": "y", "र": "r", "ल": "l", "व": "v", "श": "sh", "ष": "sh", "स": "s", "ह": "h",
     "ळ": "l",
 }  # fmt: skip
-# With the dot below.
+# Consonants with the dot below.
 DOTTED = {"क": "q", "ख": "kh", "ग": "g", "ज": "z", "ड": "d", "ढ": "dh", "फ": "f"}
 VOWELS = {
     "अ": "a", "आ": "aa", "इ": "i", "ई": "ee", "उ": "u", "ऊ": "oo", "ऋ": "ri", "ए": "e", "ऐ": "ai", "ओ": "o", "औ": "au",
@@ -23,7 +23,7 @@ SIGNS = {
     "ॅ": "e",
 }  # fmt: skip
 VIRAMA, DOT, NASAL, BINDU = "\u094d", "\u093c", "\u0901", "\u0902"
-# Of each a writer has one; "long" is a long a in a word of one vowel.
+# Possible spellings of a sound, of which a writer uses one; "long" is a long a in a word with one vowel.
 SPELLINGS = {
     "aa": ("a",),
     "ee": ("i", "ee"),
@@ -32,7 +32,7 @@ SPELLINGS = {
     "ph": ("ph", "f"),
     "long": ("a", "aa"),
 }
-# Spelled as everyone does, whatever the letters.
+# Words that everyone spells alike, whatever their letters.
 WORDS = {
     "में": "me", "मैं": "main", "है": "hai", "हैं": "hain", "और": "aur", "का": "ka", "की": "ki", "के": "ke", "को": "ko",
     "क्या": "kya", "कौन": "kaun", "यह": "yeh", "वह": "woh", "वे": "we", "कब": "kab", "कहाँ": "kahan", "कहां": "kahan",
@@ -47,7 +47,15 @@ UNWRITTEN = (SILENT, "a")
 
 
 def hinglish(text: str, draw: random.Random) -> str:
-    """Return Hindi in Latin letters: "भारत की राजधानी क्या है?" "bharat ki rajdhani kya hai?"."""
+    """Write Hindi in Latin letters: "भारत की राजधानी क्या है?" becomes "bharat ki rajdhani kya hai?".
+
+    Args:
+        text: The text.
+        draw: The generator that draws the writer.
+
+    Returns:
+        The noisy text.
+    """
     spelling = {sound: draw.choice(spellings) for sound, spellings in SPELLINGS.items()}
     text = unicodedata.normalize("NFD", text).translate(DIGITS)
     words = {unicodedata.normalize("NFD", word): latin for word, latin in WORDS.items()}
@@ -55,7 +63,10 @@ def hinglish(text: str, draw: random.Random) -> str:
 
 
 def _word(word, spelling):
-    """Syllables, of which unwritten vowels are silent at the end, and within where a vowel follows one consonant on."""
+    """Spell a word by syllables.
+
+    An unwritten vowel is silent at the end, and within the word if a single consonant separates it from the next vowel.
+    """
     parts = _parts(word)
     for place in range(len(parts) - 1, 0, -1):
         if parts[place] == UNWRITTEN and _is_silent(parts, place):
@@ -68,7 +79,10 @@ def _word(word, spelling):
 
 
 def _is_silent(parts, place):
-    """True at the end, but after y, r or v that follow a consonant (patra), and of the second a in aCaCV."""
+    """Return True for an unwritten vowel at the end of a word, and for the second a of aCaCV.
+
+    It is not silent at the end after y, r or v that follow a consonant (patra).
+    """
     if place == len(parts) - 1:
         return not (parts[place - 1][1] in ("y", "r", "v") and place > 1 and not _is_vowel(parts, place - 2))
     return _is_vowel(parts, place - 2) and not _is_vowel(parts, place + 1) and _is_vowel(parts, place + 2)
@@ -79,7 +93,9 @@ def _is_vowel(parts, place):
 
 
 def _parts(word):
-    """`[(kind, Latin letters)]`: consonants, vowels, and the unwritten vowel after a consonant as `SILENT`."""
+    """Split a word into `[(kind, Latin letters)]`: consonants, vowels, and `SILENT` for the unwritten vowel of a
+    consonant.
+    """
     parts, place = [], 0
     while place < len(word):
         char = word[place]

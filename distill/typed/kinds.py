@@ -1,4 +1,4 @@
-"""Text as people type it, by kind: each a seeded generator, the same text for the same seed."""
+"""Make text noisy, as people type it: one seeded generator per kind of noise, which gives the same text for a seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .latin import ROMANISERS, pinyin_package
 from .marks import ACCENTED, lower_cased, spoken, without_accents
 from .slips import LAYOUTS, with_joined_words, with_slips
 
-# Written without capitals, and without blanks between words.
+# Languages that are written without capitals, and those without blanks between words.
 UNCASED = ("ar", "fa", "he", "hi", "ja", "ko", "lo", "my", "km", "th", "ur", "zh")
 UNSPACED = ("ja", "km", "lo", "my", "th", "zh")
 GENERATORS: dict[str, Callable[[str, str, random.Random], str]] = {
@@ -23,15 +23,33 @@ GENERATORS: dict[str, Callable[[str, str, random.Random], str]] = {
 
 
 def typed(text: str, language: str, kind: str, seed: int = 0) -> str:
-    """Return `text` as people type it, by a kind of `choices.TYPED` that the language has, drawn by text and `seed`.
+    """Make a text noisy.
 
-    Raises `InputError` where `latin` of Chinese lacks the package pypinyin.
+    Args:
+        text: The text.
+        language: Its language.
+        kind: The kind of noise, one of `choices.TYPED` that the language has.
+        seed: The seed of the draws, which also depend on the text.
+
+    Returns:
+        The noisy text.
+
+    Raises:
+        InputError: If the package pypinyin is missing, which Chinese in Latin letters needs.
     """
     return GENERATORS[kind](text, language, random.Random(f"{seed}\n{kind}\n{text}"))
 
 
 def has_kind(language: str, kind: str) -> bool:
-    """True where text in this language can be typed so."""
+    """Return True if text in a language can have a kind of noise.
+
+    Args:
+        language: The language.
+        kind: The kind of noise.
+
+    Returns:
+        True if the language has the kind.
+    """
     taken = {
         "no-accents": language in ACCENTED,
         "lower-case": language not in UNCASED,
@@ -43,6 +61,14 @@ def has_kind(language: str, kind: str) -> bool:
 
 
 def require_kinds(languages: Iterable[str], kinds: Iterable[str]) -> None:
-    """Raise `InputError` where the package is not installed that one of the `kinds` needs in one of the `languages`."""
+    """Check that the packages are installed that kinds of noise need.
+
+    Args:
+        languages: The languages.
+        kinds: The kinds of noise.
+
+    Raises:
+        InputError: If a package is missing.
+    """
     if "zh" in languages and "latin" in kinds:
         pinyin_package()

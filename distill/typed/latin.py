@@ -1,6 +1,7 @@
-"""Other scripts in Latin letters as people type them: Greeklish, Hinglish, Arabizi, Pinyin without tones, Russian.
+"""Write other scripts in Latin letters as people do: Greeklish, Hinglish, Arabizi, Pinyin without tones, and Russian.
 
-No standard: spellings vary from person to person, so each text is by one drawn writer, who keeps to a spelling.
+There is no standard, and spellings vary from person to person. Each text is therefore by one drawn writer, who always
+spells a sound in the same way.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .arabizi import arabizi
 from .hinglish import hinglish
 from .marks import without_accents
 
-# Each letter with its spellings; a writer has one of each.
+# Possible spellings of each letter, of which a writer uses one.
 GREEK = {
     "ου": ("ou",), "αυ": ("au", "av"), "ευ": ("eu", "ev"), "μπ": ("mp", "b"), "ντ": ("nt", "d"), "γγ": ("gg",),
     "γκ": ("gk", "g"), "τζ": ("tz",), "α": ("a",), "β": ("b", "v"), "γ": ("g",), "δ": ("d",), "ε": ("e",), "ζ": ("z",),
@@ -32,23 +33,48 @@ RUSSIAN = {
     "у": ("u",), "ф": ("f",), "х": ("h", "kh"), "ц": ("c", "ts"), "ч": ("ch",), "ш": ("sh",), "щ": ("sch", "sh"),
     "ъ": ("",), "ы": ("y", "i"), "ь": ("", "'"), "э": ("e",), "ю": ("yu", "ju"), "я": ("ya", "ia"),
 }  # fmt: skip
-# Chinese signs, as they are typed with Latin letters.
+# Chinese punctuation, and what people type for it with Latin letters.
 CHINESE_SIGNS = str.maketrans("，。？！：；、（）“”‘’《》·", ',.?!:;,()""\'\'"" ')
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 
 
 def greeklish(text: str, draw: random.Random) -> str:
-    """Return Greek in Latin letters without accents: "Ποιος ήταν ο βασιλιάς;" "Poios itan o vasilias?"."""
+    """Write Greek in Latin letters without accents: "Ποιος ήταν ο βασιλιάς;" becomes "Poios itan o vasilias?".
+
+    Args:
+        text: The text.
+        draw: The generator that draws the writer.
+
+    Returns:
+        The noisy text.
+    """
     return spelled(without_accents(text, "el"), GREEK, draw)
 
 
 def romanised_russian(text: str, draw: random.Random) -> str:
-    """Return Russian in Latin letters: "Какой город" "Kakoj gorod", "Kakoy gorod"."""
+    """Write Russian in Latin letters: "Какой город" becomes "Kakoj gorod" or "Kakoy gorod".
+
+    Args:
+        text: The text.
+        draw: The generator that draws the writer.
+
+    Returns:
+        The noisy text.
+    """
     return spelled(text, RUSSIAN, draw)
 
 
 def spelled(text: str, letters: Mapping[str, tuple[str, ...]], draw: random.Random) -> str:
-    """Replace letters, the longest first, each by one of its spellings throughout; capitals stay capitals."""
+    """Replace letters, the longest first, each with the same spelling throughout the text. Capitals stay capitals.
+
+    Args:
+        text: The text.
+        letters: The possible spellings of each letter.
+        draw: The generator that draws the writer.
+
+    Returns:
+        The text with the letters replaced.
+    """
     chosen = {letter: draw.choice(spellings) for letter, spellings in letters.items()}
     pattern = re.compile("|".join(map(re.escape, sorted(letters, key=len, reverse=True))), re.IGNORECASE)
 
@@ -61,9 +87,18 @@ def spelled(text: str, letters: Mapping[str, tuple[str, ...]], draw: random.Rand
 
 
 def pinyin(text: str, draw: random.Random) -> str:
-    """Return Chinese in Pinyin without tones, ü as v: by syllables ("bei jing you duo da?") or words ("beijing").
+    """Write Chinese in Pinyin without tones, with v for ü, by syllables ("bei jing you duo da?") or by words
+    ("beijing").
 
-    Raises `InputError` where pypinyin, of the extra `typed`, is not installed.
+    Args:
+        text: The text.
+        draw: The generator that draws the writer.
+
+    Returns:
+        The noisy text.
+
+    Raises:
+        InputError: If pypinyin, of the extra `typed`, is not installed.
     """
     package = pinyin_package()
     from pypinyin.seg.mmseg import seg
@@ -77,7 +112,10 @@ def pinyin(text: str, draw: random.Random) -> str:
 
 
 def chinese_words(text: str) -> list[str]:
-    """Return the words of Chinese text that `pinyin` writes as one. Raises `InputError` as it does."""
+    """Split Chinese text into the words that `pinyin` writes as one.
+
+    Raises `InputError` if pypinyin is not installed.
+    """
     pinyin_package()
     from pypinyin.seg.mmseg import seg
 
@@ -85,7 +123,7 @@ def chinese_words(text: str) -> list[str]:
 
 
 def pinyin_package() -> ModuleType:
-    """Return pypinyin, of the extra `typed`. Raises `InputError` that says how to install it."""
+    """Return pypinyin, a package of the extra `typed`. Raises `InputError` with the way to install it."""
     try:
         return import_module("pypinyin")
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Text without its marks: without accents, without capitals, without punctuation."""
+"""Remove marks from text: accents, capitals and punctuation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 
 from ..words.folding import ARABIC_MARKS
 
-# What people write in place of a letter, before marks are taken off.
+# Replacements for letters that are made before marks are removed.
 REPLACED = {
     "de": {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"},
     "tr": {"ı": "i"},
@@ -15,13 +15,21 @@ REPLACED = {
 }
 # Languages whose letters have marks that a keyboard's plain letters lack.
 ACCENTED = ("de", "el", "es", "ro", "tr", "vi")
-# A hyphen or slash parts words, an apostrophe within a word stays.
+# A hyphen or slash separates words, whereas an apostrophe within a word stays.
 PARTING = re.compile(r"[-‐‑–—/]")
 BETWEEN_LETTERS = re.compile(r"(?<=\w)['’](?=\w)|(?<=\d)[.,](?=\d)")
 
 
 def without_accents(text: str, language: str) -> str:
-    """Return text in plain letters: "¿Qué año?" "¿Que ano?", "größer" "groesser", "Ποιος είναι" "Ποιος ειναι"."""
+    """Write a text in plain letters: "¿Qué año?" becomes "¿Que ano?", "größer" "groesser", "Ποιος είναι" "Ποιος ειναι".
+
+    Args:
+        text: The text.
+        language: Its language.
+
+    Returns:
+        The text without accents.
+    """
     for letter, plain in REPLACED.get(language, {}).items():
         text = text.replace(letter, plain)
     bare = (char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char) != "Mn")
@@ -29,14 +37,30 @@ def without_accents(text: str, language: str) -> str:
 
 
 def lower_cased(text: str, language: str) -> str:
-    """Return text without capitals; Turkish I is ı."""
+    """Write a text without capitals. The lower case of the Turkish I is ı.
+
+    Args:
+        text: The text.
+        language: Its language.
+
+    Returns:
+        The text in lower case.
+    """
     if language in ("az", "tr"):
         text = text.replace("İ", "i").replace("I", "ı")
     return text.lower()
 
 
 def spoken(text: str, language: str) -> str:
-    """Return text as a recogniser of speech writes it: no signs, capitals or vowel signs of Arabic; numbers stay."""
+    """Write a text as a speech recogniser does: without punctuation, capitals and Arabic vowel signs. Numbers stay.
+
+    Args:
+        text: The text.
+        language: Its language.
+
+    Returns:
+        The text.
+    """
     text = re.sub(ARABIC_MARKS, "", text) if language == "ar" else text
     text = lower_cased(PARTING.sub(" ", text), language)
     kept = [match.start() for match in BETWEEN_LETTERS.finditer(text)]

@@ -1,4 +1,4 @@
-"""Slips of fingers: neighbours on the keyboard, letters that are left out, doubled or swapped, blanks left out."""
+"""Add typing errors: neighbouring keys, letters that are dropped, doubled or swapped, and missing blanks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ LAYOUTS = {
     "tr": ("qwertyuıopğü", "asdfghjklşi", "zxcvbnmöç"),
     "vi": QWERTY,
 }
-# Of the row above, of its own and of the row below: keys that touch one.
+# Keys that touch a key: the offsets of rows and of places within the row.
 TOUCHING = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
-# One slip in so many letters, and how often each kind of it comes.
+# The number of letters per typing error, the kinds of errors, and how often each occurs.
 LETTERS_A_SLIP = 25
 SLIPS = ("neighbour", "dropped", "swapped", "doubled")
 CHANCES = (40, 30, 20, 10)
@@ -32,7 +32,17 @@ BLANK = re.compile(r"(?<=\w) (?=\w)")
 
 
 def with_slips(text: str, language: str, draw: random.Random) -> str:
-    """Return text with a slip in each 25 letters, at least one; first letters of words stay, as they mostly do."""
+    """Add a typing error per 25 letters, and at least one. The first letters of words stay, as they mostly do in
+    typing.
+
+    Args:
+        text: The text.
+        language: The language, which decides the keyboard.
+        draw: The generator that draws the errors.
+
+    Returns:
+        The noisy text.
+    """
     inner = [place for place in range(1, len(text)) if _is_letter(text[place]) and _is_letter(text[place - 1])]
     many = min(len(inner), max(1, round(len(inner) / LETTERS_A_SLIP)))
     parts, end = [], 0
@@ -47,7 +57,7 @@ def with_slips(text: str, language: str, draw: random.Random) -> str:
 
 
 def _slipped(letters, slip, language, draw):
-    """The letters in place of one and, where another follows, of that too."""
+    """Return the letters that replace one letter, or that letter and the next if another follows."""
     first, second = letters[0], letters[1:]
     if slip == "neighbour":
         return draw.choice(neighbours(first, language) or [""]) + second
@@ -57,7 +67,16 @@ def _slipped(letters, slip, language, draw):
 
 
 def neighbours(letter: str, language: str) -> list[str]:
-    """The letters on the keys that touch a letter's, in its case; of an accented one those of its plain letter."""
+    """Find the letters on the keys around a letter's key. An accented letter without a key has those of its plain
+    letter.
+
+    Args:
+        letter: The letter.
+        language: The language, which decides the keyboard.
+
+    Returns:
+        The letters, in the case of the letter.
+    """
     rows = LAYOUTS[language]
     for lower in (letter.lower(), unicodedata.normalize("NFD", letter.lower())[0]):
         for number, row in enumerate(rows):
@@ -76,7 +95,15 @@ def _is_letter(char):
 
 
 def with_joined_words(text: str, draw: random.Random) -> str:
-    """Return text without a tenth of its blanks between words, at least one."""
+    """Remove a tenth of the blanks between words, and at least one.
+
+    Args:
+        text: The text.
+        draw: The generator that draws the blanks.
+
+    Returns:
+        The noisy text.
+    """
     blanks = [match.start() for match in BLANK.finditer(text)]
     joined = {place for place in blanks if draw.random() < JOINED_SHARE}
     joined = joined or set(draw.sample(blanks, min(1, len(blanks))))

@@ -1,1 +1,1 @@
-"""Words of a text by language."""
+"""Words and sentences of a text, by language."""

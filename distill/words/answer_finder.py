@@ -1,7 +1,7 @@
-"""Answer detection: does a passage hold an answer, whatever its inflection?
+"""Find the passages that hold an answer, whatever its inflection.
 
-Sorokin et al. (2022), Sentri, section 2.1: a highly ranked passage that holds an answer is a positive of self-training,
-one that holds none a hard negative.
+In self-training by Sorokin et al. (2022), Sentri, section 2.1, a highly ranked passage that holds an answer is a
+positive, and one that does not is a hard negative.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ import numpy as np
 
 from ..system.types import Booleans, Integers
 
-# Stands between words and at both ends; no word has a blank.
+# The separator between words and at both ends, as no word holds a blank.
 BETWEEN = " "
 
 
 class AnswerFinder:
-    """Passages turned into words once; `holds` says which of them hold an answer.
+    """Passages that are cut into words once and can then be searched for answers.
 
-    A passage holds an answer where the answer's words (`morphology.words`) are a contiguous run of its own.
+    A passage holds an answer if the words of the answer are a contiguous run of its own words. Both are cut by
+    `morphology.words`.
+
+    Args:
+        passages: The passages.
+        language: Their language.
     """
 
     def __init__(self, passages: Sequence[str], language: str):
@@ -33,19 +38,24 @@ class AnswerFinder:
         return BETWEEN.join(["", *self.words(text), ""])
 
     def holds(self, answers: Sequence[str], rows: Integers | Sequence[int] | None = None) -> Booleans:
-        """Return for each passage, or for those of `rows` alone, whether it holds one of `answers`: bool `(passages,)`.
+        """Find the passages that hold one of the answers. An answer without words, such as "" or "?", is in no passage.
 
-        An answer without words, such as "" or "?", is in no passage.
+        Args:
+            answers: The answers.
+            rows: The rows of the passages to search; None for all.
+
+        Returns:
+            True for each passage that holds an answer, bool `(passages,)` or `(rows,)`.
         """
         wanted = [joined for joined in map(self._joined, answers) if joined.strip()]
         texts = self.passages if rows is None else [self.passages[row] for row in rows]
         return np.array([any(answer in text for answer in wanted) for text in texts], dtype=bool)
 
 
-# Answers that are not looked for in a passage, as in XOR-TyDi.
+# Answers that no passage is searched for, as in XOR-TyDi.
 CLOSED = ("yes", "no")
 
 
 def findable(answers: Sequence[str]) -> tuple[str, ...]:
-    """Return a question's answers that a passage can hold: all but yes and no."""
+    """Return the answers to a question that a passage can hold: all but yes and no."""
     return tuple(answer for answer in answers if answer not in CLOSED)

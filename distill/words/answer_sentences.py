@@ -1,4 +1,4 @@
-"""The sentence of a passage that holds an answer."""
+"""Find the sentence of a passage that holds an answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from .sentences import sentence_places
 def answer_sentence(
     passage: str, answers: Sequence[str], language: str, places: Sequence[tuple[int, int]] = ()
 ) -> str | None:
-    """Return the sentence of a `passage`, which is in `language`, that holds one of the `answers`.
+    """Find the sentence of a passage that holds one of the answers, or the sentences that it runs over.
 
-    `places` are its sentences, `(start, end)` in characters, where they are known; else `sentence_places` cuts them.
-    Where an answer runs over several sentences, these. None where no answer is there as it is written, where it is in
-    several places of different sentences, or where the sentence is all of the passage.
+    Args:
+        passage: The passage.
+        answers: The answers.
+        language: The language of the passage.
+        places: The start and end of its sentences in characters, if they are known; empty to find them.
+
+    Returns:
+        The sentence. None if no answer is there as it is written, if answers are in several different sentences, or if
+        the sentence is the whole passage.
     """
     matches = [place for answer in findable(answers) for place in _places(passage, answer)]
     if not matches:
@@ -32,7 +38,7 @@ def answer_sentence(
 
 def _places(passage, answer):
     answer = answer.strip()
-    # An answer within a longer word or number is none.
+    # An answer within a longer word or number does not count.
     left, right = (r"\b" if answer[:1].isalnum() else ""), (r"\b" if answer[-1:].isalnum() else "")
     spaceless = any(ord(letter) > 0x0E00 for letter in answer)
     pattern = re.escape(answer) if spaceless else left + re.escape(answer) + right
@@ -40,6 +46,6 @@ def _places(passage, answer):
 
 
 def _around(spans, start, end):
-    """The start and the end of the sentences in which a place lies."""
+    """Return the start and the end of the sentences in which a place lies."""
     inside = [span for span in spans if span[0] < end and start < span[1]] or [(start, end)]
     return inside[0][0], inside[-1][1]

@@ -1,7 +1,7 @@
-"""Letters with what belongs to them, Unicode's grapheme clusters (UAX 29), by the standard library alone.
+"""Find the borders of letters with their marks, Unicode's grapheme clusters (UAX 29), with the standard library alone.
 
-Where it is not exact it keeps more together, so that every cut is one that UAX 29 has, but for letters that a few rare
-signs begin (its class Prepend).
+Where this is not exact it keeps more characters together, so that every cut is one that UAX 29 allows. An exception
+are letters after a few rare signs (the class Prepend).
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import re
 import unicodedata
 
 JOINER = "\u200d"
-# Of a category that is no mark's: joiners, tones of skin, letters of flags' tags, halves of kana and Thai vowels.
+# Characters that join although their category is not that of a mark: joiners, skin tones, the letters of flag tags, and
+# some kana and Thai vowels.
 JOINED = re.compile("[\u200c\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\uff9e\uff9f\u0e33\u0eb3]")
 # Hangul's vowels and finals, which end a syllable, and its initials, which begin one.
 HANGUL_ENDS = re.compile("[\u1160-\u11ff\ud7b0-\ud7fb]")
@@ -20,7 +21,15 @@ VIRAMA = 9
 
 
 def is_within(text: str, at: int) -> bool:
-    """True where the character at a place, and the one before it, are of one cluster."""
+    """Check that a place in a text lies within a grapheme cluster.
+
+    Args:
+        text: The text.
+        at: The place, in characters.
+
+    Returns:
+        True if the character at the place and the one before it belong to the same cluster.
+    """
     if not 0 < at < len(text):
         return False
     before, char = text[at - 1], text[at]
@@ -32,7 +41,7 @@ def is_within(text: str, at: int) -> bool:
 
 
 def _flags_before(text, at):
-    """How many halves of flags, of which a flag is two, stand before a place."""
+    """Count the halves of flags before a place. A flag consists of two."""
     start = at
     while start and _is_flag(text[start - 1]):
         start -= 1
@@ -44,5 +53,14 @@ def _is_flag(char):
 
 
 def cluster_start(text: str, at: int, least: int) -> int:
-    """Return the last place up to `at` and behind `least` that is not within a cluster; `at` where there is none."""
+    """Find the last place up to `at` that is not within a cluster.
+
+    Args:
+        text: The text.
+        at: The place to begin with.
+        least: The place behind which to search.
+
+    Returns:
+        The place, or `at` if there is none.
+    """
     return next((place for place in range(at, least, -1) if not is_within(text, place)), at)

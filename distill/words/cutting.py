@@ -1,4 +1,4 @@
-"""Texts cut into passages at sentence ends, and these into sentences; lengths are in characters."""
+"""Cut texts into passages at the ends of sentences, and these into sentences. Lengths are in characters."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from typing import TypeAlias
 from .clusters import cluster_start, is_within
 from .sentences import sentences_in
 
-# Begin and end, in characters.
+# Start and end, in characters.
 Place: TypeAlias = tuple[int, int]
-# A text is looked at in stretches of so many characters, cut at the end of a line or a word: the time grows with the
-# square of a stretch.
+# A text is split in stretches of this many characters, cut at the end of a line or a word, because the time grows with
+# the square of a stretch.
 STRETCH = 20_000
 BLANK = re.compile(r"\s")
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How documents are cut: passages of at most `length` characters, a document up to it is one.
+    """Options for cutting documents into passages.
 
-    A passage begins with those last sentences of the one before it that have at most `overlap` characters together.
-    `language` is that of documents that do not say theirs.
+    Args:
+        length: The greatest length of a passage in characters. A document up to it is one passage.
+        overlap: The greatest length of the last sentences of a passage that the next one repeats.
+        language: The language of documents that do not state theirs.
     """
 
     length: int = 1000
@@ -33,7 +35,13 @@ class Cut:
 
 @dataclass(frozen=True)
 class Piece:
-    """A passage: its place in the document's text, and the places of its sentences in the passage, in characters."""
+    """A passage.
+
+    Attributes:
+        start: The start of the passage in the text of the document, in characters.
+        end: The end of the passage.
+        sentences: The start and end of its sentences within the passage.
+    """
 
     start: int
     end: int
@@ -41,10 +49,18 @@ class Piece:
 
 
 def cut_text(text: str, language: str, cut: Cut) -> list[Piece]:
-    """Return the passages of a text in a language, cut at sentence ends.
+    """Cut a text into passages at the ends of sentences. A sentence longer than a passage is cut between words.
 
-    A sentence that is longer than a passage may be is cut between words. Raises `InputError` where a library of the
-    extra `morphology` is missing for a language.
+    Args:
+        text: The text.
+        language: Its language.
+        cut: The lengths of passages.
+
+    Returns:
+        The passages.
+
+    Raises:
+        InputError: If the language needs a library of the extra `morphology` that is missing.
     """
     places = [part for place in sentences_of(text, language) for part in _shortened(text, place, cut.length)]
     return [_piece(places[first:last]) for first, last in _groups(places, cut)]
@@ -56,7 +72,18 @@ def _piece(places):
 
 
 def sentences_of(text: str, language: str) -> list[Place]:
-    """Return the sentences of a text of any length. Raises as `cut_text`."""
+    """Find the sentences of a text of any length.
+
+    Args:
+        text: The text.
+        language: Its language.
+
+    Returns:
+        The start and end of each sentence, in characters.
+
+    Raises:
+        InputError: If the language needs a library of the extra `morphology` that is missing.
+    """
     places: list[Place] = []
     for start, end in _stretches(text):
         stretch = text[start:end]
@@ -67,7 +94,7 @@ def sentences_of(text: str, language: str) -> list[Place]:
 
 
 def _with_marks(text: str, places: Sequence[Place]) -> Iterator[Place]:
-    """Sentences that have the marks of their last letter, which are cut off as if they began the next one."""
+    """Yield sentences with the marks of their last letter, which the splitter counts to the next sentence."""
     begin = 0
     for (start, end), after in zip(places, [*(place[0] for place in places[1:]), 0], strict=True):
         start, stop = max(start, begin), max(end, begin)
@@ -79,7 +106,7 @@ def _with_marks(text: str, places: Sequence[Place]) -> Iterator[Place]:
 
 
 def _stretches(text: str) -> Iterator[Place]:
-    """The text in stretches that end with a paragraph, else a line, else a word, else a letter with its marks."""
+    """Yield stretches of a text that end with a paragraph, or else a line, a word, or a letter with its marks."""
     start = 0
     while len(text) - start > STRETCH:
         ends = (text.rfind(mark, start, start + STRETCH) + len(mark) for mark in ("\n\n", "\n", " "))
@@ -91,9 +118,10 @@ def _stretches(text: str) -> Iterator[Place]:
 
 
 def _shortened(text: str, place: Place, length: int) -> Iterator[Place]:
-    """A sentence in parts of at most `length` characters, cut behind the last blank that leaves half of that.
+    """Yield parts of a sentence of at most `length` characters, cut at the last blank in the second half of that
+    length.
 
-    Without a blank it is cut before the last letter that has room with all its marks.
+    Without such a blank the sentence is cut before the last letter that has room with all its marks.
     """
     start, end = place
     while end - start > length:
@@ -106,7 +134,7 @@ def _shortened(text: str, place: Place, length: int) -> Iterator[Place]:
 
 
 def _groups(places: Sequence[Place], cut: Cut) -> Iterator[tuple[int, int]]:
-    """First sentence and the one behind the last of each passage."""
+    """Yield the first sentence of each passage and the one behind its last."""
     first, last = 0, 0
     while last < len(places):
         reached = last

@@ -1,4 +1,4 @@
-"""The language of a text that does not say it, by py3langid."""
+"""Detect the language of a text with py3langid."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 
 # The language of a text that is too short or too mixed to tell.
 FALLBACK = "en"
-# How sure it has to be.
+# The least probability of a detected language.
 LEAST = 0.9
-# Characters that it is told by, at most.
+# The greatest number of characters that the detector reads.
 LOOKED_AT = 2000
 LETTER = re.compile(r"[^\W\d_]")
-# Whose sentences need packages of the extra `morphology`.
+# Thai, and the packages of the extra `morphology` that its sentences need.
 THAI, FOR_THAI = "th", ("pycrfsuite", "pythainlp")
 
 
 def detected_language(text: str) -> str:
-    """Return the ISO 639-1 code of a text's language, "en" where that is not sure.
+    """Detect the language of a text and return its ISO 639-1 code, or "en" if that is not certain.
 
-    Thai counts where what cuts its sentences is installed.
+    Thai is detected only if the packages that cut its sentences are installed.
     """
     text = text[:LOOKED_AT]
     if not LETTER.search(text):
@@ -37,7 +37,7 @@ def detected_language(text: str) -> str:
 
 @cache
 def _rank():
-    # A tenth of a second, and a second to read its model.
+    # The import takes a tenth of a second, and reading the model a second.
     import py3langid
 
     return py3langid.rank

@@ -1,4 +1,4 @@
-"""Text in one Unicode form by language: without what writing varies and meaning does not."""
+"""Fold text into one Unicode form by language: remove differences of writing that do not change the meaning."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ALEF = (r"[أإآٱ]", "ا")
 PERSIAN = ((ARABIC_MARKS, ""), ALEF, ("[يى]", "ی"), ("ك", "ک"), ("\u200c", " "))
 # Letters that NFKC takes apart though the dictionaries have it whole.
 SARA_AM, LAO_AM = ("\u0e4d\u0e32", "\u0e33"), ("\u0ecd\u0eb2", "\u0eb3")
-# Casefolding knows one i.
+# Casefolding knows only one i.
 DOTTED_I = (("İ", "i"), ("I", "ı"))
-# By language what is replaced before casefolding, in order.
+# The replacements before casefolding by language, in order.
 RULES = {
     "ar": ((ARABIC_MARKS, ""), ALEF, ("ى", "ي")),
     "az": DOTTED_I,
@@ -28,12 +28,12 @@ RULES = {
     "tr": DOTTED_I,
     "ur": PERSIAN,
 }
-# Written with stress marks in encyclopedias, as in Росси́я.
+# Languages that encyclopedias write with stress marks, as in Росси́я.
 STRESSED = ("be", "bg", "ru", "uk")
 
 
 class ByCategory(dict[int, str]):
-    """A table for `str.translate`: of each character what `replaced` makes of it and of its Unicode category."""
+    """A table for `str.translate` that calls `replaced` with each character and its Unicode category."""
 
     def __init__(self, replaced: Callable[[str, str], str]) -> None:
         super().__init__()
@@ -44,16 +44,24 @@ class ByCategory(dict[int, str]):
         return self[code]
 
 
-# Digits in ASCII, without characters that are not seen.
+# Writes digits in ASCII and removes invisible characters.
 SEEN = ByCategory(lambda char, kind: str(unicodedata.decimal(char)) if kind == "Nd" else "" if kind == "Cf" else char)
 
 
 def fold(text: str, language: str) -> str:
-    """Return `text` in NFKC without case; digits are ASCII, blanks single; marks that may be left out are left out.
+    """Fold a text: NFKC, without case, with ASCII digits and single blanks.
 
-    These are the vowel signs and tatweel of Arabic, stress marks of Cyrillic, points of Hebrew, characters of the
-    category Cf such as soft hyphens. Letters that are written for each other are one: the alefs of Arabic, ё and е of
-    Russian. Turkish I is ı. A lone surrogate becomes "?".
+    Marks that may be omitted are removed: vowel signs and tatweel of Arabic, stress marks of Cyrillic, points of
+    Hebrew, and invisible characters of the category Cf such as soft hyphens. Letters that are written for each other
+    become one, such as the alefs of Arabic, or ё and е of Russian. The lower case of the Turkish I is ı. A lone
+    surrogate becomes "?".
+
+    Args:
+        text: The text.
+        language: Its ISO 639-1 code; "" if it is unknown.
+
+    Returns:
+        The folded text.
     """
     text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
     if language in STRESSED:

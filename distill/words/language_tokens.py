@@ -1,6 +1,6 @@
-"""The tokens by which models that translate between many languages are told the languages: M2M100, NLLB, mBART-50.
+"""Tokens that tell a translation model the languages: those of M2M100, NLLB and mBART-50.
 
-Fan et al. (2021), M2M-100; NLLB Team (2022), with FLORES-200's codes; Tang et al. (2020), mBART-50.
+Fan et al. (2021), M2M-100; NLLB Team (2022), with the codes of FLORES-200; Tang et al. (2020), mBART-50.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-# A token of one of the three: __de__, deu_Latn, de_DE.
+# The forms of a token in the three models: __de__, deu_Latn, de_DE.
 TOKEN = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")
-# By two letters, of a macrolanguage its largest, of several scripts the commonest.
+# The code of FLORES-200 for two letters: the largest language of a macrolanguage, in its most common script.
 CODES = """
 af=afr_Latn am=amh_Ethi ar=arb_Arab az=azj_Latn be=bel_Cyrl bg=bul_Cyrl bn=ben_Beng bo=bod_Tibt bs=bos_Latn
 ca=cat_Latn cs=ces_Latn cy=cym_Latn da=dan_Latn de=deu_Latn dz=dzo_Tibt el=ell_Grek en=eng_Latn eo=epo_Latn
@@ -28,12 +28,20 @@ FLORES_200 = {code: token for code, token in (pair.split("=") for pair in CODES.
 
 
 def language_tokens(pieces: Collection[str]) -> frozenset[str]:
-    """Return those of a model's pieces that have the form of a language's token."""
+    """Return the tokens of a model that have the form of a language token."""
     return frozenset(piece for piece in pieces if TOKEN.fullmatch(piece))
 
 
 def language_token(language: str, tokens: Collection[str]) -> str | None:
-    """Return the token of a language, `de`, `zh-TW` or a token itself, among those of a model; None for none."""
+    """Find the token of a language.
+
+    Args:
+        language: The language, such as `de` or `zh-TW`, or a token itself.
+        tokens: The language tokens of a model.
+
+    Returns:
+        The token, or None if the model has none for the language.
+    """
     if language in tokens:
         return language
     code = language.lower().partition("-")[0].partition("_")[0]

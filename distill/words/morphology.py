@@ -38,12 +38,13 @@ STEMMERS = {
     "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
     "st": "sesotho", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-# Stemmed by a library of the extra, which leaves many words as they are.
+# Bengali is stemmed by a library of the extra, which leaves many words as they are.
 BENGALI = "bn"
 UNINFLECTED = ("vi",)
-# Written without blanks between words.
+# Languages that are written without blanks between words.
 UNSPACED = ("bo", "dz", "km", "lo", "my")
-# Of the character n-grams that BM25 takes where there is no stemmer (McNamee and Mayfield, 2004); docs/morphology.md.
+# The length of the character n-grams that BM25 uses without a stemmer (McNamee and Mayfield, 2004); see
+# docs/morphology.md.
 GRAM = 3
 WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # A letter with its signs; the signs U+17D2 and U+1039 put the next letter below it.
@@ -53,33 +54,46 @@ CACHED_WORDS = 2**18
 
 @dataclass(frozen=True)
 class Analyser:
-    """Text to words of one language: `cut` gives the words of folded text, `more` what BM25 takes beside them."""
+    """A splitter of text into the words of one language.
+
+    Attributes:
+        language: The ISO 639-1 code.
+        cut: A function that splits folded text into words.
+        more: A function that makes further terms for BM25 from the words; None for none.
+    """
 
     language: str
     cut: Callable[[str], list[str]]
     more: Callable[[Sequence[str]], list[str]] | None = None
 
     def words(self, text: str) -> list[str]:
-        """Return the words in order, for answers: detection, F1, exact match."""
+        """Return the words of a text in order, for answer detection, F1 and exact match."""
         return self.cut(fold(text, self.language))
 
     def terms(self, text: str) -> list[str]:
-        """Return what BM25 compares: the words, and where there is no stemmer their parts."""
+        """Return the terms that BM25 compares: the words, and their parts if the language has no stemmer."""
         words = self.words(text)
         return words + self.more(words) if self.more else words
 
 
 def words(text: str, language: str) -> list[str]:
-    """Return the words of `text`, folded, without inflection where the language's entry has a stemmer.
+    """Split a text into folded words, without inflection if the language has a stemmer. Odd text never raises.
 
-    `language`: an ISO 639-1 code; what follows a hyphen is not read (zh-Hant). Never raises for odd text. Raises
-    `InputError` where a library of the extra `morphology` is missing.
+    Args:
+        text: The text.
+        language: Its ISO 639-1 code. Anything after a hyphen is ignored (zh-Hant).
+
+    Returns:
+        The words.
+
+    Raises:
+        InputError: If the language needs a library of the extra `morphology` that is missing.
     """
     return analyser(language).words(text)
 
 
 def analyser(language: str) -> Analyser:
-    """The `Analyser` of a language. Where there is no stemmer `say_unstemmed` says it: who knows the texts calls it."""
+    """Return the `Analyser` of a language. It does not warn of a missing stemmer; callers use `say_unstemmed`."""
     return _analyser(_code(language))
 
 
@@ -103,7 +117,13 @@ def _analyser(language):
 
 
 def say_unstemmed(language: str, texts: str, bm25: bool = False) -> None:
-    """Warn, once in a process, of `texts` such as "240 passages" in a language whose words are not stemmed nor cut."""
+    """Warn, once in a process, that the words of a language are neither stemmed nor cut.
+
+    Args:
+        language: The language.
+        texts: A description of the texts, such as "240 passages".
+        bm25: True if the words are for BM25, which compares their parts too.
+    """
     language = _code(language)
     if language in UNSPACED:
         parts = ", for BM25 with pairs of them" if bm25 else ""
@@ -125,7 +145,7 @@ def _snowball(algorithm):
 
 
 def _stemming(stem):
-    # Texts repeat their words: held, they cost a tenth.
+    # Texts repeat their words: a cache cuts the time to a tenth.
     stem = lru_cache(CACHED_WORDS)(stem)
     return lambda text: [stem(word) or word for word in WORD.findall(text)]
 
@@ -136,12 +156,20 @@ def _segmenting(segment):
 
 
 def pairs(clusters: Sequence[str]) -> list[str]:
-    """Return each cluster joined to the next."""
+    """Join each cluster to the next."""
     return [first + second for first, second in zip(clusters, clusters[1:], strict=False)]
 
 
 def grams(words: Sequence[str], n: int = GRAM) -> list[str]:
-    """Return the character n-grams of words longer than n, with a "_" at either end."""
+    """Return the character n-grams of words that are longer than n, with a "_" at either end.
+
+    Args:
+        words: The words.
+        n: The number of characters.
+
+    Returns:
+        The n-grams.
+    """
     parts = []
     for word in words:
         marked = f"_{word}_"

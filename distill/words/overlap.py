@@ -1,4 +1,4 @@
-"""Texts that share a run of letters with others: copies, and what was cut out of the same document."""
+"""Find texts that share a run of letters with others: copies, and passages cut from the same document."""
 
 from __future__ import annotations
 
@@ -11,36 +11,44 @@ from numpy.typing import NDArray
 
 from ..system.types import Booleans
 
-# Letters and digits; blanks and punctuation, which sources write differently, are left out.
+# The number of letters and digits in a run. Blanks and punctuation are left out, as sources write them differently.
 RUN = 50
-# Of a polynomial modulo 2**64, whose windows are compared (Karp and Rabin, 1987); any odd number has an inverse.
+# The base of a polynomial hash modulo 2**64 of the runs (Karp and Rabin, 1987). Any odd number has an inverse.
 BASE = 0x9E3779B97F4A7C15
 INVERSE = pow(BASE, -1, 2**64)
 
 
 def sharing(texts: Sequence[str], others: Sequence[str], run: int = RUN) -> Booleans:
-    """bool `(texts,)`: true of a text with `run` letters in a row that one of the `others` has too.
+    """Find the texts that have a run of letters in common with other texts.
 
-    Case, blanks and punctuation do not count. A text of fewer letters shares nothing.
+    Case, blanks and punctuation do not count. A text with fewer letters than `run` shares nothing.
+
+    Args:
+        texts: The texts.
+        others: The texts to compare them with.
+        run: The number of letters in a row.
+
+    Returns:
+        True for each text that shares a run, bool `(texts,)`.
     """
     windows = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *(_windows(other, run) for other in others)]))
     return np.array([_meets(_windows(text, run), windows) for text in texts], dtype=bool)
 
 
 def letters(text: str) -> str:
-    """The letters and digits of a text, in one case and width."""
+    """Return the letters and digits of a text, in one case and width."""
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _meets(numbers, known):
-    """True where one of the `numbers` is among those that are `known`, which ascend."""
+    """Return True if one of the `numbers` is among the ascending `known` ones."""
     places = np.searchsorted(known, numbers)
     inside = places < len(known)
     return bool((known[places[inside]] == numbers[inside]).any())
 
 
 def _windows(text, run) -> NDArray[np.uint64]:
-    """A number of each run of letters."""
+    """Return a hash of each run of letters."""
     codes = np.frombuffer(letters(text).encode("utf-32-le", "replace"), dtype="<u4").astype(np.uint64)
     if len(codes) < run:
         return np.zeros(0, dtype=np.uint64)
@@ -49,7 +57,7 @@ def _windows(text, run) -> NDArray[np.uint64]:
 
 
 def _powers(base, many):
-    """1, base, base ** 2 … modulo 2**64."""
+    """Return 1, base, base ** 2 … modulo 2**64."""
     factors = np.full(many, base, dtype=np.uint64)
     factors[:1] = 1
     return np.cumprod(factors)

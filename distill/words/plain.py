@@ -1,4 +1,4 @@
-"""Words of a text in any language, without a library: what an index compares letter by letter."""
+"""Split text of any language into words without a library, for an index that compares them letter by letter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .folding import ByCategory, fold
 # Thai, Lao, Burmese, Khmer, kana and Chinese are written without blanks: pairs of characters stand for words.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 RUN = re.compile(f"([{UNSPACED}]+)")
-# Marks that change how a character looks and not what it is, and fillers of Hangul: nothing that is typed.
+# Marks that only change how a character looks, and fillers of Hangul. Nobody types them.
 IGNORED = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
 # Letters whose dot is their own, maybe with a mark below, and one more dot.
 DOTTED = re.compile("([ij][\u0323\u0328]*)\u0307")
@@ -20,10 +20,10 @@ SEPARATED = ByCategory(lambda char, kind: char if kind[0] in "LMN" else " ")
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the runs of letters and digits of the folded text, in order, repeated as they are there.
+    """Return the runs of letters and digits of the folded text, in order and with repetitions.
 
-    What is written without blanks gives each two characters that stand side by side: "東京都" 東京 and 京都. The i of
-    all languages is one, as the text's own is not known: İstanbul, ISTANBUL and istanbul are the same, ı is i.
+    A script without blanks gives each pair of adjacent characters: "東京都" gives 東京 and 京都. As the language is not
+    known, all kinds of i are one: İstanbul, ISTANBUL and istanbul are the same, and ı is i.
     """
     folded = _one_i(LOOKS.sub("", fold(text, "")))
     words = folded.translate(SEPARATED).split()
@@ -33,7 +33,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def _one_i(text):
-    """Casefolding leaves ı, and of İ an i with a dot above it, which NFC has no letter for."""
+    """Replace ı, and the i with a dot above that casefolding makes of İ and for which NFC has no letter."""
     text = text.replace("ı", "i")
     if "\u0307" not in text:
         return text

@@ -1,6 +1,7 @@
-"""Words of languages that libraries of the extra `morphology` cut, Thai, Chinese, Japanese, Korean, or stem, Bengali.
+"""Split or stem the words of languages that need a library of the extra `morphology`.
 
-Each function takes folded text and gives its words; the libraries bring their dictionaries and load nothing.
+The libraries split Thai, Chinese, Japanese and Korean, and stem Bengali. Each function takes folded text and returns
+its words. The libraries bring their dictionaries and download nothing.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from ..errors import InputError
 # Sudachi refuses 49,150 bytes or more.
 CHUNK_LENGTH = 8000
 CHUNK = re.compile(rf"(?s).{{1,{CHUNK_LENGTH}}}(?:(?<=[。！？.!?\s])|$)|.{{1,{CHUNK_LENGTH}}}")
-# Parts that follow a Korean stem and say its part in the sentence: particles (J), endings (E), suffixes of verbs.
+# Parts that follow a Korean stem and mark its function: particles (J), endings (E) and suffixes of verbs.
 KOREAN_DROPPED = ("J", "E", "XSV", "XSA", "VCP")
 JAPANESE_DROPPED = ("助詞", "助動詞")
 
 
 def bengali_stem() -> Callable[[str], str]:
-    """Return the stemmer that Sentri takes, by suffixes: (ঢাকার: ঢাকা). Not all it leaves is a word, nor all cut."""
+    """Return the Bengali stemmer of Sentri, which cuts suffixes (ঢাকার: ঢাকা).
+
+    Not everything that it leaves is a word, and it does not cut every suffix.
+    """
     stemmer = needed("bangla_stemmer.stemmer.stemmer", "Bengali")
-    # Of each rule that it applies it prints a line.
+    # The stemmer prints a line for each rule that it applies.
     vars(stemmer)["print"] = _silent
     stem: Callable[[str], str] = stemmer.BanglaStemmer().stem
     return stem
@@ -36,20 +40,20 @@ def _silent(*_):
 
 
 def thai(text: str) -> list[str]:
-    """Return the words of PyThaiNLP's newmm: maximal matching with its dictionary, whole character clusters."""
-    # Else it makes a folder in the home directory.
+    """Split Thai by PyThaiNLP's newmm: maximal matching with its dictionary over whole character clusters."""
+    # Otherwise PyThaiNLP makes a folder in the home directory.
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
     cut = needed("pythainlp.tokenize", "Thai").word_tokenize
     return [word for part in CHUNK.findall(text) for word in cut(part, engine="newmm", keep_whitespace=False)]
 
 
 def chinese(text: str) -> list[str]:
-    """Return jieba's words, by jieba-rs."""
+    """Split Chinese by jieba-rs."""
     return [word for part in CHUNK.findall(text) for word in needed("rjieba", "Chinese").cut(part)]
 
 
 def japanese(text: str) -> list[str]:
-    """Sudachi's shortest units in their normalised dictionary form (食べた: 食べる), no particles, no auxiliaries."""
+    """Return Sudachi's shortest units in their normalised form (食べた: 食べる), without particles and auxiliaries."""
     tokens = [token for part in CHUNK.findall(text) for token in _sudachi().tokenize(part)]
     kept = [token for token in tokens if token.part_of_speech()[0] not in JAPANESE_DROPPED]
     return [token.normalized_form().casefold() for token in kept or tokens]
@@ -68,7 +72,7 @@ def _sudachi():
 
 
 def korean(text: str) -> list[str]:
-    """MeCab-ko's morphemes without particles and endings (서울에서: 서울); of inflected ones the stem (도왔다: 돕)."""
+    """Return MeCab-ko's morphemes without particles and endings (서울에서: 서울); inflected ones give the stem."""
     morphemes = [morpheme for part in CHUNK.findall(text) for morpheme in _mecab().parse(part)]
     kept = [stem for stem in map(_korean_stem, morphemes) if stem]
     return kept or [morpheme.surface for morpheme in morphemes]
@@ -88,7 +92,18 @@ def _mecab():
 
 
 def needed(module: str, language: str) -> ModuleType:
-    """Return a module of the extra. Raises `InputError` that says how to install it."""
+    """Import a module of the extra `morphology`.
+
+    Args:
+        module: The module.
+        language: The name of the language that needs it, for the message.
+
+    Returns:
+        The module.
+
+    Raises:
+        InputError: If it is not installed; the message says how to install it.
+    """
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Sentences of a text by language, as places in it.
+"""Find the sentences of a text by language, as places in it.
 
 | languages | by | comes with |
 |---|---|---|
@@ -17,23 +17,40 @@ import sentencex
 
 from .segmenters import needed
 
-# Texts whose sentences are held.
+# The number of texts whose sentences are cached.
 CACHED = 2**17
 
 
 @lru_cache(CACHED)
 def sentence_places(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    """Return what `sentences_in` does; of texts that come again it is known."""
+    """Return the result of `sentences_in`, which is remembered for texts that come again.
+
+    Args:
+        text: The text.
+        language: Its ISO 639-1 code.
+
+    Returns:
+        The start and end of each sentence.
+    """
     return sentences_in(text, language)
 
 
 def sentences_in(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    """Return the sentences of `text` as `((start, end), ...)` in characters, ascending, none of them blank.
+    """Find the sentences of a text.
 
-    Blanks around a sentence belong to none. A text without a boundary is one sentence, as is a blank one.
-    `language`: an ISO 639-1 code. Raises `InputError` where a library of the extra `morphology` is missing.
+    Blanks around a sentence belong to none. A text without a boundary is one sentence, and so is a blank text.
+
+    Args:
+        text: The text.
+        language: Its ISO 639-1 code.
+
+    Returns:
+        The start and end of each sentence in characters, ascending. None is blank, unless the whole text is.
+
+    Raises:
+        InputError: If the language needs a library of the extra `morphology` that is missing.
     """
-    # One character for each lone surrogate, so that places stay.
+    # Each lone surrogate becomes one character, so that places stay valid.
     text = re.sub("[\ud800-\udfff]", "\ufffd", text)
     places, end = [], 0
     for part in SPLITTERS.get(language[:2].lower(), sentencex.segment)(language, text):
@@ -45,8 +62,16 @@ def sentences_in(text: str, language: str) -> tuple[tuple[int, int], ...]:
 
 
 def thai(language: str, text: str) -> Sequence[str]:
-    """Return the sentences of each line by PyThaiNLP's crfcut, a conditional random field over its words."""
-    # Else it makes a folder in the home directory.
+    """Split Thai lines into sentences by PyThaiNLP's crfcut, a conditional random field over words.
+
+    Args:
+        language: The language, which is always Thai.
+        text: The text.
+
+    Returns:
+        The sentences of all lines.
+    """
+    # Otherwise PyThaiNLP makes a folder in the home directory.
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
     needed("pycrfsuite", "Thai")
     cut = needed("pythainlp.tokenize", "Thai").sent_tokenize

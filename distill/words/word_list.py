@@ -1,4 +1,4 @@
-"""Words with their frequencies, which are to have a piece each."""
+"""Read lists of words with their frequencies, each of which gets a token."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..system.types import File
 
 
 def read_words(paths: Iterable[File]) -> dict[str, float]:
-    """`{word: frequency}` of files with a word or a phrase a line, a tab, and its share of a text, above 0 to 1.
+    """Read files of words: a word or phrase per line, a tab, and its share of a text, above 0 and up to 1.
 
-    Of a word that stands there twice the higher counts. Raises `DataError` for another line, and a file without any.
+    If a word occurs twice the higher share counts. Raises `DataError` for any other line, and for a file without words.
     """
     words: dict[str, float] = {}
     for path in map(Path, paths):
