@@ -4,7 +4,7 @@
 from dataclasses import fields
 from pathlib import Path
 
-from distill.commands.shared.setting_options import default_text
+from distill.commands.shared.setting_options import format_default
 from distill.settings.fields import SET
 from distill.settings.sections import Settings
 from distill.settings.store import walk
@@ -30,7 +30,7 @@ def table(section, title, rows):
     yield "|setting|default|flag|meaning|"
     yield "|---|---|---|---|"
     for name, item in rows:
-        meta, value = item.metadata, default_text(item.default).replace("|", "\\|")
+        meta, value = item.metadata, format_default(item.default).replace("|", "\\|")
         flag = f"`{meta['flag']}`" if meta["offer"] is not SET else ""
         words = f" One of: {', '.join(meta['options'])}." if meta["options"] else ""
         shown = f"`{value}`" if value else ""

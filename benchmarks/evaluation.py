@@ -13,9 +13,9 @@ import time
 
 import numpy as np
 
-from distill.data.pool import pool_of
-from distill.encoders.encoder import unit_rows
-from distill.evaluation.bias.analyses import PoolVectors, by_language, removal_table
+from distill.data.pool import make_pool
+from distill.encoders.encoder import normalise_rows
+from distill.evaluation.bias.analyses import PoolVectors, removal_table, split_by_language
 from distill.evaluation.bias.fitting import RANKS
 from distill.evaluation.bias.lareqa import rank_pool
 from distill.evaluation.bias.space import identify, project
@@ -52,7 +52,7 @@ def main():
     plain = timed["mAP, one removed, one only, monolingual, shares"]
     step("two principal components", lambda: project(asked, given, pool, seed=options.seed))
     step("language identification, 11 classifiers", lambda: identify(asked, given, pool, "en", options.seed))
-    samples = by_language(given, pool.language_of, pool.languages)
+    samples = split_by_language(given, pool.language_of, pool.languages)
     encoded = PoolVectors(pool, asked, given, samples, "pool")
     step(f"LIR, r = 1 to {max(RANKS)}", lambda: removal_table(encoded, plain.precision))
     step("rank a second encoder", lambda: rank_pool(other, other_given, pool))
@@ -75,7 +75,7 @@ def made_pool(random):
         texts = [""] * count
         asked = [(f"q{id}", "", [int(random.integers(count))]) for id in range(QUESTIONS)]
         found[language] = (texts, texts, asked)
-    return pool_of("XQuAD-R's size", found)
+    return make_pool("XQuAD-R's size", found)
 
 
 def vectors(pool, random):
@@ -88,11 +88,11 @@ def vectors(pool, random):
         means[pool.targets[:, slot]] = meanings[numbers]
     asked = meanings[numbers] + offsets[pool.asked_in] + NOISE * directions(random, len(numbers))
     given = means + offsets[pool.language_of] + NOISE * directions(random, len(means))
-    return unit_rows(asked), unit_rows(given)
+    return normalise_rows(asked), normalise_rows(given)
 
 
 def directions(random, count):
-    return unit_rows(random.normal(size=(count, DIMENSION)).astype(np.float32))
+    return normalise_rows(random.normal(size=(count, DIMENSION)).astype(np.float32))
 
 
 def paired(pool, first, second):

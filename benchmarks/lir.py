@@ -13,8 +13,8 @@ import numpy as np
 
 from distill.catalog.loading import load_encoder
 from distill.data.bitext import load_bitext
-from distill.data.corpus import read_corpus, sampled
-from distill.encoders.encoder import unit_rows
+from distill.data.corpus import read_corpus, sample_texts
+from distill.encoders.encoder import normalise_rows
 from distill.evaluation.bias.removal import LanguageRemoval
 from distill.system.files import require_writable, write_json
 from distill.system.progress import task
@@ -47,7 +47,7 @@ def parse():
 
 def measured(encoder, bitext, corpus):
     """`{variant: (accuracy in the English pool, in the pool of all languages)}`."""
-    texts = {language: sampled(lines, 10_000, 0) for language, lines in corpus.items()}
+    texts = {language: sample_texts(lines, 10_000, 0) for language, lines in corpus.items()}
     with task(
         f"encode for {encoder.name}", bitext.size * len(bitext.sentences) + sum(map(len, texts.values()))
     ) as step:
@@ -65,7 +65,7 @@ def measured(encoder, bitext, corpus):
 
 
 def through(vectors, matrix):
-    return {language: unit_rows(rows @ matrix) for language, rows in vectors.items()}
+    return {language: normalise_rows(rows @ matrix) for language, rows in vectors.items()}
 
 
 def without(vectors, basis):

@@ -138,17 +138,17 @@ class Data:
 
 
 def mine(data):
-    from distill.stages.negatives import online_negatives
+    from distill.stages.negatives import mine_online_negatives
 
-    negatives = online_negatives(data.questions, data.passages, data.gold, data.forbidden, NEGATIVES, MARGIN)
+    negatives = mine_online_negatives(data.questions, data.passages, data.gold, data.forbidden, NEGATIVES, MARGIN)
     return {"mined": share(negatives)}
 
 
 def mine_documents(data):
-    from distill.stages.negatives import draw, maxp_candidates
+    from distill.stages.negatives import draw_negatives, mine_maxp_candidates
 
     of = data.questions, data.passages, data.document_of, data.gold, data.forbidden
-    return {"mined": share(draw(maxp_candidates(*of, NEGATIVES, MARGIN)[1], NEGATIVES, 0))}
+    return {"mined": share(draw_negatives(mine_maxp_candidates(*of, NEGATIVES, MARGIN)[1], NEGATIVES, 0))}
 
 
 def rank_passages(data):

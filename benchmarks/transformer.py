@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.bench.peers import tried
-from distill.bench.process import Spec
+from distill.bench.peers import try_encoder
+from distill.bench.process import WorkerSpec
 from distill.errors import DistillError
-from distill.export.onnx.nodes import Graph, checked
+from distill.export.onnx.nodes import Graph, serialize_checked
 from distill.teachers.muse import resources
 
 EPSILON = 1e-12
@@ -49,11 +49,11 @@ SHAPES = {
 
 
 def random_encoders(names, folder, python, threads):
-    """Return `{name: Spec}` of the shapes, written to `folder`, that run in `python`, and the reasons of others."""
+    """Return `{name: WorkerSpec}` of the shapes in `folder` that run in `python`, and why others do not."""
     specs, skipped = {}, {}
     for name in names:
         try:
-            specs[name] = tried(name, shape_spec(SHAPES[name], Path(folder) / name, python), threads)
+            specs[name] = try_encoder(name, shape_spec(SHAPES[name], Path(folder) / name, python), threads)
         except DistillError as error:
             skipped[name] = str(error).removeprefix(f"{name}: ")
     return specs, skipped
@@ -70,7 +70,7 @@ def shape_spec(shape, folder, python):
         f"MB on disk are computed for {shape.rows:,} rows, memory and cold start are without them"
     )
     code = {"code": str(Path(__file__).with_name("transformer_worker.py"))}
-    return Spec("bundle", str(folder), python, code, 4 * shape.parameters(), note)
+    return WorkerSpec("bundle", str(folder), python, code, 4 * shape.parameters(), note)
 
 
 def write_transformer(path, shape, rows, seed=0):
@@ -79,7 +79,7 @@ def write_transformer(path, shape, rows, seed=0):
     output = pooled(graph, encoded(graph, shape, rows), shape.pooling)
     inputs = [(name, "int64", ("n", "t")) for name in ("ids", "mask")]
     model = graph.model("transformer", inputs, [(output, "float32", ("n", shape.width))], "Random weights")
-    path.write_bytes(checked(model))
+    path.write_bytes(serialize_checked(model))
 
 
 class RandomGraph(Graph):

@@ -35,7 +35,13 @@ SECTIONS = {
         "encode": "use",
         "export": "export",
     },
-    "Measure": {"evaluate": "measure", "compare": "measure", "answers": "answers", "bench": "export"},
+    "Measure": {
+        "evaluate": "measure",
+        "compare": "measure",
+        "answers": "answers",
+        "bench": "export",
+        "papers": "papers",
+    },
     "Train": {
         "init": "init",
         "run": "train",

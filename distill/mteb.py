@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from .catalog.bundle import CARD_FILE, find_shipped, is_artefact
-from .catalog.identity import origin, weights_fingerprint
-from .catalog.kinds import RUN_FILE, folder_of
+from .catalog.identity import describe_origin, weights_fingerprint
+from .catalog.kinds import RUN_FILE, find_folder
 from .catalog.loading import load_teacher
-from .encoders.by_role import DualEncoder, parameters
+from .encoders.by_role import DualEncoder, count_parameters
 from .encoders.encoder import KerasEncoder
 from .errors import ConfigError, EncoderError, ExportError, InputError
 from .evaluation.mteb_predictions import RELEVANT
@@ -129,8 +129,8 @@ def load(source: File, trained_on: Collection[str] = ()) -> EncoderModel:
 
 def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ()) -> ModelMeta:
     """Return what mteb is told of an encoder; None for what neither its card nor its run says."""
-    folder = folder_of(source)
-    card, comes_from = _card(folder), origin(source)
+    folder = find_folder(source)
+    card, comes_from = _card(folder), describe_origin(source)
     known = {**comes_from, **card}
     weights, table, size = _weights(folder, card) if card else _keras_weights(encoder)
     return ModelMeta(
@@ -181,7 +181,7 @@ def _weights(folder, card):
 def _keras_weights(encoder):
     if not isinstance(encoder, KerasEncoder | DualEncoder):
         return None, None, None
-    counts = parameters(encoder)
+    counts = count_parameters(encoder)
     return counts["parameters"], None, counts["bytes"]
 
 
@@ -206,8 +206,8 @@ def _trained_on(source, known, more):
 def _words(source, seen):
     """Words of what an encoder learned from, and of what those did that its run started from and was taught by."""
     with suppress(EncoderError):  # One that is no longer there.
-        folder = folder_of(source)
-        known, shipped = {**origin(source), **_card(folder)}, find_shipped(source)
+        folder = find_folder(source)
+        known, shipped = {**describe_origin(source), **_card(folder)}, find_shipped(source)
         words = set(DATA[shipped.name] if shipped else ())
         for key in ("dataset", "triplets", "parallel_text", "labelled_text"):
             words.update(word for text in _texts(known.get(key)) for word in re.findall("[a-z]+", text.lower()))

@@ -13,13 +13,13 @@ from ..settings.choices import FORMATS
 from ..system.files import write_aside, write_text
 from ..system.types import File, Json, Progress
 from . import encode
-from .card import README, Card, JudgedCard, card_of, write_card, write_judged
+from .card import README, Card, JudgedCard, make_card, write_card, write_judged_card
 from .cost import spelling_cost
 from .form import Form
 from .formats.registry import format_of
 from .gate import Gate, Reference, measure, require_passed
-from .hub_page import hub_page
-from .languages import PieceLanguages, piece_languages, write_languages
+from .hub_page import render_hub_page
+from .languages import TokenLanguages, find_token_languages, write_languages
 from .removal import write_removal
 from .runtime import load_artefact
 from .web.site import PageText, add_index, write_page
@@ -33,7 +33,7 @@ def export_artefact(
     notes: Mapping[str, Json] | None = None,
     removal: LanguageRemoval | None = None,
     progress: Progress | None = None,
-    texts: Mapping[str, Sequence[str]] | PieceLanguages | None = None,
+    texts: Mapping[str, Sequence[str]] | TokenLanguages | None = None,
 ) -> JudgedCard:
     """Convert a student and write it to a folder, after checking it with the gate.
 
@@ -64,19 +64,19 @@ def export_artefact(
         removal.require_own(student)
     with write_aside(folder) as aside:
         card = write_artefact(student, aside, form, Path(folder).resolve().name, notes, removal, texts)
-        judged = _judged(student, aside, card, gate, progress) if gate else JudgedCard(card, None)
-        write_judged(aside, judged)
+        judged = _judge(student, aside, card, gate, progress) if gate else JudgedCard(card, None)
+        write_judged_card(aside, judged)
         if format_of(form.format).library:
-            write_text(aside / README, hub_page(judged))
+            write_text(aside / README, render_hub_page(judged))
     return judged
 
 
-def _judged(student, folder, card, gate, progress):
+def _judge(student, folder, card, gate, progress):
     form = card.form
     format_, whole = format_of(form.format), gate.model or student
-    read = as_read(student, form)
+    read = student_for_form(student, form)
     tokenizer = read.tokenizer if format_.expanded else read.tokenizer.unexpanded
-    with _runnable():
+    with _as_export_error():
         artefact = load_artefact(folder, gate.settings.threads)
         reference = Reference(whole if form.spelled else read, tokenizer)
         figures = measure(reference, artefact, gate.dataset, gate.languages, progress, format_.others)
@@ -92,7 +92,7 @@ def write_artefact(
     name: str,
     notes: Mapping[str, Json] | None = None,
     removal: LanguageRemoval | None = None,
-    texts: Mapping[str, Sequence[str]] | PieceLanguages | None = None,
+    texts: Mapping[str, Sequence[str]] | TokenLanguages | None = None,
 ) -> Card:
     """Write an artefact that has not yet been measured.
 
@@ -109,7 +109,7 @@ def write_artefact(
     Returns:
         The card of the artefact.
     """
-    student = as_read(student, form)
+    student = student_for_form(student, form)
     _require_readable(student, form)
     folder.mkdir()
     format_of(form.format).write(student, folder, form.precision, form.lengths)
@@ -124,14 +124,14 @@ def write_artefact(
     # A format that consists of one file contains the tokenizer, so no languages are recorded for it.
     known = None
     if texts and (folder / encode.TOKENIZER).is_file():
-        known = texts if isinstance(texts, PieceLanguages) else piece_languages(student.tokenizer, texts)
+        known = texts if isinstance(texts, TokenLanguages) else find_token_languages(student.tokenizer, texts)
         write_languages(folder, known)
-    card = card_of(name, student, form, folder, notes, removal, known.languages if known else ())
+    card = make_card(name, student, form, folder, notes, removal, known.languages if known else ())
     write_card(folder, card)
     return card
 
 
-def as_read(student: KerasEncoder, form: Form) -> KerasEncoder:
+def student_for_form(student: KerasEncoder, form: Form) -> KerasEncoder:
     """Return the student as an artefact reads text: with or without its spellings.
 
     Args:
@@ -153,7 +153,7 @@ def _require_readable(student: KerasEncoder, form: Form) -> None:
 
 
 @contextmanager
-def _runnable():
+def _as_export_error():
     try:
         yield
     except (EncoderError, encode.BundleError, RuntimeError, ValueError) as error:

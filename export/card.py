@@ -12,13 +12,13 @@ from ..evaluation.bias.removal import LanguageRemoval
 from ..students.origin import MUSE, Origin, derivation, entries
 from ..system.files import write_json, write_text
 from ..system.types import Json
-from .cost import Cost, as_dict, told
+from .cost import Cost, as_dict, format_costs
 from .encode import CARD, sha256
 from .form import Form
 from .formats.registry import format_of
 from .gate import Figures, Scores
 from .languages import CARD_KEY
-from .removal import described
+from .removal import removal_entry
 
 README = "README.md"
 # The notes that tell where an encoder comes from.
@@ -91,7 +91,7 @@ class Card:
             "distill": __version__,
             **entries(self.origin),
             **self.notes,
-            **({"removal": described(self.removal)} if self.removal else {}),
+            **({"removal": removal_entry(self.removal)} if self.removal else {}),
             **({CARD_KEY: {"languages": list(self.pieces)}} if self.pieces else {}),
             "bytes": self.bytes,
             "files": {name: asdict(file) for name, file in self.files.items()},
@@ -120,7 +120,7 @@ class JudgedCard:
         return {**self.card.as_dict(), **measured, **({"without_spellings": as_dict(self.costs)} if self.costs else {})}
 
 
-def card_of(
+def make_card(
     name: str,
     student: KerasEncoder,
     form: Form,
@@ -163,7 +163,7 @@ def write_card(folder: Path, card: Card) -> None:
     write_json(folder / CARD, card.as_dict())
 
 
-def write_judged(folder: Path, judged: JudgedCard) -> None:
+def write_judged_card(folder: Path, judged: JudgedCard) -> None:
     """Write `card.json` with the gate's figures, and the README that tells a person the same.
 
     Args:
@@ -171,20 +171,20 @@ def write_judged(folder: Path, judged: JudgedCard) -> None:
         judged: The card with the gate's figures.
     """
     write_json(folder / CARD, judged.as_dict())
-    write_text(folder / README, readme(judged))
+    write_text(folder / README, render_readme(judged))
 
 
-def readme(judged: JudgedCard) -> str:
+def render_readme(judged: JudgedCard) -> str:
     """Return the README of an artefact."""
     card, figures, precision = judged.card, judged.figures, judged.card.form.precision
     origin = {key: card.notes[key] for key in ORIGIN if key in card.notes}
     lines = [
         f"- format: {card.form.format}, dense layers {precision.dense}, table {precision.table}",
-        f"- texts: {lengths(card.form)}",
+        f"- texts: {describe_lengths(card.form)}",
         f"- size: {card.bytes / 1e6:.1f} MB",
-        *([f"- cosine to {compared(card)}: {_cosines(figures)}"] if figures else []),
+        *([f"- cosine to {reference_name(card)}: {_cosines(figures)}"] if figures else []),
         *([f"- {costs_line(judged)}"] if judged.costs else []),
-        *([removes(card.removal)] if card.removal else []),
+        *([removal_line(card.removal)] if card.removal else []),
         *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in origin.items()),
         *(f"- **refused by the gate and kept by force**: {reason}" for reason in judged.refused),
     ]
@@ -196,7 +196,7 @@ def readme(judged: JudgedCard) -> str:
         derived=derivation(card.origin, "`card.json` has the same facts and the sha256 of the files."),
         how=how,
         facts="\n".join(lines),
-        table=MEASURED.format(table=p1_table(figures.p1)) if figures else AS_STORED,
+        table=MEASURED_TEXT.format(table=p1_table(figures.p1)) if figures else NOT_MEASURED_TEXT,
     )
 
 
@@ -205,7 +205,7 @@ def _cosines(figures):
     return f"{figures.cosine_mean:.5f}, least {figures.cosine_min:.5f} ({questions})"
 
 
-def compared(card: Card) -> str:
+def reference_name(card: Card) -> str:
     """Return the name of the encoder that an artefact was compared with, for a person to read."""
     return "the student" if card.form.spelled else "the student without its words and spellings"
 
@@ -215,16 +215,16 @@ def costs_line(judged: JudgedCard) -> str:
     dataset = judged.figures.dataset if judged.figures else ""
     return (
         f"without the words and spellings of its encoder: P@1 on the dev questions of {dataset}, "
-        f"with and without, and mean cosine: {told(judged.costs)}"
+        f"with and without, and mean cosine: {format_costs(judged.costs)}"
     )
 
 
-def removes(removal: LanguageRemoval) -> str:
+def removal_line(removal: LanguageRemoval) -> str:
     """Return the line about the languages whose components can be removed."""
     return f"- `encode(texts, language=…)` can remove the components of: {', '.join(removal.languages)}"
 
 
-def lengths(form: Form) -> str:
+def describe_lengths(form: Form) -> str:
     """Describe in words how many tokens a text may have."""
     if form.signatures:
         return f"up to {form.longest} tokens, signatures of {', '.join(map(str, form.signatures))}"
@@ -254,7 +254,7 @@ length. The document whose vector has the largest dot product with the question'
 {derived}
 """
 
-MEASURED = """P@1 on dev questions in per cent, with one vector per document, and McNemar's p (Holm-corrected):
+MEASURED_TEXT = """P@1 on dev questions in per cent, with one vector per document, and McNemar's p (Holm-corrected):
 
 {table}"""
-AS_STORED = "It was not measured again: all weights are those of its source, bit for bit."
+NOT_MEASURED_TEXT = "It was not measured again: all weights are those of its source, bit for bit."

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ..encoders.encoder import Encoder
-from ..evaluation.evaluate import encode_questions, encode_units, rank
+from ..evaluation.evaluate import encode_questions, encode_units, rank_questions
 from ..system.types import Json, Progress
 from .formats.format import Artefact
 from .gate import SPLIT, UNIT, Gate
@@ -47,7 +47,7 @@ def spelling_cost(whole: Encoder, artefact: Artefact, gate: Gate, progress: Prog
     units = [encode_units(encoder, gate.dataset, (UNIT,), progress) for encoder in (whole, searching)]
     questions = [encode_questions(encoder, gate.dataset, SPLIT, gate.languages, progress) for encoder in both]
     pairs = zip(questions, units, strict=True)
-    before, after = (rank(*pair, gate.dataset, SPLIT, (UNIT,))[UNIT] for pair in pairs)
+    before, after = (rank_questions(*pair, gate.dataset, SPLIT, (UNIT,))[UNIT] for pair in pairs)
     return {
         language: Cost(
             float(np.mean(before[language] == 1)),
@@ -63,7 +63,7 @@ def as_dict(costs: Mapping[str, Cost]) -> dict[str, Json]:
     return {language: asdict(cost) for language, cost in costs.items()}
 
 
-def told(costs: Mapping[str, Cost]) -> str:
+def format_costs(costs: Mapping[str, Cost]) -> str:
     """Return the costs by language as one line of text."""
     return ", ".join(
         f"{language} {100 * cost.before:.1f} to {100 * cost.after:.1f} ({cost.cosine:.3f})"

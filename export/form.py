@@ -106,7 +106,7 @@ def require_format(name: str) -> None:
         )
 
 
-def lengths_of(text: str | None) -> tuple[int, ...]:
+def parse_lengths(text: str | None) -> tuple[int, ...]:
     """Parse a list of lengths, such as `16,32` to `(16, 32)`.
 
     Args:

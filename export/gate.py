@@ -11,7 +11,7 @@ from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import GateError
-from ..evaluation.evaluate import encode_questions, encode_units, evaluation_size, rank
+from ..evaluation.evaluate import count_texts, encode_questions, encode_units, rank_questions
 from ..evaluation.mcnemar import compare
 from ..retrieval.metrics import allowed_drop
 from ..settings.sections import ExportSettings
@@ -155,9 +155,9 @@ def measure(
     searched = units if artefact.max_length else encode_units(artefact, dataset, (UNIT,), progress)
     p1 = _scores(_ranks(expected, units, dataset), _ranks(vectors, searched, dataset))
     texts = [question.text for language in languages for question in dataset.select(language, SPLIT)]
-    different, whole = other_ids(student, artefact, texts), _whole(student, artefact, texts)
+    different, whole = find_texts_with_other_ids(student, artefact, texts), _is_uncut(student, artefact, texts)
     alike = ~np.isin(texts, different) if others else True
-    cosines = cosines_of(vectors, expected)[whole & alike]
+    cosines = compute_cosines(vectors, expected)[whole & alike]
     return Figures(
         dataset.name,
         len(texts),
@@ -173,7 +173,7 @@ def measure(
     )
 
 
-def size(dataset: Dataset, languages: Sequence[str], max_length: int | None = None) -> int:
+def count_gate_texts(dataset: Dataset, languages: Sequence[str], max_length: int | None = None) -> int:
     """Return the number of texts that `measure` encodes, for a progress bar.
 
     Args:
@@ -181,12 +181,12 @@ def size(dataset: Dataset, languages: Sequence[str], max_length: int | None = No
         languages: The languages of the questions.
         max_length: The maximum length of the artefact in tokens, or None.
     """
-    both = 2 * evaluation_size(dataset, [SPLIT], languages, (UNIT,))
+    both = 2 * count_texts(dataset, [SPLIT], languages, (UNIT,))
     return both - len(dataset.titles) if max_length else both
 
 
 def _ranks(questions, units, dataset) -> dict[str, Integers]:
-    return rank(questions, units, dataset, SPLIT, (UNIT,))[UNIT]
+    return rank_questions(questions, units, dataset, SPLIT, (UNIT,))[UNIT]
 
 
 def _scores(student: dict[str, Integers], artefact: dict[str, Integers]) -> dict[str, Scores]:
@@ -196,7 +196,7 @@ def _scores(student: dict[str, Integers], artefact: dict[str, Integers]) -> dict
     }
 
 
-def other_ids(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequence[str]) -> list[str]:
+def find_texts_with_other_ids(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequence[str]) -> list[str]:
     """Find the texts whose token ids in the artefact differ from the student's, truncated to what the artefact accepts.
 
     Args:
@@ -211,7 +211,7 @@ def other_ids(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequ
     return [text for text, ids in pairs if list(artefact.tokenize(text)) != shortened(ids, artefact.max_length)]
 
 
-def cosines_of(vectors: Mapping[str, Floats], expected: Mapping[str, Floats]) -> Floats:
+def compute_cosines(vectors: Mapping[str, Floats], expected: Mapping[str, Floats]) -> Floats:
     """Compute the cosines between two sets of unit vectors, language by language.
 
     Args:
@@ -224,12 +224,12 @@ def cosines_of(vectors: Mapping[str, Floats], expected: Mapping[str, Floats]) ->
     return np.concatenate([np.sum(vectors[language] * expected[language], axis=1) for language in vectors])
 
 
-def _whole(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequence[str]) -> Booleans:
+def _is_uncut(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequence[str]) -> Booleans:
     lengths = [len(ids) for ids in student.tokenizer.encode(texts)]
     return np.array(lengths) <= (artefact.max_length or np.inf)
 
 
-def verdict(figures: Figures, settings: ExportSettings, table: str, others: float = 0.0) -> tuple[str, ...]:
+def refusal_reasons(figures: Figures, settings: ExportSettings, table: str, others: float = 0.0) -> tuple[str, ...]:
     """Return the reasons to refuse an artefact as sentences, or an empty tuple if it passes.
 
     Args:
@@ -254,12 +254,12 @@ def require_passed(
         others: The share of questions whose ids may differ.
 
     Returns:
-        The reasons to refuse it, as `verdict` returns them.
+        The reasons to refuse it, as `refusal_reasons` returns them.
 
     Raises:
         GateError: If the artefact is refused, and `force` is False.
     """
-    reasons = verdict(figures, settings, table, others)
+    reasons = refusal_reasons(figures, settings, table, others)
     if reasons and not force:
         raise GateError(f"the exported encoder differs from the student: {'; '.join(reasons)}")
     return reasons

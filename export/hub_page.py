@@ -24,13 +24,13 @@ DATASETS = {
 }
 TEXTS = ("dataset", "parallel_text", "triplets")
 CODE_OPTION = ", trust_remote_code=True"
-SAID = "`card.json` lists the sha256 of every file."
+CARD_NOTE = "`card.json` lists the sha256 of every file."
 LICENCES = ", and the data it learned from have licences of their own"
 # The section of a README on what an encoder learned from; an encoder derived from it inherits the section.
-LEARNED = "## What it learned from"
+LEARNED_HEADING = "## What it learned from"
 
 
-def hub_page(judged: JudgedCard) -> str:
+def render_hub_page(judged: JudgedCard) -> str:
     """Return the README of an artefact for the model hub.
 
     Raises:
@@ -48,22 +48,22 @@ def hub_page(judged: JudgedCard) -> str:
         facts="\n".join(f"- {line}" for line in _facts(judged, figures)),
         table=p1_table(figures.p1),
         about=f"\n{card.form.about.strip()}\n" if card.form.about.strip() else "",
-        derived=derivation(card.origin, SAID, LICENCES if _learned(card) else ""),
+        derived=derivation(card.origin, CARD_NOTE, LICENCES if _has_learned_section(card) else ""),
     )
 
 
-def said_of(folder: File) -> tuple[dict[str, Json], str]:
+def read_origin_notes(folder: File) -> tuple[dict[str, Json], str]:
     """Read an artefact's card entries on where it comes from, and its README's section on what it learned from."""
     path = Path(folder) / README
     card: dict[str, Json] = {**read_card(Path(folder))}
     page = path.read_text(encoding="utf-8") if path.is_file() else ""
-    _, head, after = page.partition(f"\n{LEARNED}\n")
+    _, head, after = page.partition(f"\n{LEARNED_HEADING}\n")
     section, _, _ = after.partition("\n## ")
     return {key: card[key] for key in ORIGIN if key in card}, f"{head}{section}".rstrip() + "\n" if head else ""
 
 
-def _learned(card: Card) -> bool:
-    return LEARNED in card.form.about
+def _has_learned_section(card: Card) -> bool:
+    return LEARNED_HEADING in card.form.about
 
 
 def _metadata(card: Card, figures: Figures) -> dict[str, Json]:
@@ -73,7 +73,7 @@ def _metadata(card: Card, figures: Figures) -> dict[str, Json]:
     tags += [] if library in tags else [library]
     return {
         "language": list(card.notes.get("languages", figures.p1)),
-        **_terms(card),
+        **_licence_terms(card),
         "library_name": library,
         "pipeline_tag": "sentence-similarity",
         "tags": [*tags, *(["custom_code"] if code else [] if _has_attention(card) else ["static-embeddings"])],
@@ -82,10 +82,10 @@ def _metadata(card: Card, figures: Figures) -> dict[str, Json]:
     }
 
 
-def _terms(card: Card) -> dict[str, Json]:
+def _licence_terms(card: Card) -> dict[str, Json]:
     """Return the licence in the hub's terms; the data may add licences of their own."""
     licence = card.origin.licence.lower()
-    if _learned(card):
+    if _has_learned_section(card):
         return {"license": "other", "license_name": f"{licence}-and-those-of-its-data"}
     return {"license": "other", "license_name": licence} if licence == UNKNOWN else {"license": licence}
 
@@ -95,12 +95,12 @@ def _has_attention(card: Card) -> bool:
 
 
 def _datasets(notes: Mapping[str, Json]) -> list[str]:
-    values = [value for key in TEXTS for value in _listed(notes.get(key))]
+    values = [value for key in TEXTS for value in _as_list(notes.get(key))]
     parts = {part for value in values for part in value.split("/")}
     return [hub for name, hub in DATASETS.items() if name in parts]
 
 
-def _listed(value: Json) -> list[str]:
+def _as_list(value: Json) -> list[str]:
     return value if isinstance(value, list) else [] if value is None else [str(value)]
 
 
@@ -129,7 +129,7 @@ def _facts(judged: JudgedCard, figures: Figures) -> Iterator[str]:
         yield f"opening the folder runs `{CODE.name}`; its sha256 is {card.files[CODE.name].sha256}"
     for key in ORIGIN[1:]:
         if key in card.notes:
-            yield f"{key}: {', '.join(_listed(card.notes[key]))}"
+            yield f"{key}: {', '.join(_as_list(card.notes[key]))}"
     for reason in judged.refused:
         yield f"**refused by the gate and kept by force**: {reason}"
 

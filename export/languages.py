@@ -22,7 +22,7 @@ FILE, BITS, SPELLED, CARD_KEY = "languages.npz", "bits", "spelled", "pieces"
 
 
 @dataclass(frozen=True)
-class PieceLanguages:
+class TokenLanguages:
     """The languages of some text, and which of them use each token of a vocabulary.
 
     Args:
@@ -36,7 +36,7 @@ class PieceLanguages:
     used: Booleans
     spelled: Booleans | None = None
 
-    def of(self, languages: Sequence[str]) -> PieceLanguages:
+    def of(self, languages: Sequence[str]) -> TokenLanguages:
         """Return the same for some of the languages, in the given order.
 
         Args:
@@ -49,9 +49,9 @@ class PieceLanguages:
             raise InputError(f"no tokens of {', '.join(unknown)} are known; expected {', '.join(self.languages)}")
         columns = [self.languages.index(name) for name in languages]
         spelled = None if self.spelled is None else self.spelled[:, columns]
-        return PieceLanguages(tuple(languages), self.used[:, columns], spelled)
+        return TokenLanguages(tuple(languages), self.used[:, columns], spelled)
 
-    def with_words(self, before: int, many: int, language: str) -> PieceLanguages:
+    def with_more_spellings(self, before: int, many: int, language: str) -> TokenLanguages:
         """Return the same with more spellings that one language uses.
 
         Args:
@@ -65,7 +65,7 @@ class PieceLanguages:
         return replace(self, spelled=np.concatenate([old, new]))
 
 
-def piece_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], least: int = 1) -> PieceLanguages:
+def find_token_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], least: int = 1) -> TokenLanguages:
     """Find the languages whose texts use each token.
 
     Args:
@@ -82,10 +82,10 @@ def piece_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], le
     used = np.zeros((len(tokenizer), len(texts)), dtype=bool)
     for column, lines in enumerate(texts.values()):
         used[sorted(used_pieces(tokenizer, lines, least)), column] = True
-    return PieceLanguages(tuple(texts), used)
+    return TokenLanguages(tuple(texts), used)
 
 
-def write_languages(folder: Path, pieces: PieceLanguages) -> None:
+def write_languages(folder: Path, pieces: TokenLanguages) -> None:
     """Write the bits into an artefact; the same languages give the same bytes.
 
     Args:
@@ -100,7 +100,7 @@ def write_languages(folder: Path, pieces: PieceLanguages) -> None:
             np.savez_compressed(file, bits=bits, spelled=np.packbits(pieces.spelled, axis=1))
 
 
-def read_languages(folder: Path, card: Mapping[str, Json]) -> PieceLanguages:
+def read_languages(folder: Path, card: Mapping[str, Json]) -> TokenLanguages:
     """Read what `write_languages` wrote.
 
     Args:
@@ -130,4 +130,4 @@ def read_languages(folder: Path, card: Mapping[str, Json]) -> PieceLanguages:
     if used is None or used.shape != (card["vocabulary"], len(names)):
         many = 0 if used is None else len(used)
         raise EncoderError(f"{folder / FILE}: expected {card['vocabulary']} tokens as in the card, got {many}")
-    return PieceLanguages(names, used, spelled)
+    return TokenLanguages(names, used, spelled)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.tokenizer import Tokenizer, spellings_of
+from ..encoders.tokenizer import Tokenizer, list_spellings
 from ..errors import EncoderError, ExportError
 from ..students.origin import derivation, origin_in
 from ..students.vocabulary.pieces import reordered, used_pieces
@@ -18,9 +18,9 @@ from ..system.types import Booleans, File, Floats, Integers, Json
 from . import encode
 from .card import README, stored_files
 from .formats.registry import format_of
-from .languages import CARD_KEY, FILE, PieceLanguages, read_languages, write_languages
-from .student import checked_card
-from .subset import MEASURED
+from .languages import CARD_KEY, FILE, TokenLanguages, read_languages, write_languages
+from .student import read_checked_card
+from .subset import MEASURED_KEYS
 from .weights.added import Addition
 from .weights.codecs import CODECS
 
@@ -44,7 +44,7 @@ class NewLanguage:
     notes: Mapping[str, Json] = field(default_factory=dict)
 
 
-def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> dict[str, Json]:
+def write_with_language(folder: Path, output: File, new: NewLanguage, source: str) -> dict[str, Json]:
     """Write an artefact with an additional language.
 
     A text that uses none of the new tokens keeps its vector, to the last bit.
@@ -61,7 +61,7 @@ def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> d
     Raises:
         EncoderError: If nothing can be added to the artefact's table.
     """
-    card = checked_card(folder)
+    card = read_checked_card(folder)
     pieces = read_languages(folder, card) if FILE in card["files"] else None
     with write_aside(output) as aside:
         aside.mkdir()
@@ -69,27 +69,27 @@ def write_larger(folder: Path, output: File, new: NewLanguage, source: str) -> d
         tokenizer = reordered(new.tokenizer, order)
         tokenizer.save(aside / encode.TOKENIZER)
         if pieces:
-            before = len(spellings_of(Tokenizer.load(folder / encode.TOKENIZER)))
-            write_languages(aside, _with_language(pieces, tokenizer, order, new, before))
+            before = len(list_spellings(Tokenizer.load(folder / encode.TOKENIZER)))
+            write_languages(aside, _extend_token_languages(pieces, tokenizer, order, new, before))
         # The script of this version, because an older one may not read spellings.
         shutil.copyfile(encode.__file__, aside / "encode.py")
         if encode.REMOVAL in card["files"]:
             shutil.copyfile(folder / encode.REMOVAL, aside / encode.REMOVAL)
         rewritten = _card(card, aside, Path(output).resolve().name, new, source)
         write_json(aside / encode.CARD, rewritten)
-        write_text(aside / README, page(rewritten, new))
+        write_text(aside / README, render_page(rewritten, new))
     return rewritten
 
 
 def _write_model(folder: Path, card: dict[str, Json], aside: Path, new: NewLanguage) -> Integers:
     """Write the model's file with all embeddings, and return their order as `Addition.order` gives it."""
     format_, codec = format_of(card["format"]), card["precision"]["table"]
-    addition = Addition(codec, card["vocabulary"], new.rows, CODECS[codec].frequent(len(new.rows)))
+    addition = Addition(codec, card["vocabulary"], new.rows, CODECS[codec].frequent_count(len(new.rows)))
     orders: list[Integers] = []
 
     def remade(arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         orders.append(addition.order(arrays))
-        return addition.remade(arrays)
+        return addition.extend(arrays)
 
     try:
         content = (folder / format_.file).read_bytes()
@@ -99,9 +99,9 @@ def _write_model(folder: Path, card: dict[str, Json], aside: Path, new: NewLangu
     return orders[0]
 
 
-def _with_language(
-    pieces: PieceLanguages, tokenizer: Tokenizer, order: Integers, new: NewLanguage, before: int
-) -> PieceLanguages:
+def _extend_token_languages(
+    pieces: TokenLanguages, tokenizer: Tokenizer, order: Integers, new: NewLanguage, before: int
+) -> TokenLanguages:
     """Return the languages of all tokens: the old ones are unchanged, the new language has those that its texts use.
 
     `before` is the number of spellings that were there already.
@@ -113,13 +113,13 @@ def _with_language(
     # A word has its own token, whether it occurs in the texts or not.
     used[~old, -1] = True
     larger, many = (
-        PieceLanguages((*pieces.languages, new.language), used, _spelled(pieces)),
-        len(spellings_of(tokenizer)),
+        TokenLanguages((*pieces.languages, new.language), used, _extend_spelling_languages(pieces)),
+        len(list_spellings(tokenizer)),
     )
-    return larger.with_words(before, many - before, new.language) if many > before else larger
+    return larger.with_more_spellings(before, many - before, new.language) if many > before else larger
 
 
-def _spelled(pieces: PieceLanguages) -> Booleans | None:
+def _extend_spelling_languages(pieces: TokenLanguages) -> Booleans | None:
     """Return the languages of the old spellings; the new language may use those that any language may use."""
     old = pieces.spelled
     return None if old is None else np.column_stack([old, old.all(axis=1)])
@@ -127,7 +127,7 @@ def _spelled(pieces: PieceLanguages) -> Booleans | None:
 
 def _card(card: dict[str, Json], folder: Path, name: str, new: NewLanguage, source: str) -> dict[str, Json]:
     files = {name: asdict(file) for name, file in stored_files(folder).items()}
-    rest = {key: value for key, value in card.items() if key not in MEASURED}
+    rest = {key: value for key, value in card.items() if key not in MEASURED_KEYS}
     languages = {key: [*card[key], new.language] for key in ("languages",) if key in card}
     known = {CARD_KEY: {"languages": [*card[CARD_KEY]["languages"], new.language]}} if FILE in files else {}
     return {
@@ -143,7 +143,7 @@ def _card(card: dict[str, Json], folder: Path, name: str, new: NewLanguage, sour
     }
 
 
-def page(card: dict[str, Json], new: NewLanguage) -> str:
+def render_page(card: dict[str, Json], new: NewLanguage) -> str:
     """Return the README of an artefact with an additional language.
 
     Args:
@@ -153,7 +153,7 @@ def page(card: dict[str, Json], new: NewLanguage) -> str:
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
         **{key: card[key] for key in ("name", "dimension", "source")},
-        derived=derivation(origin_in(card), SAID),
+        derived=derivation(origin_in(card), CARD_NOTE),
         how=how,
         new=new.language,
         languages=", ".join(card.get("languages", ())),
@@ -162,7 +162,7 @@ def page(card: dict[str, Json], new: NewLanguage) -> str:
     )
 
 
-SAID = "`card.json` has the same facts, the sha256 of the files, and what the new language was learned from."
+CARD_NOTE = "`card.json` has the same facts, the sha256 of the files, and what the new language was learned from."
 PAGE = """# {name}
 
 A sentence encoder for {languages}. It turns a text into a vector of {dimension} numbers with unit length. It is

@@ -46,6 +46,6 @@ def write_removal(folder: Path, removal: LanguageRemoval) -> None:
         np.save(file, removal.stacked())
 
 
-def described(removal: LanguageRemoval) -> dict[str, Json]:
+def removal_entry(removal: LanguageRemoval) -> dict[str, Json]:
     """Return the entry of a card about the components."""
     return {"languages": list(removal.languages), "rank": removal.rank, "encoder": removal.encoder}

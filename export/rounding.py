@@ -14,14 +14,14 @@ from ..students.rows import TABLE, with_table
 from ..students.sampling import SEEN, draw_rows
 from ..students.vocabulary.pieces import has_free_order, in_order
 from ..system.types import Model
-from .weights.codecs import kept
+from .weights.codecs import round_trip
 from .weights.precision import Precision
 
 # The number of tokens from which a text counts as a passage, and the number of texts that are read per language.
 PASSAGE, MOST_TEXTS = 48, 4_000
 
 
-def rounded(encoder: KerasEncoder, table: str) -> KerasEncoder:
+def round_table(encoder: KerasEncoder, table: str) -> KerasEncoder:
     """Return an encoder whose table is rounded to what a storage format keeps.
 
     Args:
@@ -29,7 +29,7 @@ def rounded(encoder: KerasEncoder, table: str) -> KerasEncoder:
         table: The name of the format, a key of `CODECS`.
     """
     values = encoder.model.get_layer(TABLE).get_weights()[0]
-    return KerasEncoder(with_table(encoder.model, kept(table, values)), encoder.tokenizer, encoder.name)
+    return KerasEncoder(with_table(encoder.model, round_trip(table, values)), encoder.tokenizer, encoder.name)
 
 
 def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEncoder, Precision]:
@@ -50,7 +50,7 @@ def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEnco
         return encoder, precision
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     if not has_free_order(encoder.tokenizer):
-        return encoder, replace(precision, stored=precision.stored.again(table))
+        return encoder, replace(precision, stored=precision.stored.requantize(table))
     stored, order = precision.stored.promote(table)
     return in_order(encoder, order), replace(precision, stored=stored)
 
@@ -70,15 +70,15 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
         The encoder with rounded layers. It is the given one if the precision is not int4, or if its family rounds
         kernels without looking at their inputs.
     """
-    if not rounds_blocks(encoder.model, precision):
+    if not has_rounded_blocks(encoder.model, precision):
         return encoder
     rows, table = draw_by_role(encoder.tokenizer, texts, SEEN), encoder.model.get_layer(TABLE).get_weights()[0]
-    stored = with_table(encoder.model, precision.kept(table))
+    stored = with_table(encoder.model, precision.round_trip(table))
     model = family_part(encoder.model.family, "rounding").round_blocks(stored, rows, towards=encoder.model)
     return KerasEncoder(with_table(model, table), encoder.tokenizer, encoder.name)
 
 
-def rounds_blocks(model: Model, precision: Precision) -> bool:
+def has_rounded_blocks(model: Model, precision: Precision) -> bool:
     """Return True if a model's kernels are rounded to suit their inputs, which is so with 4 bits only.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..settings.choices import FORMATS
 from ..system.types import File
-from .formats.folder import read_label, unknown_format
+from .formats.folder import read_label, unknown_format_error
 from .formats.format import Artefact
 from .formats.registry import format_of
 
@@ -27,7 +27,7 @@ def load_artefact(folder: File, threads: int = 1) -> Artefact:
     folder = Path(folder)
     label = read_label(folder)
     if label.format not in FORMATS:
-        raise unknown_format(folder, label)
+        raise unknown_format_error(folder, label)
     return format_of(label.format).load(folder, label, threads)
 
 

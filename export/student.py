@@ -20,7 +20,7 @@ from . import encode
 from .form import Form
 from .formats.folder import as_encoder_error
 from .formats.registry import format_of
-from .weights.codecs import CODECS, MIXED
+from .weights.codecs import CODECS, MIXED_CODECS
 from .weights.precision import Precision
 from .weights.stored import StoredTable
 
@@ -45,7 +45,7 @@ class StoredEncoder(KerasEncoder):
 
     def __init__(self, folder: File, threads: int = 1) -> None:
         folder = Path(folder)
-        card = checked_card(folder)
+        card = read_checked_card(folder)
         self._folder, self._threads, self._dimension = folder, threads, int(card["dimension"])
         self.tokenizer, self.name = Tokenizer.load(folder / encode.TOKENIZER), folder.resolve().name
         self._origin = origin_in(card)
@@ -92,13 +92,13 @@ def load_student(folder: File) -> KerasEncoder:
         EncoderError: If the artefact is incomplete or damaged, or its format or precision has no weights to read.
     """
     folder = Path(folder)
-    card = checked_card(folder)
+    card = read_checked_card(folder)
     start()
     tokenizer = Tokenizer.load(folder / encode.TOKENIZER)
-    return KerasEncoder(_model(folder, card, len(tokenizer)), tokenizer, folder.resolve().name)
+    return KerasEncoder(_load_model(folder, card, len(tokenizer)), tokenizer, folder.resolve().name)
 
 
-def checked_card(folder: Path) -> dict[str, Json]:
+def read_checked_card(folder: Path) -> dict[str, Json]:
     """Return the card of a complete artefact with a tokenizer and a table.
 
     Args:
@@ -121,7 +121,7 @@ def checked_card(folder: Path) -> dict[str, Json]:
     return card
 
 
-def bundle_form(folder: Path, form: Form) -> Form:
+def form_of_bundle(folder: Path, form: Form) -> Form:
     """Return a form with the precision, the length and the stored weights of a bundle.
 
     Args:
@@ -131,26 +131,26 @@ def bundle_form(folder: Path, form: Form) -> Form:
     Raises:
         EncoderError: If the bundle is incomplete or damaged.
     """
-    card = checked_card(folder)
+    card = read_checked_card(folder)
     content = (folder / encode.MODELS["bundle"]).read_bytes()
     lengths = [length for length in (form.max_length, card["max_length"]) if length]
     precision = Precision(**card["precision"], content=content)
     return replace(form, precision=precision, max_length=min(lengths, default=None))
 
 
-def _model(folder: Path, card: dict[str, Json], rows: int) -> Student:
+def _load_model(folder: Path, card: dict[str, Json], rows: int) -> Student:
     from ..students.from_weights import from_weights
 
     try:
-        model = from_weights(_weights(folder, card, rows), "student")
+        model = from_weights(_load_weights(folder, card, rows), "student")
     except (KeyError, ValueError) as error:
-        raise _unreadable(folder, card, error) from error
+        raise _unreadable_error(folder, card, error) from error
     if KEY in card:
         model.origin = origin_in(card).as_dict()
     return model
 
 
-def _weights(folder: Path, card: dict[str, Json], rows: int) -> dict[str, Floats]:
+def _load_weights(folder: Path, card: dict[str, Json], rows: int) -> dict[str, Floats]:
     return _read(format_of(card["format"]).weights, folder, card, rows)
 
 
@@ -159,14 +159,14 @@ def _read(read: Callable[[bytes, int, str], T], folder: Path, card: dict[str, Js
     try:
         return read((folder / format_of(card["format"]).file).read_bytes(), rows, card["precision"]["table"])
     except (ExportError, KeyError, ValueError) as error:
-        raise _unreadable(folder, card, error) from error
+        raise _unreadable_error(folder, card, error) from error
 
 
-def _unreadable(folder, card, error):
+def _unreadable_error(folder, card, error):
     return EncoderError(f"{folder}: no weights can be read from {format_of(card['format']).file}: {error}")
 
 
-def table_of(folder: File, rows: int) -> Floats:
+def load_table(folder: File, rows: int) -> Floats:
     """Load the embedding table of an artefact; Keras is not needed.
 
     Args:
@@ -180,14 +180,14 @@ def table_of(folder: File, rows: int) -> Floats:
         EncoderError: As `load_student` does.
     """
     folder = Path(folder)
-    card = checked_card(folder)
+    card = read_checked_card(folder)
     format_ = format_of(card["format"])
     if format_.table is None:
-        return _weights(folder, card, rows)["embedding/embeddings"]
+        return _load_weights(folder, card, rows)["embedding/embeddings"]
     return _read(format_.table, folder, card, rows)
 
 
-def stored_table(folder: File, codec: str, like: KerasEncoder) -> StoredTable | None:
+def load_codewords(folder: File, codec: str, like: KerasEncoder) -> StoredTable | None:
     """Load the codewords of an artefact's embedding table for an encoder that started from it.
 
     Args:
@@ -203,9 +203,9 @@ def stored_table(folder: File, codec: str, like: KerasEncoder) -> StoredTable | 
         EncoderError: If the artefact is incomplete or damaged.
     """
     folder = Path(folder)
-    card = checked_card(folder)
+    card = read_checked_card(folder)
     format_ = format_of(card["format"])
-    if card["precision"]["table"] != codec or codec not in MIXED or not format_.arrays:
+    if card["precision"]["table"] != codec or codec not in MIXED_CODECS or not format_.arrays:
         return None
     if (folder / encode.TOKENIZER).read_bytes() != like.tokenizer.proto:
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.tokenizer import Tokenizer, model_proto, spellings_of, with_spellings
+from ..encoders.tokenizer import Tokenizer, list_spellings, model_proto, with_spellings
 from ..errors import EncoderError, ExportError, InputError
 from ..students.origin import derivation, origin_in
 from ..students.vocabulary.pieces import pruned
@@ -20,12 +20,12 @@ from ..system.types import Booleans, File, Integers, Json
 from . import encode
 from .card import README, stored_files
 from .formats.registry import format_of
-from .languages import CARD_KEY, PieceLanguages, read_languages, write_languages
-from .student import checked_card
+from .languages import CARD_KEY, TokenLanguages, read_languages, write_languages
+from .student import read_checked_card
 from .weights.codecs import CODECS
 
 # Entries about the whole artefact, which are not true of the subset.
-MEASURED, SPELLED = ("dev", "refused"), "spelled"
+MEASURED_KEYS, SPELLINGS_KEY = ("dev", "refused"), "spelled"
 
 
 @dataclass(frozen=True)
@@ -61,31 +61,32 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
         InputError: If a language is unknown, or no language would be left out.
         EncoderError: If the artefact does not say which languages use its tokens.
     """
-    card, tokenizer = checked_card(folder), Tokenizer.load(folder / encode.TOKENIZER)
+    card, tokenizer = read_checked_card(folder), Tokenizer.load(folder / encode.TOKENIZER)
     pieces = read_languages(folder, card)
     wanted = pieces.of(tuple(dict.fromkeys(languages)))
     if set(wanted.languages) == set(pieces.languages):
         raise InputError(f"--languages: {folder} has no other languages; leave some out, or use it as it is")
-    tokenizer, wanted = with_own_words(tokenizer, wanted)
-    smaller, old_ids = pruned(tokenizer, kept_pieces(tokenizer, wanted), always=())
-    result = Subset((len(tokenizer), len(smaller)), (card["bytes"], 0), kept_shares(pieces, old_ids))
+    tokenizer, wanted = drop_other_spellings(tokenizer, wanted)
+    smaller, old_ids = pruned(tokenizer, select_tokens(tokenizer, wanted), always=())
+    result = Subset((len(tokenizer), len(smaller)), (card["bytes"], 0), compute_kept_shares(pieces, old_ids))
     with write_aside(output) as aside:
         aside.mkdir()
         _write_model(folder, card, aside, old_ids)
         smaller.save(aside / encode.TOKENIZER)
         write_languages(
-            aside, PieceLanguages(wanted.languages, wanted.used[old_ids], spelled_of(tokenizer, wanted, old_ids))
+            aside,
+            TokenLanguages(wanted.languages, wanted.used[old_ids], languages_of_spellings(tokenizer, wanted, old_ids)),
         )
         for name in ("encode.py", encode.REMOVAL):
             if name in card["files"]:
                 shutil.copyfile(folder / name, aside / name)
         rewritten = _card(card, aside, Path(output).resolve().name, result, wanted.languages, source)
         write_json(aside / encode.CARD, rewritten)
-        write_text(aside / README, page(rewritten, result))
+        write_text(aside / README, render_page(rewritten, result))
     return Subset(result.pieces, (card["bytes"], rewritten["bytes"]), result.kept)
 
 
-def with_own_words(tokenizer: Tokenizer, wanted: PieceLanguages) -> tuple[Tokenizer, PieceLanguages]:
+def drop_other_spellings(tokenizer: Tokenizer, wanted: TokenLanguages) -> tuple[Tokenizer, TokenLanguages]:
     """Remove the spellings that only other languages use.
 
     Args:
@@ -98,7 +99,7 @@ def with_own_words(tokenizer: Tokenizer, wanted: PieceLanguages) -> tuple[Tokeni
     Raises:
         EncoderError: If the number of spellings does not match.
     """
-    spellings = spellings_of(tokenizer)
+    spellings = list_spellings(tokenizer)
     if wanted.spelled is None:
         return tokenizer, wanted
     if len(spellings) != len(wanted.spelled):
@@ -110,7 +111,7 @@ def with_own_words(tokenizer: Tokenizer, wanted: PieceLanguages) -> tuple[Tokeni
     return rest, replace(wanted, spelled=wanted.spelled[kept])
 
 
-def spelled_of(tokenizer: Tokenizer, wanted: PieceLanguages, old_ids: Integers) -> Booleans | None:
+def languages_of_spellings(tokenizer: Tokenizer, wanted: TokenLanguages, old_ids: Integers) -> Booleans | None:
     """Return the languages of the spellings whose tokens are all kept, bool `(spellings, languages)`, or None.
 
     Args:
@@ -121,10 +122,10 @@ def spelled_of(tokenizer: Tokenizer, wanted: PieceLanguages, old_ids: Integers) 
     if wanted.spelled is None:
         return None
     kept = set(old_ids.tolist())
-    return wanted.spelled[[kept.issuperset(one.ids) for one in spellings_of(tokenizer)]]
+    return wanted.spelled[[kept.issuperset(one.ids) for one in list_spellings(tokenizer)]]
 
 
-def kept_pieces(tokenizer: Tokenizer, wanted: PieceLanguages) -> set[int]:
+def select_tokens(tokenizer: Tokenizer, wanted: TokenLanguages) -> set[int]:
     """Return the ids of the tokens that some languages use, and of those that every language needs.
 
     Args:
@@ -137,7 +138,7 @@ def kept_pieces(tokenizer: Tokenizer, wanted: PieceLanguages) -> set[int]:
     return set(np.flatnonzero(wanted.used.any(axis=1)).tolist()) | shared_pieces(proto, scripts)
 
 
-def kept_shares(pieces: PieceLanguages, old_ids: Integers) -> dict[str, float]:
+def compute_kept_shares(pieces: TokenLanguages, old_ids: Integers) -> dict[str, float]:
     """Return the share of each language's tokens that is kept, by language.
 
     Args:
@@ -154,7 +155,7 @@ def _write_model(folder: Path, card: dict[str, Json], aside: Path, old_ids: Inte
     content = (folder / format_.file).read_bytes()
     try:
         codec = card["precision"]["table"]
-        remade = partial(CODECS[codec].taken, kept=old_ids)
+        remade = partial(CODECS[codec].take_rows, kept=old_ids)
         content = format_.with_table(content, card["vocabulary"], codec, remade)
     except (ExportError, ValueError, IndexError, KeyError) as error:
         raise EncoderError(f"{folder}: no embeddings can be taken out of {format_.file}: {error}") from error
@@ -165,7 +166,7 @@ def _card(
     card: dict[str, Json], folder: Path, name: str, result: Subset, languages: tuple[str, ...], source: str
 ) -> dict[str, Json]:
     files = {name: asdict(file) for name, file in stored_files(folder).items()}
-    rest = {key: value for key, value in card.items() if key not in (*MEASURED, SPELLED)}
+    rest = {key: value for key, value in card.items() if key not in (*MEASURED_KEYS, SPELLINGS_KEY)}
     return {
         **rest,
         "name": name,
@@ -178,7 +179,7 @@ def _card(
     }
 
 
-def page(card: dict[str, Json], result: Subset) -> str:
+def render_page(card: dict[str, Json], result: Subset) -> str:
     """Return the README of a subset.
 
     Args:
@@ -189,7 +190,7 @@ def page(card: dict[str, Json], result: Subset) -> str:
     rows = "\n".join(f"| {name} | {100 * share:.1f} |" for name, share in result.kept.items())
     return PAGE.format(
         **{key: card[key] for key in ("name", "dimension", "source")},
-        derived=derivation(origin_in(card), SAID),
+        derived=derivation(origin_in(card), CARD_NOTE),
         how=how,
         languages=", ".join(card["languages"]),
         pieces=f"{result.pieces[1]} of {result.pieces[0]}",
@@ -198,7 +199,7 @@ def page(card: dict[str, Json], result: Subset) -> str:
     )
 
 
-SAID = "`card.json` has the same facts and the sha256 of the files."
+CARD_NOTE = "`card.json` has the same facts and the sha256 of the files."
 PAGE = """# {name}
 
 A sentence encoder for {languages}. It turns a text into a vector of {dimension} numbers with unit length. It is

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..encoders.encoder import unit_rows
+from ..encoders.encoder import normalise_rows
 from ..system.types import Doubles, Floats
 from .linear import compute_whitening, leading_axes, linear_map
 from .rebuilding import rebuilt
@@ -86,4 +86,4 @@ def axes_of(model: Student) -> Floats | None:
 
 def on_axes(vectors: Floats, axes: Floats | None) -> Floats:
     """Return unit rows `(n, space)` as unit rows `(n, d)` on the `axes`; unchanged where these are None."""
-    return vectors if axes is None else unit_rows(vectors @ axes)
+    return vectors if axes is None else normalise_rows(vectors @ axes)

@@ -14,7 +14,7 @@ from typing import TypedDict
 import numpy as np
 
 from .. import __version__
-from ..encoders.encoder import Encoder, encoded, takes_context, unit_rows
+from ..encoders.encoder import Encoder, encode_texts, normalise_rows, takes_context
 from ..errors import DataError, EncoderError
 from ..system.arrays import read_arrays
 from ..system.files import write_aside, write_json
@@ -57,7 +57,7 @@ class CentredEncoder:
         contexts: Sequence[str] | None = None,
     ) -> Floats:
         """Return float32 `(n, dimension)` without the role's mean."""
-        return unit_rows(encoded(self.encoder, texts, role, progress, contexts) - self.means[role])
+        return normalise_rows(encode_texts(self.encoder, texts, role, progress, contexts) - self.means[role])
 
 
 def centred(

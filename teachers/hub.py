@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.encoder import Encoder, unit_rows
+from ..encoders.encoder import Encoder, normalise_rows
 from ..encoders.kind import Kind, Load
 from ..errors import EncoderError, first_line
-from ..system.text import well_formed
+from ..system.text import make_well_formed
 from ..system.types import File, Floats, Progress, Role
 
 # Texts a call: long documents in one batch are padded to the longest.
@@ -57,7 +57,7 @@ class HubEncoder:
         columns, call = [list(texts)], self._call
         if role == "document" and self.takes_context:
             columns, call = [list(texts), list(texts if contexts is None else contexts)], self._respond
-        columns = [[well_formed(text) for text in column] for column in columns]
+        columns = [[make_well_formed(text) for text in column] for column in columns]
         order = np.argsort([sum(map(len, row)) for row in zip(*columns, strict=True)], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), BATCH):
@@ -81,7 +81,7 @@ class HubEncoder:
             shape = tuple(getattr(output, "shape", ())) or type(output).__name__
             raise EncoderError(f"{self.source}: expected vectors (n, d), the SavedModel gives {shape}")
         vectors = np.asarray(output, dtype=np.float32)
-        return unit_rows(vectors)
+        return normalise_rows(vectors)
 
     def _tensor(self, output):
         """The one tensor of an output, or the one named `outputs`; a dict has no order to choose by."""

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.encoder import Encoder, KerasEncoder, unit_rows
+from ..encoders.encoder import Encoder, KerasEncoder, normalise_rows
 from ..encoders.kind import Kind, Load
 from ..errors import EncoderError, first_line
 from ..system.hashes import fingerprint_of
-from ..system.text import well_formed
+from ..system.text import make_well_formed
 from ..system.types import File, Floats, Progress, Role
 from .st_modules import MODULES, require_no_code
 from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, prompts_in
@@ -89,7 +89,7 @@ class TransformerEncoder:
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """Return float32 `(n, dimension)`."""
-        texts = [well_formed(text) for text in texts]
+        texts = [make_well_formed(text) for text in texts]
         order = np.argsort([len(text) for text in texts], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), BATCH):
@@ -103,7 +103,7 @@ class TransformerEncoder:
         import torch
 
         with torch.inference_mode():
-            return unit_rows(self._model.vectors(texts, role, self.prompts[role]).float().cpu().numpy())
+            return normalise_rows(self._model.vectors(texts, role, self.prompts[role]).float().cpu().numpy())
 
     @cached_property
     def fingerprint(self) -> str:

@@ -33,7 +33,7 @@ FLOORS = (
     ("indexing",),
     ("pipeline", "serving", "plugs", "indexing.clusters"),
     ("compression", "tuning", "languages", "adapting", "spelling"),
-    ("jobs",),
+    ("jobs", "papers"),
     ("commands.shared",),
     ("commands",),
     # cli.py, __main__.py and the package's own face.

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.adapting.asked import Asked
-from distill.adapting.sums import Summing
+from distill.adapting.asked import QuestionSet
+from distill.adapting.sums import FeaturePooler
 from distill.adapting.training import Head
 from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.data.loading import read_dataset
@@ -33,7 +33,7 @@ def main():
     parser.add_argument("--data", default="data", help="the folder of the collections")
     options = parser.parse_args()
     base, student = load_keras_encoder(options.base), load_encoder(Path(options.run) / "student")
-    summing, heads = Summing(base), [Head(student.model), Head(base.model)]
+    summing, heads = FeaturePooler(base), [Head(student.model), Head(base.model)]
     figures = {
         "collection": of_questions(summing, heads, read_dataset(options.collection), ("test",)),
         "collection, dev": of_questions(summing, heads, read_dataset(options.collection), ("dev",)),
@@ -61,7 +61,7 @@ def of_questions(summing, heads, data, splits):
     """`{metric: {language: figures}}` of the student and its base."""
     # The passages of one collection are encoded once.
     known = ASKED.get(data.name)
-    asked = Asked.of(summing, data, splits, known.passages if known else None)
+    asked = QuestionSet.of(summing, data, splits, known.passages if known else None)
     ASKED[data.name] = asked
     ranks = [asked.ranks(head) for head in heads]
     ids = {name: [q.id for split in splits for q in data.select(name, split)] for name in data.languages}

@@ -25,14 +25,14 @@ from distill.catalog.loading import load_encoder
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.loading import read_dataset
 from distill.evaluation.calibration import (
-    PROMISE,
     SHARES,
+    TARGET_PRECISION,
     calibration_error,
-    fit,
-    judged,
-    probabilities_without,
+    confidence_figures,
+    fit_calibration,
+    held_out_probabilities,
 )
-from distill.evaluation.unanswerable import Cases, encode, half_without, with_and_without
+from distill.evaluation.unanswerable import Cases, encode, half_unanswerable_cases, paired_cases
 from distill.export import encode as encode_py
 from distill.settings.choices import PASSAGE_SCORES
 from distill.system.files import require_writable, write_json
@@ -60,8 +60,8 @@ def main():
         checked = encode(encoder, check, SPLIT, check.languages)
         fits, figures[model] = {}, {}
         for score in PASSAGE_SCORES:
-            cases = joined({name: with_and_without(one, score, SHARES) for name, one in encoded.items()})
-            fits[score] = fit(cases, options.promise)
+            cases = joined({name: paired_cases(one, score, SHARES) for name, one in encoded.items()})
+            fits[score] = fit_calibration(cases, options.promise)
             figures[model][score] = measured(fits[score], cases, encoded["sample"], checked, score)
             show(model, score, figures[model][score])
         if options.write:
@@ -75,7 +75,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+")
     parser.add_argument("--data", type=Path, default=Path("data"))
-    parser.add_argument("--promise", type=float, default=PROMISE, help="precision at the threshold")
+    parser.add_argument("--promise", type=float, default=TARGET_PRECISION, help="precision at the threshold")
     parser.add_argument("--json", help="where the figures go")
     parser.add_argument("--write", action="store_true", help="put the fit into the cards of MODELS, which are bundles")
     return parser.parse_args()
@@ -121,13 +121,13 @@ def measured(fitted, cases, sample, checked, score):
     """The figures of a fit."""
     language = np.array([name.split()[-1] for name in cases.language])
     ours = np.char.startswith(cases.language, "sample ") & (cases.share == 1)
-    held = probabilities_without(cases, language)
+    held = held_out_probabilities(cases, language)
     by_language = {
         str(name): calibration_error(held[ours & (language == name)], cases.right[ours & (language == name)])
         for name in np.unique(language[ours])
     }
-    both = with_and_without(checked, score, (1.0, 0.5, 0.1))
-    half = half_without(checked, score)
+    both = paired_cases(checked, score, (1.0, 0.5, 0.1))
+    half = half_unanswerable_cases(checked, score)
     parts = {f"both, {share:g} of the articles": both.of(np.isclose(both.share, share)) for share in (1.0, 0.5, 0.1)}
     parts["half"] = half
     parts |= {f"half, {name}": half.of(half.language == name) for name in np.unique(half.language)}
@@ -135,9 +135,11 @@ def measured(fitted, cases, sample, checked, score):
     return {
         "fit": fitted.as_dict(),
         "held out": {**by_language, "all": calibration_error(held[ours], cases.right[ours])},
-        "sample": judged(line.probabilities(cases.first[ours]), cases.right[ours], fitted.threshold).as_dict(),
+        "sample": confidence_figures(
+            line.probabilities(cases.first[ours]), cases.right[ours], fitted.threshold
+        ).as_dict(),
         "mlqa-dev-a": {
-            name: judged(line.probabilities(part.first), part.right, fitted.threshold).as_dict()
+            name: confidence_figures(line.probabilities(part.first), part.right, fitted.threshold).as_dict()
             for name, part in parts.items()
         },
     }

@@ -8,13 +8,13 @@ Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3.
 import argparse
 
 from distill.catalog.loading import load_keras_encoder
-from distill.stages.transfer_stage import between
+from distill.stages.transfer_stage import interpolate_weights
 
 
 def main():
     options = parse()
     one, other = load_keras_encoder(options.one), load_keras_encoder(options.other)
-    between(one.model, other.model, 1 - options.share)
+    interpolate_weights(one.model, other.model, 1 - options.share)
     other.save(options.output)
 
 

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from distill.data.parallel import read_parallel, texts_by_language
+from distill.data.parallel import collect_texts, read_parallel
 
 WORDS = {"hi": 12_000, "el": 5_000, "ro": 5_000}
 PHRASES, LONGEST = 8_000, 4
@@ -55,7 +55,7 @@ def commonest(language, number):
 
 def texts_in(data, output, sources, language="vi"):
     paths = [data / name.removeprefix("data/") if name.startswith("data/") else output / name for name in sources]
-    return texts_by_language(read_parallel(paths, "en", [language]))[language]
+    return collect_texts(read_parallel(paths, "en", [language]))[language]
 
 
 def names(data, output):

@@ -27,7 +27,7 @@ from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, build_index
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import FILE, Index
-from distill.retrieval.codes import WHOLE, coded, unpacked, width
+from distill.retrieval.codes import WHOLE, packed_width, quantise_to_bits, unpack
 from distill.system.files import require_writable, write_json
 from distill.system.progress import task
 
@@ -153,8 +153,8 @@ def decoded(vectors, turn, bits):
     for at in range(0, len(vectors), BLOCK):
         part = vectors[at : at + BLOCK] if turn is None else vectors[at : at + BLOCK] @ turn
         if bits < 32:
-            codes, scales = coded(part, bits)
-            part = (codes if bits == WHOLE else unpacked(codes, bits, part.shape[1])) * scales[:, None]
+            codes, scales = quantise_to_bits(part, bits)
+            part = (codes if bits == WHOLE else unpack(codes, bits, part.shape[1])) * scales[:, None]
         kept[at : at + BLOCK] = part
     return kept
 
@@ -201,7 +201,7 @@ def index_bytes(index):
 def of_vectors(row, index):
     rows = sum(len(index.array(f"{kind}_vectors")) for kind in KINDS)
     matrix = 4 * row["axes"] * index.axes if row["which"] == "components" else 0
-    return rows * width(row["axes"], row["bits"]) + matrix
+    return rows * packed_width(row["axes"], row["bits"]) + matrix
 
 
 def product(options, data, questions, gold, languages):

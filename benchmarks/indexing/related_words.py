@@ -24,8 +24,8 @@ from hybrid import by_language, chosen, indexed, table
 from distill.data.loading import read_dataset
 from distill.evaluation.paired import compare_scores
 from distill.indexing.answers import Answers
-from distill.indexing.words.lexical import Lexical, terms_of
-from distill.indexing.words.related import words_of
+from distill.indexing.words.lexical import Lexical, list_terms
+from distill.indexing.words.related import list_words
 from distill.system.files import require_writable, write_json
 
 WRITTEN, COSINE = "as written", "vectors"
@@ -71,9 +71,9 @@ class Listed:
                     self._add(row, numbers)
 
     def _add(self, row, numbers):
-        known = [numbers[term] for term in terms_of(row.pop("en") or "") if term in numbers]
+        known = [numbers[term] for term in list_terms(row.pop("en") or "") if term in numbers]
         for text in row.values() if known else ():
-            terms = terms_of(text or "")
+            terms = list_terms(text or "")
             # Of a text of many words it is not known which means which.
             if len(terms) == 1:
                 self.listed[terms[0]].update(known)
@@ -87,7 +87,7 @@ class Listed:
 
 def ranked(answers, questions, options):
     """`({way: bool (questions,)}, {way: ms})`: where the right passage is first, and what a question's words take."""
-    index, words = answers.index, words_of(answers.index.sections)
+    index, words = answers.index, list_words(answers.index.sections)
     both = [*options.names, *options.dictionary]
     cosine = answers.lexical.related
     ways = {WRITTEN: None, COSINE: cosine}

@@ -21,7 +21,7 @@ from distill.data.loading import load_dataset
 from distill.documents.document import Document
 from distill.encoders.tokenizer import Tokenizer
 from distill.evaluation.evaluate import evaluate
-from distill.indexing.cutting import pieces
+from distill.indexing.cutting import cut_document
 from distill.system.files import write_json
 from distill.words.cutting import Cut
 
@@ -108,7 +108,7 @@ def measured(encoder, texts, questions, many):
     cut = [
         Passage(f"{number}-{place}", text[piece.start : piece.end], number, piece.sentences)
         for number, text in enumerate(texts)
-        for place, piece in enumerate(pieces(Document(str(number), text, "", {}), Cut()))
+        for place, piece in enumerate(cut_document(Document(str(number), text, "", {}), Cut()))
     ]
     first = {}
     for row, passage in enumerate(cut):

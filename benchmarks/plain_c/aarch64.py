@@ -22,7 +22,7 @@ import program
 from checks import encoder_file, texts_in
 
 from distill.catalog.bundle import find_artefact
-from distill.system.text import well_formed
+from distill.system.text import make_well_formed
 
 DUMP = Path(__file__).with_name("dump.c")
 ZIG = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]
@@ -34,7 +34,7 @@ def write_texts(path, texts):
     """Write texts, questions and documents by turns, as dump.c reads them."""
     with path.open("wb") as file:
         for place, text in enumerate(texts):
-            content = well_formed(text).encode()
+            content = make_well_formed(text).encode()
             file.write(np.array([place % 2, len(content)], dtype=np.int32).tobytes())
             file.write(content + bytes(-len(content) % 4))
 

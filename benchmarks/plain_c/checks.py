@@ -23,7 +23,7 @@ import program
 import sentencepiece
 
 from distill.catalog.bundle import find_artefact
-from distill.encoders.tokenizer import Tokenizer, spellings_of
+from distill.encoders.tokenizer import Tokenizer, list_spellings
 from distill.export import encode
 from distill.export.c.encoder_file import encoder_sections
 from distill.system.sections import write_sections
@@ -67,7 +67,7 @@ def other_ids(plain, tokenizer, texts):
     """Texts, str or bytes, whose ids are not SentencePiece's, as questions and with what spellings stand for."""
     prompt, longest = tokenizer.reading.prompts.get("question", ""), tokenizer.reading.longest
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
-    meant = {len(tokenizer) + place: one.ids for place, one in enumerate(spellings_of(tokenizer))}
+    meant = {len(tokenizer) + place: one.ids for place, one in enumerate(list_spellings(tokenizer))}
 
     def ids(text):
         text = prompt.encode() + text if isinstance(text, bytes) else prompt + text

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from distill.errors import DistillError
-from distill.indexing.again import Again
+from distill.indexing.again import Rescorer
 from distill.indexing.answers import Answers
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import Index
@@ -289,7 +289,7 @@ def outcome(folder: Path, encoder, vector) -> str:
         answers = Answers.__new__(Answers)
         answers.index = index
         for score in ("vector", "sentence", "sum") if index.has_sentences else ("vector",):
-            again = Again(index, encoder, score) if index.scored_again else None
+            again = Rescorer(index, encoder, score) if index.scored_again else None
             shares = Lexical(index.sections, index.passages).shares(QUESTION) if index.has_words else None
             nearest = Searcher(index, score, again).search(vector, 3, None, shares)
             rows = zip(nearest.rows.tolist(), nearest.scores.tolist(), nearest.sentences.tolist(), strict=True)

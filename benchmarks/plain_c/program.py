@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import distill.export.c
-from distill.system.text import well_formed
+from distill.system.text import make_well_formed
 
 SOURCES = Path(distill.export.c.__file__).parent
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")
@@ -99,7 +99,7 @@ class PlainEncoder:
 
     def tokenize(self, text, role="question"):
         """The ids of a text of a role, str or bytes."""
-        text = text if isinstance(text, bytes) else well_formed(text).encode()
+        text = text if isinstance(text, bytes) else make_well_formed(text).encode()
         ids, count = np.zeros(ROOM, dtype=np.int32), c_size_t()
         place = ids.ctypes.data_as(POINTER(c_int32))
         arguments = ROLES[role], text, c_size_t(len(text)), place, c_size_t(ROOM), byref(count)
@@ -109,7 +109,7 @@ class PlainEncoder:
     def encode(self, texts, role="question"):
         """The vectors of texts of a role, float32 `(n, d)`."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in zip(vectors, (well_formed(text).encode() for text in texts), strict=True):
+        for row, text in zip(vectors, (make_well_formed(text).encode() for text in texts), strict=True):
             place = row.ctypes.data_as(POINTER(c_float))
             arguments = ROLES[role], text, c_size_t(len(text)), place
             self.program.require(self.program.functions.distill_encode(self.pointer, *arguments))

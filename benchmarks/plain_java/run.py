@@ -18,7 +18,7 @@ import numpy as np
 
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.c.encoder_file import encoder_sections
-from distill.export.formats.java import program
+from distill.export.formats.java import list_sources
 from distill.system.files import write_json
 from distill.system.sections import write_sections
 from distill.system.versions import machine
@@ -33,7 +33,7 @@ K = 10
 
 def compiled(folder):
     """Compile the sources and `Run` into a folder, which is made."""
-    subprocess.run(["javac", *FLAGS, "-d", folder, *program(), RUN], check=True)
+    subprocess.run(["javac", *FLAGS, "-d", folder, *list_sources(), RUN], check=True)
     return folder
 
 
@@ -173,7 +173,7 @@ def main():
     parser.add_argument("--questions", type=int, default=25, help="of a language, to the index")
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
-    from distill.catalog.kinds import folder_of
+    from distill.catalog.kinds import find_folder
     from distill.catalog.loading import load_encoder
 
     texts = [text for language in LANGUAGES for text in lines(options.data, language)[: options.texts]]
@@ -182,7 +182,7 @@ def main():
         folder = Path(name)
         classes = compiled(folder / "classes")
         for model in options.models:
-            bundle = folder_of(model)
+            bundle = find_folder(model)
             table = json.loads((bundle / "card.json").read_text())["precision"]["table"]
             path = write_encoder(folder / f"{Path(model).name}.bin", bundle, Path(model).name, table)
             row = encoding(classes, folder, load_encoder(model), path, texts)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.evaluation.answers import scores
-from distill.evaluation.mcnemar import disagreements, holm, mcnemar_p
+from distill.evaluation.answers import score_answer
+from distill.evaluation.mcnemar import correct_holm, count_disagreements, mcnemar_p
 from distill.retrieval.bm25 import TERMS, bm25_ranks
-from distill.retrieval.metrics import summary
+from distill.retrieval.metrics import summarise_ranks
 from distill.settings.choices import COMPARED
 from distill.system.files import require_writable, write_json
 from distill.system.progress import say
@@ -58,7 +58,7 @@ def main():
         found[f"{name} {language}"] = row
         say(f"{name} {language}: {row}")
     tests = [row["bm25"]["mcnemar"] for row in found.values()]
-    for test, p_holm in zip(tests, holm([test["p"] for test in tests]), strict=True):
+    for test, p_holm in zip(tests, correct_holm([test["p"] for test in tests]), strict=True):
         test |= {"p_holm": p_holm, "significant": p_holm < 0.05}
     show(found)
     write_json(options.output, found)
@@ -88,10 +88,10 @@ def ranked(passages, questions, gold, language):
         began = time.perf_counter()
         named = (NONE, "morphology") if words == "n-grams" else (language, words)
         ranks = bm25_ranks([row["question"] for row in questions], passages, gold, *named)
-        found[words] = {**summary(ranks, ("p@1", "mrr@10")), "seconds": time.perf_counter() - began}
+        found[words] = {**summarise_ranks(ranks, ("p@1", "mrr@10")), "seconds": time.perf_counter() - began}
         right[words] = ranks == 1
     pair = right["plain"], right["morphology"]
-    only_plain, only_morphology = disagreements(*pair)
+    only_plain, only_morphology = count_disagreements(*pair)
     test = {"only_plain": only_plain, "only_morphology": only_morphology, "p": mcnemar_p(*pair)}
     return {**found, "mcnemar": test}
 
@@ -128,7 +128,7 @@ def agreement(questions, language):
     if not several:
         return None
     means = {
-        name: np.mean([scores(first, others, language, name) for first, others in several], axis=0).tolist()
+        name: np.mean([score_answer(first, others, language, name) for first, others in several], axis=0).tolist()
         for name in COMPARED
     }
     return {"questions": len(several)} | {name: {"em": em, "f1": f1} for name, (em, f1) in means.items()}

@@ -18,7 +18,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 
 import distill
 from distill.encoders.batching import pad
-from distill.export.onnx.model import onnx_model
+from distill.export.onnx.model import convert_to_onnx
 
 TOKENS = 150
 
@@ -61,7 +61,7 @@ def in_onnxruntime(encoder):
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     with tempfile.TemporaryDirectory() as folder:
         whole, narrow = Path(folder) / "float.onnx", Path(folder) / "int8.onnx"
-        whole.write_bytes(onnx_model(encoder.model, "float32", "float32"))
+        whole.write_bytes(convert_to_onnx(encoder.model, "float32", "float32"))
         quantize_dynamic(whole, narrow, weight_type=QuantType.QInt8)
         session = onnxruntime.InferenceSession(str(narrow), options)
     return lambda texts: session.run(None, {"ids": pad(encoder.tokenizer.encode(texts, "document"))})[0]

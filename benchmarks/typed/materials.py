@@ -10,7 +10,7 @@ import argparse
 import random
 from pathlib import Path
 
-from distill.data.parallel import read_parallel, texts_by_language
+from distill.data.parallel import collect_texts, read_parallel
 from distill.typed.latin import ROMANISERS
 
 LANGUAGES = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
@@ -46,7 +46,7 @@ def lines_of(data, materials, many):
     """`{language: texts}`: questions first, then a draw of other text."""
     groups = [[data / name for name in QUESTIONS]]
     groups.append([data / name for name in OTHERS] + [materials / name for name in MADE])
-    parts = [[texts_by_language(read_parallel([path], "en", read_in(path))) for path in group] for group in groups]
+    parts = [[collect_texts(read_parallel([path], "en", read_in(path))) for path in group] for group in groups]
     plain = {language: lines_in(materials / "text" / f"{language}.txt") for language in LANGUAGES}
     for language, lines in plain.items():
         parts[1].append({language: lines[: 2 * many]})

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from distill.commands.shared.options import settings_from, settings_options
+from distill.commands.shared.options import settings_options, take_settings
 from distill.data.bitext import load_bitext
 from distill.evaluation.tasks.bitext import accuracies, retrieve
 from distill.settings.store import load_settings
@@ -57,7 +57,7 @@ ROWS = {
 @click.command()
 @settings_options("", "data", "teacher", "student", "vocabulary", "shape", "export")
 def flags(**values):
-    return settings_from(values, CONFIG)
+    return take_settings(values, CONFIG)
 
 
 def main():
@@ -93,13 +93,13 @@ def figures(name, options):
     """P@1 by unit and language on dev, and bitext accuracy XX -> en, of the student of one row."""
     from distill.evaluation.evaluate import evaluate
     from distill.pipeline.preparing import prepare
-    from distill.stages.transfer_stage import learn
+    from distill.stages.transfer_stage import train_towards
 
     settings = flags.main(shlex.split(f"{SHORT} {ROWS[name]}"), standalone_mode=False)
     run = prepare(with_teacher(settings, Path(options.output)), Path(options.output) / "none")
     targets, first = material(run)
     began = time.perf_counter()
-    student = learn(targets, first, run.dataset, run.languages, settings.student, settings.seed)
+    student = train_towards(targets, first, run.dataset, run.languages, settings.student, settings.seed)
     seconds = round(time.perf_counter() - began)
     table = evaluate(student, run.dataset, "dev", run.languages, ("document", "maxp")).table()
     found = accuracies(retrieve(student, load_bitext(options.flores, run.languages)))
@@ -116,7 +116,7 @@ MADE = {}
 
 def material(run):
     """The teacher's vectors, with those of the parallel text, and the untrained student, which rows share."""
-    from distill.pipeline.second_stage import student_job, student_of
+    from distill.pipeline.second_stage import shape_student, student_job
     from distill.stages.transfer_stage import Targets
 
     inputs = run.inputs
@@ -125,7 +125,7 @@ def material(run):
         MADE.clear()
         teacher, base, shape, foreign = parts(run)
         lines = student_job(inputs).lines(teacher)
-        MADE[key] = teacher, student_of(inputs, base, teacher, shape, foreign), lines
+        MADE[key] = teacher, shape_student(inputs, base, teacher, shape, foreign), lines
     teacher, first, lines = MADE[key]
     return Targets.of(teacher, run.dataset, inputs.teacher.language, inputs.student.units, lines), first
 
@@ -143,11 +143,13 @@ def with_teacher(settings, output):
 
 def train(settings, folder):
     from distill.catalog.loading import load_keras_encoder
-    from distill.data.loading import dataset_of
+    from distill.data.loading import load_settings_data
     from distill.stages.triplet_stage import teach
 
     base, language = load_keras_encoder(settings.teacher.base), settings.teacher.language
-    teach(base, dataset_of(settings.data, settings.seed), language, settings.teacher, settings.seed).save(folder)
+    teach(base, load_settings_data(settings.data, settings.seed), language, settings.teacher, settings.seed).save(
+        folder
+    )
 
 
 def parts(run):

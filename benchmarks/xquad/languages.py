@@ -20,7 +20,7 @@ import wordfreq
 
 from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.export.card import stored_files
-from distill.export.languages import CARD_KEY, FILE, PieceLanguages, write_languages
+from distill.export.languages import CARD_KEY, FILE, TokenLanguages, write_languages
 from distill.export.runtime import load_artefact
 from distill.system.files import write_json
 from distill.system.reading import read_jsonl, read_text
@@ -54,7 +54,7 @@ def main():
     tokenizer = Tokenizer.load(bundle / "tokenizer.model")
     cost, parts = costs(bundle, tokenizer), shares(tokenizer, texts)
     used = np.stack([cost * share >= options.least for share in parts.values()], axis=1)
-    pieces = PieceLanguages(tuple(parts), used)
+    pieces = TokenLanguages(tuple(parts), used)
     write_languages(bundle, pieces)
     for name, column in zip(pieces.languages, pieces.used.T, strict=True):
         print(f"{name}: {len(texts[name])} texts, {column.sum()} pieces")

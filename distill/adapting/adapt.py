@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from ..catalog.bundle import CARD_FILE, is_artefact
-from ..catalog.identity import provenance
-from ..catalog.kinds import RUN_FILE, folder_of, require_trainable
-from ..catalog.learned import Learned, files_of
+from ..catalog.identity import describe_training
+from ..catalog.kinds import RUN_FILE, find_folder, require_trainable
+from ..catalog.learned import Learned, hash_run_files
 from ..catalog.loading import load_keras_encoder
 from ..catalog.named import named_paths
 from ..data.parallel import Parallel, read_parallel
@@ -22,7 +22,7 @@ from ..errors import TrainingError
 from ..evaluation.resampling import sign_flip_p
 from ..export.artefact import export_artefact
 from ..export.form import Form
-from ..export.gate import Gate, size
+from ..export.gate import Gate, count_gate_texts
 from ..export.languages import CARD_KEY, read_languages
 from ..export.weights.precision import Precision
 from ..pipeline.inputs import Inputs
@@ -30,7 +30,7 @@ from ..pipeline.preparing import require_new
 from ..pipeline.resuming import LOG
 from ..pipeline.run import Provenance, Run
 from ..pipeline.second_stage import student_job
-from ..pipeline.shipping import shipping_steps
+from ..pipeline.shipping import list_shipping_steps
 from ..pipeline.steps import Engine, Step
 from ..retrieval.metrics import reciprocal_ranks
 from ..settings.recipes import DEFAULT
@@ -38,18 +38,18 @@ from ..settings.sections import Settings
 from ..settings.store import config_text, recipe_settings
 from ..system.backend import start
 from ..system.files import write_text
-from ..system.locking import locked
+from ..system.locking import lock_folder
 from ..system.progress import say, task
 from ..system.reading import read_json
 from ..system.types import File, Json
 from ..training.checkpoints import CHECKPOINT
 from ..training.log import RunLog
-from .asked import UNIT, Asked, OtherText
+from .asked import UNIT, OtherText, QuestionSet
 from .collection import Collection, read_collection
-from .pairs import Draw, cloze, headings, mixed, translations
-from .queries import Held, hold_out, write_queries
-from .sums import SummedPassages, Summing, require_sums
-from .training import PAIRS, Head, learn
+from .pairs import Draw, mix_pairs, pair_headings, pair_sentences, pair_translations
+from .queries import HeldOut, hold_out, write_queries
+from .sums import FeaturePooler, PooledPassages, require_sums
+from .training import PAIRS, Head, train_head
 
 # The folder of the queries that were held out, in the run's.
 QUERIES = "queries"
@@ -59,14 +59,14 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Job:
+class Adaptation:
     """An adaptation: the documents, their held-out part, parallel text and the run.
 
     `base` is the name of the encoder that is adapted.
     """
 
     collection: Collection
-    held: Held
+    held: HeldOut
     sources: Sequence[Parallel]
     run: Run
     base: str
@@ -77,7 +77,7 @@ class Job:
         return self.run.folder
 
 
-def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Job:
+def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Adaptation:
     """Read and check everything that can be wrong before anything is written.
 
     Args:
@@ -109,10 +109,10 @@ def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Job:
         student=settings.student,
         precision=Precision(export.precision, export.table),
     )
-    learned, texts = learned_in(collection, held, sources), files_of(held.dataset, named_paths(settings))
-    origins = Provenance(config_text(settings), provenance(settings), learned, {}, *texts)
+    learned, texts = describe_material(collection, held, sources), hash_run_files(held.dataset, named_paths(settings))
+    origins = Provenance(config_text(settings), describe_training(settings), learned, {}, *texts)
     run = Run(inputs, folder, origins, export=export, evaluation=settings.evaluation)
-    return Job(collection, held, sources, run, base)
+    return Adaptation(collection, held, sources, run, base)
 
 
 def adapt_to_documents(
@@ -148,7 +148,7 @@ def adapt_to_documents(
     return adapt(prepare(settings, documents, folder))
 
 
-def adapt(job: Job) -> Json:
+def adapt(job: Adaptation) -> Json:
     """Adapt, measure and export an encoder.
 
     Args:
@@ -165,30 +165,30 @@ def adapt(job: Job) -> Json:
     base = load_keras_encoder(job.base)
     require_sums(base)
     job.folder.mkdir(parents=True, exist_ok=True)
-    with locked(job.folder):
+    with lock_folder(job.folder):
         try:
-            return _adapted(job, base)
+            return _adapt_in_folder(job, base)
         except BaseException:
             shutil.rmtree(job.folder, ignore_errors=True)
             raise
 
 
-def _adapted(job: Job, base: KerasEncoder) -> Json:
+def _adapt_in_folder(job: Adaptation, base: KerasEncoder) -> Json:
     """Run the steps of an adaptation in its folder."""
     run = job.run
     write_queries(job.held.dataset, job.folder / QUERIES)
     run.log = RunLog(job.folder / LOG)
     (job.folder / CHECKPOINT).mkdir()
     try:
-        say(told(job))
-        metrics = Engine(run.inputs.seed, run.timed).go(steps_of(job, run), {"base": base})
+        say(describe_job(job))
+        metrics = Engine(run.inputs.seed, run.timed).go(list_steps(job, run), {"base": base})
     finally:
         run.log.close()
     write_text(job.folder / RUN_FILE, run.provenance.config)
     return metrics
 
 
-def learned_in(collection: Collection, held: Held, sources: Sequence[Parallel]) -> Learned:
+def describe_material(collection: Collection, held: HeldOut, sources: Sequence[Parallel]) -> Learned:
     """Describe what an adaptation learns from: the part of the documents that is not held out.
 
     Args:
@@ -208,7 +208,7 @@ def learned_in(collection: Collection, held: Held, sources: Sequence[Parallel]) 
     )
 
 
-def steps_of(job: Job, run: Run) -> list[Step]:
+def list_steps(job: Adaptation, run: Run) -> list[Step]:
     """List the steps of an adaptation: the student learns, is measured on the held-out part, and is exported.
 
     Args:
@@ -224,11 +224,11 @@ def steps_of(job: Job, run: Run) -> list[Step]:
         Step("student", partial(make_student, job, run), ["base"], timed="student"),
         Step("evaluate student", partial(run.measure, "student"), ["student"]),
         Step("gain", partial(require_gain, run)),
-        *shipping_steps(run, partial(export, run, folder_of(job.base))),
+        *list_shipping_steps(run, partial(export_bundle, run, find_folder(job.base))),
     ]
 
 
-def make_student(job: Job, run: Run, base: KerasEncoder) -> KerasEncoder:
+def make_student(job: Adaptation, run: Run, base: KerasEncoder) -> KerasEncoder:
     """Train the encoder on the collection, save it, and record its scores on other text.
 
     Args:
@@ -239,13 +239,13 @@ def make_student(job: Job, run: Run, base: KerasEncoder) -> KerasEncoder:
     Returns:
         The student.
     """
-    student, figures = taught(job, base, run.log)
+    student, figures = train_student(job, base, run.log)
     run.record("other_text", figures)
     student.save(run.folder / "student")
     return student
 
 
-def told(job: Job) -> str:
+def describe_job(job: Adaptation) -> str:
     """Return a line that says what is adapted to what."""
     whole, part = job.collection.dataset, job.held.dataset
     counts = ", ".join(f"{len(ids)} in {split}" for split, ids in part.splits.items())
@@ -255,7 +255,7 @@ def told(job: Job) -> str:
     )
 
 
-def taught(job: Job, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dict[str, Json]]:
+def train_student(job: Adaptation, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dict[str, Json]]:
     """Train the encoder on the collection.
 
     The smallest share of the start's weights is kept with which other text loses little.
@@ -271,15 +271,15 @@ def taught(job: Job, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dic
     Raises:
         TrainingError: If no share is small enough.
     """
-    summing = Summing(base)
-    other, dev = OtherText.of(summing), Asked.of(summing, job.held.dataset, ("dev",))
-    learned = learn(
-        base, drawing(job, summing), min(PAIRS, int(np.sum(~job.held.rows))), dev.score, log, job.run.inputs.seed
+    summing = FeaturePooler(base)
+    other, dev = OtherText.of(summing), QuestionSet.of(summing, job.held.dataset, ("dev",))
+    learned = train_head(
+        base, make_draw(job, summing), min(PAIRS, int(np.sum(~job.held.rows))), dev.score, log, job.run.inputs.seed
     )
     before = other.scores(Head(base.model))
     tried = []
     for share in SHARES:
-        scores = other.scores(learned.between(share))
+        scores = other.scores(learned.interpolate(share))
         tried.append(", ".join(f"{name} {before[name]:.1f} -> {score:.1f}" for name, score in scores.items()))
         if all(before[name] - score <= MOST_LOST for name, score in scores.items()):
             say(f"share of the start's weights: {share:g}; other text: {tried[-1]}")
@@ -290,7 +290,7 @@ def taught(job: Job, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dic
     )
 
 
-def drawing(job: Job, summing: Summing) -> Draw:
+def make_draw(job: Adaptation, summing: FeaturePooler) -> Draw:
     """Return the function that draws the pairs: of passages that are not held out, and of parallel text.
 
     Args:
@@ -302,13 +302,13 @@ def drawing(job: Job, summing: Summing) -> Draw:
     """
     data, collection = job.collection.dataset, job.collection
     with task(f"encode {data.name}", len(data.sentences.texts)) as advance:
-        summed = SummedPassages.of(summing, data, advance)
+        summed = PooledPassages.of(summing, data, advance)
     rows = np.flatnonzero(~job.held.rows)
     headed = rows[[bool(collection.headings[row]) for row in rows]]
     asking = summing.sums([collection.headings[row] for row in headed]) if len(headed) else None
-    of_headings = headings(summed, asking, headed, collection.groups) if asking else None
-    lines = translations(job.sources, summing.sums) if job.sources else None
-    return mixed(of_headings, cloze(summed, rows, collection.groups), lines)
+    of_headings = pair_headings(summed, asking, headed, collection.groups) if asking else None
+    lines = pair_translations(job.sources, summing.sums) if job.sources else None
+    return mix_pairs(of_headings, pair_sentences(summed, rows, collection.groups), lines)
 
 
 def require_gain(run: Run) -> None:
@@ -332,7 +332,7 @@ def require_gain(run: Run) -> None:
         raise TrainingError(f"{name}: no gain shows on its held-out part: {figures}; use {base_name} as it is")
 
 
-def export(run: Run, base: Path | None, student: KerasEncoder) -> None:
+def export_bundle(run: Run, base: Path | None, student: KerasEncoder) -> None:
     """Write the bundle, with the languages of the base if that is a bundle.
 
     Args:
@@ -349,5 +349,5 @@ def export(run: Run, base: Path | None, student: KerasEncoder) -> None:
     gate = Gate(run.dataset, run.languages, run.export)
     form = Form(precision=student_job(run.inputs).precision_of(student))
     known = read_languages(base, card) if base and CARD_KEY in card else None
-    with task("export", size(run.dataset, run.languages)) as advance:
+    with task("export", count_gate_texts(run.dataset, run.languages)) as advance:
         export_artefact(student, run.folder / "bundle", gate, form, notes, progress=advance, texts=known)

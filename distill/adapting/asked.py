@@ -16,28 +16,28 @@ from ..retrieval.metrics import mrr_at, precision_at
 from ..retrieval.units import ranks_of
 from ..system.progress import task
 from ..system.types import Integers
-from .sums import SummedPassages, Summing, Sums
+from .sums import FeaturePooler, PooledFeatures, PooledPassages
 from .training import Head
 
 UNIT = "document-sum"
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionSet:
     """A data set's passages and its questions of some splits by language.
 
     `gold` `(q,)` holds the rows of the questions' passages.
     """
 
     dataset: Dataset
-    passages: SummedPassages
-    questions: dict[str, Sums]
+    passages: PooledPassages
+    questions: dict[str, PooledFeatures]
     gold: dict[str, Integers]
 
     @classmethod
     def of(
-        cls, summing: Summing, dataset: Dataset, splits: Sequence[str], known: SummedPassages | None = None
-    ) -> Asked:
+        cls, summing: FeaturePooler, dataset: Dataset, splits: Sequence[str], known: PooledPassages | None = None
+    ) -> QuestionSet:
         """Encode a data set's questions and passages.
 
         Args:
@@ -54,7 +54,7 @@ class Asked:
             for language in dataset.languages
         }
         with task(f"encode {dataset.name}", len(dataset.sentences.texts)) as advance:
-            passages = known or SummedPassages.of(summing, dataset, advance)
+            passages = known or PooledPassages.of(summing, dataset, advance)
         sums = {language: summing.sums([question.text for question in of]) for language, of in chosen.items()}
         gold = {language: np.array([question.passage for question in of]) for language, of in chosen.items()}
         return cls(dataset, passages, sums, gold)
@@ -80,17 +80,17 @@ class Asked:
 class OtherText:
     """Text that ships with the package: the sample's questions, and its lines with their translations."""
 
-    questions: Asked
-    lines: Sums
-    pivots: Sums
+    questions: QuestionSet
+    lines: PooledFeatures
+    pivots: PooledFeatures
     source: Parallel
 
     @classmethod
-    def of(cls, summing: Summing) -> OtherText:
+    def of(cls, summing: FeaturePooler) -> OtherText:
         """Encode the sample."""
         sample = read_dataset(SHIPPED)
         [source] = read_parallel([SAMPLE / PARALLEL], sample.document_language)
-        questions = Asked.of(summing, sample, tuple(sample.splits))
+        questions = QuestionSet.of(summing, sample, tuple(sample.splits))
         return cls(questions, summing.sums(source.texts), summing.sums(sorted(set(source.pivots))), source)
 
     def scores(self, head: Head) -> dict[str, float]:

@@ -13,9 +13,9 @@ import numpy as np
 from ..data.dataset import Dataset, Passage
 from ..documents.document import Document
 from ..documents.reading import read_documents
-from ..documents.skipped import Skipped
+from ..documents.skipped import SkippedFiles
 from ..errors import DataError
-from ..indexing.cutting import pieces
+from ..indexing.cutting import cut_document
 from ..system.hashes import sha256
 from ..system.types import File, Integers
 from ..words.cutting import Cut
@@ -55,13 +55,13 @@ def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
     Raises:
         DataError: If a file is no document, or there are too few documents of two sentences or more.
     """
-    skipped = Skipped()
+    skipped = SkippedFiles()
     documents = list(read_documents(paths, skipped=skipped))
     if not documents:
-        raise skipped.nothing_left(", ".join(map(str, paths)))
+        raise skipped.make_error(", ".join(map(str, paths)))
     skipped.say()
     cut = Cut(language=language)
-    parts = [pieces(document, cut) for document in documents]
+    parts = [cut_document(document, cut) for document in documents]
     long = sum(sum(len(part.sentences) for part in of) > 1 for of in parts)
     if long < FEWEST:
         raise DataError(

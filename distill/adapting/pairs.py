@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.parallel import Parallel
 from ..system.types import Integers
-from .sums import SummedPassages, Sums, joined
+from .sums import PooledFeatures, PooledPassages, concatenate
 
 # Sentences that stay in their passage: Lee et al. (2019), section 4.
 LEFT_IN = 0.1
@@ -21,8 +21,8 @@ SENTENCES, LINES = 0.375, 0.25
 class Pairs:
     """Queries and the passages that answer them, with the `groups` `(n,)` of passages that may answer the same."""
 
-    queries: Sums
-    passages: Sums
+    queries: PooledFeatures
+    passages: PooledFeatures
     groups: Integers
 
 
@@ -30,7 +30,7 @@ class Pairs:
 Draw = Callable[[np.random.Generator, int], Pairs]
 
 
-def headings(summed: SummedPassages, asking: Sums, rows: Integers, groups: Integers) -> Draw:
+def pair_headings(summed: PooledPassages, asking: PooledFeatures, rows: Integers, groups: Integers) -> Draw:
     """Pair headings with their passages.
 
     Args:
@@ -50,7 +50,7 @@ def headings(summed: SummedPassages, asking: Sums, rows: Integers, groups: Integ
     return draw
 
 
-def cloze(summed: SummedPassages, rows: Integers, groups: Integers) -> Draw:
+def pair_sentences(summed: PooledPassages, rows: Integers, groups: Integers) -> Draw:
     """Pair sentences with their passages, usually without the sentence itself.
 
     Args:
@@ -68,13 +68,13 @@ def cloze(summed: SummedPassages, rows: Integers, groups: Integers) -> Draw:
         left = random.random(many) < LEFT_IN
         taken_out, whole = summed.without(chosen), summed.passages.of(summed.passage_of[chosen])
         features = np.where(left[:, None], whole.features, taken_out.features)
-        passages = Sums(features, np.where(left[:, None], whole.counts, taken_out.counts))
+        passages = PooledFeatures(features, np.where(left[:, None], whole.counts, taken_out.counts))
         return Pairs(summed.sentences.of(chosen), passages, groups[summed.passage_of[chosen]])
 
     return draw
 
 
-def translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]], Sums]) -> Draw:
+def pair_translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]], PooledFeatures]) -> Draw:
     """Pair lines with their translations into the documents' language, each source by its weight.
 
     Args:
@@ -84,7 +84,7 @@ def translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]], Su
     Returns:
         The function that draws the pairs.
     """
-    lines = [joined([sums(source.texts), sums(source.pivots)]) for source in sources]
+    lines = [concatenate([sums(source.texts), sums(source.pivots)]) for source in sources]
     weights = np.array([source.weight for source in sources]) / sum(source.weight for source in sources)
     first = np.cumsum([0, *(len(source.texts) for source in sources)])
 
@@ -95,18 +95,18 @@ def translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]], Su
             rows = random.integers(length, size=drawn)
             groups = -1 - first[number] - rows
             parts.append(Pairs(lines[number].of(rows), lines[number].of(length + rows), groups))
-        return together(parts)
+        return concatenate_pairs(parts)
 
     return draw
 
 
-def together(parts: Sequence[Pairs]) -> Pairs:
+def concatenate_pairs(parts: Sequence[Pairs]) -> Pairs:
     """Concatenate pairs."""
-    queries, passages = joined([part.queries for part in parts]), joined([part.passages for part in parts])
+    queries, passages = concatenate([part.queries for part in parts]), concatenate([part.passages for part in parts])
     return Pairs(queries, passages, np.concatenate([part.groups for part in parts]))
 
 
-def mixed(of_headings: Draw | None, of_sentences: Draw, of_lines: Draw | None) -> Draw:
+def mix_pairs(of_headings: Draw | None, of_sentences: Draw, of_lines: Draw | None) -> Draw:
     """Draw pairs of all kinds that there are.
 
     Args:
@@ -123,6 +123,6 @@ def mixed(of_headings: Draw | None, of_sentences: Draw, of_lines: Draw | None) -
         sentences = round(SENTENCES * (many - lines)) if of_headings else many - lines
         parts = [of_sentences(random, sentences)]
         parts += [of_headings(random, many - lines - sentences)] if of_headings else []
-        return together(parts + ([of_lines(random, lines)] if of_lines else []))
+        return concatenate_pairs(parts + ([of_lines(random, lines)] if of_lines else []))
 
     return draw

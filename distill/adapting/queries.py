@@ -24,7 +24,7 @@ FEWEST_QUERIES = 20
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldOut:
     """The held-out part of a collection: a data set with queries, and `rows`, bool `(passages,)`, true for its
     passages.
     """
@@ -39,7 +39,7 @@ class Held:
         return tuple(sorted(self.dataset.questions, key=lambda language: (language != first, language)))
 
 
-def hold_out(collection: Collection, seed: int = 0) -> Held:
+def hold_out(collection: Collection, seed: int = 0) -> HeldOut:
     """Hold out whole documents, those of one title together, with a heading and a sentence of each passage as queries.
 
     A heading is a query if no other document has it. A sentence is taken out of its passage: inverse cloze, Lee et al.
@@ -57,22 +57,22 @@ def hold_out(collection: Collection, seed: int = 0) -> Held:
         DataError: If there are too few queries.
     """
     rng = np.random.default_rng(seed)
-    split_of = _splits(collection, rng)
+    split_of = _draw_splits(collection, rng)
     passages = list(collection.dataset.passages)
     queries: dict[str, list[Question]] = {name: [] for name in SHARES}
-    first = _first_of_heading(collection)
+    first = _find_unique_headings(collection)
     held = np.array([split in SHARES for split in split_of])
     for row in np.flatnonzero(held).tolist():
         split, language = split_of[row], collection.dataset.passage_languages[row]
         if row in first:
             queries[split].append(Question(f"heading {row}", language, collection.headings[row], row))
         if len(collection.dataset.sentence_places(row)) > 1:
-            sentence, passages[row] = without_one(collection.dataset, row, rng)
+            sentence, passages[row] = take_sentence_out(collection.dataset, row, rng)
             queries[split].append(Question(f"sentence {row}", language, sentence, row))
-    return Held(_pool(collection, passages, queries, held, rng), held)
+    return HeldOut(_make_pool(collection, passages, queries, held, rng), held)
 
 
-def _first_of_heading(collection) -> set[int]:
+def _find_unique_headings(collection) -> set[int]:
     """Return the first passage of each heading that only one document has."""
     rows: dict[str, int] = {}
     for row, heading in enumerate(collection.headings):
@@ -82,7 +82,7 @@ def _first_of_heading(collection) -> set[int]:
     return {row for heading, row in rows.items() if heading and many[heading] == 1}
 
 
-def _splits(collection, rng) -> list[str]:
+def _draw_splits(collection, rng) -> list[str]:
     """Return the split of each passage."""
     groups = collection.groups
     order = rng.permutation(groups.max() + 1)
@@ -94,7 +94,7 @@ def _splits(collection, rng) -> list[str]:
     return [str(of_group[group]) for group in groups]
 
 
-def without_one(dataset: Dataset, row: int, rng: np.random.Generator) -> tuple[str, Passage]:
+def take_sentence_out(dataset: Dataset, row: int, rng: np.random.Generator) -> tuple[str, Passage]:
     """Take a sentence out of a passage.
 
     Args:
@@ -112,7 +112,7 @@ def without_one(dataset: Dataset, row: int, rng: np.random.Generator) -> tuple[s
     return texts[chosen], replace(passage, text=rest, sentences=())
 
 
-def _pool(collection, passages, queries, held, rng) -> Dataset:
+def _make_pool(collection, passages, queries, held, rng) -> Dataset:
     """Return the data set of the held-out passages and others, with the queries of languages that have enough."""
     others = rng.permutation(np.flatnonzero(~held))[: max(0, MOST_PASSAGES - int(held.sum()))]
     rows = np.sort(np.concatenate([np.flatnonzero(held), others]))

@@ -22,7 +22,7 @@ PIECES = 8192
 
 
 @dataclass(frozen=True)
-class Sums:
+class PooledFeatures:
     """The summed features `(n, f)` of texts, and the numbers of their tokens `(n, 1)`."""
 
     features: Floats
@@ -31,11 +31,11 @@ class Sums:
     def __len__(self) -> int:
         return len(self.features)
 
-    def of(self, rows: Integers) -> Sums:
+    def of(self, rows: Integers) -> PooledFeatures:
         """Return the features of some rows."""
-        return Sums(self.features[rows], self.counts[rows])
+        return PooledFeatures(self.features[rows], self.counts[rows])
 
-    def plus(self, other: Sums, times: Floats) -> Sums:
+    def plus(self, other: PooledFeatures, times: Floats) -> PooledFeatures:
         """Add other features.
 
         Args:
@@ -45,12 +45,14 @@ class Sums:
         Returns:
             The sums.
         """
-        return Sums(self.features + times * other.features, self.counts + times * other.counts)
+        return PooledFeatures(self.features + times * other.features, self.counts + times * other.counts)
 
 
-def joined(several: Sequence[Sums]) -> Sums:
+def concatenate(several: Sequence[PooledFeatures]) -> PooledFeatures:
     """Concatenate features."""
-    return Sums(np.concatenate([one.features for one in several]), np.concatenate([one.counts for one in several]))
+    return PooledFeatures(
+        np.concatenate([one.features for one in several]), np.concatenate([one.counts for one in several])
+    )
 
 
 def require_sums(encoder: KerasEncoder) -> None:
@@ -63,7 +65,7 @@ def require_sums(encoder: KerasEncoder) -> None:
         )
 
 
-class Summing:
+class FeaturePooler:
     """An encoder up to the sum over a text's tokens, compiled once."""
 
     def __init__(self, encoder: KerasEncoder) -> None:
@@ -76,7 +78,7 @@ class Summing:
         features = self.model.features(self.table(ops.maximum(x["ids"], 0)[None]), keep)[0]
         return sum_texts(features, x["segments"], ops.shape(x["counts"])[0])
 
-    def sums(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Sums:
+    def sums(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> PooledFeatures:
         """Compute the summed features of texts.
 
         Args:
@@ -95,11 +97,11 @@ class Summing:
             features.append(ops.convert_to_numpy(self.step(self.model.pack([ids[row] for row in rows]))))
             if progress:
                 progress(len(rows))
-        return Sums(np.concatenate(features), counts)
+        return PooledFeatures(np.concatenate(features), counts)
 
 
 @dataclass(frozen=True)
-class SummedPassages:
+class PooledPassages:
     """The summed features of a data set's sentences and passages; `passage_of` `(sentences,)` is each sentence's
     passage.
 
@@ -107,13 +109,13 @@ class SummedPassages:
     windows that reach over the end of a sentence, this equals the sum of the whole text.
     """
 
-    sentences: Sums
+    sentences: PooledFeatures
     passage_of: Integers
-    passages: Sums
-    ends: Sums
+    passages: PooledFeatures
+    ends: PooledFeatures
 
     @classmethod
-    def of(cls, summing: Summing, dataset: Dataset, progress: Progress | None = None) -> SummedPassages:
+    def of(cls, summing: FeaturePooler, dataset: Dataset, progress: Progress | None = None) -> PooledPassages:
         """Encode a data set's sentences, each once, and sum its passages.
 
         Args:
@@ -127,7 +129,9 @@ class SummedPassages:
         sentences = summing.sums(dataset.sentences.texts, "document", progress)
         passage_of = dataset.sentences.passage_of
         ends, many = summing.sums([""], "document"), len(dataset.passages)
-        passages = Sums(np.zeros((many, sentences.features.shape[1]), np.float32), np.zeros((many, 1), np.float32))
+        passages = PooledFeatures(
+            np.zeros((many, sentences.features.shape[1]), np.float32), np.zeros((many, 1), np.float32)
+        )
         np.add.at(passages.features, passage_of, sentences.features)
         np.add.at(passages.counts, passage_of, sentences.counts)
         between = np.bincount(passage_of, minlength=many)[:, None].astype(np.float32) - 1
@@ -138,7 +142,7 @@ class SummedPassages:
         """bool `(sentences,)`, true for the only sentence of a passage."""
         return np.bincount(self.passage_of)[self.passage_of] < 2
 
-    def without(self, sentences: Integers) -> Sums:
+    def without(self, sentences: Integers) -> PooledFeatures:
         """Return the sums of the sentences' passages without them; a passage of one sentence stays whole."""
         times = np.where(self.alone[sentences], 0, 1).astype(np.float32)[:, None]
         whole = self.passages.of(self.passage_of[sentences])

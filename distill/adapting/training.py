@@ -17,9 +17,9 @@ from ..system.progress import task
 from ..system.types import Floats, Tensor
 from ..training.log import RunLog
 from ..training.losses import in_batch_loss, squared_l2
-from ..training.rates import Pace
+from ..training.rates import LearningRateSchedule
 from .pairs import Draw, Pairs
-from .sums import Sums, joined
+from .sums import PooledFeatures, concatenate
 
 # Chosen on the dev half of benchmarks/adaptation.
 ROUNDS, STEPS, PAIRS, RATE, WARMUP = 4, 50, 256, 2e-4, 0.1
@@ -28,7 +28,7 @@ TEMPERATURE, KEEP = 0.05, 1.0
 BLOCK = 4096
 
 
-def head_of(model: Student, sums: Tensor, counts: Tensor) -> Tensor:
+def encode_sums(model: Student, sums: Tensor, counts: Tensor) -> Tensor:
     """Compute vectors of sums.
 
     Args:
@@ -51,9 +51,9 @@ class Head:
         self.step = AnyLength(self._vectors) if keras.backend.backend() == "tensorflow" else self._vectors
 
     def _vectors(self, x):
-        return head_of(self.model, x["features"], x["counts"])
+        return encode_sums(self.model, x["features"], x["counts"])
 
-    def vectors(self, sums: Sums) -> Floats:
+    def vectors(self, sums: PooledFeatures) -> Floats:
         """Return the vectors `(n, d)` of sums, block by block."""
         blocks = (sums.of(rows) for rows in np.split(np.arange(len(sums)), range(BLOCK, len(sums), BLOCK)))
         each = [self.step({"features": one.features, "counts": one.counts}) for one in blocks]
@@ -70,7 +70,7 @@ class HeadTrainer(keras.Model):
     def __init__(self, student: Student, rate: float = RATE) -> None:
         super().__init__()
         self.student = student
-        trained = behind(student)
+        trained = head_layers(student)
         for layer in student.layers:
             layer.trainable = any(layer is one for one in trained)
         self.compile(optimizer=keras.optimizers.Adam(rate), jit_compile=False)
@@ -79,7 +79,7 @@ class HeadTrainer(keras.Model):
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """Return the vectors of queries, then of passages, `(2n, d)`."""
-        return head_of(self.student, x["features"], x["counts"])
+        return encode_sums(self.student, x["features"], x["counts"])
 
     def compute_loss(
         self,
@@ -107,7 +107,7 @@ class HeadTrainer(keras.Model):
         return ranked + 2 * KEEP * ops.mean(squared_l2(y_pred, batch["start"]))
 
 
-def behind(student: Student) -> list[keras.layers.Layer]:
+def head_layers(student: Student) -> list[keras.layers.Layer]:
     """Return the layers of a student after the sums, which train."""
     return [layer for layer in student.layers if layer.weights and layer.name != TABLE and _is_behind(student, layer)]
 
@@ -117,7 +117,7 @@ def _is_behind(student, layer):
 
 
 @dataclass(frozen=True)
-class Learned:
+class TrainedHead:
     """The student, the weights `before` and `after` training of its layers after the sums, and the dev `scores`.
 
     A score is (MRR@10, P@1); the start's comes first, then one per round.
@@ -128,7 +128,7 @@ class Learned:
     after: list[list[Floats]]
     scores: list[tuple[float, float]]
 
-    def between(self, share: float) -> Head:
+    def interpolate(self, share: float) -> Head:
         """Interpolate the weights of start and student. Wortsman et al. (2022), section 3.
 
         Args:
@@ -137,7 +137,7 @@ class Learned:
         Returns:
             The layers.
         """
-        for layer, first, last in zip(behind(self.encoder.model), self.before, self.after, strict=True):
+        for layer, first, last in zip(head_layers(self.encoder.model), self.before, self.after, strict=True):
             layer.set_weights([share * a + (1 - share) * b for a, b in zip(first, last, strict=True)])
         return Head(self.encoder.model)
 
@@ -146,7 +146,7 @@ class Learned:
 Score = Callable[[Head], tuple[float, float]]
 
 
-def learn(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: RunLog, seed: int = 0) -> Learned:
+def train_head(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: RunLog, seed: int = 0) -> TrainedHead:
     """Train a copy of a student's layers after the sums.
 
     It is scored after each round of steps. The best round stays, and one that is no better ends the training.
@@ -164,16 +164,16 @@ def learn(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: RunLog
     """
     table = start.model.get_layer(TABLE).get_weights()[0]
     model = with_table(start.model, table)
-    layers, first, head = behind(model), Head(start.model), Head(model)
+    layers, first, head = head_layers(model), Head(start.model), Head(model)
     before = after = [layer.get_weights() for layer in layers]
     trainer, scores = HeadTrainer(model), [score(head)]
-    random, pace = np.random.default_rng(seed), Pace(RATE, ROUNDS, linear=True, warmup=WARMUP)
+    random, pace = np.random.default_rng(seed), LearningRateSchedule(RATE, ROUNDS, linear=True, warmup=WARMUP)
     for number in range(1, ROUNDS + 1):
         losses = []
         with task(f"round {number}/{ROUNDS}", STEPS) as advance:
             for step in range(STEPS):
                 trainer.optimizer.learning_rate = pace.at(number, step, STEPS)
-                losses.append(float(trainer.train_on_batch(batch_of(draw(random, pairs), first))))
+                losses.append(float(trainer.train_on_batch(make_batch(draw(random, pairs), first))))
                 advance(1, f"loss {np.mean(losses):.4f}")
         scores.append(score(head))
         mean, (reciprocal, precision) = round(float(np.mean(losses)), 4), scores[-1]
@@ -181,10 +181,10 @@ def learn(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: RunLog
         if scores[-1] <= max(scores[:-1]):
             break
         after = [layer.get_weights() for layer in layers]
-    return Learned(KerasEncoder(model, start.tokenizer, "student"), before, after, scores)
+    return TrainedHead(KerasEncoder(model, start.tokenizer, "student"), before, after, scores)
 
 
-def batch_of(pairs: Pairs, start: Head) -> dict[str, np.ndarray]:
+def make_batch(pairs: Pairs, start: Head) -> dict[str, np.ndarray]:
     """Make the input of a step: the sums of queries and passages, the start's vectors, and the shared groups.
 
     Args:
@@ -194,6 +194,6 @@ def batch_of(pairs: Pairs, start: Head) -> dict[str, np.ndarray]:
     Returns:
         The input.
     """
-    sums = joined([pairs.queries, pairs.passages])
+    sums = concatenate([pairs.queries, pairs.passages])
     same = pairs.groups[:, None] == pairs.groups[None]
     return {"features": sums.features, "counts": sums.counts, "start": start.vectors(sums), "same": same}

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..data.corpus import named_file, read_corpus
-from ..data.parallel import Parallel, in_languages, labelled_text, pivots_of, read_parallel, weighted
+from ..data.corpus import parse_named_file, read_corpus
+from ..data.parallel import Parallel, list_pivots, make_labelled_text, parse_weight, read_parallel, select_languages
 from ..errors import ConfigError, DataError
-from ..pipeline.fixed_teacher import PROBES, fixed_teacher, require_apart
+from ..pipeline.fixed_teacher import PROBES, load_fixed_teacher, require_apart
 from ..pipeline.preparing import LINES, prepare, require_new
 from ..pipeline.run import Run
 from ..settings.sections import Settings, StudentSettings, TeacherSettings
@@ -72,8 +72,8 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
 def first_text(student: StudentSettings, text: Sequence[str]) -> Path:
     """Return the path of the first text that is named: it gives a run its name."""
     if student.parallel:
-        return weighted(student.parallel[0])[0]
-    return named_file((*student.labelled_text, *text)[0])[1]
+        return parse_weight(student.parallel[0])[0]
+    return parse_named_file((*student.labelled_text, *text)[0])[1]
 
 
 def read_texts(
@@ -91,9 +91,9 @@ def read_texts(
         DataError: for a language without text.
     """
     sources = read_parallel(student.parallel, language, (language, *languages) if languages else ())
-    labelled = labelled_text(read_corpus(student.labelled_text or (() if sources else text)))
+    labelled = make_labelled_text(read_corpus(student.labelled_text or (() if sources else text)))
     if languages:
-        labelled = [part for part in (in_languages(one, languages) for one in labelled) if part.texts]
+        labelled = [part for part in (select_languages(one, languages) for one in labelled) if part.texts]
     written = {name for source in (*sources, *labelled) for name in source.languages}
     if missing := [name for name in languages if name not in written]:
         raise DataError(f"no text in {', '.join(missing)}; give some with --parallel, --labelled-text or --text")
@@ -122,8 +122,8 @@ def _centred(teacher, held, is_named) -> TeacherSettings:
 
     Raises `EncoderError` for one that tells texts hardly apart.
     """
-    encoder = fixed_teacher(teacher.model)
-    cosine = require_apart(encoder, pivots_of([*held.sources, *held.labelled])[:PROBES])
+    encoder = load_fixed_teacher(teacher.model)
+    cosine = require_apart(encoder, list_pivots([*held.sources, *held.labelled])[:PROBES])
     if is_named or cosine <= CONE:
         return teacher
     say(

@@ -12,11 +12,11 @@ from ..system.progress import task
 from ..system.types import File, Json
 from ..system.versions import machine
 from .latency import CONFIDENCE
-from .peers import available, peer_names
-from .process import Spec
-from .rounds import BATCH, bench, select_questions, steps
+from .peers import available_peers, peer_names
+from .process import WorkerSpec
+from .rounds import BATCH, bench, count_steps, select_questions
 from .specs import pair_specs, specs_of
-from .translated import Translation, translated_specs, translation_settings
+from .translated import TranslatorSettings, translated_specs, translation_settings
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def time_encoders(
     )
 
 
-def _with_documents(specs: Mapping[str, Spec], conditions: TimingConditions) -> Mapping[str, Spec]:
+def _with_documents(specs: Mapping[str, WorkerSpec], conditions: TimingConditions) -> Mapping[str, WorkerSpec]:
     if conditions.document_model is None:
         return specs
     if not conditions.documents:
@@ -93,13 +93,13 @@ def _with_documents(specs: Mapping[str, Spec], conditions: TimingConditions) -> 
 
 
 def compare_encoders(
-    specs: Mapping[str, Spec],
+    specs: Mapping[str, WorkerSpec],
     dataset: Dataset,
     languages: Sequence[str],
     conditions: TimingConditions = TimingConditions(),
     peers: Sequence[str] = (),
     peer_python: File | None = None,
-    translation: Translation | None = None,
+    translation: TranslatorSettings | None = None,
 ) -> tuple[dict[str, dict[str, Json]], dict[str, Json]]:
     """Time encoders and the peers that can run, each in a process of its own.
 
@@ -130,9 +130,9 @@ def compare_encoders(
     searched = dataset.document_texts if conditions.documents else ()
     rounds, threads = conditions.rounds, conditions.threads
     with translated_specs(specs, selected, dataset.document_language, translation) as more:
-        others, skipped = available(peers, peer_python, threads)
+        others, skipped = available_peers(peers, peer_python, threads)
         encoders = {**specs, **more, **others}
-        with task("benchmark", steps(len(encoders), rounds, searched)) as advance:
+        with task("benchmark", count_steps(len(encoders), rounds, searched)) as advance:
             rows = bench(encoders, selected, rounds, threads, searched, advance)
     return rows, {
         "distill": __version__,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..errors import DistillError, InputError
 from ..system.types import File
-from .process import WORKER, Spec, Worker, run_python
+from .process import WORKER, Worker, WorkerSpec, run_python
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ def peer_names(value: str) -> tuple[str, ...]:
     return tuple(PEERS) if "all" in names else tuple(dict.fromkeys(names))
 
 
-def available(
+def available_peers(
     names: Sequence[str], python: File | None = None, threads: int = 1
-) -> tuple[dict[str, Spec], dict[str, str]]:
+) -> tuple[dict[str, WorkerSpec], dict[str, str]]:
     """Try peers and return those that run.
 
     Args:
@@ -65,7 +65,7 @@ def available(
     lacking = {each: find_missing(each, names) for each in interpreters}
     for name in names:
         try:
-            specs[name] = tried(name, spec_of(name, lacking), threads)
+            specs[name] = try_encoder(name, spec_of(name, lacking), threads)
         except DistillError as error:
             skipped[name] = str(error).removeprefix(f"{name}: ")
     return specs, skipped
@@ -92,7 +92,7 @@ def find_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
         raise InputError(f"{python}: does not run as a Python interpreter; give one that does") from error
 
 
-def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> Spec:
+def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> WorkerSpec:
     """Return how a peer is run.
 
     Args:
@@ -109,10 +109,10 @@ def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> S
     if not able:
         missing = next(iter(lacking.values()))[name]
         raise InputError(f"{', '.join(missing)} not installed; run: {PEERS[name].install}")
-    return Spec(name, python=str(able[0]), note=PEERS[name].what)
+    return WorkerSpec(name, python=str(able[0]), note=PEERS[name].what)
 
 
-def tried(name: str, spec: Spec, threads: int) -> Spec:
+def try_encoder(name: str, spec: WorkerSpec, threads: int) -> WorkerSpec:
     """Check that an encoder loads and encodes.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import InputError
-from ..report.charts import logarithmic, shortened
+from ..report.charts import make_logarithmic, shorten
 from ..system.extras import require_training
 from ..system.files import write_aside
 from ..system.types import File, Json
@@ -60,18 +60,18 @@ def draw(rows: Mapping[str, Json], note: Mapping[str, Json]) -> Figure:
     axes, places = figure.subplots(), range(len(names))
     medians = [rows[name]["median_ms"] for name in names]
     axes.errorbar(
-        medians, places, xerr=whiskers(rows, names), fmt="o", color=COLOURS["median"], capsize=3, label="median"
+        medians, places, xerr=interval_lengths(rows, names), fmt="o", color=COLOURS["median"], capsize=3, label="median"
     )
     axes.plot([rows[name]["p95_ms"] for name in names], places, "|", ms=12, color=COLOURS["p95"], label="95 %")
-    axes.set_yticks(places, [shortened(name) for name in names], parse_math=False)
+    axes.set_yticks(places, [shorten(name) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    logarithmic(axes)
+    make_logarithmic(axes)
     axes.set_xlabel(f"ms per query, tokenize + encode, batch 1, {note['threads']} thread(s)")
     axes.legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     return figure
 
 
-def whiskers(rows: Mapping[str, Json], names: Sequence[str]) -> list[list[float]]:
+def interval_lengths(rows: Mapping[str, Json], names: Sequence[str]) -> list[list[float]]:
     """Return how far the intervals reach below and above the medians.
 
     No value is negative, although a rounded interval may exclude its median.

@@ -31,7 +31,7 @@ THREAD_VARIABLES = (
 
 
 @dataclass(frozen=True)
-class Spec:
+class WorkerSpec:
     """How an encoder is run.
 
     Attributes:
@@ -67,7 +67,7 @@ class Worker:
         InputError: If the interpreter cannot be run.
     """
 
-    def __init__(self, name: str, spec: Spec, threads: int) -> None:
+    def __init__(self, name: str, spec: WorkerSpec, threads: int) -> None:
         self.name = name
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         told = {"threads": threads, "code": encode.__file__, **spec.as_values()}
@@ -150,7 +150,7 @@ class Worker:
 
 
 @contextmanager
-def started(specs: Mapping[str, Spec], threads: int) -> Iterator[dict[str, Worker]]:
+def start_workers(specs: Mapping[str, WorkerSpec], threads: int) -> Iterator[dict[str, Worker]]:
     """Start workers and yield them once they are loaded, one after the other; all are ended in any case.
 
     Args:

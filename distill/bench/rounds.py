@@ -15,7 +15,7 @@ import numpy as np
 from ..data.dataset import Dataset, Question
 from ..system.types import Json, Progress
 from .latency import Milliseconds, by_language, summarise
-from .process import Spec, Worker, started
+from .process import Worker, WorkerSpec, start_workers
 
 WARM_UP = 20
 ROUNDS = 3
@@ -25,11 +25,11 @@ BATCH_ROUNDS = 3
 COLD_STARTS = 3
 QUESTIONS = 200
 # Called with the number of steps that are done.
-Tell = Callable[[int], None]
+ReportSteps = Callable[[int], None]
 
 
 def bench(
-    specs: Mapping[str, Spec],
+    specs: Mapping[str, WorkerSpec],
     questions: Sequence[Question],
     rounds: int = ROUNDS,
     threads: int = 1,
@@ -48,7 +48,7 @@ def bench(
         rounds: Number of times that each encoder takes its turn.
         threads: Number of threads.
         documents: Documents to search; empty for none.
-        progress: Called with 1 as often as `steps` returns.
+        progress: Called with 1 as often as `count_steps` returns.
 
     Returns:
         `{name: row}`.
@@ -57,26 +57,26 @@ def bench(
         EncoderError: If an encoder cannot be loaded.
         ExportError: If a process dies; no process is left in any case.
     """
-    tell: Tell = progress or (lambda done: None)
+    tell: ReportSteps = progress or (lambda done: None)
     texts = [question.text for question in questions]
     languages = [question.language for question in questions]
-    with started(specs, threads) as workers:
-        spent = latency(workers, texts, rounds, tell)
+    with start_workers(specs, threads) as workers:
+        spent = measure_latency(workers, texts, rounds, tell)
         rows = {name: worker.ask("report") for name, worker in workers.items()}
         for name, row in rows.items():
             row.update(summarise(spent[name]), languages=by_language(spent[name], languages))
             row.update(kind=specs[name].kind, note=specs[name].note, bytes=specs[name].bytes or row["bytes"])
-        for name, rate in throughput(workers, texts, tell).items():
+        for name, rate in measure_throughput(workers, texts, tell).items():
             rows[name]["texts_per_s"] = rate
         if documents:
             for name, figures in measure_search(workers, texts, documents, rounds, tell).items():
                 rows[name]["search"] = summarise(figures)
-    for name, seconds in cold_starts(specs, texts[0], threads, tell).items():
+    for name, seconds in measure_cold_starts(specs, texts[0], threads, tell).items():
         rows[name].update(cold_start_s=float(np.median(seconds)), cold_starts_s=seconds)
     return rows
 
 
-def steps(encoders: int, rounds: int = ROUNDS, documents: Sequence[str] = ()) -> int:
+def count_steps(encoders: int, rounds: int = ROUNDS, documents: Sequence[str] = ()) -> int:
     """Return the number of times that `bench` reports progress.
 
     Args:
@@ -90,11 +90,11 @@ def steps(encoders: int, rounds: int = ROUNDS, documents: Sequence[str] = ()) ->
     return encoders * rounds * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
 
 
-def latency(
+def measure_latency(
     workers: Mapping[str, Worker],
     texts: Sequence[str],
     rounds: int,
-    tell: Tell = lambda done: None,
+    tell: ReportSteps = lambda done: None,
     do: str = "encode",
 ) -> dict[str, Milliseconds]:
     """Measure the milliseconds of each text alone, after a warm-up.
@@ -113,13 +113,13 @@ def latency(
         worker.ask(do, texts=texts[:WARM_UP])
     spent = {name: np.zeros((rounds, len(texts))) for name in workers}
     for number in range(rounds):
-        for name in rotated(list(workers), number):
+        for name in rotate(list(workers), number):
             spent[name][number] = workers[name].ask(do, warm=texts[-WARM_TURN:], texts=texts)["ms"]
             tell(1)
     return spent
 
 
-def rotated(names: list[str], turn: int) -> list[str]:
+def rotate(names: list[str], turn: int) -> list[str]:
     """Return the names in the order of a turn, so that each name comes first in some turn.
 
     Args:
@@ -134,7 +134,7 @@ def rotated(names: list[str], turn: int) -> list[str]:
 
 
 def measure_search(
-    workers: Mapping[str, Worker], texts: Sequence[str], documents: Sequence[str], rounds: int, tell: Tell
+    workers: Mapping[str, Worker], texts: Sequence[str], documents: Sequence[str], rounds: int, tell: ReportSteps
 ) -> dict[str, Milliseconds]:
     """Measure the milliseconds up to the number of the nearest document; each worker encodes the documents once.
 
@@ -150,10 +150,10 @@ def measure_search(
     """
     for worker in workers.values():
         worker.ask("documents", texts=list(documents))
-    return latency(workers, texts, rounds, tell, "search")
+    return measure_latency(workers, texts, rounds, tell, "search")
 
 
-def throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell: Tell) -> dict[str, float]:
+def measure_throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell: ReportSteps) -> dict[str, float]:
     """Measure the texts per second at batch 32, from the median call; the first call of each is not counted.
 
     Args:
@@ -171,13 +171,15 @@ def throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell: Tell) 
     for worker in workers.values():
         worker.ask("encode", texts=batches[-1], batch=BATCH)
     for turn, batch in enumerate(batches):
-        for name in rotated(list(workers), turn):
+        for name in rotate(list(workers), turn):
             spent[name] += workers[name].ask("encode", texts=batch, batch=BATCH)["ms"]
         tell(1)
     return {name: 1000 * BATCH / float(np.median(figures)) for name, figures in spent.items()}
 
 
-def cold_starts(specs: Mapping[str, Spec], text: str, threads: int, tell: Tell) -> dict[str, list[float]]:
+def measure_cold_starts(
+    specs: Mapping[str, WorkerSpec], text: str, threads: int, tell: ReportSteps
+) -> dict[str, list[float]]:
     """Measure several cold starts, with the files in the page cache.
 
     Args:
@@ -191,13 +193,13 @@ def cold_starts(specs: Mapping[str, Spec], text: str, threads: int, tell: Tell) 
     """
     seconds: dict[str, list[float]] = {name: [] for name in specs}
     for turn in range(COLD_STARTS):
-        for name in rotated(list(specs), turn):
-            seconds[name].append(cold_start(name, specs[name], text, threads))
+        for name in rotate(list(specs), turn):
+            seconds[name].append(measure_cold_start(name, specs[name], text, threads))
         tell(1)
     return seconds
 
 
-def cold_start(name: str, spec: Spec, text: str, threads: int) -> float:
+def measure_cold_start(name: str, spec: WorkerSpec, text: str, threads: int) -> float:
     """Measure the time from just before a process starts to its first vector.
 
     Args:

@@ -12,10 +12,10 @@ from ..export.formats.folder import read_label
 from ..export.formats.registry import format_of
 from ..settings.choices import FORMATS
 from ..system.types import File
-from .process import ROOT, Spec
+from .process import ROOT, WorkerSpec
 
 
-def specs_of(sources: Iterable[File]) -> dict[str, Spec]:
+def specs_of(sources: Iterable[File]) -> dict[str, WorkerSpec]:
     """Return `{source: specification}` of bundles, run folders (bundle, else student) and other encoders.
 
     Raises `EncoderError` for anything else, before a process is started.
@@ -23,7 +23,7 @@ def specs_of(sources: Iterable[File]) -> dict[str, Spec]:
     return {str(source): spec_of(str(source)) for source in sources}
 
 
-def spec_of(source: str) -> Spec:
+def spec_of(source: str) -> WorkerSpec:
     """Return how one encoder is run: without our package if its format allows it."""
     try:
         folder = find_artefact(source)
@@ -32,10 +32,10 @@ def spec_of(source: str) -> Spec:
     name = read_label(folder).format
     if name not in FORMATS or not format_of(name).worker:
         return _ours(str(folder), [str(folder)])
-    return Spec(format_of(name).worker, str(folder), values={"file": format_of(name).file})
+    return WorkerSpec(format_of(name).worker, str(folder), values={"file": format_of(name).file})
 
 
-def pair_specs(specs: Mapping[str, Spec], source: str) -> dict[str, Spec]:
+def pair_specs(specs: Mapping[str, WorkerSpec], source: str) -> dict[str, WorkerSpec]:
     """Return specifications that encode documents by another encoder.
 
     Args:
@@ -56,4 +56,4 @@ def pair_specs(specs: Mapping[str, Spec], source: str) -> dict[str, Spec]:
 
 
 def _ours(source, files):
-    return Spec("distill", source, values={"root": str(ROOT), "files": files})
+    return WorkerSpec("distill", source, values={"root": str(ROOT), "files": files})

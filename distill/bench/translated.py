@@ -10,13 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..data.dataset import Question
-from ..evaluation.translation import SUFFIX, MachineTranslation, require_others, require_some
-from ..evaluation.translators import BEAM, folders_of, is_served, require_beam
-from .process import ROOT, Spec
+from ..evaluation.translation import SUFFIX, MachineTranslation, require_foreign_questions, require_translations
+from ..evaluation.translators import BEAM, is_served, parse_folders, require_beam
+from .process import ROOT, WorkerSpec
 
 
 @dataclass(frozen=True)
-class Translation:
+class TranslatorSettings:
     """The translators of a worker's kind `translated`.
 
     Attributes:
@@ -34,8 +34,11 @@ class Translation:
 
 @contextmanager
 def translated_specs(
-    specs: Mapping[str, Spec], questions: Sequence[Question], document_language: str, translation: Translation | None
-) -> Iterator[dict[str, Spec]]:
+    specs: Mapping[str, WorkerSpec],
+    questions: Sequence[Question],
+    document_language: str,
+    translation: TranslatorSettings | None,
+) -> Iterator[dict[str, WorkerSpec]]:
     """Yield specifications that translate questions before they encode them, in one process.
 
     Questions in the documents' language, or in a language without a translator, stay as they are; a warning counts the
@@ -58,11 +61,11 @@ def translated_specs(
         yield {}
         return
     foreign = [question for question in questions if question.language != document_language]
-    require_others(foreign, document_language)
+    require_foreign_questions(foreign, document_language)
     named = translation.translators
-    by_language = folders_of(named)
+    by_language = parse_folders(named)
     served = [is_served(question.language, by_language) for question in foreign]
-    require_some(", ".join(named), foreign, served, MachineTranslation.remedy)
+    require_translations(", ".join(named), foreign, served, MachineTranslation.remedy)
     with TemporaryDirectory() as folder:
         # The languages are too long for a command line.
         path = Path(folder) / "languages.json"
@@ -76,7 +79,7 @@ def _translated(spec, values):
     return replace(spec, kind="translated", values={**values, "of": spec.as_values()}, note=note)
 
 
-def translation_settings(translators: Sequence[str], beam: int | None = None) -> Translation | None:
+def translation_settings(translators: Sequence[str], beam: int | None = None) -> TranslatorSettings | None:
     """Return the translators that `--translator` names, before a process is started.
 
     Args:
@@ -93,6 +96,6 @@ def translation_settings(translators: Sequence[str], beam: int | None = None) ->
     require_beam(translators, beam)
     if not translators:
         return None
-    folders = folders_of(translators)
+    folders = parse_folders(translators)
     named = [f"{language}={folder}" if language else str(folder) for language, folder in folders.items()]
-    return Translation(named, list(dict.fromkeys(map(str, folders.values()))), beam or BEAM, str(ROOT))
+    return TranslatorSettings(named, list(dict.fromkeys(map(str, folders.values()))), beam or BEAM, str(ROOT))

@@ -3,7 +3,7 @@
 This script imports nothing of `distill` and, besides the standard library, only what the one encoder needs. Libraries
 that cannot live in one process stay apart, and the memory that is measured is the encoder's. SPEC is a JSON object with
 `kind`, `threads` and what the kind needs. The first reply is `{}` when the encoder is loaded. A reply with `error` ends
-the process. `python worker.py --missing KIND…` replies with the distributions that each kind lacks here.
+the process. `python worker.py --missing_distributions KIND…` replies with the distributions that each kind lacks here.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Worker:
         """
         return {
             "memory_bytes": peak_memory(),
-            "bytes": sum(size(path) for path in self.paths) or None,
+            "bytes": sum(size_on_disk(path) for path in self.paths) or None,
             "dimension": self.dimension,
             "device": device(),
             "versions": versions(self.kind),
@@ -259,7 +259,7 @@ def folder_of(module: str) -> str:
     return package.submodule_search_locations[0]
 
 
-def missing(kind: str) -> list[str]:
+def missing_distributions(kind: str) -> list[str]:
     """Return the distributions that a kind needs and this interpreter lacks."""
     from importlib.util import find_spec
 
@@ -291,7 +291,7 @@ def peak_of_usage() -> int | None:
     return peak if sys.platform == "darwin" else 1024 * peak
 
 
-def size(path: str) -> int:
+def size_on_disk(path: str) -> int:
     """Return the bytes of a file, or of all files in a folder."""
     if os.path.isfile(path):
         return os.path.getsize(path)
@@ -323,7 +323,7 @@ def versions(kind: str) -> dict[str, str]:
     return numbers
 
 
-def own_output() -> TextIO:
+def redirect_output() -> TextIO:
     """Return the pipe for replies, and redirect what libraries print to standard error."""
     replies = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
@@ -357,12 +357,12 @@ def serve(spec: Json, requests: Iterable[str], replies: TextIO) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run the script with its command line arguments."""
-    replies = own_output()
+    replies = redirect_output()
     # The script's own folder holds modules with common names. Interrupts are left to the parent.
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != os.path.dirname(os.path.abspath(__file__))]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if arguments[0] == "--missing":
-        send(replies, {kind: missing(kind) for kind in arguments[1:]})
+        send(replies, {kind: missing_distributions(kind) for kind in arguments[1:]})
         return
     try:
         serve(json.loads(arguments[0]), sys.stdin, replies)

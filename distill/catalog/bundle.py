@@ -100,7 +100,7 @@ def find_artefact(source: File) -> Path:
     return folder
 
 
-def answerable_of(source: File) -> Json | None:
+def read_answerable(source: File) -> Json | None:
     """Return what the card of an exported encoder says about answers; for a run, that of its bundle.
 
     The result is None if there is no such encoder, or its card says nothing.
@@ -112,9 +112,9 @@ def answerable_of(source: File) -> Json | None:
         return None
 
 
-def calibrations_of(source: File) -> dict[str, Calibration]:
-    """Return the calibrations by score in the card that `answerable_of` reads. Raises `EncoderError`."""
-    said = answerable_of(source)
+def read_calibrations(source: File) -> dict[str, Calibration]:
+    """Return the calibrations by score in the card that `read_answerable` reads. Raises `EncoderError`."""
+    said = read_answerable(source)
     with as_encoder_error():
         return calibrations({"answerable": said} if said else {})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.encoder import Encoder, encoded, takes_context
+from ..encoders.encoder import Encoder, encode_texts, takes_context
 from ..errors import DataError, InputError
 from ..system.arrays import read_vectors, write_vectors
 from ..system.files import write_aside
@@ -70,13 +70,13 @@ class CachedEncoder:
             The vectors, float32 `(n, dimension)`.
         """
         if contexts is not None:
-            return encoded(self.encoder, texts, role, progress, contexts)
-        keys = [key_of(text, role) for text in texts]
+            return encode_texts(self.encoder, texts, role, progress, contexts)
+        keys = [make_key(text, role) for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self.known}
         if progress and len(keys) > len(new):
             progress(len(keys) - len(new))
         names, parts = list(new), list(new.values())
-        for part in portions([len(text) for text in parts]):
+        for part in cut_portions([len(text) for text in parts]):
             self._add(names[part], self.encoder.encode(parts[part], role, progress))
         return np.stack([self.known[key] for key in keys]) if keys else np.zeros((0, self.dimension), np.float32)
 
@@ -111,7 +111,7 @@ class CachedEncoder:
             aside.write_bytes(b"".join(keys))
 
 
-def portions(lengths: Sequence[int]) -> list[slice]:
+def cut_portions(lengths: Sequence[int]) -> list[slice]:
     """Cut texts into portions of at most `PART` texts, or of several texts, `CHARACTERS`.
 
     Returns slices, in order, given the lengths of the texts.
@@ -125,7 +125,7 @@ def portions(lengths: Sequence[int]) -> list[slice]:
     return [*slices, slice(start, len(lengths))] if len(lengths) else []
 
 
-def key_of(text: str, role: Role) -> bytes:
+def make_key(text: str, role: Role) -> bytes:
     """Return 32 bytes that identify a text in a role.
 
     Args:

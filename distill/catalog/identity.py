@@ -10,9 +10,9 @@ from ..encoders.kind import files_in
 from ..errors import ConfigError
 from ..settings.store import load_settings
 from ..system.reading import read_json
-from .kinds import METRICS, RUN_FILE, folder_of, kind_of, require_kind
-from .learned import learned_in
-from .named import learned_among, named_paths
+from .kinds import METRICS, RUN_FILE, find_folder, find_kind, require_kind
+from .learned import read_learned
+from .named import named_paths, select_learned
 
 if TYPE_CHECKING:
     from ..encoders.encoder import Encoder
@@ -49,7 +49,7 @@ def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
     from ..export.formats.folder import bundle_fingerprint
     from .bundle import is_artefact
 
-    folder = folder_of(source)
+    folder = find_folder(source)
     known = bundle_fingerprint(folder) if folder is not None and is_artefact(folder) else None
     return known or fingerprint(source, encoder)
 
@@ -59,18 +59,18 @@ def own_files(folder: Path) -> list[Path]:
 
     Raises `EncoderError` if a bundle's card is malformed.
     """
-    kind = kind_of(folder)
+    kind = find_kind(folder)
     return kind.files(folder) if kind else files_in(folder)
 
 
-def place(source: File) -> str:
+def locate_encoder(source: File) -> str:
     """Return a name for the encoder that is valid in any folder: an absolute path, or a handle or name as it is."""
     return require_kind(source).place(source)
 
 
-def origin(source: File) -> dict[str, Json]:
+def describe_origin(source: File) -> dict[str, Json]:
     """Return where an encoder comes from, for the card of another: its name, and for a run its data and seed."""
-    kind, folder = kind_of(source), Path(source)
+    kind, folder = find_kind(source), Path(source)
     if kind and kind.name:
         return {"source": str(source)}
     if (folder / RUN_FILE).is_file():
@@ -83,17 +83,17 @@ def origin(source: File) -> dict[str, Json]:
 
 def _of_run(folder: Path) -> dict[str, Json]:
     metrics = folder / METRICS
-    learned = learned_in(read_json(metrics).get("learned", {})) if metrics.is_file() else {}
-    return {"source": folder.resolve().name, **provenance(load_settings(folder / RUN_FILE)), **learned}
+    learned = read_learned(read_json(metrics).get("learned", {})) if metrics.is_file() else {}
+    return {"source": folder.resolve().name, **describe_training(load_settings(folder / RUN_FILE)), **learned}
 
 
-def provenance(settings: Settings) -> dict[str, Json]:
+def describe_training(settings: Settings) -> dict[str, Json]:
     """Return how a run's encoder was trained, for its card. No languages means all languages of the data set."""
     data, teacher, scores, scorer = settings.data, settings.teacher, settings.evaluation.score, settings.scorer.encoder
     more: dict[str, list[Path]] = {}
-    for one in learned_among(named_paths(settings)):
+    for one in select_learned(named_paths(settings)):
         more.setdefault(one.card, []).append(one.path)
-    model = f"{origin(teacher.model)['source']}{', centred' * teacher.centre}" if teacher.model else ""
+    model = f"{describe_origin(teacher.model)['source']}{', centred' * teacher.centre}" if teacher.model else ""
     return {
         "dataset": Path(data.dataset).resolve().name,
         "languages": list(data.languages) or ["all"],
@@ -102,6 +102,6 @@ def provenance(settings: Settings) -> dict[str, Json]:
         # Many files are called questions.tsv, so with their folder.
         **{key: ["/".join(path.parts[-2:]) for path in files] for key, files in more.items()},
         **({"score": scores[0]} if scores else {}),
-        **({"scorer": origin(scorer)["source"]} if scorer else {}),
+        **({"scorer": describe_origin(scorer)["source"]} if scorer else {}),
         "seed": settings.seed,
     }

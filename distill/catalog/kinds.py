@@ -38,7 +38,7 @@ READER_HELP = "the folder of distill read train, or hf:NAME, a question-answerin
 ENCODER_HELP = " or ".join(", ".join(filter(None, KINDS.values())).rsplit(", ", 1))
 
 
-def kind_of(source: File) -> Kind | None:
+def find_kind(source: File) -> Kind | None:
     """Return the kind of the encoder that `source` names, or None.
 
     Raises `InputError` if no file can have that name.
@@ -55,7 +55,7 @@ def require_kind(source: File) -> Kind:
         raise EncoderError(
             f"{source}: it compares words and has no vectors; distill evaluate and compare take it, nothing else does"
         )
-    kind = kind_of(source)
+    kind = find_kind(source)
     if kind is None:
         problem = f"{source}: no {MODEL_FILE} in it" if Path(source).exists() else f"no such encoder: {source}"
         names = " or ".join(kind.name for kind in _kinds() if kind.name)
@@ -76,7 +76,7 @@ def require_trainable(source: File) -> Kind:
     return kind
 
 
-def folder_of(source: File) -> Path | None:
+def find_folder(source: File) -> Path | None:
     """Return the folder with the files of an encoder, or None for a name or a handle.
 
     Raises `EncoderError` if `source` names no encoder.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..data.descriptions import DESCRIPTIONS, PARALLEL
 from ..data.parallel import Parallel
-from ..system.hashes import hashes, sha256
-from .named import NamedPath, learned_among, own_among, texts_among
+from ..system.hashes import hash_files, sha256
+from .named import NamedPath, select_learned, select_own, select_texts
 
 if TYPE_CHECKING:
     from ..data.dataset import Dataset
@@ -34,7 +34,7 @@ class Learned:
         return {name: phrase for name, phrase in asdict(self).items() if phrase}
 
 
-def learned_in(facts: Mapping[str, Json]) -> dict[str, Json]:
+def read_learned(facts: Mapping[str, Json]) -> dict[str, Json]:
     """Return the phrases in a card, or in the `learned` of `metrics.json`."""
     return {item.name: facts[item.name] for item in fields(Learned) if item.name in facts}
 
@@ -58,7 +58,7 @@ class Sources:
     described: Dataset | None = None
 
 
-def learned_from(sources: Sources, teacher: TeacherSettings, student: StudentSettings, dev_dataset: str) -> Learned:
+def describe_learned(sources: Sources, teacher: TeacherSettings, student: StudentSettings, dev_dataset: str) -> Learned:
     """Describe what a run of two stages learned from.
 
     Args:
@@ -72,14 +72,14 @@ def learned_from(sources: Sources, teacher: TeacherSettings, student: StudentSet
     """
     dataset, languages = sources.dataset, sources.languages
     taught, studied = trains_teacher(teacher), student.epochs > 0
-    passages = _described(dataset, sources.described) if sources.described and studied else set()
+    passages = _described_passages(dataset, sources.described) if sources.described and studied else set()
     learned = _names(sources, len(passages)) if taught or studied else ["nothing"]
     dev = f"dev of {Path(dev_dataset).name}" if dev_dataset else "dev"
     judged = {"teacher": taught, "student": studied and not student.averaged_epochs}
     epochs = [f"the {name}'s epoch" for name, is_judged in judged.items() if is_judged]
     chosen = f"{dev} chose {' and '.join(epochs)}" if epochs else "nothing chose an epoch"
     texts = {text for source in sources.lines for text in source.texts} if studied else set()
-    seen = _of_test(dataset, languages, passages, texts) if "test" in dataset.splits else ""
+    seen = _describe_test(dataset, languages, passages, texts) if "test" in dataset.splits else ""
     return Learned(", ".join(learned), chosen, seen)
 
 
@@ -95,19 +95,19 @@ def _names(sources: Sources, described: int) -> Iterator[str]:
         yield f"the train questions of {dataset.name} in {where}"
     if described:
         yield f"descriptions of {described} of its {len(dataset.passages)} passages ({DESCRIPTIONS})"
-    yield from (path.name for path in own_among(sources.named) if path.name == PARALLEL)
+    yield from (path.name for path in select_own(sources.named) if path.name == PARALLEL)
     # Many files are called questions.tsv.
-    yield from ("/".join(one.path.parts[-2:]) for one in learned_among(sources.named))
+    yield from ("/".join(one.path.parts[-2:]) for one in select_learned(sources.named))
 
 
-def _described(dataset, described):
+def _described_passages(dataset, described):
     """Return the passages that have descriptions."""
     known = set(dataset.splits["train"])
     added = [id for id in described.splits["train"] if id not in known]
     return {lines[id].passage for id in added for lines in described.questions.values() if id in lines}
 
 
-def _of_test(dataset, languages, described, texts):
+def _describe_test(dataset, languages, described, texts):
     """Describe what `texts` contain of the test questions and of the passages that answer them."""
     splits = ("test", "train")
     tests, trains = ([q for language in languages for q in dataset.select(language, split)] for split in splits)
@@ -122,7 +122,7 @@ def _of_test(dataset, languages, described, texts):
     return "; ".join(parts)
 
 
-def files_of(dataset: Dataset, named: Sequence[NamedPath]) -> tuple[dict[str, str], dict[str, str]]:
+def hash_run_files(dataset: Dataset, named: Sequence[NamedPath]) -> tuple[dict[str, str], dict[str, str]]:
     """Hash the files that a run learns from or is chosen by.
 
     Args:
@@ -134,7 +134,7 @@ def files_of(dataset: Dataset, named: Sequence[NamedPath]) -> tuple[dict[str, st
     """
     others = {
         f"{one.setting} {one.path / file if one.path.is_dir() else one.path}": known
-        for one in texts_among(named)
-        for file, known in hashes(one.path).items()
+        for one in select_texts(named)
+        for file, known in hash_files(one.path).items()
     }
-    return {**dataset.files, **{path.name: sha256(path) for path in own_among(named)}}, others
+    return {**dataset.files, **{path.name: sha256(path) for path in select_own(named)}}, others

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from ..encoders.by_role import AsymmetricEncoder
 from ..system.extras import training_stack
 from .cached import CachedEncoder
-from .kinds import folder_of, require_kind, require_trainable
+from .kinds import find_folder, require_kind, require_trainable
 
 if TYPE_CHECKING:
     from ..encoders.by_role import DualEncoder
@@ -60,12 +60,12 @@ def load_stored_table(source: File, codec: str, encoder: KerasEncoder) -> Stored
     Returns:
         The table, or None if the codec has no codewords, or `source` is no artefact or has another kind of table.
     """
-    from ..export.student import stored_table
-    from ..export.weights.codecs import MIXED
+    from ..export.student import load_codewords
+    from ..export.weights.codecs import MIXED_CODECS
     from .bundle import is_artefact
 
-    folder = folder_of(source) if codec in MIXED else None
-    return stored_table(folder, codec, encoder) if folder and is_artefact(folder) else None
+    folder = find_folder(source) if codec in MIXED_CODECS else None
+    return load_codewords(folder, codec, encoder) if folder and is_artefact(folder) else None
 
 
 def load_trained(folder: File) -> KerasEncoder | DualEncoder:
@@ -86,7 +86,7 @@ def load_aligner(name: File | None) -> Encoder | None:
     return None if name is None else load_teacher(name)
 
 
-def with_documents(encoder: Encoder, source: File | None) -> Encoder:
+def combine_encoders(encoder: Encoder, source: File | None) -> Encoder:
     """Combine an encoder for questions with another one for documents.
 
     Args:

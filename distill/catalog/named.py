@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..data.corpus import named_file
-from ..data.descriptions import own_text_files
-from ..data.more_questions import named_source
+from ..data.corpus import parse_named_file
+from ..data.descriptions import find_own_text
+from ..data.more_questions import parse_source
 from ..data.readers import SAMPLE, SHIPPED, find
-from ..evaluation.translators import folders_of
+from ..evaluation.translators import parse_folders
 from ..settings.fields import Names
 from ..settings.sections import Settings
 from ..settings.store import walk
 from ..system.files import usable_path
-from .kinds import folder_of
+from .kinds import find_folder
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ def named_paths(settings: Settings) -> list[NamedPath]:
     ]
 
 
-def texts_among(named: Iterable[NamedPath]) -> list[NamedPath]:
+def select_texts(named: Iterable[NamedPath]) -> list[NamedPath]:
     """Return the files of text and questions that are not the data set's own."""
     return [one for one in named if one.kind in TEXTS]
 
 
-def learned_among(named: Iterable[NamedPath]) -> list[NamedPath]:
+def select_learned(named: Iterable[NamedPath]) -> list[NamedPath]:
     """Return the files of text and questions, other than the data set's own, that weights learn from."""
-    return [one for one in texts_among(named) if one.card]
+    return [one for one in select_texts(named) if one.card]
 
 
-def own_among(named: Iterable[NamedPath]) -> list[Path]:
+def select_own(named: Iterable[NamedPath]) -> list[Path]:
     """Return the data set's own parallel text and descriptions, if they are learned."""
     return [one.path for one in named if one.kind is Names.OWN_TEXT]
 
@@ -63,17 +63,17 @@ def own_among(named: Iterable[NamedPath]) -> list[Path]:
 def _paths(kind, value, dataset):
     """Return the paths that a value names; the data set's own text is in its folder."""
     if kind is Names.OWN_TEXT:
-        return own_text_files(find(dataset)) if value else []
+        return find_own_text(find(dataset)) if value else []
     return READERS[kind](value if isinstance(value, tuple) else (value,)) if value else []
 
 
 def _source(source):
-    path = named_source(source)[0]
+    path = parse_source(source)[0]
     return SAMPLE if str(path) == SHIPPED else path
 
 
 def _encoders(sources):
-    return [folder for source in sources if (folder := folder_of(source)) is not None]
+    return [folder for source in sources if (folder := find_folder(source)) is not None]
 
 
 TEXTS = (Names.DATASET, Names.FILE, Names.FILES, Names.WEIGHTED_FILES, Names.LANGUAGE_FILES)
@@ -86,6 +86,6 @@ READERS: dict[Names, Callable[[Sequence[str]], list[Path]]] = {
     Names.FILE: lambda names: [usable_path(one) for one in names],
     Names.FILES: lambda names: [usable_path(one) for one in names],
     Names.WEIGHTED_FILES: lambda names: [_source(one) for one in names],
-    Names.LANGUAGE_FILES: lambda names: [named_file(one)[1] for one in names],
-    Names.TRANSLATORS: lambda names: list(folders_of(names).values()),
+    Names.LANGUAGE_FILES: lambda names: [parse_named_file(one)[1] for one in names],
+    Names.TRANSLATORS: lambda names: list(parse_folders(names).values()),
 }

@@ -10,7 +10,7 @@ import numpy as np
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError
 from ..export.encode import TOKENIZER
-from ..reading.inputs import Eyes
+from ..reading.inputs import TextView
 from ..system.extras import training_stack
 from .bundle import find_artefact
 from .identity import weights_fingerprint
@@ -18,7 +18,7 @@ from .kinds import require_trainable
 from .loading import load_encoder, load_keras_encoder
 
 if TYPE_CHECKING:
-    from ..reading.inputs import Standard
+    from ..reading.inputs import EmbeddingScale
     from ..reading.reader import Reader
     from ..system.types import File, Floats
     from ..teachers.fusion import FusionWriter
@@ -33,20 +33,20 @@ def load_reader(source: File) -> Reader:
     Raises `EncoderError` if `source` names no reader, or if the encoder has changed.
     """
     from ..reading.reader import SpanReader
-    from ..reading.stored import network_of, read_card, read_standard
+    from ..reading.stored import load_runnable, read_card, read_standard
 
     if str(source).startswith(PREFIX):
-        from ..reading.reader import WholeReader
+        from ..reading.reader import TransformerReader
         from ..teachers.question_answering import QuestionAnswerer
 
-        return WholeReader(QuestionAnswerer(str(source).removeprefix(PREFIX)))
+        return TransformerReader(QuestionAnswerer(str(source).removeprefix(PREFIX)))
     card = read_card(source)
     if weights_fingerprint(card.encoder) != card.fingerprint:
         raise EncoderError(
             f"{source}: {card.encoder} is another encoder than it was trained on; train the reader again"
         )
-    eyes = eyes_of(card.encoder, read_standard(source))
-    return SpanReader(network_of(source), eyes, Path(source).resolve().name)
+    eyes = load_features(card.encoder, read_standard(source))
+    return SpanReader(load_runnable(source), eyes, Path(source).resolve().name)
 
 
 def load_writer(source: str, template: str) -> FusionWriter:
@@ -68,7 +68,7 @@ def load_writer(source: str, template: str) -> FusionWriter:
     return FusionWriter(source.removeprefix(PREFIX), template)
 
 
-def eyes_of(source: File, standard: Standard | None = None) -> Eyes:
+def load_features(source: File, standard: EmbeddingScale | None = None) -> TextView:
     """Return the token features with which a reader reads texts, by an encoder.
 
     Args:
@@ -81,16 +81,16 @@ def eyes_of(source: File, standard: Standard | None = None) -> Eyes:
     Raises:
         EncoderError: If the encoder's weights cannot be read.
     """
-    from ..reading.inputs import Standard
+    from ..reading.inputs import EmbeddingScale
 
     require_trainable(source)
     table, tokenizer = _table(source)
-    return Eyes(load_encoder(source), tokenizer, table, standard or Standard.of(table))
+    return TextView(load_encoder(source), tokenizer, table, standard or EmbeddingScale.of(table))
 
 
 def _table(source: File) -> tuple[Floats, Tokenizer]:
     """Read the table and the tokenizer of an exported encoder without Keras, in half the memory."""
-    from ..export.student import table_of
+    from ..export.student import load_table
 
     try:
         folder = find_artefact(source)
@@ -98,4 +98,4 @@ def _table(source: File) -> tuple[Floats, Tokenizer]:
         encoder = load_keras_encoder(source)
         return np.asarray(encoder.model.get_layer("embedding").get_weights()[0]), encoder.tokenizer
     tokenizer = Tokenizer.load(folder / TOKENIZER)
-    return table_of(folder, len(tokenizer)).astype(np.float16), tokenizer
+    return load_table(folder, len(tokenizer)).astype(np.float16), tokenizer

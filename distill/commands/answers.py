@@ -10,7 +10,7 @@ from .measure import split_option
 from .shared.command import command
 from .shared.figures import write_figures
 from .shared.help import option
-from .shared.options import json_option, settings_from, settings_options, split_names
+from .shared.options import json_option, settings_options, split_names, take_settings
 
 
 def _normalisations(context, parameter, values):
@@ -64,7 +64,7 @@ def answers(
     from ..evaluation.tasks.predictions import measure_predictions
     from ..report.score_tables import print_answers
 
-    settings = settings_from(values)
+    settings = take_settings(values)
     figures = measure_predictions(predictions, settings.data, settings.seed, split, language, normalisations)
     languages = {name: of.as_dict() for name, of in figures.languages.items()}
     document = {"predictions": predictions, "split": figures.split, "languages": languages}

@@ -15,13 +15,13 @@ from .shared.options import (
     corpus_option,
     document_option,
     folder_option,
-    given,
     json_option,
-    settings_from,
+    list_given_settings,
+    require_writable_path,
     settings_options,
     split_names,
+    take_settings,
     translator_option,
-    writable,
 )
 
 
@@ -140,18 +140,18 @@ def export(
     --dataset or --languages if its bytes stay the same.
     """
     from ..data.corpus import read_corpus
-    from ..data.loading import chosen_data
-    from ..export.form import lengths_of, require_format
+    from ..data.loading import choose_data
+    from ..export.form import parse_lengths, require_format
     from ..jobs.export_model import ExportOptions, export_model
 
-    requested, settings = given(values), settings_from(values)
+    requested, settings = list_given_settings(values), take_settings(values)
     require_format(format_)
     options = ExportOptions(
         format=format_,
         precision=settings.export.precision if "export.precision" in requested else None,
         table=settings.export.table if "export.table" in requested else None,
         max_length=max_length,
-        signatures=lengths_of(signatures),
+        signatures=parse_lengths(signatures),
         spelled=not without_spellings,
         removal=removal,
         removal_rank=removal_rank,
@@ -165,12 +165,12 @@ def export(
         force=force,
     )
     named = any(name.startswith("data.") for name in requested)
-    dataset, languages = chosen_data(settings.data, settings.seed) if named else (None, ())
+    dataset, languages = choose_data(settings.data, settings.seed) if named else (None, ())
     _say_exported(export_model(model, output, options, settings.export, dataset, languages), model, output)
 
 
 def _say_exported(judged, model, output):
-    from ..export.cost import told
+    from ..export.cost import format_costs
     from ..system.progress import say
 
     card, figures = judged.card, judged.figures
@@ -179,13 +179,13 @@ def _say_exported(judged, model, output):
     cosine = figures and f"cosine to {of} {figures.cosine_mean:.5f} (least {figures.cosine_min:.5f})"
     say(f"{card.form.format}: {output}, {refused}{card.bytes / 1e6:.1f} MB, {cosine or f'the weights of {model}'}")
     if judged.costs:
-        say(f"P@1 of dev with words and spellings to P@1 without, and mean cosine: {told(judged.costs)}")
+        say(f"P@1 of dev with words and spellings to P@1 without, and mean cosine: {format_costs(judged.costs)}")
 
 
 def _plot_path(context, parameter, path):
     from ..bench.plot import require_format
 
-    return writable(context, parameter, path and require_format(path))
+    return require_writable_path(context, parameter, path and require_format(path))
 
 
 @command(

@@ -8,7 +8,7 @@ from ..catalog.kinds import ENCODER_HELP
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
 from .shared.help import option
-from .use import engine_of, engine_options
+from .use import add_engine_options, choose_engine
 
 
 @command(
@@ -76,7 +76,7 @@ from .use import engine_of, engine_options
     panel="passages",
     help="Language of documents that do not name theirs, used to find sentences. [default: auto]",
 )
-@engine_options
+@add_engine_options
 def index(
     model: str,
     question_model: str | None,
@@ -112,7 +112,7 @@ def index(
 
     change = IndexChange((*documents, *more), remove, Columns(text_field, title_field, id_field), strict, sync)
     given = IndexSettings(length, overlap, language, score, COMPACT if compact else None, words or None)
-    by = engine_of(model, engine, workers, ray_address)
+    by = choose_engine(model, engine, workers, ray_address)
     card = build_index(output, change, model, given, by, question_model, word_model)
     counts = ", ".join(f"{card[name]} {name}" for name in ("documents", "passages", "sentences"))
     say(f"{output}: {counts}")

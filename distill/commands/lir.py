@@ -7,7 +7,7 @@ import click
 from ..settings.sections import Value
 from .shared.command import group
 from .shared.help import option
-from .shared.options import corpus_option, folder_option, settings_from, settings_options, writable
+from .shared.options import corpus_option, folder_option, require_writable_path, settings_options, take_settings
 
 FILE = "lir.npz"
 rank_option = option(
@@ -66,7 +66,7 @@ def fit(
     from ..jobs.language_removal import fit_removal
     from ..system.progress import say
 
-    settings = settings_from(values)
+    settings = take_settings(values)
     fitted = fit_removal(model, read_corpus(corpus), output, rank, sentences, settings.seed)
     removal = fitted.removal
     counts = ", ".join(f"{language} {count}" for language, count in removal.sentences.items())
@@ -83,7 +83,7 @@ def fit(
     panel="files",
     required=True,
     type=click.Path(dir_okay=False),
-    callback=writable,
+    callback=require_writable_path,
     help="The .npy file of the new vectors: float32, shape (texts, dimensions), unit length.",
 )
 def apply(vectors: str, removal: str, language: str, rank: int, output: str) -> None:

@@ -21,13 +21,13 @@ from .shared.options import (
     corpus_option,
     document_option,
     json_option,
-    settings_from,
+    require_writable_path,
     settings_options,
     split_names,
+    take_settings,
     translator_option,
-    writable,
 )
-from .shared.setting_options import ASSIGNED, parameter_of
+from .shared.setting_options import ASSIGNED, make_parameter_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +54,7 @@ RETRIEVED = ("units", "evaluation__ranked", "evaluation__score")
 # Options of `distill evaluate` that some tasks take.
 OF_TASKS = (
     *(*RETRIEVED, "metrics", "split", "corpus", "lir_ranks", "lir_rescaled", "label_column"),
-    *("translations", "translators", "typed", "report", "reader"),
+    *("translations", "translators", "typed", "report", "reader", "trec"),
 )
 split_option = option(
     "--split",
@@ -161,13 +161,13 @@ def _reader(source):
 
 def _require_use(tasks, options):
     """Raise `InputError` for an option that is given and that none of the tasks takes."""
-    from ..evaluation.tasks.registry import takers
+    from ..evaluation.tasks.registry import tasks_with_option
 
     context = click.get_current_context()
-    assigned = [parameter_of(name) for name in context.params[ASSIGNED]]
+    assigned = [make_parameter_name(name) for name in context.params[ASSIGNED]]
     for name in options:
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE or name in assigned
-        if given and not set(known := takers(name)) & dict(tasks).keys():
+        if given and not set(known := tasks_with_option(name)) & dict(tasks).keys():
             flag = next(option.opts[0] for option in context.command.params if option.name == name)
             raise InputError(f"{flag} is of the task {' and '.join(known)}, which is not asked for; leave it out")
 
@@ -221,8 +221,15 @@ def _require_use(tasks, options):
     panel="files",
     main=True,
     type=click.Path(dir_okay=False),
-    callback=writable,
+    callback=require_writable_path,
     help="Write a page on the tasks lareqa, bitext and answerable.",
+)
+@option(
+    "--trec",
+    panel="files",
+    type=click.Path(file_okay=False),
+    callback=require_writable_path,
+    help="Write retrieval's rankings to this folder, as TREC's run files with their qrels.",
 )
 def evaluate(
     models: tuple[str, ...],
@@ -242,6 +249,7 @@ def evaluate(
     reader: str | None,
     json_path: str | None,
     report: str | None,
+    trec: str | None,
     **values: Value | None,
 ) -> None:
     """Measure the quality of encoders by language.
@@ -256,14 +264,14 @@ def evaluate(
     classification  classify texts of a .tsv across languages
     reading         retrieve passages and find the answer with --reader
     """
-    from ..evaluation.bias.fitting import Removed
+    from ..evaluation.bias.fitting import RemovalOptions
     from ..evaluation.translation import translation_of
     from ..jobs.measuring import measure_models, read_samples
     from ..system.extras import require_training
 
     _require_use(tasks, OF_TASKS)
     require_training(*(("jinja2", "matplotlib") if report else ()))
-    settings = settings_from(values)
+    settings = take_settings(values)
     options = replace(
         _options(settings.data, settings.evaluation, settings.seed),
         split=split,
@@ -271,12 +279,12 @@ def evaluate(
         metrics=_metrics_of(tasks, metrics),
         samples=read_samples(corpus),
         typed=typed,
-        removed=Removed(lir_ranks, lir_rescaled),
+        removed=RemovalOptions(lir_ranks, lir_rescaled),
         label_column=label_column,
         reader=_reader(reader),
     )
     translation = translation_of(translations, translators, beam, settings.data.document_language)
-    measured = measure_models(models, options, tasks, document_model, translation)
+    measured = measure_models(models, options, tasks, document_model, translation, trec)
     parts = {one.task.name: one.as_dict() for one in measured} if json_path or report else {}
     write_figures(json_path, parts, lambda: _print_measured(measured))
     if report:
@@ -331,7 +339,7 @@ def _options(data, evaluation, seed):
     "--differences",
     panel="files",
     type=click.Path(dir_okay=False),
-    callback=writable,
+    callback=require_writable_path,
     help="Write the questions that only one of both answers, with what each ranks first, as JSON Lines.",
 )
 @document_option
@@ -369,7 +377,7 @@ def compare(
     from ..jobs.measuring import compare_models
 
     require_significance()
-    settings, of, metrics = settings_from(values), split, _metrics_of(tasks, metrics)
+    settings, of, metrics = take_settings(values), split, _metrics_of(tasks, metrics)
     if relevant or is_predictions(a) or is_predictions(b):
         _require_of_predictions(relevant)
         compared, of = compare_predictions(a, b, str(relevant), metrics, draws, settings.seed), "mteb"

@@ -10,7 +10,7 @@ from ..catalog.kinds import ENCODER_HELP
 from ..settings.sections import Value
 from .shared.command import group
 from .shared.help import option
-from .shared.options import Command, FiniteRange, folder_option, settings_from, settings_options, writable
+from .shared.options import Command, FiniteRange, folder_option, require_writable_path, settings_options, take_settings
 
 
 def lines_options(lines: str) -> Callable[[Command], Command]:
@@ -24,7 +24,7 @@ def lines_options(lines: str) -> Callable[[Command], Command]:
             panel="files",
             required=True,
             type=file,
-            callback=writable,
+            callback=require_writable_path,
             help="The .jsonl file of the answers.",
         )(function)
         return option("--input", "input_path", panel="files", required=True, type=file, help=lines)(function)
@@ -105,15 +105,15 @@ def train(
     from ..system.backend import start
 
     start()
-    from ..data.loading import chosen_data
+    from ..data.loading import choose_data
     from ..jobs.readers import train_reader
     from ..reading.files import TRAIN, ReaderSource
     from ..reading.training import ReaderOptions
     from ..system.progress import say
 
-    settings = settings_from(values)
+    settings = take_settings(values)
     data = settings.data
-    dataset, languages = chosen_data(data, settings.seed)
+    dataset, languages = choose_data(data, settings.seed)
     sources = [ReaderSource(data.dataset, TRAIN, weight), *map(ReaderSource.of, more)]
     course = ReaderOptions(epochs, learning_rate, seed=settings.seed, retrieved=unanswered == "retrieved")
     learned = train_reader(encoder, output, sources, dataset, languages, course)
@@ -188,11 +188,11 @@ def export(reader: str, output: str, **values: Value | None) -> None:
 
     The file reader.tflite answers without TensorFlow. It is checked on the dev questions of --dataset.
     """
-    from ..data.loading import chosen_data
+    from ..data.loading import choose_data
     from ..jobs.readers import export_reader
     from ..system.progress import say
 
-    settings = settings_from(values)
-    dataset, languages = chosen_data(settings.data, settings.seed)
+    settings = take_settings(values)
+    dataset, languages = choose_data(settings.data, settings.seed)
     done = export_reader(reader, output, dataset, languages)
     say(f"reader: {output}, {done.size / 1e6:.1f} MB, the same answer to {done.same} of {done.questions} questions")

@@ -6,7 +6,7 @@ import click
 
 from .shared.command import command
 from .shared.help import option
-from .shared.options import writable
+from .shared.options import require_writable_path
 
 
 @command(
@@ -17,7 +17,7 @@ from .shared.options import writable
     "--output",
     panel="files",
     type=click.Path(dir_okay=False),
-    callback=writable,
+    callback=require_writable_path,
     help="The page. [default: RUN/report.html]",
 )
 def report(runs: tuple[str, ...], output: str | None) -> None:

@@ -21,9 +21,9 @@ from .shared.options import (
     corpus_option,
     folder_option,
     json_option,
-    settings_from,
     settings_options,
     split_names,
+    take_settings,
 )
 
 
@@ -54,17 +54,20 @@ def compress(source: str, output: str | None, json_path: str | None, **values: V
     interrupted, run it again: it continues where it stopped.
     """
     from ..compression.compress import compress as search
-    from ..compression.compress import is_run, places, settings_of
+    from ..compression.compress import is_run, output_paths, settings_of
     from ..compression.of_encoder import compress_encoder, recipe_of
     from ..report.run_tables import print_search
 
     if is_run(source):
-        result, where = search(source, settings_from(values, settings_of(source)), output), places(Path(source), output)
+        result, where = (
+            search(source, take_settings(values, settings_of(source)), output),
+            output_paths(Path(source), output),
+        )
     elif output is None:
         raise InputError(f"{source}: no folder of a run; to compress an encoder name a folder: --output DIR")
     else:
-        settings = settings_from(values, recipe=recipe_of(source))
-        result, where = compress_encoder(source, output, settings), places(Path(output))
+        settings = take_settings(values, recipe=recipe_of(source))
+        result, where = compress_encoder(source, output, settings), output_paths(Path(output))
     figures = result.as_dict()
     write_figures(json_path, figures, lambda: print_search(figures, *where))
 
@@ -116,14 +119,14 @@ def prune(
     Dev and test questions are not counted.
     """
     from ..data.corpus import read_corpus
-    from ..data.loading import chosen_data
+    from ..data.loading import choose_data
     from ..jobs.prune_vocabulary import prune_vocabulary
     from ..report.vocabulary_tables import print_pruning
     from ..students.vocabulary.pruning import PieceRule
     from ..system.progress import say
 
-    settings = settings_from(values)
-    dataset, languages = chosen_data(settings.data, settings.seed)
+    settings = take_settings(values)
+    dataset, languages = choose_data(settings.data, settings.seed)
     texts = read_corpus(corpus)
     rule = PieceRule(least, tuple(split_names(scripts)), most or 0, written=bool(most))
     report = prune_vocabulary(model, output, dataset, languages, texts, rule, settings.seed)
@@ -163,17 +166,17 @@ def reduce(model: str, output: str, **values: Value | None) -> None:
 
     Its weights are sliced, factorised and refitted on the data set. Train the result with distill transfer --start.
     """
-    from ..data.loading import chosen_data
+    from ..data.loading import choose_data
     from ..system.backend import start
     from ..system.progress import say
 
-    settings = settings_from(values)
+    settings = take_settings(values)
     start()
     from ..jobs.reduce_encoder import reduce_encoder
     from ..students.shape import Shape
 
     shape = Shape.of(settings.shape)
-    dataset, languages = chosen_data(settings.data, settings.seed)
+    dataset, languages = choose_data(settings.data, settings.seed)
     reduced = reduce_encoder(model, output, shape, dataset, languages, settings.seed)
     say(f"encoder: {output}, {shape}, {reduced.after} of {reduced.before} weights")
 

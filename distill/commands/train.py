@@ -24,10 +24,10 @@ from .shared.options import (
     config_option,
     corpus_option,
     folder_option,
-    given,
     json_option,
-    settings_from,
+    list_given_settings,
     settings_options,
+    take_settings,
 )
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def run(
     from ..compression.compress import compress, is_limited
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
-    from ..pipeline.resuming import settings_file
+    from ..pipeline.resuming import find_settings
     from ..settings.store import load_settings
     from ..system.backend import require_export_backend
 
@@ -132,19 +132,19 @@ def run(
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
     named = named_settings(values, config)
     alone = not resume and learns_text_alone(named)
-    file = config or (settings_file(resume) if resume is not None else None)
-    settings = settings_from(values, file, OF_TEXT if alone else DEFAULT)
+    file = config or (find_settings(resume) if resume is not None else None)
+    settings = take_settings(values, file, OF_TEXT if alone else DEFAULT)
     searched = is_limited(settings.budget)
     if searched:
         require_export_backend("distill run with a budget")
     read_corpus(settings.budget.corpus)
     prepared = _prepared(settings, (output, name, runs), resume, named, checkpoint_seconds)
-    with told_how_to_go_on(prepared.folder):
+    with print_resume_command(prepared.folder):
         metrics = execute(prepared)
     _print_run(metrics, Path(prepared.folder), json_path)
     search = None
     if searched:
-        with told_how_to_go_on(prepared.folder):
+        with print_resume_command(prepared.folder):
             search = compress(
                 prepared.folder, load_settings(prepared.folder / RUN_FILE) if alone else settings
             ).as_dict()
@@ -175,12 +175,12 @@ def _print_run(metrics, folder, json_path):
 
 def _print_end(metrics, folder, json_path, search=None):
     """Print a search for a smaller bundle and the sentence that the report opens with, or all figures as JSON."""
-    from ..compression.compress import places
+    from ..compression.compress import output_paths
     from ..report.run_tables import print_search, print_verdict
 
     def show():
         if search:
-            print_search(search, *places(folder))
+            print_search(search, *output_paths(folder))
         print_verdict(metrics)
 
     write_figures(json_path, {**metrics, "search": search} if search else metrics, show)
@@ -190,14 +190,14 @@ def _adapt(documents, place, others, values, json_path):
     """Adapt the encoder `--base` to documents, in a run's folder."""
     from ..adapting.adapt import adapt_to_documents
 
-    needless = [name for name in given(values) if name not in ADAPTED]
+    needless = [name for name in list_given_settings(values) if name not in ADAPTED]
     if needless or any(others):
         named = needless[0] if needless else "--config" if others[0] else "--resume"
         raise InputError(
             f"{named}: --documents goes with --base, --parallel, --document-language, --seed, --name and --runs alone; "
             "leave it out, or give a --dataset with questions"
         )
-    settings = settings_from(values, recipe=DEFAULT)
+    settings = take_settings(values, recipe=DEFAULT)
     settings.data.dataset = Path(documents[0]).stem
     folder = Path(_folder(place, settings.data, settings.teacher))
     base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
@@ -207,7 +207,7 @@ def _adapt(documents, place, others, values, json_path):
 
 
 @contextmanager
-def told_how_to_go_on(folder: File) -> Iterator[None]:
+def print_resume_command(folder: File) -> Iterator[None]:
     """Print the command that resumes a run if it is interrupted meanwhile."""
     try:
         yield
@@ -222,7 +222,7 @@ def told_how_to_go_on(folder: File) -> Iterator[None]:
 def named_settings(values: Mapping[str, Value | None], config: str | None = None) -> set[str]:
     """Return the names of the settings that a command, or its config, gives."""
     stored = read_toml(config) if config else {}
-    return {*given(values), *(f"{section}.{key}" for section in stored for key in _keys(stored[section]))}
+    return {*list_given_settings(values), *(f"{section}.{key}" for section in stored for key in _keys(stored[section]))}
 
 
 def learns_text_alone(named: Set[str]) -> bool:
@@ -289,7 +289,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     from ..settings.assignments import refuse_unused
     from ..system.progress import say
 
-    settings = settings_from(values, config)
+    settings = take_settings(values, config)
     refuse_unused(settings, "teach")
     inputs = read_inputs(settings)
     base = load_keras_encoder(inputs.teacher.base)
@@ -354,19 +354,19 @@ def transfer(
     score of each evaluation.
     """
     from ..data.corpus import read_corpus
-    from ..pipeline.second_stage import Teaching, transfer_alone
+    from ..pipeline.second_stage import TeacherSource, transfer_alone
     from ..system.progress import say
     from ..training.log import LOG, RunLog
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
-    say_sample({*given(values), *(["student.parallel"] if corpus else [])})
-    settings, texts = settings_from(values), read_corpus(corpus)
+    say_sample({*list_given_settings(values), *(["student.parallel"] if corpus else [])})
+    settings, texts = take_settings(values), read_corpus(corpus)
     student = settings.student
     if labels and (student.parallel or student.labelled_text or student.own_text):
         raise InputError(
             "--labels and --parallel, --labelled-text or --own-text are two sources of labels; give one of them"
         )
-    teaching = Teaching(teacher_path, teacher_language, start_path or "", centre, texts, labels or "")
+    teaching = TeacherSource(teacher_path, teacher_language, start_path or "", centre, texts, labels or "")
     log = RunLog()
     transfer_alone(settings, teaching, log).save(output)
     log.save(Path(output) / LOG)

@@ -10,7 +10,14 @@ from ..settings.sections import Value
 from .shared.command import command
 from .shared.figures import write_figures
 from .shared.help import option
-from .shared.options import config_option, given, json_option, settings_from, settings_options, writable
+from .shared.options import (
+    config_option,
+    json_option,
+    list_given_settings,
+    require_writable_path,
+    settings_options,
+    take_settings,
+)
 
 
 @command(
@@ -25,7 +32,7 @@ from .shared.options import config_option, given, json_option, settings_from, se
     main=True,
     required=True,
     type=click.Path(dir_okay=False),
-    callback=writable,
+    callback=require_writable_path,
     help="SQLite file that keeps the trials. Run the same command again to continue with it.",
 )
 @option(
@@ -34,7 +41,7 @@ from .shared.options import config_option, given, json_option, settings_from, se
     main=True,
     required=True,
     type=click.Path(dir_okay=False),
-    callback=writable,
+    callback=require_writable_path,
     help="The .toml file of the best settings, for distill run --config. All trials are written beside it.",
 )
 @option(
@@ -95,8 +102,8 @@ def tune(
     from ..tuning.tune import Search, trials_path
     from ..tuning.tune import tune as tuned
 
-    flags = given(values)
-    settings = settings_from(values, config)
+    flags = list_given_settings(values)
+    settings = take_settings(values, config)
     # A size that is none would be refused by distill run, after all this work.
     is_limited(settings.budget)
     result = tuned(settings, Search(stage, trials, space_path, flags), study, output, teacher_path)

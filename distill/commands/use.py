@@ -12,7 +12,7 @@ from ..serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
 from .shared.help import option
-from .shared.options import Command, FiniteRange, writable
+from .shared.options import Command, FiniteRange, require_writable_path
 from .shared.retired import ASKED
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..system.types import Role
 
 
-def engine_options(function: Command) -> Command:
-    """Add the options `--engine`, `--workers` and `--ray-address`, which `engine_of` takes."""
+def add_engine_options(function: Command) -> Command:
+    """Add the options `--engine`, `--workers` and `--ray-address`, which `choose_engine` takes."""
     options = (
         option(
             "--engine",
@@ -48,7 +48,7 @@ def engine_options(function: Command) -> Command:
     return function
 
 
-def engine_of(model: str, engine: str, workers: int | None, address: str | None) -> Engine | None:
+def choose_engine(model: str, engine: str, workers: int | None, address: str | None) -> Engine | None:
     """Return the engine that the options name.
 
     Args:
@@ -94,11 +94,11 @@ def engine_of(model: str, engine: str, workers: int | None, address: str | None)
     panel="files",
     required=True,
     type=click.Path(dir_okay=False),
-    callback=writable,
+    callback=require_writable_path,
     help="The .npy file of the vectors: float32, shape (texts, dimensions), unit length, in the order of the texts.",
 )
 @option("--restart", panel="files", is_flag=True, help="Discard what an interrupted command wrote and start again.")
-@engine_options
+@add_engine_options
 def encode(
     model: str,
     role: Role,
@@ -116,7 +116,7 @@ def encode(
     from ..encoding.encode_file import encode_file
     from ..system.progress import say
 
-    by = engine_of(model, engine, workers, ray_address)
+    by = choose_engine(model, engine, workers, ray_address)
     count, dimension = encode_file(input_path, output, model, role, by, restart)
     say(f"{output}: {count} vectors of {dimension}")
 

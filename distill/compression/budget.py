@@ -13,7 +13,7 @@ BYTES = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9}
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?B?)", re.IGNORECASE)
 
 
-def bytes_of(text: str) -> int:
+def parse_bytes(text: str) -> int:
     """Return the number of bytes of a size such as `10MB`; a number alone counts bytes. Raises `ConfigError`."""
     match = SIZE.fullmatch(text.strip())
     unit = match[2].upper() if match else ""
@@ -23,7 +23,7 @@ def bytes_of(text: str) -> int:
     return int(size)
 
 
-class Scored(Protocol):
+class HasPrecision(Protocol):
     """Figures with a mean P@1."""
 
     @property
@@ -32,7 +32,7 @@ class Scored(Protocol):
         ...
 
 
-class Measured(Scored, Protocol):
+class BundleFigures(HasPrecision, Protocol):
     """The figures of a bundle."""
 
     @property
@@ -51,8 +51,8 @@ class Measured(Scored, Protocol):
         ...
 
 
-Ranked = TypeVar("Ranked", bound=Scored)
-Choice = TypeVar("Choice", bound=Measured)
+Ranked = TypeVar("Ranked", bound=HasPrecision)
+Choice = TypeVar("Choice", bound=BundleFigures)
 
 
 @dataclass(frozen=True)
@@ -69,17 +69,17 @@ class Budget:
     ms: float | None = None
     drop: float = 1.0
 
-    def excess(self, row: Measured) -> dict[str, tuple[float, float]]:
+    def excess(self, row: BundleFigures) -> dict[str, tuple[float, float]]:
         """Return `{name: (value, limit)}` of the limits that a row exceeds."""
         values = {"bytes": (row.bytes, self.bytes), "ms": (row.ms, self.ms), "drop": (row.drop, self.drop)}
         return {name: (value, limit) for name, (value, limit) in values.items() if limit is not None and value > limit}
 
-    def is_met_by(self, row: Measured) -> bool:
+    def is_met_by(self, row: BundleFigures) -> bool:
         """Return True if a row keeps all limits."""
         return not self.excess(row)
 
 
-def front(rows: Sequence[Ranked], costs: Callable[[Ranked], tuple[float, ...]]) -> list[Ranked]:
+def pareto_front(rows: Sequence[Ranked], costs: Callable[[Ranked], tuple[float, ...]]) -> list[Ranked]:
     """Return the rows that no other row dominates, in their order.
 
     A row is dominated by one that is as good in P@1 and in all costs, and better in one of them.
@@ -99,7 +99,7 @@ def _beats(one, other, costs):
     return min(better) >= 0 and max(better) > 0
 
 
-def choose(rows: Sequence[Choice], budget: Budget) -> Choice:
+def choose_bundle(rows: Sequence[Choice], budget: Budget) -> Choice:
     """Choose the row to ship.
 
     Among the rows within the budget this is the best P@1 if size or time is limited, else the smallest. If no row is

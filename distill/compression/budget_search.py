@@ -15,9 +15,9 @@ from ..system.files import write_json
 from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import File
-from .budget import Budget, choose, front
-from .candidates import Candidate, cost, to_train
-from .rows import Bundle, Cost, Probe, Result, Row, Tried, ranked
+from .budget import Budget, choose_bundle, pareto_front
+from .candidates import Candidate, choose_to_train, relative_cost
+from .rows import BundleRow, Cost, Row, SearchResult, ShapeProbe, TrialRow, rank_candidates
 from .trials import BUNDLE, Trials
 
 TRIAL = "trial.json"
@@ -52,24 +52,24 @@ class Search:
         self.names, self.epochs, self.seconds = list(names), epochs, seconds
         self.engine = Engine(trials.seed)
 
-    def run(self) -> Result:
+    def run(self) -> SearchResult:
         """Run the cheap trials, plan, train and choose."""
         cheap = self.trials.grid.untrained_candidates()
         say(f"first trying {len(cheap)} vocabularies with table formats, and timing the shapes, without training")
         tried = [self._untrained(candidate) for candidate in cheap]
         names = dict.fromkeys(["full", *self.names])
-        shapes = {s: self.run_once(f"shape-{s}", Probe, partial(self.trials.probe, s)) for s in names}
+        shapes = {s: self.run_once(f"shape-{s}", ShapeProbe, partial(self.trials.probe, s)) for s in names}
         chosen = self.plan(tried, shapes)
         self.announce(chosen, shapes)
         kept = [row.candidate for row in self.worthwhile_rows(tried, shapes["full"])]
         candidates = [*kept, *filter(None, chosen.values())]
-        rows = [self.run_once(trial_of(c.name), Bundle, partial(self.trials.bundle, c)) for c in candidates]
+        rows = [self.run_once(trial_name(c.name), BundleRow, partial(self.trials.bundle, c)) for c in candidates]
         return self.conclude(tried, shapes, rows)
 
-    def _untrained(self, candidate: Candidate) -> Tried:
-        return self.run_once(candidate.name, Tried, lambda folder: self.trials.try_untrained(candidate))
+    def _untrained(self, candidate: Candidate) -> TrialRow:
+        return self.run_once(candidate.name, TrialRow, lambda folder: self.trials.try_untrained(candidate))
 
-    def plan(self, tried: Sequence[Tried], shapes: Mapping[str, Probe]) -> dict[str, Candidate | None]:
+    def plan(self, tried: Sequence[TrialRow], shapes: Mapping[str, ShapeProbe]) -> dict[str, Candidate | None]:
         """Choose the candidate to train in each shape.
 
         Args:
@@ -81,7 +81,9 @@ class Search:
         """
         speeds, new = {name: shapes[name].ms for name in self.names}, bool(self.trials.material.words.new)
         grid = self.trials.grid
-        return to_train(ranked(tried), speeds, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new, grid)
+        return choose_to_train(
+            rank_candidates(tried), speeds, lambda c: self.trials.size(c, shapes[c.shape]), self.budget, new, grid
+        )
 
     def run_once(self, name: str, kind: type[Row], make: Callable[[Path], Row]) -> Row:
         """Return the row of a trial, read from its file or else made and written.
@@ -106,7 +108,7 @@ class Search:
 
         return self.engine.do(Step(name, tried, is_there=path.is_file, load=lambda: kind.of(read_json(path))))
 
-    def worthwhile_rows(self, tried: Sequence[Tried], full: Probe) -> list[Tried]:
+    def worthwhile_rows(self, tried: Sequence[TrialRow], full: ShapeProbe) -> list[TrialRow]:
         """Return the cheap trials that no other dominates in size and P@1 and that can keep the limit of size.
 
         Args:
@@ -117,10 +119,10 @@ class Search:
             The rows.
         """
         limit = self.budget.bytes
-        rows = front(tried, lambda row: (row.table_bytes,))
+        rows = pareto_front(tried, lambda row: (row.table_bytes,))
         return [row for row in rows if limit is None or row.table_bytes + full.other_bytes <= limit]
 
-    def announce(self, chosen: Mapping[str, Candidate | None], shapes: Mapping[str, Probe]) -> None:
+    def announce(self, chosen: Mapping[str, Candidate | None], shapes: Mapping[str, ShapeProbe]) -> None:
         """Print what will be trained and about how long it takes, before it begins.
 
         Args:
@@ -138,7 +140,7 @@ class Search:
             for language, shares in self.trials.unknown_shares(vocabulary).items():
                 say(f"{not_kept(language, shares)} with the vocabulary {vocabulary}")
 
-    def training_time(self, shapes: Mapping[str, Probe], shape: str) -> str:
+    def training_time(self, shapes: Mapping[str, ShapeProbe], shape: str) -> str:
         """Return the training time of a shape in words.
 
         Args:
@@ -150,10 +152,10 @@ class Search:
         """
         if self.seconds is None:
             return ""
-        share = cost(shapes[shape].dense, shapes["full"].dense)
+        share = relative_cost(shapes[shape].dense, shapes["full"].dense)
         return f", about {max(1, round(share * self.seconds * self.epochs / 60))} min at most"
 
-    def conclude(self, tried: list[Tried], shapes: dict[str, Probe], rows: Sequence[Bundle]) -> Result:
+    def conclude(self, tried: list[TrialRow], shapes: dict[str, ShapeProbe], rows: Sequence[BundleRow]) -> SearchResult:
         """Time the bundles, leave out those that the gate refused, and choose one.
 
         Args:
@@ -165,18 +167,18 @@ class Search:
             The result of the search.
         """
         names = [row.candidate.name for row in rows]
-        spent = self.trials.time_bundles({WHOLE: self.whole} | {name: bundle_of(self.folder, name) for name in names})
+        spent = self.trials.time_bundles({WHOLE: self.whole} | {name: bundle_path(self.folder, name) for name in names})
         for name, row in zip(names, rows, strict=True):
             for reason in row.refused:
                 say(f"{name}: left out, as the bundle differs from its student: {reason}")
         bundles = [replace(row, ms=spent[row.candidate.name]) for row in rows if not row.refused]
-        chosen = choose(bundles, self.budget) if bundles else None
-        return Result(
+        chosen = choose_bundle(bundles, self.budget) if bundles else None
+        return SearchResult(
             tried=tried,
             shapes=shapes,
             whole=Cost(size_of(self.whole), spent[WHOLE]),
             bundles=bundles,
-            front=[row.candidate.name for row in front(bundles, lambda row: (row.bytes, row.ms))],
+            front=[row.candidate.name for row in pareto_front(bundles, lambda row: (row.bytes, row.ms))],
             chosen=chosen.candidate.name if chosen else None,
             excess=self.budget.excess(chosen) if chosen else {},
             languages=list(self.trials.material.words.languages),
@@ -184,12 +186,12 @@ class Search:
         )
 
 
-def trial_of(name: str) -> str:
+def trial_name(name: str) -> str:
     """Return the name of the trial in which a candidate's bundle is made, beside that of the untrained candidate."""
     return f"{name}-{BUNDLE}"
 
 
-def bundle_of(folder: File, name: str) -> Path:
+def bundle_path(folder: File, name: str) -> Path:
     """Return the path of a candidate's bundle.
 
     Args:
@@ -199,4 +201,4 @@ def bundle_of(folder: File, name: str) -> Path:
     Returns:
         The path.
     """
-    return Path(folder) / trial_of(name) / BUNDLE
+    return Path(folder) / trial_name(name) / BUNDLE

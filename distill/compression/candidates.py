@@ -81,7 +81,7 @@ class Grid:
 GRID = Grid()
 
 
-def grid_of(model: Student) -> Grid:
+def choose_grid(model: Student) -> Grid:
     """Return the grid that a search tries on an encoder; for a transformer it has fewer layers in place of widths."""
     depth = limits(model).get("depth", 0)
     if not depth:
@@ -90,7 +90,7 @@ def grid_of(model: Student) -> Grid:
     return replace(GRID, shapes=fewer | {name: shape for name, shape in GRID.shapes.items() if not shape.convolutions})
 
 
-def to_train(
+def choose_to_train(
     order: Sequence[Candidate],
     speeds: Mapping[str, float],
     sizes: Callable[[Candidate], int],
@@ -125,7 +125,7 @@ def _too_large(size, budget):
     return budget.bytes is not None and size > budget.bytes
 
 
-def cost(dense: int, whole: int) -> float:
+def relative_cost(dense: int, whole: int) -> float:
     """Estimate the time of an epoch, as a share of that of the whole student.
 
     Matrix products take most of a step; looking up and training the table's rows takes the rest.

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..catalog.bundle import find_artefact
-from ..catalog.identity import provenance
+from ..catalog.identity import describe_training
 from ..catalog.kinds import RUN_FILE
-from ..catalog.learned import learned_in
+from ..catalog.learned import read_learned
 from ..catalog.loading import load_keras_encoder, load_teacher
 from ..data.corpus import read_corpus
-from ..data.dataset import Dataset, texts_digest
-from ..data.loading import dataset_of, load_dev
-from ..data.parallel import joined, texts_by_language
+from ..data.dataset import Dataset, digest_texts
+from ..data.loading import load_dev, load_settings_data
+from ..data.parallel import collect_texts, join_corpora
 from ..errors import ConfigError, InputError
-from ..pipeline.preparing import chosen_languages, say_shared, student_inputs, unseen_languages
-from ..pipeline.resuming import clear
+from ..pipeline.preparing import choose_languages, find_unseen_languages, read_student_inputs, say_shared
+from ..pipeline.resuming import clear_unfinished
 from ..pipeline.second_stage import student_job
-from ..pipeline.twins import with_twins
+from ..pipeline.twins import add_translated_questions
 from ..report.run_page import write_report
 from ..settings.assignments import refuse_unused
 from ..settings.choices import SHAPE_NAMES
@@ -30,20 +30,20 @@ from ..settings.store import as_dict, free_of, load_settings
 from ..system.backend import require_export_backend, start
 from ..system.files import require_writable, write_aside, write_json
 from ..system.hashes import digest
-from ..system.locking import locked
+from ..system.locking import lock_folder
 from ..system.progress import say
 from ..system.reading import read_json, read_jsonl
 from ..system.types import File, Json, Model
-from .budget import Budget, bytes_of
+from .budget import Budget, parse_bytes
 
 if TYPE_CHECKING:
     from ..students.shape import Shape
-    from .rows import Result
+    from .rows import SearchResult
 
 FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bundle", "settings.json"
 
 
-def budget_of(budget: BudgetSettings, max_drop: float) -> Budget:
+def read_budget(budget: BudgetSettings, max_drop: float) -> Budget:
     """Return the limits of a search.
 
     Args:
@@ -56,13 +56,13 @@ def budget_of(budget: BudgetSettings, max_drop: float) -> Budget:
     Raises:
         ConfigError: If the size cannot be read.
     """
-    size = bytes_of(budget.max_size) if budget.max_size else None
+    size = parse_bytes(budget.max_size) if budget.max_size else None
     return Budget(size, budget.max_ms or None, max_drop)
 
 
 def is_limited(budget: BudgetSettings) -> bool:
     """Return True if the settings limit size or time. Raises `ConfigError` if the size cannot be read."""
-    limits = budget_of(budget, 0.0)
+    limits = read_budget(budget, 0.0)
     return limits.bytes is not None or limits.ms is not None
 
 
@@ -73,11 +73,11 @@ def is_run(folder: File) -> bool:
 
 def settings_of(folder: File) -> Path:
     """Return the path of a run's settings. Raises `InputError` if it is no finished run."""
-    finished(Path(folder))
+    require_finished(Path(folder))
     return Path(folder) / RUN_FILE
 
 
-def compress(folder: File, settings: Settings, output: File | None = None) -> Result:
+def compress(folder: File, settings: Settings, output: File | None = None) -> SearchResult:
     """Search smaller encoders, or continue a search, and return its result.
 
     The output folder then holds `trials/`, `search.json` and the chosen bundle in `bundle/`. The `report.html` of the
@@ -100,18 +100,18 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     from .trials import Trials
 
     require_export_backend("distill compress")
-    folder, metrics = Path(folder), finished(Path(folder))
+    folder, metrics = Path(folder), require_finished(Path(folder))
     refuse_unused(settings, "compress", load_settings(folder / RUN_FILE))
     settings = settings.steered()
     data, language, options = settings.data, settings.teacher.language, settings.budget
-    page, output = places(folder, output)[0], Path(output or folder / FOLDER)
+    page, output = output_paths(folder, output)[0], Path(output or folder / FOLDER)
     rows = [row for _, row in read_jsonl(folder / "log.jsonl")]
-    dataset = dataset_of(data, settings.seed, with_lines=settings.learns_lines)
-    languages = chosen_languages(dataset, language, data.languages, settings.translation)
-    dataset = with_twins(settings.translation, dataset, language, languages)
-    inputs = student_inputs(settings, dataset, languages)
+    dataset = load_settings_data(data, settings.seed, with_lines=settings.learns_lines)
+    languages = choose_languages(dataset, language, data.languages, settings.translation)
+    dataset = add_translated_questions(settings.translation, dataset, language, languages)
+    inputs = read_student_inputs(settings, dataset, languages)
     dev = say_shared(load_dev(settings.evaluation.dev_dataset, data.document_language, inputs.learned), dataset)
-    corpus = joined(read_corpus(options.corpus), texts_by_language(inputs.lines))
+    corpus = join_corpora(read_corpus(options.corpus), collect_texts(inputs.lines))
     require_known("the run", languages, metrics["languages"])
     require_known("the search", options.new_languages, languages)
     if others := sorted(set(corpus) - set(languages)):
@@ -120,17 +120,17 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
             "and is learned from"
         )
     require_search_folder(output)
-    require_same(output / TRIALS, depends_on(as_dict(settings), inputs.described or dataset, corpus, dev))
-    with locked(output):
-        clear(output)
+    require_same_inputs(output / TRIALS, search_inputs(as_dict(settings), inputs.described or dataset, corpus, dev))
+    with lock_folder(output):
+        clear_unfinished(output)
         material = _material(folder, inputs, corpus, options)
-        notes = {**provenance(settings), "source": folder.resolve().name, "languages": list(languages)}
-        notes |= learned_in(metrics.get("learned", {}))
+        notes = {**describe_training(settings), "source": folder.resolve().name, "languages": list(languages)}
+        notes |= read_learned(metrics.get("learned", {}))
         model = material.words.student.model
-        grid = candidates.grid_of(model)
+        grid = candidates.choose_grid(model)
         trials = Trials(material, settings.export, settings.training, notes, grid, dev)
-        shapes = possible(options.shapes, model, grid.shapes)
-        budget = budget_of(options, settings.export.max_drop)
+        shapes = possible_shapes(options.shapes, model, grid.shapes)
+        budget = read_budget(options, settings.export.max_drop)
         epochs, seconds = settings.student.epochs, seconds_an_epoch(rows)
         result = Search(output / TRIALS, trials, budget, find_artefact(folder), shapes, epochs, seconds).run()
         shutil.rmtree(output / CHOSEN, ignore_errors=True)
@@ -142,7 +142,7 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Re
     return result
 
 
-def places(folder: File, output: File | None = None) -> tuple[Path, Path]:
+def output_paths(folder: File, output: File | None = None) -> tuple[Path, Path]:
     """Return the paths of the page and of the chosen bundle of a search.
 
     Args:
@@ -166,14 +166,14 @@ def _material(folder, inputs, corpus, budget):
     job = student_job(inputs)
     keras.utils.set_random_seed(job.seed)
     student, teacher = load_keras_encoder(folder), load_teacher(folder / "teacher")
-    unseen = unseen_languages(inputs.teacher.base, inputs.languages)
+    unseen = find_unseen_languages(inputs.teacher.base, inputs.languages)
     new = budget.new_languages or [name for name in unseen if name not in inputs.vocabulary.add_languages]
     words = Vocabularies(student, inputs.dataset, inputs.languages, corpus, new, Additions(budget.new_pieces))
     first = load_keras_encoder(job.table_of) if job.settings.trained_weights == "new-rows" else None
     return Material.of(words, job, teacher, first)
 
 
-def possible(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
+def possible_shapes(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
     """Return the shapes that a student can be cut to; a message explains the others.
 
     Shapes of another family are left out silently if all shapes are asked for.
@@ -200,7 +200,7 @@ def possible(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) ->
     return kept
 
 
-def finished(folder: Path) -> dict[str, Json]:
+def require_finished(folder: Path) -> dict[str, Json]:
     """Return the metrics of a finished run. Raises `InputError` for another folder."""
     path = folder / "metrics.json"
     if not path.is_file():
@@ -226,7 +226,7 @@ def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None
         raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
 
 
-def depends_on(
+def search_inputs(
     values: Mapping[str, Json], dataset: Dataset, corpus: Mapping[str, Sequence[str]], dev: Dataset | None = None
 ) -> dict[str, Json]:
     """Return the plain values that the trials depend on: settings, and hashes of texts whatever their files are called.
@@ -240,8 +240,8 @@ def depends_on(
     Returns:
         Plain values.
     """
-    named = {"dev texts": texts_digest(dev)} if dev else {}
-    return {**_bound(values), "texts": texts_digest(dataset), "corpus": digest(corpus), **named}
+    named = {"dev texts": digest_texts(dev)} if dev else {}
+    return {**_bound(values), "texts": digest_texts(dataset), "corpus": digest(corpus), **named}
 
 
 def _bound(values):
@@ -280,12 +280,12 @@ def require_search_folder(folder: Path) -> None:
         require_writable(folder)
 
 
-def require_same(folder: Path, values: Mapping[str, Json]) -> None:
+def require_same_inputs(folder: Path, values: Mapping[str, Json]) -> None:
     """Write what the trials in a folder depend on, or compare it with what is there.
 
     Args:
         folder: Folder of the trials.
-        values: Plain values from `depends_on`.
+        values: Plain values from `search_inputs`.
 
     Raises:
         InputError: If the folder has other values.
@@ -311,7 +311,7 @@ def seconds_an_epoch(rows: Sequence[Mapping[str, Json]]) -> float | None:
 
 
 def _ship(trials, name, folder):
-    from .budget_search import bundle_of
+    from .budget_search import bundle_path
 
     with write_aside(folder) as aside:
-        shutil.copytree(bundle_of(trials, name), aside)
+        shutil.copytree(bundle_path(trials, name), aside)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder, KerasEncoder
-from ..stages.lines import labelled, mixed
+from ..stages.lines import label_corpus, mix_lines
 from ..stages.student_job import StudentJob
 from ..stages.transfer_stage import Targets
 from ..students.project import axes_of, on_axes
@@ -53,10 +53,10 @@ class Material:
         """
         known = [line for line in words.counted if line.kind != "passage" and line.language not in words.new]
         with task("the student's vectors of questions and the corpus", len(known)) as advance:
-            lines = labelled(texts_of(known), words.student, advance)
+            lines = label_corpus(texts_of(known), words.student, advance)
         if translated := job.lines(teacher):
             axes = axes_of(words.student.model)
-            lines = mixed(lines, replace(translated, vectors=on_axes(translated.vectors, axes)))
+            lines = mix_lines(lines, replace(translated, vectors=on_axes(translated.vectors, axes)))
         return cls(words, job, job.targets(teacher, lines), first or words.student)
 
     def start(self, encoder: KerasEncoder, shape: Shape, seed: int = 0) -> KerasEncoder:
@@ -87,7 +87,7 @@ class Material:
         return KerasEncoder(student.model, student.tokenizer, start.name)
 
 
-def reshaped(
+def cut_to_shape(
     encoder: KerasEncoder, shape: Shape, dataset: Dataset, languages: Sequence[str], seed: int = 0
 ) -> KerasEncoder:
     """Return an encoder cut to a shape.

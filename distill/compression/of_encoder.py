@@ -15,16 +15,16 @@ from ..settings.sections import BudgetSettings, DataSettings, Settings, TeacherS
 from ..settings.store import load_settings
 from ..system.backend import require_export_backend
 from ..system.types import File
-from .compress import budget_of, compress, is_run
+from .compress import compress, is_run, read_budget
 
 if TYPE_CHECKING:
-    from .rows import Result
+    from .rows import SearchResult
 
 # The name of a family and of its recipe.
 RECIPE = "transformer"
 
 
-def compress_encoder(source: File, folder: File, settings: Settings) -> Result:
+def compress_encoder(source: File, folder: File, settings: Settings) -> SearchResult:
     """Measure an encoder as it is and search smaller ones within a budget.
 
     Args:
@@ -44,19 +44,19 @@ def compress_encoder(source: File, folder: File, settings: Settings) -> Result:
     """
     require_export_backend("distill compress")
     require_trainable(source)
-    budget_of(settings.budget, settings.export.max_drop)
+    read_budget(settings.budget, settings.export.max_drop)
     # A run whose base, teacher and student are the encoder as it is.
     student = replace(settings.student, epochs=0)
     teacher = replace(settings.teacher, base=str(source), model=str(source))
     untrained = replace(settings, teacher=teacher, student=student, budget=BudgetSettings())
     if (Path(folder) / METRICS).is_file():
-        require_of(untrained.teacher, untrained.data, Path(folder))
+        require_same_run(untrained.teacher, untrained.data, Path(folder))
     else:
         execute(prepare(untrained, folder, resume=is_run(folder)))
     return compress(folder, replace(untrained, student=settings.student, budget=settings.budget))
 
 
-def require_of(teacher: TeacherSettings, data: DataSettings, folder: Path) -> None:
+def require_same_run(teacher: TeacherSettings, data: DataSettings, folder: Path) -> None:
     """Raise `InputError` if a finished run is of another teacher or of other data.
 
     Args:

@@ -12,7 +12,7 @@ from .candidates import Candidate
 
 
 @dataclass(frozen=True)
-class Probe:
+class ShapeProbe:
     """The size and the speed of a shape.
 
     Attributes:
@@ -30,7 +30,7 @@ class Probe:
     seconds: float = 0.0
 
     @classmethod
-    def of(cls, stored: Mapping[str, Json]) -> Probe:
+    def of(cls, stored: Mapping[str, Json]) -> ShapeProbe:
         """Return the row from what `as_dict` gave."""
         return cls(**stored)
 
@@ -40,7 +40,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialRow:
     """A candidate measured on dev.
 
     Attributes:
@@ -62,7 +62,7 @@ class Tried:
     seconds: float = field(default=0.0, kw_only=True)
 
     @classmethod
-    def of(cls, stored: Mapping[str, Json]) -> Tried:
+    def of(cls, stored: Mapping[str, Json]) -> TrialRow:
         """Return the row from what `as_dict` gave."""
         return cls(*_figures(stored), seconds=stored["seconds"])
 
@@ -81,7 +81,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Bundle(Tried):
+class BundleRow(TrialRow):
     """A candidate's bundle, measured on dev.
 
     Attributes:
@@ -97,7 +97,7 @@ class Bundle(Tried):
     ms: float = field(default=0.0, kw_only=True)
 
     @classmethod
-    def of(cls, stored: Mapping[str, Json]) -> Bundle:
+    def of(cls, stored: Mapping[str, Json]) -> BundleRow:
         """Return the row from what `as_dict` gave."""
         more = (stored[name] for name in ("bytes", "mcnemar", "refused"))
         return cls(*_figures(stored), *more, seconds=stored["seconds"], ms=stored.get("ms", 0.0))
@@ -110,12 +110,12 @@ class Bundle(Tried):
         return {**row, "ms": self.ms} if self.ms else row
 
 
-def ranked(tried: Sequence[Tried]) -> list[Candidate]:
+def rank_candidates(tried: Sequence[TrialRow]) -> list[Candidate]:
     """Return the candidates by P@1, best first; among equals the smaller comes first."""
     return [row.candidate for row in sorted(tried, key=lambda row: (-row.p1, row.table_bytes))]
 
 
-Row = TypeVar("Row", Probe, Tried, Bundle)
+Row = TypeVar("Row", ShapeProbe, TrialRow, BundleRow)
 
 
 def _figures(stored):
@@ -137,7 +137,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Result:
+class SearchResult:
     """The result of a search.
 
     Attributes:
@@ -152,10 +152,10 @@ class Result:
         budget: The limits.
     """
 
-    tried: list[Tried]
-    shapes: dict[str, Probe]
+    tried: list[TrialRow]
+    shapes: dict[str, ShapeProbe]
     whole: Cost
-    bundles: list[Bundle]
+    bundles: list[BundleRow]
     front: list[str]
     chosen: str | None
     excess: dict[str, tuple[float, float]]

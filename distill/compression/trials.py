@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from ..bench.process import Spec, started
-from ..bench.rounds import ROUNDS, latency, select_questions
+from ..bench.process import WorkerSpec, start_workers
+from ..bench.rounds import ROUNDS, measure_latency, select_questions
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
-from ..evaluation.evaluate import Evaluation, evaluate, evaluation_size
+from ..evaluation.evaluate import Evaluation, count_texts, evaluate
 from ..evaluation.mcnemar import as_dict, compare
 from ..export.artefact import export_artefact, write_artefact
 from ..export.form import Form
 from ..export.gate import Gate
-from ..export.gate import size as gate_size
-from ..export.rounding import round_dense, rounded, rounds_blocks
+from ..export.gate import count_gate_texts as gate_size
+from ..export.rounding import has_rounded_blocks, round_dense, round_table
 from ..export.runtime import load_artefact, size_of
 from ..export.weights.codecs import CODECS, stored_bytes
 from ..export.weights.precision import Precision
@@ -35,7 +35,7 @@ from ..training.log import RunLog
 from ..training.session import Session
 from .candidates import GRID, Candidate, Grid
 from .material import Material
-from .rows import Bundle, Probe, Tried
+from .rows import BundleRow, ShapeProbe, TrialRow
 
 UNIT, SPLIT = "maxp", "dev"
 BUNDLE, STUDENT = "bundle", "student"
@@ -67,12 +67,12 @@ class Trials:
         self.vocabulary = cache(material.words.vocabulary)
         self.student = self._evaluated("student", material.words.student)
 
-    def try_untrained(self, candidate: Candidate) -> Tried:
+    def try_untrained(self, candidate: Candidate) -> TrialRow:
         """Measure a vocabulary and a table format on the student as it is."""
-        encoder = rounded(self.vocabulary(candidate.vocabulary), candidate.table)
+        encoder = round_table(self.vocabulary(candidate.vocabulary), candidate.table)
         return self._tried(candidate, encoder, self._evaluated(candidate.name, encoder))
 
-    def probe(self, shape: str, folder: Path) -> Probe:
+    def probe(self, shape: str, folder: Path) -> ShapeProbe:
         """Measure the size and the speed of a shape, which is not trained.
 
         Args:
@@ -90,9 +90,9 @@ class Trials:
         width = start.model.get_layer(TABLE).output_dim
         other = size_of(folder / BUNDLE) - table_bytes(start.tokenizer, width, table)
         ms = self.time_bundles({shape: folder / BUNDLE})[shape]
-        return Probe(other, width, dense(start.model), ms)
+        return ShapeProbe(other, width, count_dense_weights(start.model), ms)
 
-    def size(self, candidate: Candidate, probe: Probe) -> int:
+    def size(self, candidate: Candidate, probe: ShapeProbe) -> int:
         """Return the predicted bytes of a candidate's bundle.
 
         Args:
@@ -105,7 +105,7 @@ class Trials:
         tokenizer = self.vocabulary(candidate.vocabulary).tokenizer
         return probe.other_bytes + table_bytes(tokenizer, probe.width, candidate.table)
 
-    def bundle(self, candidate: Candidate, folder: Path) -> Bundle:
+    def bundle(self, candidate: Candidate, folder: Path) -> BundleRow:
         """Train a candidate if it is to be trained, export it, and measure the bundle.
 
         Args:
@@ -133,7 +133,7 @@ class Trials:
                 texts=self.material.words.by_language,
             )
         scores = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.export.threads))
-        return Bundle(
+        return BundleRow(
             **vars(self._tried(candidate, encoder, scores)),
             bytes=size_of(folder / BUNDLE),
             mcnemar=as_dict(compare(self.student.ranks[UNIT], scores.ranks[UNIT])),
@@ -144,10 +144,10 @@ class Trials:
         """Return the encoder as it is exported, and its precision."""
         texts = self.material.words.by_language
         if candidate.trained:
-            return job.exported(*job.promote(encoder), texts)
+            return job.prepare_export(*job.promote(encoder), texts)
         # Layers of 4 bits compensate for the table's rounding, so the table must not be rounded before.
         whole = self.vocabulary(candidate.vocabulary)
-        wanted = whole if rounds_blocks(whole.model, job.precision) else encoder
+        wanted = whole if has_rounded_blocks(whole.model, job.precision) else encoder
         return round_dense(wanted, job.precision, texts), job.precision
 
     def unknown_shares(self, vocabulary: str) -> dict[str, list[float]]:
@@ -157,9 +157,9 @@ class Trials:
     def time_bundles(self, folders: Mapping[str, Path]) -> dict[str, float]:
         """Return `{name: median milliseconds per query}` of bundles, timed together in turns."""
         questions = select_questions(self.material.words.dataset, self.material.words.languages)
-        specs = {name: Spec("bundle", str(folder)) for name, folder in folders.items()}
-        with task("benchmark", len(specs) * ROUNDS) as advance, started(specs, self.export.threads) as workers:
-            spent = latency(workers, [question.text for question in questions], ROUNDS, advance)
+        specs = {name: WorkerSpec("bundle", str(folder)) for name, folder in folders.items()}
+        with task("benchmark", len(specs) * ROUNDS) as advance, start_workers(specs, self.export.threads) as workers:
+            spent = measure_latency(workers, [question.text for question in questions], ROUNDS, advance)
         return {name: float(np.median(milliseconds)) for name, milliseconds in spent.items()}
 
     def _encoder(self, candidate, folder):
@@ -168,10 +168,10 @@ class Trials:
             return KerasEncoder.load(folder / STUDENT)
         start = self.vocabulary(candidate.vocabulary)
         if not candidate.trained:
-            return rounded(start, candidate.table)
+            return round_table(start, candidate.table)
         start, job = self.material.start(start, self.grid.shapes[candidate.shape], self.seed), self.job(candidate)
         if not job.settings.train_table:
-            start = rounded(start, candidate.table)
+            start = round_table(start, candidate.table)
         if job.settings.trained_weights != self.material.job.settings.trained_weights:
             say(f"{candidate.name}: everything that it may learn is trained, not only its table or new rows")
         log = RunLog(folder / "log.jsonl")
@@ -208,17 +208,17 @@ class Trials:
 
     def _evaluated(self, name: str, encoder: Encoder) -> Evaluation:
         data, languages = self.material.words.dataset, self.material.words.languages
-        with task(f"evaluate {name}", evaluation_size(data, [SPLIT], languages, (UNIT,))) as advance:
+        with task(f"evaluate {name}", count_texts(data, [SPLIT], languages, (UNIT,))) as advance:
             return evaluate(encoder, data, SPLIT, languages, (UNIT,), advance)
 
-    def _tried(self, candidate: Candidate, encoder: KerasEncoder, scores: Evaluation) -> Tried:
+    def _tried(self, candidate: Candidate, encoder: KerasEncoder, scores: Evaluation) -> TrialRow:
         languages, tokenizer = self.material.words.languages, encoder.tokenizer
         mean, table = scores.mean(UNIT, languages), scores.table()[UNIT]
         size = table_bytes(tokenizer, encoder.model.get_layer(TABLE).output_dim, candidate.table)
         # Rounding keeps a loss of exactly the limit from exceeding it.
         drop = round(100 * (self.student.mean(UNIT, languages) - mean), 6)
         by_language = {language: table[language]["p@1"] for language in languages}
-        return Tried(candidate, len(tokenizer), size, mean, drop, by_language)
+        return TrialRow(candidate, len(tokenizer), size, mean, drop, by_language)
 
 
 def table_bytes(tokenizer: Tokenizer, width: int, table: str) -> int:
@@ -235,6 +235,6 @@ def table_bytes(tokenizer: Tokenizer, width: int, table: str) -> int:
     return stored_bytes(table, len(tokenizer), width) + tokenizer.stored_bytes
 
 
-def dense(model: Model) -> int:
+def count_dense_weights(model: Model) -> int:
     """Return the number of a student's weights outside its table."""
     return model.count_params() - model.get_layer(TABLE).count_params()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..errors import DataError
 from ..system.files import usable_path
 from ..system.types import File
-from .parsing.tsv import columns_of
+from .parsing.tsv import read_columns
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def load_bitext(source: File, languages: Sequence[str] = (), pivot: str = "en") 
     path = usable_path(source)
     if not path.exists():
         raise DataError(f"{path}: no such file or folder; expected a folder of {{lang}}.txt or a .tsv")
-    columns = columns_of(path, (pivot, *languages))
+    columns = read_columns(path, (pivot, *languages))
     chosen = sorted({pivot, *languages}) if languages else sorted(columns)
     missing = [language for language in (pivot, *chosen) if language not in columns]
     if missing or len(chosen) < 2:

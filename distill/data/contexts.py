@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ..errors import DataError
 from ..system.types import File
 from .dataset import Dataset
-from .parsing.fields import id_of, text_of
-from .parsing.squad import articles_of, paragraphs_of, questions_of, squad_answers
+from .parsing.fields import parse_id, parse_text
+from .parsing.squad import parse_articles, parse_distinct_answers, parse_paragraphs, parse_questions
 from .readers import find
 
 
@@ -26,7 +26,7 @@ def read_contexts(dataset: Dataset, source: File, languages: Sequence[str]) -> d
     Raises:
         DataError: If the paragraphs of a file are not those of the documents.
     """
-    others = {language: _texts(path, dataset) for language, path in _files(dataset, source, languages).items()}
+    others = {language: _texts(path, dataset) for language, path in _find_files(dataset, source, languages).items()}
     return {dataset.document_language: tuple(dataset.passage_texts), **others}
 
 
@@ -42,11 +42,11 @@ def read_answers(dataset: Dataset, source: File, languages: Sequence[str]) -> di
         The answers by language and question id.
     """
     answers = {id: question.answers for id, question in dataset.questions.get(dataset.document_language, {}).items()}
-    others = {language: _answers(path) for language, path in _files(dataset, source, languages).items()}
+    others = {language: _answers(path) for language, path in _find_files(dataset, source, languages).items()}
     return {dataset.document_language: answers, **others}
 
 
-def _files(dataset, source, languages):
+def _find_files(dataset, source, languages):
     """Return the files with passages in other languages than the documents', by language."""
     folder = find(source)
     if (folder / "documents.jsonl").is_file():
@@ -58,7 +58,7 @@ def _files(dataset, source, languages):
 
 
 def _texts(path, dataset):
-    paragraphs = paragraphs_of(path, articles_of(path))
+    paragraphs = parse_paragraphs(path, parse_articles(path))
     if len(paragraphs) != len(dataset.passages):
         raise DataError(
             f"{path}: {len(paragraphs)} paragraphs, but {len(dataset.passages)} in {dataset.document_language}.json; "
@@ -70,17 +70,17 @@ def _texts(path, dataset):
             # One that the documents' paragraph does not answer is no question of the data set.
             if id in questions and questions[id].passage != number:
                 raise DataError(f"{path}, paragraph {number}: question {id} is of another paragraph")
-    return tuple(text_of(path, paragraph, "context", f"paragraph {i}") for i, paragraph in enumerate(paragraphs))
+    return tuple(parse_text(path, paragraph, "context", f"paragraph {i}") for i, paragraph in enumerate(paragraphs))
 
 
 def _ids(path, paragraph, number):
-    return [id_of(path, qa, "id", f"paragraph {number}") for qa in questions_of(path, paragraph)]
+    return [parse_id(path, qa, "id", f"paragraph {number}") for qa in parse_questions(path, paragraph)]
 
 
 def _answers(path):
-    paragraphs = paragraphs_of(path, articles_of(path))
+    paragraphs = parse_paragraphs(path, parse_articles(path))
     return {
-        id: squad_answers(qa)
+        id: parse_distinct_answers(qa)
         for number, paragraph in enumerate(paragraphs)
-        for id, qa in zip(_ids(path, paragraph, number), questions_of(path, paragraph), strict=True)
+        for id, qa in zip(_ids(path, paragraph, number), parse_questions(path, paragraph), strict=True)
     }

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..errors import DataError
-from ..system.files import require_inside, seen
+from ..system.files import list_visible, require_inside
 from ..system.hashes import sha256
 from ..system.progress import say
 from ..system.reading import iter_jsonl
 from .dataset import Dataset, Passage, Question, normalise
-from .parsing.fields import as_id, id_of, text_of, title_of
-from .parsing.sentence_breaks import sentences_of
-from .parsing.squad import articles_of, list_of, questions_of, say_impossible, squad_answers
+from .parsing.fields import as_id, parse_id, parse_text, parse_title
+from .parsing.sentence_breaks import parse_sentences
+from .parsing.squad import parse_articles, parse_distinct_answers, parse_list, parse_questions, say_impossible
 from .parsing.tsv import read_table
 
 MLQA_NAME = re.compile(r".*context-(?P<context>[\w-]+)-question-(?P<question>[\w-]+)$")
@@ -32,18 +32,18 @@ ENGLISH = "en"
 Read: TypeAlias = Callable[[Path, str], Dataset]
 
 
-def corpus_reader(folder: Path) -> Read | None:
+def find_corpus_reader(folder: Path) -> Read | None:
     """Return the reader of a folder with the files of a released corpus, or None."""
-    if any(MLQA_NAME.match(path.stem) for path in seen(folder, "*.json")):
+    if any(MLQA_NAME.match(path.stem) for path in list_visible(folder, "*.json")):
         return read_mlqa
-    return read_xor if seen(folder, XOR_FILES) else None
+    return read_xor if list_visible(folder, XOR_FILES) else None
 
 
-def files_beside(folder: Path) -> dict[str, str]:
+def hash_files_beside(folder: Path) -> dict[str, str]:
     """Return the sha256 of the files that `read_xor` reads besides its JSON, empty for other folders."""
-    if corpus_reader(folder) is not read_xor:
+    if find_corpus_reader(folder) is not read_xor:
         return {}
-    return {path.name: sha256(path) for path in seen(folder, XOR_LANGUAGES, XOR_TWINS)}
+    return {path.name: sha256(path) for path in list_visible(folder, XOR_LANGUAGES, XOR_TWINS)}
 
 
 def read_mlqa(folder: Path, document_language: str) -> Dataset:
@@ -62,12 +62,12 @@ def read_mlqa(folder: Path, document_language: str) -> Dataset:
     Raises:
         DataError: If there is no file with contexts in that language.
     """
-    names = {path: MLQA_NAME.match(path.stem) for path in seen(folder, "*.json")}
+    names = {path: MLQA_NAME.match(path.stem) for path in list_visible(folder, "*.json")}
     spoken = {path: name["question"] for path, name in names.items() if name and name["context"] == document_language}
     if not spoken:
         there = ", ".join(sorted({name["context"] for name in names.values() if name}))
         raise DataError(f"{folder}: no MLQA file with contexts in {document_language}; they are in {there}")
-    collected = _Collected()
+    collected = _ArticleCollector()
     for path in sorted(spoken, key=lambda path: spoken[path] != document_language):
         collected.read(path, lambda _qa, _place, language=spoken[path]: language)
     return collected.dataset(folder, document_language)
@@ -92,15 +92,15 @@ def read_xor(folder: Path, document_language: str) -> Dataset:
     if document_language != ENGLISH:
         raise DataError(f"{folder}: XOR-TyDi's gold paragraphs are in English, not in {document_language}")
     require_inside(folder, XOR_TWINS)
-    spoken, collected = _spoken(folder), _Collected(several=True)
-    for path in reversed(seen(folder, XOR_FILES)):
+    spoken, collected = _read_languages(folder), _ArticleCollector(several=True)
+    for path in reversed(list_visible(folder, XOR_FILES)):
         collected.read(path, lambda qa, place: _language(qa, place, spoken))
     dataset = collected.dataset(folder, ENGLISH)
-    twins = _twins(folder, dataset)
+    twins = _read_translations(folder, dataset)
     return replace(dataset, questions={**dataset.questions, ENGLISH: twins}) if twins else dataset
 
 
-class _Collected:
+class _ArticleCollector:
     """Collects the documents of several files, each once, and the questions about them.
 
     With `several`, a question may be asked about more than one paragraph; the first counts. `total` is the number of
@@ -113,24 +113,26 @@ class _Collected:
 
     def read(self, path, language_of):
         """Add the articles of a file; those of one title form one document."""
-        for number, article in enumerate(articles_of(path)):
-            title = title_of(article, f"{path.stem} {number}")
+        for number, article in enumerate(parse_articles(path)):
+            title = parse_title(article, f"{path.stem} {number}")
             name = XOR_TITLE.match(title)
-            for paragraph in list_of(path, article, "paragraphs"):
+            for paragraph in parse_list(path, article, "paragraphs"):
                 self._add(path, paragraph, name["title"] if name else title, language_of)
 
     def _add(self, path, paragraph, title, language_of):
-        text = text_of(path, paragraph, "context", f"article {title!r}")
-        self.sentences.setdefault(title, {}).setdefault(text, sentences_of(paragraph, text))
-        answerable, total = questions_of(path, paragraph), len(list_of(path, paragraph, "qas"))
+        text = parse_text(path, paragraph, "context", f"article {title!r}")
+        self.sentences.setdefault(title, {}).setdefault(text, parse_sentences(paragraph, text))
+        answerable, total = parse_questions(path, paragraph), len(parse_list(path, paragraph, "qas"))
         self.total, self.left = self.total + total, self.left + total - len(answerable)
         for qa in answerable:
-            id = id_of(path, qa, "id", f"article {title!r}")
+            id = parse_id(path, qa, "id", f"article {title!r}")
             place = f"{path}: question {id}"
             known = self.questions.setdefault(language_of(qa, place), {})
             if id in known and not self.several:
                 raise DataError(f"{place}: duplicate id in its language")
-            known.setdefault(id, (text_of(path, qa, "question", f"question {id}"), (title, text), squad_answers(qa)))
+            known.setdefault(
+                id, (parse_text(path, qa, "question", f"question {id}"), (title, text), parse_distinct_answers(qa))
+            )
 
     def dataset(self, folder, document_language):
         """Return the data set, with the passages of a document in sequence.
@@ -155,9 +157,9 @@ class _Collected:
         return Dataset(folder.resolve().name, document_language, tuple(self.sentences), tuple(passages), questions)
 
 
-def _spoken(folder):
+def _read_languages(folder):
     """Return the language of each question id by XOR-TyDi's files of questions, if they lie beside."""
-    rows = [row for path in seen(folder, XOR_LANGUAGES) for _, row in iter_jsonl(path)]
+    rows = [row for path in list_visible(folder, XOR_LANGUAGES) for _, row in iter_jsonl(path)]
     return {id: str(row.get("lang") or "").strip() for row in rows if (id := as_id(row.get("id")))}
 
 
@@ -172,12 +174,12 @@ def _language(qa, place, spoken):
     return language
 
 
-def _twins(folder, dataset):
+def _read_translations(folder, dataset):
     """Return the English translations of questions that a table beside the data has, by id."""
     twins = {}
-    for path in seen(folder, XOR_TWINS):
+    for path in list_visible(folder, XOR_TWINS):
         language = path.stem.removesuffix(f"-{ENGLISH}")
-        english = _versions(path, language)
+        english = _read_versions(path, language)
         for id, question in dataset.questions.get(language, {}).items():
             if text := english.get(id) or english.get(normalise(question.text)):
                 twins[id] = Question(id, ENGLISH, text, question.passage, question.answers)
@@ -186,7 +188,7 @@ def _twins(folder, dataset):
     return twins
 
 
-def _versions(path, language):
+def _read_versions(path, language):
     """Return the English versions in a table, by id or by the question as `normalise` returns it."""
     table = read_table(path, ("id", language, ENGLISH))
     if ENGLISH not in table or not {"id", language} & set(table):

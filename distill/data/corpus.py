@@ -34,7 +34,7 @@ def read_corpus(paths: Iterable[File]) -> dict[str, list[str]]:
         {'de': ['Die Donau mündet ins Schwarze Meer.']}
     """
     texts: dict[str, list[str]] = {}
-    for default, path in map(named_file, paths):
+    for default, path in map(parse_named_file, paths):
         lines = _tagged(path, default) if path.suffix == ".jsonl" else [(default, line) for line in _lines(path)]
         if not lines:
             raise DataError(f"{path}: no texts in it; write one a line")
@@ -43,7 +43,7 @@ def read_corpus(paths: Iterable[File]) -> dict[str, list[str]]:
     return texts
 
 
-def named_file(source: File) -> tuple[str, Path]:
+def parse_named_file(source: File) -> tuple[str, Path]:
     """Return the language and the path of `language=path`, or of a path alone.
 
     An existing file of just that name is a path.
@@ -71,7 +71,7 @@ def _tagged(path, default):
     return texts
 
 
-def sampled(texts: list[str], most: int, seed: int) -> list[str]:
+def sample_texts(texts: list[str], most: int, seed: int) -> list[str]:
     """Sample texts, in their order.
 
     Args:

@@ -154,7 +154,7 @@ class Dataset:
             )
 
 
-def texts_digest(dataset: Dataset) -> str:
+def digest_texts(dataset: Dataset) -> str:
     """Return the sha256 of a data set's passages, questions and splits, wherever its files are."""
     texts = {name: {id: q.text for id, q in questions.items()} for name, questions in dataset.questions.items()}
     return digest([dataset.passage_texts, texts, dataset.splits])
@@ -164,7 +164,7 @@ def texts_digest(dataset: Dataset) -> str:
 LEARNED = ("train", "dev")
 
 
-def trainable(dataset: Dataset, with_lines: bool = False) -> Dataset:
+def require_trainable_data(dataset: Dataset, with_lines: bool = False) -> Dataset:
     """Require that a data set has questions to train on and to choose by.
 
     Args:
@@ -184,10 +184,10 @@ def trainable(dataset: Dataset, with_lines: bool = False) -> Dataset:
                 "measured alone, with distill evaluate --split all"
             )
     bare = with_lines and not dataset.splits["train"]
-    return checked(dataset, [split for split in dataset.splits if not (bare and split == "train")])
+    return require_questions(dataset, [split for split in dataset.splits if not (bare and split == "train")])
 
 
-def checked(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
+def require_questions(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
     """Check that every language, and every split of `splits`, has questions.
 
     Args:
@@ -220,7 +220,7 @@ def normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def line_name(source: str, row: int, text: str) -> str:
+def name_line(source: str, row: int, text: str) -> str:
     """Return the name of a line of text: its number and its beginning.
 
     Args:

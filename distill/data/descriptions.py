@@ -21,12 +21,12 @@ DESCRIPTIONS, PARALLEL = "descriptions.jsonl", "parallel.tsv"
 PREFIX = "about "
 
 
-def own_text_files(folder: Path) -> list[Path]:
+def find_own_text(folder: Path) -> list[Path]:
     """Return the data set's own parallel text and descriptions that are in its folder."""
     return [path for path in (folder / PARALLEL, folder / DESCRIPTIONS) if path.is_file()]
 
 
-def with_descriptions(dataset: Dataset, folder: Path) -> Dataset:
+def add_descriptions(dataset: Dataset, folder: Path) -> Dataset:
     """Add the descriptions in a folder to a data set's train questions.
 
     `descriptions.jsonl` has one object per passage, {passage, LANGUAGE: text, …}. Languages without questions are

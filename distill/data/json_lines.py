@@ -11,8 +11,8 @@ from ..system.reading import iter_jsonl, read_jsonl
 from ..system.types import File, Json
 from ..words.cutting import Cut, cut_text
 from .dataset import Passage, Question
-from .parsing.fields import IDS, LANGUAGES, TEXTS, answer_texts, given, id_of, text_of, title_of
-from .parsing.sentence_breaks import sentences_of
+from .parsing.fields import IDS, LANGUAGES, TEXTS, first_given, parse_answer_texts, parse_id, parse_text, parse_title
+from .parsing.sentence_breaks import parse_sentences
 from .parsing.squad import is_impossible, say_impossible
 
 DOCUMENTS, QUESTIONS, PASSAGES = "documents.jsonl", "questions.jsonl", "passages"
@@ -82,24 +82,24 @@ def read_lines(
     """
     titles, named = [], _Named()
     for number, row in iter_jsonl(documents):
-        key = given(row, IDS)
-        document = id_of(documents, row, key, f"line {number}") if key else f"line {number}"
+        key = first_given(row, IDS)
+        document = parse_id(documents, row, key, f"line {number}") if key else f"line {number}"
         place = f"{documents}, line {number}"
         named.add(place, document, _passages(place, row, document, len(titles), document_language))
-        titles.append(title_of(row, document))
+        titles.append(parse_title(row, document))
     return tuple(titles), tuple(named.passages), _questions(questions, named)
 
 
 def _passages(place, row, document, number, document_language):
-    key = given(row, LANGUAGES)
+    key = first_given(row, LANGUAGES)
     spoken = row[key] if key and isinstance(row[key], str) and row[key].strip() else document_language
     other = "" if spoken == document_language else spoken
-    if given(row, (PASSAGES,)) or not given(row, TEXTS):
+    if first_given(row, (PASSAGES,)) or not first_given(row, TEXTS):
         yield from _given_passages(place, row, document, number, other)
         return
-    text = row[given(row, TEXTS)]
+    text = row[first_given(row, TEXTS)]
     if not isinstance(text, str) or not text.strip():
-        raise DataError(f"{place}: expected a non-empty string under {given(row, TEXTS)!r}, got {text!r}")
+        raise DataError(f"{place}: expected a non-empty string under {first_given(row, TEXTS)!r}, got {text!r}")
     for i, piece in enumerate(cut_text(text, spoken, Cut())):
         yield Passage(f"{document}/{i}", text[piece.start : piece.end], number, piece.sentences, other)
 
@@ -110,12 +110,12 @@ def _given_passages(place, row, document, number, other):
         raise DataError(f"{place}: expected a text under 'text' or a non-empty list under {PASSAGES!r}")
     for i, part in enumerate(parts):
         part = part if isinstance(part, dict) else {"text": part}
-        key = given(part, TEXTS)
+        key = first_given(part, TEXTS)
         text = part[key] if key else None
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"{place}: passage {i} has an empty text")
-        id = f"{document}/{i}" if part.get("id") is None else id_of(place, part, "id", f"passage {i}")
-        yield Passage(id, text, number, sentences_of(part, text), _language(place, i, part) or other)
+        id = f"{document}/{i}" if part.get("id") is None else parse_id(place, part, "id", f"passage {i}")
+        yield Passage(id, text, number, parse_sentences(part, text), _language(place, i, part) or other)
 
 
 def _language(place, number, part):
@@ -134,7 +134,7 @@ def _questions(path, named):
     say_impossible(path, len(rows) - len(answerable), len(rows))
     answers: dict[str, list[str]] = {}
     for number, row in answerable:
-        id = id_of(path, row, "id", f"line {number}")
+        id = parse_id(path, row, "id", f"line {number}")
         answers.setdefault(id, []).extend(_answers(path, row, f"line {number}"))
     questions: ByLanguage = {}
     for number, row in answerable:
@@ -148,8 +148,8 @@ def _questions(path, named):
 
 
 def _question(path, row, place, named, answers):
-    id, language = id_of(path, row, "id", place), text_of(path, row, "language", place)
-    text, passage = text_of(path, row, "text", place), id_of(path, row, "passage", place)
+    id, language = parse_id(path, row, "id", place), parse_text(path, row, "language", place)
+    text, passage = parse_text(path, row, "text", place), parse_id(path, row, "passage", place)
     # Its answers in any language: translations have one passage.
     row_of_passage = named.find(passage, tuple(answers[id]), f"{path}, {place}: question {id}")
     return Question(id, language, text, row_of_passage, _answers(path, row, place))
@@ -166,7 +166,7 @@ def _require_one_passage(path, questions):
 
 
 def _answers(path: File, row: Row, place: str) -> tuple[str, ...]:
-    answers = answer_texts(row) if "answers" in row else [row["answer"]] if row.get("answer") else []
+    answers = parse_answer_texts(row) if "answers" in row else [row["answer"]] if row.get("answer") else []
     if not isinstance(answers, list) or not all(isinstance(answer, str) and answer.strip() for answer in answers):
         raise DataError(f"{path}, {place}: expected a list of non-empty strings under 'answers', got {answers!r}")
     return tuple(answers)

@@ -8,10 +8,10 @@ from dataclasses import replace
 from ..errors import DataError
 from ..settings.sections import DataSettings
 from ..system.types import File
-from .dataset import Dataset, checked, trainable
+from .dataset import Dataset, require_questions, require_trainable_data
 
 
-def dataset_of(data: DataSettings, seed: int, to_train: bool = True, with_lines: bool = False) -> Dataset:
+def load_settings_data(data: DataSettings, seed: int, to_train: bool = True, with_lines: bool = False) -> Dataset:
     """Load the data set that the settings name.
 
     Args:
@@ -24,10 +24,10 @@ def dataset_of(data: DataSettings, seed: int, to_train: bool = True, with_lines:
         The data set.
     """
     dataset = read_dataset(data.dataset, data.document_language, data.split_by, seed)
-    return trainable(dataset, with_lines) if to_train else dataset
+    return require_trainable_data(dataset, with_lines) if to_train else dataset
 
 
-def chosen_data(
+def choose_data(
     data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True, with_lines: bool = False
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Load the data set and choose the languages of the questions.
@@ -45,7 +45,7 @@ def chosen_data(
     Raises:
         DataError: If a language is missing.
     """
-    dataset = dataset_of(data, seed, to_train, with_lines)
+    dataset = load_settings_data(data, seed, to_train, with_lines)
     languages = data.languages or dataset.languages
     dataset.require([*needed, *languages])
     return dataset, languages
@@ -71,7 +71,7 @@ def load_dataset(source: File, document_language: str = "en", split_by: str = "q
         >>> distill.load_dataset("sample").document_language
         'en'
     """
-    return trainable(read_dataset(source, document_language, split_by, seed))
+    return require_trainable_data(read_dataset(source, document_language, split_by, seed))
 
 
 def read_dataset(source: File, document_language: str = "en", split_by: str = "question", seed: int = 0) -> Dataset:
@@ -91,14 +91,14 @@ def read_dataset(source: File, document_language: str = "en", split_by: str = "q
     Raises:
         DataError: If a file is malformed, with its place.
     """
-    from ..system.hashes import hashes
-    from .corpora import files_beside
-    from .splits import read_splits, seeded_splits
+    from ..system.hashes import hash_files
+    from .corpora import hash_files_beside
+    from .splits import draw_splits, read_splits
 
     folder, dataset = _read(source, document_language)
     stored = read_splits(folder, dataset)
-    splits = seeded_splits(dataset, split_by, seed) if stored is None else stored
-    return checked(replace(dataset, splits=splits, files={**hashes(folder), **files_beside(folder)}))
+    splits = draw_splits(dataset, split_by, seed) if stored is None else stored
+    return require_questions(replace(dataset, splits=splits, files={**hash_files(folder), **hash_files_beside(folder)}))
 
 
 def load_dev(
@@ -138,9 +138,9 @@ def load_dev(
 def _read(source, document_language):
     """Read the folder of a data set, without splits."""
     from . import readers
-    from .corpora import corpus_reader
+    from .corpora import find_corpus_reader
 
     folder = readers.find(source)
     if (folder / "documents.jsonl").is_file():
         return folder, readers.read_jsonl_folder(folder, document_language)
-    return folder, (corpus_reader(folder) or readers.read_squad_folder)(folder, document_language)
+    return folder, (find_corpus_reader(folder) or readers.read_squad_folder)(folder, document_language)

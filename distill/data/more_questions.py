@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError
-from ..system.draws import drawn
+from ..system.draws import draw_rows
 from ..system.progress import say
 from ..system.reading import read_jsonl
 from ..system.types import File, Integers
 from ..words.answer_sentences import answer_sentence
 from ..words.overlap import letters, sharing
-from .dataset import Dataset, Question, line_name, normalise
+from .dataset import Dataset, Question, name_line, normalise
 from .loading import read_dataset
-from .parallel import weighted
-from .parsing.fields import answer_texts, text_of
+from .parallel import parse_weight
+from .parsing.fields import parse_answer_texts, parse_text
 from .parsing.squad import is_impossible, say_impossible
 from .parsing.tsv import read_table
 from .readers import SHIPPED
@@ -149,15 +149,15 @@ def read_triplets(
     Raises:
         DataError: If a line is malformed, with its number.
     """
-    return [_source(*named_source(one), language, seed, split_by) for one in files]
+    return [_source(*parse_source(one), language, seed, split_by) for one in files]
 
 
-def named_source(source: File) -> tuple[Path, bool, float]:
+def parse_source(source: File) -> tuple[Path, bool, float]:
     """Return the path of a source, whether all questions of a data set are meant, and its weight.
 
     Raises `InputError`.
     """
-    path, weight = weighted(source)
+    path, weight = parse_weight(source)
     name = str(path)
     everything = name.endswith(ALL) and not path.exists()
     return (Path(name.removesuffix(ALL)) if everything else path), everything, weight
@@ -191,7 +191,7 @@ def _from_jsonl(path):
     rows = [(number, row) for number, row in every if not is_impossible(row)]
     say_impossible(path, len(every) - len(rows), len(every))
     return [
-        (*_pair(path, number, row, _passage_name(path, number, row)), _answers(answer_texts(row)))
+        (*_pair(path, number, row, _passage_name(path, number, row)), _answers(parse_answer_texts(row)))
         for number, row in rows
     ]
 
@@ -214,7 +214,7 @@ def _passage_name(path, number, columns):
 
 
 def _pair(path, number, row, passage):
-    return tuple(text_of(path, row, name, f"line {number}").strip() for name in (QUESTION, passage))
+    return tuple(parse_text(path, row, name, f"line {number}").strip() for name in (QUESTION, passage))
 
 
 def _answers(value):
@@ -222,7 +222,7 @@ def _answers(value):
     return tuple(answer for answer in value if isinstance(answer, str)) if isinstance(value, list) else ()
 
 
-def own_collection(dataset: Dataset, questions: Sequence[Question], with_sentences: bool = False) -> Collection:
+def make_own_collection(dataset: Dataset, questions: Sequence[Question], with_sentences: bool = False) -> Collection:
     """Make a collection of a data set's questions and all its passages.
 
     Args:
@@ -233,11 +233,11 @@ def own_collection(dataset: Dataset, questions: Sequence[Question], with_sentenc
     Returns:
         The collection.
     """
-    sentences = own_sentences(dataset, questions) if with_sentences else [None] * len(questions)
-    return _pooled(questions, dataset.passage_texts, dataset.document_of, sentences, dataset.passage_languages)
+    sentences = find_answer_sentences(dataset, questions) if with_sentences else [None] * len(questions)
+    return _make_pool(questions, dataset.passage_texts, dataset.document_of, sentences, dataset.passage_languages)
 
 
-def document_collection(dataset: Dataset, questions: Sequence[Question]) -> Collection:
+def make_document_collection(dataset: Dataset, questions: Sequence[Question]) -> Collection:
     """Make a collection of a data set's questions and its whole documents, each in the language of its first passage.
 
     Args:
@@ -250,10 +250,10 @@ def document_collection(dataset: Dataset, questions: Sequence[Question]) -> Coll
     document_of, many = dataset.document_of, len(dataset.titles)
     spoken = [dataset.passage_languages[row] for row in np.searchsorted(document_of, np.arange(many))]
     whole = [replace(question, passage=int(document_of[question.passage])) for question in questions]
-    return _pooled(whole, dataset.document_texts, np.arange(many), [None] * len(whole), spoken)
+    return _make_pool(whole, dataset.document_texts, np.arange(many), [None] * len(whole), spoken)
 
 
-def collection_of(sources: Sequence[Triplets], language: str, with_sentences: bool = False) -> Collection:
+def make_collection(sources: Sequence[Triplets], language: str, with_sentences: bool = False) -> Collection:
     """Make a collection of the pairs of all sources, with each passage once, as a document of its own.
 
     Args:
@@ -270,13 +270,13 @@ def collection_of(sources: Sequence[Triplets], language: str, with_sentences: bo
         answers = source.answers or ((),) * len(source.questions)
         for row, (question, passage, of) in enumerate(zip(source.questions, source.passages, answers, strict=True)):
             place, text = pool.setdefault(normalise(passage), (len(pool), passage))
-            questions.append(Question(line_name(source.name, row, question), language, question, place, of))
+            questions.append(Question(name_line(source.name, row, question), language, question, place, of))
             sentences.append(answer_sentence(text, of, language) if with_sentences and of else None)
     texts = [text for _, text in pool.values()]
-    return _pooled(questions, texts, np.arange(len(pool)), sentences, [language] * len(pool))
+    return _make_pool(questions, texts, np.arange(len(pool)), sentences, [language] * len(pool))
 
 
-def own_sentences(dataset: Dataset, questions: Sequence[Question]) -> list[str | None]:
+def find_answer_sentences(dataset: Dataset, questions: Sequence[Question]) -> list[str | None]:
     """Return the sentence of each question's passage that holds its answer, or None.
 
     Args:
@@ -293,7 +293,7 @@ def own_sentences(dataset: Dataset, questions: Sequence[Question]) -> list[str |
     ]
 
 
-def _pooled(questions, passages, document_of, sentences, languages):
+def _make_pool(questions, passages, document_of, sentences, languages):
     """Make a collection in which each passage is followed by the `sentences` of its questions, texts or None."""
     of_passage = [{} for _ in passages]
     for question, text in zip(questions, sentences, strict=True):
@@ -314,7 +314,7 @@ def _pooled(questions, passages, document_of, sentences, languages):
     )
 
 
-def epoch_rows(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int, epoch: int) -> Integers:
+def draw_epoch(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int, epoch: int) -> Integers:
     """Draw the pairs of all sources that an epoch uses: each source by its weight, all of it before one is repeated.
 
     Args:
@@ -333,4 +333,4 @@ def epoch_rows(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int
         return np.arange(many)
     weights = np.array([source.weight for source in sources])
     groups = np.repeat(np.arange(len(sources)), sizes)
-    return drawn(groups, weights / weights.sum(), many, (epoch - 1) * many, seed)
+    return draw_rows(groups, weights / weights.sum(), many, (epoch - 1) * many, seed)

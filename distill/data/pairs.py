@@ -19,7 +19,7 @@ NONE = -1
 
 
 @dataclass(frozen=True)
-class More:
+class OtherQuestions:
     """Questions of other collections, from row `first` on; `rows_of(epoch)`, counted from there, are an epoch's."""
 
     first: int
@@ -48,7 +48,7 @@ class Pairs:
     positives: tuple[Integers, ...]
     negatives: tuple[Integers, ...]
     whole: Integers | None = None
-    more: More | None = None
+    more: OtherQuestions | None = None
 
     @property
     def wholes(self) -> Integers:
@@ -83,7 +83,7 @@ class Pairs:
         return replace(self, negatives=tuple(negatives))
 
 
-def gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], languages: Sequence[str]) -> Pairs:
+def make_gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], languages: Sequence[str]) -> Pairs:
     """Pair the train questions with their own passages in every language of `contexts`.
 
     Args:
@@ -109,7 +109,7 @@ def gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], language
     )
 
 
-def sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) -> Pairs:
+def make_sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) -> Pairs:
     """Pair the train questions with the sentences that answer them. LAReQA (Roy et al., 2020), section 4.
 
     A question without an answer in the pool is left out. Sentences that answer one question are translations of each
@@ -140,7 +140,7 @@ def sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) -> Pa
     )
 
 
-def with_sentences(pairs: Pairs, sentences: Sequence[str | None]) -> Pairs:
+def add_sentences(pairs: Pairs, sentences: Sequence[str | None]) -> Pairs:
     """Add to each question's positives a sentence.
 
     Args:
@@ -170,7 +170,7 @@ def with_sentences(pairs: Pairs, sentences: Sequence[str | None]) -> Pairs:
     )
 
 
-def with_collection(pairs: Pairs, collection: Collection, language: str, rows_of: Callable[[int], Integers]) -> Pairs:
+def add_collection(pairs: Pairs, collection: Collection, language: str, rows_of: Callable[[int], Integers]) -> Pairs:
     """Append the pairs of a collection.
 
     Args:
@@ -192,11 +192,11 @@ def with_collection(pairs: Pairs, collection: Collection, language: str, rows_of
         whole=np.concatenate([pairs.wholes, content + collection.document_of]),
         positives=(*pairs.positives, *(first + rows for rows in collection.positives)),
         negatives=(*pairs.negatives, *(np.zeros(0, dtype=np.int64) for _ in collection.questions)),
-        more=More(len(pairs.questions), rows_of),
+        more=OtherQuestions(len(pairs.questions), rows_of),
     )
 
 
-def with_lines(pairs: Pairs, sources: Sequence[Parallel], pivot: str) -> Pairs:
+def add_lines(pairs: Pairs, sources: Sequence[Parallel], pivot: str) -> Pairs:
     """Append the pairs of parallel text, in which a line is the question and its translation the positive.
 
     Lines with the same pivot have its number as their id, so that they count as translations of each other.

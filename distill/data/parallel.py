@@ -13,7 +13,7 @@ from ..errors import DataError, InputError
 from ..system.files import usable_path
 from ..system.reading import read_jsonl
 from ..system.types import File, Integers
-from .parsing.tsv import columns_of
+from .parsing.tsv import read_columns
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ def read_parallel(files: Sequence[File], pivot: str, languages: Sequence[str] = 
     Raises:
         DataError: If a source has no pair.
     """
-    return [_source(path, weight, pivot, languages) for path, weight in map(weighted, files)]
+    return [_source(path, weight, pivot, languages) for path, weight in map(parse_weight, files)]
 
 
-def weighted(source: File) -> tuple[Path, float]:
+def parse_weight(source: File) -> tuple[Path, float]:
     """Return the path and the weight of `FILE=WEIGHT`, which is 1 by default; an existing file of just that name is a
     path.
 
@@ -69,7 +69,7 @@ def weighted(source: File) -> tuple[Path, float]:
 
 
 def _source(path, weight, pivot, languages):
-    rows = _rows(path, (pivot, *languages))
+    rows = _read_rows(path, (pivot, *languages))
     wanted = [
         name for name in dict.fromkeys(name for row in rows for name in row) if not languages or name in languages
     ]
@@ -90,11 +90,11 @@ def _source(path, weight, pivot, languages):
     return Parallel(path.name, weight, texts, names, sources, tuple(sorted(others)))
 
 
-def _rows(path, named):
+def _read_rows(path, named):
     """Return the text of each row by language."""
     if path.suffix == ".jsonl":
         return [{name: text for name, text in row.items() if isinstance(text, str)} for _, row in read_jsonl(path)]
-    columns = columns_of(path, named)
+    columns = read_columns(path, named)
     lengths = {name: len(lines) for name, lines in columns.items()}
     if len(set(lengths.values())) > 1:
         raise DataError(
@@ -103,7 +103,7 @@ def _rows(path, named):
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
-def labelled_text(corpus: Mapping[str, Sequence[str]]) -> list[Parallel]:
+def make_labelled_text(corpus: Mapping[str, Sequence[str]]) -> list[Parallel]:
     """Turn a corpus into a source in which each text is its own pivot; an empty corpus gives none."""
     pairs = [(text, language) for language, texts in corpus.items() for text in dict.fromkeys(texts)]
     if not pairs:
@@ -112,7 +112,7 @@ def labelled_text(corpus: Mapping[str, Sequence[str]]) -> list[Parallel]:
     return [Parallel("labelled text", 1.0, texts, languages, texts)]
 
 
-def without_pivots(source: Parallel, pivot: str) -> Parallel:
+def drop_pivots(source: Parallel, pivot: str) -> Parallel:
     """Leave out the lines that are in the teacher's language themselves.
 
     Args:
@@ -122,10 +122,10 @@ def without_pivots(source: Parallel, pivot: str) -> Parallel:
     Returns:
         The source.
     """
-    return in_languages(source, set(source.languages) - {pivot})
+    return select_languages(source, set(source.languages) - {pivot})
 
 
-def in_languages(source: Parallel, languages: Collection[str]) -> Parallel:
+def select_languages(source: Parallel, languages: Collection[str]) -> Parallel:
     """Keep only the lines in some languages, of which there may be none.
 
     Args:
@@ -140,17 +140,17 @@ def in_languages(source: Parallel, languages: Collection[str]) -> Parallel:
     return Parallel(source.name, source.weight, *columns)
 
 
-def pivots(sources: Sequence[Parallel]) -> int:
+def count_pivots(sources: Sequence[Parallel]) -> int:
     """Count the distinct texts that the teacher labels."""
-    return len(pivots_of(sources))
+    return len(list_pivots(sources))
 
 
-def pivots_of(sources: Sequence[Parallel]) -> list[str]:
+def list_pivots(sources: Sequence[Parallel]) -> list[str]:
     """Return the distinct texts that the teacher labels."""
     return list(dict.fromkeys(pivot for source in sources for pivot in source.pivots))
 
 
-def texts_by_language(sources: Sequence[Parallel]) -> dict[str, list[str]]:
+def collect_texts(sources: Sequence[Parallel]) -> dict[str, list[str]]:
     """Return the distinct texts of all sources by language."""
     texts: dict[str, dict[str, None]] = {}
     for source in sources:
@@ -159,7 +159,7 @@ def texts_by_language(sources: Sequence[Parallel]) -> dict[str, list[str]]:
     return {language: list(distinct) for language, distinct in texts.items()}
 
 
-def joined(*corpora: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def join_corpora(*corpora: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Join corpora, with each text once per language."""
     languages = dict.fromkeys(language for corpus in corpora for language in corpus)
     return {
@@ -168,7 +168,7 @@ def joined(*corpora: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     }
 
 
-def groups_of(sources: Sequence[Parallel]) -> tuple[Integers, int]:
+def group_pairs(sources: Sequence[Parallel]) -> tuple[Integers, int]:
     """Return the group of each pair of all sources, int `(n,)`, and the number of groups.
 
     There is one group per source and language.
@@ -178,7 +178,7 @@ def groups_of(sources: Sequence[Parallel]) -> tuple[Integers, int]:
     return np.array([known[name] for name in names], dtype=np.int64), len(known)
 
 
-def shares(sources: Sequence[Parallel], temperature: float = 2.0) -> NDArray[np.float64]:
+def compute_shares(sources: Sequence[Parallel], temperature: float = 2.0) -> NDArray[np.float64]:
     """Compute how often each group is drawn.
 
     A source gets the share of its weight. Within it a language gets that of its number of pairs to the power
@@ -189,7 +189,7 @@ def shares(sources: Sequence[Parallel], temperature: float = 2.0) -> NDArray[np.
         temperature: The temperature.
 
     Returns:
-        The share of each group of `groups_of`, float `(groups,)`.
+        The share of each group of `group_pairs`, float `(groups,)`.
     """
     total, parts = sum(source.weight for source in sources), []
     for source in sources:

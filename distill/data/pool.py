@@ -89,7 +89,7 @@ class LanguageFile(NamedTuple):
     questions: list[tuple[str, str, list[int]]]
 
 
-def pool_of(name: str, files: Mapping[str, LanguageFile]) -> Pool:
+def make_pool(name: str, files: Mapping[str, LanguageFile]) -> Pool:
     """Make a pool of files by language.
 
     A question's targets are its own sentences and those of its translations in the other languages.

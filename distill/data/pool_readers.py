@@ -9,15 +9,15 @@ from pathlib import Path
 
 from ..errors import DataError
 from ..settings.choices import EVERY
-from ..system.files import seen
+from ..system.files import list_visible
 from ..system.types import File
 from .corpora import MLQA_NAME
-from .parsing.fields import answers_of, id_of, text_of
-from .parsing.sentence_breaks import BREAKS, breaks_of
-from .parsing.squad import articles_of, list_of, questions_of, say_impossible
-from .pool import LanguageFile, Pool, pool_of
+from .parsing.fields import parse_answers, parse_id, parse_text
+from .parsing.sentence_breaks import BREAKS, parse_breaks
+from .parsing.squad import parse_articles, parse_list, parse_questions, say_impossible
+from .pool import LanguageFile, Pool, make_pool
 from .readers import find
-from .splits import divided, stored_splits
+from .splits import divide_ids, read_stored_splits
 
 
 def load_pool(
@@ -47,7 +47,7 @@ def load_pool(
         DataError: If a file is malformed, with its place.
     """
     folder = find(source)
-    files = language_files(folder)
+    files = find_language_files(folder)
     chosen = languages or sorted(files)
     missing = [language for language in chosen if language not in files]
     if missing or not files:
@@ -55,12 +55,12 @@ def load_pool(
             f"{source}: no file of {', '.join(missing) or 'any language'}; expected {{lang}}.json with {BREAKS!r}, "
             f"found {', '.join(sorted(files)) or 'none'}. Give a data set that has them, such as XQuAD-R"
         )
-    pool = pool_of(folder.resolve().name, {language: read_language(files[language]) for language in chosen})
+    pool = make_pool(folder.resolve().name, {language: read_language(files[language]) for language in chosen})
     if split == EVERY:
         return pool
     # A seeded split is one of all languages' questions, whichever are chosen.
-    stored = stored_splits(folder, set(pool.ids))
-    splits = divided(_documents(files, document_language), split_by, seed) if stored is None else stored
+    stored = read_stored_splits(folder, set(pool.ids))
+    splits = divide_ids(_documents(files, document_language), split_by, seed) if stored is None else stored
     if split not in splits:
         raise DataError(f"the data set {pool.name} has no split {split}; it has {', '.join(splits)}, and all")
     return pool.select(splits[split])
@@ -71,15 +71,15 @@ def _documents(files, document_language):
     documents = {}
     for place, language in enumerate(sorted(files, key=lambda language: language != document_language)):
         for article, paragraph, where in _paragraphs(files[language]):
-            for qa in questions_of(files[language], paragraph):
-                documents.setdefault(id_of(files[language], qa, "id", where), (place, article))
+            for qa in parse_questions(files[language], paragraph):
+                documents.setdefault(parse_id(files[language], qa, "id", where), (place, article))
     return documents
 
 
-def language_files(folder: Path) -> dict[str, Path]:
+def find_language_files(folder: Path) -> dict[str, Path]:
     """Return the file of each language; of MLQA's files those whose question and context share the language."""
     files: dict[str, Path] = {}
-    for path in seen(folder, "*.json"):
+    for path in list_visible(folder, "*.json"):
         match = MLQA_NAME.match(path.stem)
         if path.stem == "splits" or (match and match["context"] != match["question"]):
             continue
@@ -100,7 +100,7 @@ def has_sentences(folder: Path, languages: Sequence[str]) -> bool:
     Returns:
         True if all have.
     """
-    files = language_files(folder)
+    files = find_language_files(folder)
     return all(language in files and BREAKS in _first(files[language]) for language in languages)
 
 
@@ -112,26 +112,26 @@ def read_language(path: Path) -> LanguageFile:
     """Read the sentences and questions of a file. Raises `DataError` with file and place."""
     sentences, contexts, questions, left, known = [], [], [], 0, set()
     for _, paragraph, place in _paragraphs(path):
-        context, breaks = text_of(path, paragraph, "context", place), _breaks(path, paragraph, place)
+        context, breaks = parse_text(path, paragraph, "context", place), _breaks(path, paragraph, place)
         first = len(sentences)
         sentences += [context[start:end] for start, end in breaks]
         contexts += [context] * len(breaks)
-        answerable = questions_of(path, paragraph)
-        left += len(list_of(path, paragraph, "qas")) - len(answerable)
+        answerable = parse_questions(path, paragraph)
+        left += len(parse_list(path, paragraph, "qas")) - len(answerable)
         for qa in answerable:
-            id = id_of(path, qa, "id", place)
+            id = parse_id(path, qa, "id", place)
             if id in known:
                 raise DataError(f"{path}: question {id}: duplicate id")
             known.add(id)
-            numbers = [first + number for number in _answering(f"{path}: question {id}", qa, context, breaks)]
-            questions.append((id, text_of(path, qa, "question", f"question {id}"), numbers))
+            numbers = [first + number for number in _find_answering(f"{path}: question {id}", qa, context, breaks)]
+            questions.append((id, parse_text(path, qa, "question", f"question {id}"), numbers))
     say_impossible(path, left, left + len(questions))
     return LanguageFile(sentences, contexts, questions)
 
 
 def _paragraphs(path):
-    for number, article in enumerate(articles_of(path)):
-        for index, paragraph in enumerate(list_of(path, article, "paragraphs")):
+    for number, article in enumerate(parse_articles(path)):
+        for index, paragraph in enumerate(parse_list(path, article, "paragraphs")):
             yield number, paragraph, f"article {number}, paragraph {index}"
 
 
@@ -141,12 +141,12 @@ def _breaks(path, paragraph, place):
             f"{path}, {place}: no {BREAKS!r}; LAReQA needs each paragraph's sentence boundaries "
             "as [[start, end], …] in characters, such as XQuAD-R has"
         )
-    return breaks_of(paragraph, paragraph["context"], f"{path}, {place}")
+    return parse_breaks(paragraph, paragraph["context"], f"{path}, {place}")
 
 
-def _answering(place, qa, context, breaks):
+def _find_answering(place, qa, context, breaks):
     """Return the sentences in which the answers begin. For a span across a boundary the first sentence counts."""
-    answers = answers_of(qa)
+    answers = parse_answers(qa)
     if not isinstance(answers, list) or not answers:
         raise DataError(f"{place}: expected a non-empty list under 'answers'")
     return sorted({_sentence(place, answer, context, breaks) for answer in answers})
@@ -162,14 +162,14 @@ def _sentence(place, answer, context, breaks):
             f"{place}: its answer span [{start}, {start + len(text)}] lies outside its paragraph "
             f"of {len(context)} characters"
         )
-    start = _mended(place, text, start, context)
+    start = _mend_start(place, text, start, context)
     number = bisect_right(breaks, start, key=lambda pair: pair[0]) - 1
     if number < 0 or start >= breaks[number][1]:
         raise DataError(f"{place}: its answer at character {start} lies in none of the paragraph's sentences")
     return number
 
 
-def _mended(place, text, start, context):
+def _mend_start(place, text, start, context):
     """Return the start of an answer: as given, or, if its text is elsewhere, the nearest occurrence."""
     if context.startswith(text, start):
         return start

@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import DataError
-from ..system.files import require_inside, seen, usable_path
+from ..system.files import list_visible, require_inside, usable_path
 from ..system.types import File
 from .dataset import Dataset, Passage, Question
 from .json_lines import DOCUMENTS, QUESTIONS, read_lines
-from .parsing.fields import id_of, text_of, title_of
-from .parsing.sentence_breaks import sentences_of
+from .parsing.fields import parse_id, parse_text, parse_title
+from .parsing.sentence_breaks import parse_sentences
 from .parsing.squad import (
-    articles_of,
-    impossible_ids,
-    list_of,
-    paragraphs_of,
-    questions_of,
+    find_impossible,
+    parse_articles,
+    parse_distinct_answers,
+    parse_list,
+    parse_paragraphs,
+    parse_questions,
     say_impossible,
-    squad_answers,
 )
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -40,7 +40,7 @@ def read_squad_folder(folder: Path, document_language: str) -> Dataset:
 
     Questions that the documents' paragraphs do not answer, as SQuAD 2.0 has them, are left out, and how many is said.
     """
-    files = {path.stem: path for path in seen(folder, "*.json") if path.stem != "splits"}
+    files = {path.stem: path for path in list_visible(folder, "*.json") if path.stem != "splits"}
     if document_language not in files:
         names = ", ".join(files) or "no language file at all"
         raise DataError(
@@ -48,10 +48,10 @@ def read_squad_folder(folder: Path, document_language: str) -> Dataset:
             "Use --document-language, or documents.jsonl and questions.jsonl"
         )
     main = files[document_language]
-    articles = {language: articles_of(path) for language, path in files.items()}
+    articles = {language: parse_articles(path) for language, path in files.items()}
     titles, passages = _documents(main, articles[document_language])
     places = _squad_places(main, articles[document_language])
-    left = set(impossible_ids(main, articles[document_language]))
+    left = set(find_impossible(main, articles[document_language]))
     questions = {
         language: _squad_questions(path, articles[language], language, places, (main, left))
         for language, path in files.items()
@@ -63,13 +63,13 @@ def read_squad_folder(folder: Path, document_language: str) -> Dataset:
 def _documents(main, articles):
     titles, passages = [], []
     for document, article in enumerate(articles):
-        titles.append(title_of(article, f"document {document}"))
-        paragraphs = list_of(main, article, "paragraphs")
+        titles.append(parse_title(article, f"document {document}"))
+        paragraphs = parse_list(main, article, "paragraphs")
         if not paragraphs:
             raise DataError(f"{main}, article {document}: expected a non-empty list under 'paragraphs'")
         for number, paragraph in enumerate(paragraphs):
-            text = text_of(main, paragraph, "context", f"article {document}, paragraph {number}")
-            passages.append(Passage(f"{document}-{number}", text, document, sentences_of(paragraph, text)))
+            text = parse_text(main, paragraph, "context", f"article {document}, paragraph {number}")
+            passages.append(Passage(f"{document}-{number}", text, document, parse_sentences(paragraph, text)))
     return tuple(titles), tuple(passages)
 
 
@@ -77,15 +77,15 @@ def _answerable(path, articles):
     """`(row of its paragraph, id, question)` of the questions that their paragraphs answer."""
     row = -1
     for number, article in enumerate(articles):
-        place = f"article {title_of(article, str(number))!r}"
-        for paragraph in list_of(path, article, "paragraphs"):
+        place = f"article {parse_title(article, str(number))!r}"
+        for paragraph in parse_list(path, article, "paragraphs"):
             row += 1
-            yield from ((row, id_of(path, qa, "id", place), qa) for qa in questions_of(path, paragraph))
+            yield from ((row, parse_id(path, qa, "id", place), qa) for qa in parse_questions(path, paragraph))
 
 
 def _squad_places(path, articles):
     """`{question id: (passage index, answers)}` of the file that holds the documents."""
-    return {id: (row, squad_answers(qa)) for row, id, qa in _answerable(path, articles)}
+    return {id: (row, parse_distinct_answers(qa)) for row, id, qa in _answerable(path, articles)}
 
 
 def _squad_questions(path, articles, language, places, documents):
@@ -93,7 +93,7 @@ def _squad_questions(path, articles, language, places, documents):
     for _, id, qa in _answerable(path, articles):
         if id in left:
             continue
-        text = text_of(path, qa, "question", f"question {id}")
+        text = parse_text(path, qa, "question", f"question {id}")
         if id not in places:
             raise DataError(f"{path}: question {id} has no passage: the id is not in {main.name}")
         if id in questions:
@@ -104,9 +104,9 @@ def _squad_questions(path, articles, language, places, documents):
 
 def _say_left(folder, files, articles, questions):
     total = sum(
-        len(list_of(path, paragraph, "qas"))
+        len(parse_list(path, paragraph, "qas"))
         for language, path in files.items()
-        for paragraph in paragraphs_of(path, articles[language])
+        for paragraph in parse_paragraphs(path, articles[language])
     )
     say_impossible(folder, total - sum(map(len, questions.values())), total)
 

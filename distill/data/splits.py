@@ -28,10 +28,10 @@ def read_splits(folder: Path, dataset: Dataset) -> dict[str, tuple[str, ...]] | 
     Returns:
         The ids by split, or None without the file.
     """
-    return stored_splits(folder, set().union(*dataset.questions.values()))
+    return read_stored_splits(folder, set().union(*dataset.questions.values()))
 
 
-def stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] | None:
+def read_stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] | None:
     """Read the splits of given question ids.
 
     Args:
@@ -44,11 +44,11 @@ def stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] |
     path = folder / "splits.json"
     if not path.is_file():
         return None
-    stored = _checked(path, read_json(path))
+    stored = _check_splits(path, read_json(path))
     return {split: tuple(id for id in stored[split] if id in known) for split in SPLITS if split in stored}
 
 
-def _checked(path, stored):
+def _check_splits(path, stored):
     """Return the ids of each split. Raises `DataError` for something else than ids, and for an id that occurs twice."""
     if not isinstance(stored, dict) or not all(isinstance(ids, list) for ids in stored.values()):
         raise DataError(f'{path}: expected an object of id lists, such as {{"train": [], "dev": [], "test": []}}')
@@ -67,7 +67,7 @@ def _checked(path, stored):
     return {split: [id for id, of in seen.items() if of == split] for split in stored}
 
 
-def seeded_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict[str, tuple[str, ...]]:
+def draw_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict[str, tuple[str, ...]]:
     """Draw splits of 0.7, 0.1 and 0.2 of the question ids.
 
     Args:
@@ -79,13 +79,13 @@ def seeded_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict
         The ids by split.
     """
     questions = (question for known in dataset.questions.values() for question in known.values())
-    return divided({question.id: dataset.passages[question.passage].document for question in questions}, by, seed)
+    return divide_ids({question.id: dataset.passages[question.passage].document for question in questions}, by, seed)
 
 
-def divided(
+def divide_ids(
     documents: Mapping[str, int | tuple[int, int]], by: str = "question", seed: int = 0
 ) -> dict[str, tuple[str, ...]]:
-    """Draw splits as `seeded_splits` does, given each question id's document.
+    """Draw splits as `draw_splits` does, given each question id's document.
 
     Args:
         documents: The document of each question id.

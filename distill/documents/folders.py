@@ -12,8 +12,8 @@ from pathspec import GitIgnoreSpec
 
 from ..errors import DataError, first_line
 from ..system.reading import read_text
-from .formats import PACKAGES, is_readable, named
-from .skipped import Skipped
+from .formats import PACKAGES, is_readable, list_endings
+from .skipped import SkippedFiles
 
 IGNORED = ".gitignore"
 UNREAD = {"node_modules"}
@@ -47,7 +47,7 @@ class _Rules:
 class _Walk:
     """A walk through a folder, which collects documents and counts other files."""
 
-    skipped: Skipped
+    skipped: SkippedFiles
     files: list[Path] = field(default_factory=list)
     endings: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
@@ -90,7 +90,7 @@ class _Walk:
         self.skipped.leave_out(DataError(f"{error.filename}: cannot be read: {first_line(error)}"))
 
 
-def files_of(folder: Path, skipped: Skipped) -> Iterator[Path]:
+def find_documents(folder: Path, skipped: SkippedFiles) -> Iterator[Path]:
     """Yield the documents of a folder in the order of their paths, and count other files in `skipped`.
 
     Args:
@@ -106,7 +106,7 @@ def files_of(folder: Path, skipped: Skipped) -> Iterator[Path]:
     extra = f"for {lacking} run: pip install 'distill[files]'" if lacking else ""
     skipped.other_files(folder, walk.endings, walk.unread, extra)
     if not walk.files:
-        skipped.leave_out(DataError(f"{folder}: no document in it; expected files named {named()}"))
+        skipped.leave_out(DataError(f"{folder}: no document in it; expected files named {list_endings()}"))
     yield from sorted(walk.files)
 
 

@@ -16,17 +16,17 @@ from .pages import read_html
 from .pdf import read_pdf
 from .plain import read_plain
 from .records import TITLE, Columns
-from .skipped import Skipped
+from .skipped import SkippedFiles
 from .source import Source
 from .tables import read_csv, read_tsv
 
-Reader: TypeAlias = Callable[[Source, Columns, Skipped], Iterator[Document]]
+Reader: TypeAlias = Callable[[Source, Columns, SkippedFiles], Iterator[Document]]
 
 
-def _one(read: Callable[[Path], Content]) -> Reader:
+def _single_reader(read: Callable[[Path], Content]) -> Reader:
     """Make a reader of files that are one document each, named after its path."""
 
-    def reader(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+    def reader(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
         content, name = read(source.path), source.name
         if content.problem:
             skipped.note(f"{name}: {content.problem}")
@@ -40,10 +40,10 @@ def _one(read: Callable[[Path], Content]) -> Reader:
 READERS: dict[str, Reader] = {
     **dict.fromkeys((".jsonl", ".ndjson"), read_jsonl),
     **{".csv": read_csv, ".tsv": read_tsv},
-    **dict.fromkeys((".txt", ".text"), _one(read_plain)),
-    **dict.fromkeys((".md", ".markdown"), _one(read_markdown)),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), _one(read_html)),
-    **{".pdf": _one(read_pdf), ".docx": _one(read_docx)},
+    **dict.fromkeys((".txt", ".text"), _single_reader(read_plain)),
+    **dict.fromkeys((".md", ".markdown"), _single_reader(read_markdown)),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _single_reader(read_html)),
+    **{".pdf": _single_reader(read_pdf), ".docx": _single_reader(read_docx)},
 }
 # What the extra `files` reads, by its packages.
 PACKAGES = {".pdf": "pypdf", ".docx": "mammoth"}
@@ -54,14 +54,14 @@ def is_readable(ending: str) -> bool:
     return ending in READERS and (ending not in PACKAGES or find_spec(PACKAGES[ending]) is not None)
 
 
-def reader_of(path: Path) -> Reader:
+def find_reader(path: Path) -> Reader:
     """Return the reader of a file. Raises `DataError` if its name tells no format."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise DataError(f"{path}: cannot tell its format by its name; expected one that ends with {named()}")
+        raise DataError(f"{path}: cannot tell its format by its name; expected one that ends with {list_endings()}")
     return reader
 
 
-def named() -> str:
+def list_endings() -> str:
     """List the endings that are read, for a message."""
     return ", ".join(READERS)

@@ -21,7 +21,7 @@ NAMED = re.compile(r"\s*(?:#.*\n\s*)*[\w-]+[ \t]*:")
 MOST = 10_000
 
 
-def split(text: str) -> tuple[dict[str, Json], str, str]:
+def split_front_matter(text: str) -> tuple[dict[str, Json], str, str]:
     """Return a text's fields, the rest of the text, and the problem with the fields, if any.
 
     Fields are JSON: dates become texts in ISO form, and numbers that are not finite become null. Text between two rules

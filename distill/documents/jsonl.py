@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ..errors import DataError
 from ..system.reading import NOT_UTF8, iter_lines, parse_line
 from .document import Document
-from .records import Columns, record
-from .skipped import Skipped
+from .records import Columns, make_document
+from .skipped import SkippedFiles
 from .source import Source
 
 
-def read_jsonl(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+def read_jsonl(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
     """Yield the documents of a file, without malformed lines.
 
     Args:
@@ -33,6 +33,6 @@ def read_jsonl(source: Source, columns: Columns, skipped: Skipped) -> Iterator[D
         try:
             if NOT_UTF8.search(line):
                 raise DataError(f"{place}: not UTF-8; save the file as UTF-8")
-            yield record(place, parse_line(source.name, number, line), columns)
+            yield make_document(place, parse_line(source.name, number, line), columns)
         except DataError as error:
             skipped.leave_out(error)

@@ -12,9 +12,9 @@ from markdown_it.token import Token
 
 from ..system.reading import read_text
 from .document import Content
-from .front_matter import split
+from .front_matter import split_front_matter
 from .pages import BLOCKS, HEADINGS, HIDDEN, read_page
-from .records import TITLE, language_of
+from .records import TITLE, read_language_field
 
 # [[page]], [[page|its name here]], ![[file]]
 WIKI = re.compile(r"!?\[\[([^\[\]|]+)(?:\|([^\[\]]+))?\]\]")
@@ -33,20 +33,20 @@ KNOWN = IN_LINE | BLOCKS | HEADINGS | HIDDEN
 
 def read_markdown(path: Path) -> Content:
     """Return a file's text, with the title of the front matter or the first heading."""
-    fields, text, problem = split(read_text(path))
-    page = read_page(_html(text))
+    fields, text, problem = split_front_matter(read_text(path))
+    page = read_page(_to_html(text))
     said = fields.get(TITLE)
     title = " ".join(str(said).split()) if isinstance(said, (str, int, float)) else ""
-    return Content(page.text, title or page.heading, language_of(fields), fields, problem)
+    return Content(page.text, title or page.heading, read_language_field(fields), fields, problem)
 
 
-def _html(text: str) -> str:
+def _to_html(text: str) -> str:
     """Convert Markdown to HTML; HTML within it cannot hide the text that follows."""
     parser = _parser()
     tokens = parser.parse(text)
     for token in tokens:
         if token.type == "html_block":
-            token.content = _closed(token.content)
+            token.content = _close_tags(token.content)
         if token.type == "inline" and token.children:
             token.children[0].content = BOX.sub("", token.children[0].content)
             for child in token.children:
@@ -70,7 +70,7 @@ def _change(child: Token) -> None:
         child.content = "<br>" if name == "br" else escape(child.content) if is_text else ""
 
 
-def _closed(content: str) -> str:
+def _close_tags(content: str) -> str:
     """Return the HTML that a block of HTML shows."""
     kinds = [("h1" if block.is_heading else "pre", escape(block.text)) for block in read_page(content).blocks]
     return "".join(f"<{kind}>\n{shown}</{kind}>" for kind, shown in kinds)

@@ -67,7 +67,7 @@ def read_html(path: Path) -> Content:
 def read_page(source: str) -> Page:
     """Parse HTML as a browser does, however malformed it is."""
     blocks, title, language = _Blocks(), "", ""
-    for node, is_end in _shown(justhtml.JustHTML(source, sanitize=False).root):
+    for node, is_end in _walk_shown(justhtml.JustHTML(source, sanitize=False).root):
         if node.name == "#text":
             blocks.add(node.data)
         elif node.name == "title" and not title:
@@ -83,7 +83,7 @@ def read_page(source: str) -> Page:
     return Page(tuple(blocks.ended), title, language)
 
 
-def _shown(root) -> Iterator[tuple[justhtml.dom.Node, bool]]:
+def _walk_shown(root) -> Iterator[tuple[justhtml.dom.Node, bool]]:
     """Yield elements at their beginning and end, and texts, in order.
 
     There is no recursion, because pages may nest deeply.

@@ -10,11 +10,11 @@ from ..errors import DataError, InputError
 from ..system.files import usable_path
 from ..system.types import File
 from .document import Document
-from .folders import files_of
-from .formats import reader_of
+from .folders import find_documents
+from .formats import find_reader
 from .records import Columns
-from .skipped import Skipped
-from .source import Source, place_of
+from .skipped import SkippedFiles
+from .source import Source, locate_file
 
 DEFAULT = Columns()
 
@@ -22,7 +22,7 @@ DEFAULT = Columns()
 def read_documents(
     paths: Iterable[File],
     columns: Columns = DEFAULT,
-    skipped: Skipped | None = None,
+    skipped: SkippedFiles | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Iterator[Document]:
     """Yield the documents of files and folders, those of a folder in the order of their paths, and each file once.
@@ -33,7 +33,7 @@ def read_documents(
         paths: The files and folders.
         columns: The names of fields of records.
         skipped: Collects files without text or of no format. Without it they raise an error.
-        names: The names of files in ids, by `place_of`, if these are not their paths.
+        names: The names of files in ids, by `locate_file`, if these are not their paths.
 
     Yields:
         The documents.
@@ -41,29 +41,29 @@ def read_documents(
     Raises:
         DataError: If something is no document, with file and line, unless `skipped` is given.
     """
-    skipped, seen = skipped or Skipped(strict=True), set()
+    skipped, seen = skipped or SkippedFiles(strict=True), set()
     for path in paths:
         for file in _files(path, skipped):
-            place = place_of(file)
+            place = locate_file(file)
             if place not in seen:
                 seen.add(place)
                 yield from _documents(Source(file, (names or {}).get(place, file.as_posix()), place), columns, skipped)
 
 
-def _files(path: File, skipped: Skipped) -> Iterator[Path]:
+def _files(path: File, skipped: SkippedFiles) -> Iterator[Path]:
     path = usable_path(path)
     if path.is_dir():
-        yield from files_of(path, skipped)
+        yield from find_documents(path, skipped)
     elif path.exists():
         yield path
     else:
         raise DataError(f"{path}: cannot be read: no such file or folder")
 
 
-def _documents(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+def _documents(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
     left_out, is_empty = skipped.count, True
     try:
-        for document in reader_of(source.path)(source, columns, skipped):
+        for document in find_reader(source.path)(source, columns, skipped):
             is_empty = False
             if document.text.strip():
                 yield replace(document, source=source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..data.readers import sentences_of
+from ..data.readers import parse_sentences
 from ..errors import DataError
 from ..system.types import Json
 from .document import Document, Part
@@ -41,7 +41,7 @@ class Columns:
         return (*([self.id] if self.id else []), *IDS)
 
 
-def record(place: str, row: Mapping[str, Json], columns: Columns) -> Document:
+def make_document(place: str, row: Mapping[str, Json], columns: Columns) -> Document:
     """Make a document of a record. Without an id it is named after its place.
 
     Args:
@@ -55,34 +55,34 @@ def record(place: str, row: Mapping[str, Json], columns: Columns) -> Document:
     Raises:
         DataError: If the id or the text is malformed, with the place.
     """
-    named = _first(row, columns.ids)
+    named = _first_value(row, columns.ids)
     id = place if named is None else row[named]
     if not isinstance(id, (str, int)) or isinstance(id, bool) or not str(id).strip():
         raise DataError(f"{place}: expected a string or a whole number as id, got {id!r}")
-    text, parts = _given_parts(place, row, columns) if PASSAGES in row else (_text(place, row, columns), ())
-    title = _first(row, columns.titles)
-    used = {named, title, "id", TITLE, PASSAGES, _first(row, columns.texts)}
+    text, parts = _join_parts(place, row, columns) if PASSAGES in row else (_text(place, row, columns), ())
+    title = _first_value(row, columns.titles)
+    used = {named, title, "id", TITLE, PASSAGES, _first_value(row, columns.texts)}
     # Several records of one text under two names: the one that is not taken is a field, unless it is null.
     others = {name: value for name, value in row.items() if name not in used and not (name in IDS and value is None)}
     fields = {"id": str(id), TITLE: str(row[title] or "") if title else "", **others}
     if parts:
         names = [part.get("id") for part in row[PASSAGES] if isinstance(part, dict)]
         fields |= {PASSAGES: names} if any(name is not None for name in names) else {}
-    return Document(str(id), text, place, fields, parts, language_of(row))
+    return Document(str(id), text, place, fields, parts, read_language_field(row))
 
 
-def language_of(fields: Mapping[str, Json]) -> str:
+def read_language_field(fields: Mapping[str, Json]) -> str:
     """Return the language that fields name, or an empty text."""
     return next((fields[name] for name in LANGUAGES if isinstance(fields.get(name), str)), "")
 
 
-def _first(row, names):
+def _first_value(row, names):
     """Return the first of some names under which a record has a value."""
     return next((name for name in names if row.get(name) is not None), None)
 
 
 def _text(place, row, columns):
-    name = _first(row, columns.texts)
+    name = _first_value(row, columns.texts)
     value = row[name] if name else None
     if not isinstance(value, str):
         known = " or ".join(map(repr, columns.texts))
@@ -90,7 +90,7 @@ def _text(place, row, columns):
     return value
 
 
-def _given_parts(place, row, columns):
+def _join_parts(place, row, columns):
     """Return the text of a data set's document, its passages joined by a space, and their places in it."""
     rows = row[PASSAGES]
     if not isinstance(rows, list) or not rows:
@@ -101,7 +101,7 @@ def _given_parts(place, row, columns):
         text = _text(f"{place}, passage {number}", given, columns)
         if not text.strip():
             raise DataError(f"{place}, passage {number}: a passage without text; give it some, or leave it out")
-        parts.append(Part(start, start + len(text), sentences_of(given, text), str(given.get("language") or "")))
+        parts.append(Part(start, start + len(text), parse_sentences(given, text), str(given.get("language") or "")))
         texts.append(text)
         start += len(text) + 1
     return " ".join(texts), tuple(parts)

@@ -12,7 +12,7 @@ from ..system.progress import say
 MOST = 20
 
 
-class Skipped:
+class SkippedFiles:
     """Collects malformed files and records, with their places, and files of other formats.
 
     If `strict` is true, the first malformed one raises an error instead.
@@ -70,7 +70,7 @@ class Skipped:
                 more = [f"  and {count - len(lines)} more"] if count > len(lines) else []
                 say("\n".join([f"{count} {what}:", *(f"  {line}" for line in lines), *more]))
 
-    def nothing_left(self, paths: str) -> DistillError:
+    def make_error(self, paths: str) -> DistillError:
         """Return the error for documents of which none could be read: the only error, or the first of several."""
         if self._first is None:
             return DataError(f"{paths}: no documents in it; name files that have some, or a folder")

@@ -18,7 +18,7 @@ class Source:
     place: str
 
 
-def place_of(path: File) -> str:
+def locate_file(path: File) -> str:
     """Return the one absolute path of a file or folder, however it is written. Links are not resolved."""
     absolute = os.path.abspath(path)
     if os.path.isdir(absolute):

@@ -12,14 +12,14 @@ from pathlib import Path
 from ..errors import DataError
 from ..system.reading import NOT_UTF8, iter_lines
 from .document import Document
-from .records import Columns, record
-from .skipped import Skipped
+from .records import Columns, make_document
+from .skipped import SkippedFiles
 from .source import Source
 
 SEPARATORS = (",", ";", "\t", "|")
 
 
-def read_csv(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+def read_csv(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
     """Yield the documents of a CSV file, without malformed rows.
 
     Args:
@@ -33,14 +33,14 @@ def read_csv(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Doc
     Raises:
         DataError: If the table has no consistent shape.
     """
-    head = _line(source)
+    head = _read_header(source)
     separator = max(SEPARATORS, key=lambda one: (_is_head(_cells(head, one), columns), len(_cells(head, one))))
     # Where a blank follows each separator it belongs to none of the cells.
     spaced = all(cell.startswith(" ") for cell in head.split(separator)[1:]) and separator in head
     yield from _rows(source, columns, skipped, {"delimiter": separator, "skipinitialspace": spaced, "strict": True})
 
 
-def read_tsv(source: Source, columns: Columns, skipped: Skipped) -> Iterator[Document]:
+def read_tsv(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
     """Yield the documents of tab-separated values, quoted if the whole file is, as spreadsheets write it.
 
     Args:
@@ -67,18 +67,18 @@ def _is_quoted(path: Path, form) -> bool:
 
 
 def _rows(source, columns, skipped, form):
-    names = [name.strip() for name in next(_read(source, form), (0, []))[1]]
+    names = [name.strip() for name in next(_read_rows(source, form), (0, []))[1]]
     _require_head(names, source, columns)
     _require_shape(names, source, form)
-    for line, cells in islice(_read(source, form), 1, None):
+    for line, cells in islice(_read_rows(source, form), 1, None):
         try:
             place = f"{source.name}, line {line}"
-            yield record(place, _row(place, names, cells, columns), columns)
+            yield make_document(place, _row(place, names, cells, columns), columns)
         except DataError as error:
             skipped.leave_out(error)
 
 
-def _read(source, form):
+def _read_rows(source, form):
     """Yield rows that are not blank, with the line on which each ends. An unclosed quote takes all lines after it."""
     rows = csv.reader(_lines(source.path), **form)
     first = 1
@@ -97,7 +97,7 @@ def _require_shape(names: Sequence[str], source: Source, form) -> None:
 
     Nobody can tell which text such cells belong to.
     """
-    for line, cells in _read(source, form):
+    for line, cells in _read_rows(source, form):
         if any(cell.strip() for cell in cells[len(names) :]):
             raise DataError(
                 f"{source.name}, line {line}: {len(cells)} cells, but the head has {len(names)}; "
@@ -133,7 +133,7 @@ def _cells(line, separator):
     return next(csv.reader([line], delimiter=separator), [])
 
 
-def _line(source):
+def _read_header(source):
     """Return the header, one line apart from line breaks in quotes."""
     return next(_lines(source.path), "")
 

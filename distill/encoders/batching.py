@@ -23,7 +23,7 @@ _REST = 384
 _WORTH = 0.8
 
 
-def rounded(length: int, few: bool = False) -> int:
+def round_length(length: int, few: bool = False) -> int:
     """Round a length up.
 
     Args:
@@ -44,12 +44,12 @@ def pad(rows: IdLists, few: bool = False) -> NDArray[np.int32]:
     Args:
         rows: The lists.
         few: Whether few shapes may occur, for a compiler that makes a program of each. Copies of the last row are then
-            added, up to as many rows as `by_length` groups at that length, or up to the next power of two.
+            added, up to as many rows as `group_by_length` groups at that length, or up to the next power of two.
 
     Returns:
         The ids, int32 `(n, t)`.
     """
-    t = rounded(max((len(row) for row in rows), default=1), few)
+    t = round_length(max((len(row) for row in rows), default=1), few)
     n = max(len(rows), min(1 << (len(rows) - 1).bit_length(), MOST, BUDGET // t)) if few and rows else len(rows)
     padded = np.full((n, t), PAD, dtype=np.int32)
     for row, ids in zip(padded, rows, strict=False):
@@ -58,7 +58,9 @@ def pad(rows: IdLists, few: bool = False) -> NDArray[np.int32]:
     return padded
 
 
-def by_length(lengths: Sequence[int], budget: int = BUDGET, most: int = MOST, few: bool = False) -> list[list[int]]:
+def group_by_length(
+    lengths: Sequence[int], budget: int = BUDGET, most: int = MOST, few: bool = False
+) -> list[list[int]]:
     """Group texts of similar length.
 
     Args:
@@ -73,7 +75,7 @@ def by_length(lengths: Sequence[int], budget: int = BUDGET, most: int = MOST, fe
     groups: list[list[int]] = []
     group: list[int] = []
     for index in np.argsort(lengths, kind="stable")[::-1]:
-        longest = rounded(lengths[group[0]] if group else lengths[index], few)
+        longest = round_length(lengths[group[0]] if group else lengths[index], few)
         if group and (len(group) == most or (len(group) + 1) * longest > budget):
             groups.append(group)
             group = []
@@ -124,7 +126,7 @@ def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
     lengths = np.array([len(row) for row in rows])
     step = max(least, 1 << int(lengths.max() - 1).bit_length()) // 8
     widest = max(least, -(-int(lengths.max()) // step) * step)
-    width, places, widths = _cheapest(lengths, widest, least)
+    width, places, widths = _choose_width(lengths, widest, least)
     many = int((widths > width).sum())
     packed = _padding((len(widths) - many, width), len(rows))
     packed |= _padding((many, widest), len(rows), "long_") if many else {}
@@ -135,15 +137,15 @@ def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
     return {**packed, **_counted(np.concatenate([np.asarray(row, dtype=np.int32) for row in rows]), lengths)}
 
 
-def _cheapest(lengths, widest, least):
-    """Return the width of the narrow rows, or `widest` if they do not pay, and the layout of `_lay`."""
+def _choose_width(lengths, widest, least):
+    """Return the width of the narrow rows, or `widest` if they do not pay, and the layout of `_lay_out`."""
     narrow = [least << octave for octave in range(widest.bit_length()) if least << octave < widest]
-    layouts = [(width, *_lay(lengths, width, widest)) for width in (widest, *narrow)]
+    layouts = [(width, *_lay_out(lengths, width, widest)) for width in (widest, *narrow)]
     costs = [float((widths * (widths + _REST)).sum()) for _, _, widths in layouts]
     return layouts[int(np.argmin([_WORTH * costs[0], *costs[1:]]))]
 
 
-def _lay(lengths, narrow, widest):
+def _lay_out(lengths, narrow, widest):
     """Return the place of each text and the widths of the rows.
 
     Rows that a text longer than `narrow` opens come first.

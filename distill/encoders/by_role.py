@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import EncoderError
 from ..system.files import require_inside, write_aside, write_json
 from ..system.types import File, Floats, Progress, Role
-from .encoder import CARD_FILE, Encoder, KerasEncoder, encoded, name_of, takes_context
+from .encoder import CARD_FILE, Encoder, KerasEncoder, encode_texts, read_name, takes_context
 
 
 class AsymmetricEncoder:
@@ -49,7 +49,7 @@ class AsymmetricEncoder:
         Returns:
             The vectors `(n, dimension)`.
         """
-        return encoded(self.document if role == "document" else self.question, texts, role, progress, contexts)
+        return encode_texts(self.document if role == "document" else self.question, texts, role, progress, contexts)
 
 
 PARTS = ("question", "document")
@@ -95,10 +95,10 @@ def load_dual(folder: File, load: Callable[[Path], KerasEncoder] = KerasEncoder.
     """
     require_inside(folder, CARD_FILE, *PARTS)
     question, document = (load(Path(folder) / part) for part in PARTS)
-    return DualEncoder(question, document, name_of(folder))
+    return DualEncoder(question, document, read_name(folder))
 
 
-def parameters(encoder: KerasEncoder | DualEncoder) -> dict[str, int]:
+def count_parameters(encoder: KerasEncoder | DualEncoder) -> dict[str, int]:
     """Count the parameters of an encoder, and their bytes in float32; those of both parts for a dual one."""
     parts = [getattr(encoder, part) for part in PARTS] if isinstance(encoder, DualEncoder) else [encoder]
     count = sum(part.model.count_params() for part in parts)

@@ -14,9 +14,9 @@ from ..system.backend import chosen_backend
 from ..system.files import write_aside, write_json
 from ..system.reading import read_json
 from ..system.types import File, Floats, IdLists, Json, Model, Progress, Role
-from .batching import by_length, pad
+from .batching import group_by_length, pad
 from .keras_file import require_own
-from .tokenizer import Tokenizer, plain
+from .tokenizer import Tokenizer, without_spellings
 
 MODEL_FILE, TOKENIZER_FILE, CARD_FILE = "encoder.keras", "tokenizer.model", "encoder.json"
 
@@ -86,7 +86,7 @@ class KerasEncoder:
 
     def without_spellings(self) -> KerasEncoder:
         """Return the encoder without the spellings of noisy text."""
-        return KerasEncoder(self.model, plain(self.tokenizer), self.name)
+        return KerasEncoder(self.model, without_spellings(self.tokenizer), self.name)
 
     def save(self, folder: File) -> None:
         """Write the folder that `load` reads, whole or not at all."""
@@ -110,11 +110,11 @@ class KerasEncoder:
             model = keras.saving.load_model(folder / MODEL_FILE, compile=False, safe_mode=True)
         except Exception as error:  # the zip, the JSON and the weights in it each raise their own
             raise EncoderError(f"{folder / MODEL_FILE}: not a saved encoder: {first_line(error)}") from error
-        name = name_of(folder) if (folder / CARD_FILE).is_file() else folder.name
+        name = read_name(folder) if (folder / CARD_FILE).is_file() else folder.name
         return cls(model, Tokenizer.load(folder / TOKENIZER_FILE), name)
 
 
-def name_of(folder: File) -> str:
+def read_name(folder: File) -> str:
     """Return the name in a saved encoder's card. Raises `EncoderError` if the card is malformed."""
     card = read_json(Path(folder) / CARD_FILE)
     if not isinstance(card, dict) or not isinstance(card.get("name"), str):
@@ -127,7 +127,7 @@ def takes_context(encoder: Encoder) -> bool:
     return getattr(encoder, "takes_context", False)
 
 
-def encoded(
+def encode_texts(
     encoder: Encoder,
     texts: Sequence[str],
     role: Role,
@@ -151,7 +151,7 @@ def encoded(
     return cast(ContextEncoder, encoder).encode(texts, role, progress, contexts=contexts)
 
 
-def unit_rows(vectors: Floats) -> Floats:
+def normalise_rows(vectors: Floats) -> Floats:
     """Scale vectors `(n, d)` to unit length with NumPy. A row of zeros stays."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
@@ -170,7 +170,7 @@ def encode_ids(model: Model, rows: IdLists, progress: Progress | None = None) ->
     vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
     # Which compiles a program for each shape.
     few = chosen_backend() == "jax"
-    for group in by_length([len(row) for row in rows], few=few):
+    for group in group_by_length([len(row) for row in rows], few=few):
         of_group = np.asarray(model.predict_on_batch(pad([rows[i] for i in group], few)))
         vectors[group] = of_group[: len(group)]
         if progress:

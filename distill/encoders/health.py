@@ -50,7 +50,7 @@ def mean_cosine(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
     return float(1 - (squares - 2 * products) / pairs / 2)
 
 
-def collapsed(vectors: Floats, ids: Sequence[str], texts: Sequence[str]) -> float | None:
+def find_collapse(vectors: Floats, ids: Sequence[str], texts: Sequence[str]) -> float | None:
     """Return the mean cosine of an encoder that has collapsed.
 
     Equal texts have equal vectors in any encoder, so each text counts once.
@@ -69,7 +69,7 @@ def collapsed(vectors: Floats, ids: Sequence[str], texts: Sequence[str]) -> floa
     return round(cosine, 6) if cosine is not None and cosine > LIMIT else None
 
 
-def told(name: str, cosine: float) -> str:
+def collapse_warning(name: str, cosine: float) -> str:
     """Write the warning about a collapsed encoder.
 
     Args:

@@ -33,7 +33,9 @@ def require_own(path: Path) -> None:
             _require_small(path, archive.infolist())
             config = json.loads(archive.read("config.json"))
         # Keras does not read how it was compiled.
-        first, *others = _named({key: value for key, value in dict(config).items() if key != "compile_config"}) or [{}]
+        first, *others = _named_parts(
+            {key: value for key, value in dict(config).items() if key != "compile_config"}
+        ) or [{}]
     # NotImplementedError: a compression, or an encryption, that ZipFile does not know.
     except (OSError, ValueError, TypeError, KeyError, BadZipFile, RecursionError, NotImplementedError, error) as broken:
         raise EncoderError(f"{path}: not a saved encoder: {first_line(broken)}") from broken
@@ -58,13 +60,13 @@ def _refuse(path, reason):
     raise EncoderError(f"{path}: not a saved encoder: {reason}; it is not loaded")
 
 
-def _named(value):
+def _named_parts(value):
     """Yield every part of a configuration that names a class or a function, outermost first."""
     if not isinstance(value, dict | list):
         return []
     parts = value if isinstance(value, list) else value.values()
     outermost = [value] if isinstance(value, dict) and NAMES & set(value) else []
-    return outermost + [inner for one in parts for inner in _named(one)]
+    return outermost + [inner for one in parts for inner in _named_parts(one)]
 
 
 def _is_own(one):

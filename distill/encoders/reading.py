@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FILE = "reading.json"
 
 
-def reading_of(content: bytes, source: str) -> Reading:
+def parse_reading(content: bytes, source: str) -> Reading:
     """Parse the content of such a file.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import EncoderError
 from ..system.types import Floats, Role
-from .encoder import Encoder, unit_rows
+from .encoder import Encoder, normalise_rows
 
 # The least alignment of two encoders of one space. Of two spaces it is near 0.
 SAME = 0.2
@@ -47,7 +47,7 @@ def measure_alignment(a: Floats, b: Floats) -> float:
         The mean cosine.
     """
     if len(a) > 1:
-        a, b = (unit_rows(vectors - vectors.mean(axis=0)) for vectors in (a, b))
+        a, b = (normalise_rows(vectors - vectors.mean(axis=0)) for vectors in (a, b))
     return float(np.sum(a * b, axis=1).mean())
 
 

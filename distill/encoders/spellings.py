@@ -52,7 +52,7 @@ class Expansions:
         Raises:
             EncoderError: If the file is malformed.
         """
-        array = array_in(content, source)
+        array = parse_spellings(content, source)
         ends = np.flatnonzero(array == END) if array.ndim == 1 and array.dtype == np.int32 else np.zeros(0, np.int64)
         first, ids = pieces - len(ends), array[array != END] if len(ends) else array
         whole = len(ends) and ends[-1] == len(array) - 1
@@ -62,7 +62,7 @@ class Expansions:
 
     @classmethod
     def in_array(cls, first: int, array: Integers) -> Expansions:
-        """Make expansions of an array that `stored` returned.
+        """Make expansions of an array that `pack_spellings` returned.
 
         Args:
             first: The number of other tokens.
@@ -87,13 +87,13 @@ class Expansions:
         return self.ids[self.starts[place] : self.starts[place + 1]].tolist()
 
 
-def stored(spellings: Sequence[Spelling]) -> Integers:
+def pack_spellings(spellings: Sequence[Spelling]) -> Integers:
     """Return the ids of each alias, each followed by -1, int32 `(n,)`."""
     return np.array([id for one in spellings for id in (*one.ids, END)], dtype=np.int32)
 
 
-def array_in(content: bytes, source: str) -> Integers:
-    """Read the array that `stored` returned from the content of a file.
+def parse_spellings(content: bytes, source: str) -> Integers:
+    """Read the array that `pack_spellings` returned from the content of a file.
 
     Args:
         content: The content.
@@ -112,14 +112,14 @@ def array_in(content: bytes, source: str) -> Integers:
         raise EncoderError(f"{source}: not the spellings of a tokenizer; export it again") from error
 
 
-def content_of(ids: Integers) -> bytes:
-    """Return the content of the file for an array that `stored` returned."""
+def serialise_spellings(ids: Integers) -> bytes:
+    """Return the content of the file for an array that `pack_spellings` returned."""
     file = io.BytesIO()
     np.savez_compressed(file, ids=ids)
     return file.getvalue()
 
 
-def renumbered(spellings: Sequence[Spelling], places: Mapping[int, int]) -> list[Spelling]:
+def renumber_spellings(spellings: Sequence[Spelling], places: Mapping[int, int]) -> list[Spelling]:
     """Keep the aliases whose tokens are all kept, with new ids.
 
     Args:

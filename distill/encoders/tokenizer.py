@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import EncoderError, InputError
-from ..system.text import well_formed
+from ..system.text import make_well_formed
 from .reading import FILE as READING
-from .reading import reading_of
-from .spellings import FILE, Expansions, Spelling, content_of, stored
+from .reading import parse_reading
+from .spellings import FILE, Expansions, Spelling, pack_spellings, serialise_spellings
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -44,7 +44,7 @@ class Tokenizer:
         reading: Reading | None = None,
     ) -> None:
         self.proto, self.source, self.spellings = proto, source, spellings
-        self.reading = reading or reading_of(b"{}", source)
+        self.reading = reading or parse_reading(b"{}", source)
         pieces = self._processor.get_piece_size()
         self._expansions = None if spellings is None else Expansions.of(pieces, spellings, source)
         self._size = self._expansions.first if self._expansions else pieces
@@ -62,7 +62,7 @@ class Tokenizer:
         try:
             proto = path.read_bytes()
             stored = spellings.read_bytes() if spellings.is_file() else None
-            options = reading_of(reading.read_bytes(), str(reading)) if reading.is_file() else None
+            options = parse_reading(reading.read_bytes(), str(reading)) if reading.is_file() else None
         except OSError as error:
             raise EncoderError(f"{path}: cannot be read: {error.strerror}") from error
         return cls(proto, str(path), stored, options)
@@ -116,7 +116,7 @@ class Tokenizer:
         from ..export.encode import shortened
 
         prompt = self.reading.prompts.get(role or "", "")
-        rows = self._rows([prompt + well_formed(text) for text in texts])
+        rows = self._rows([prompt + make_well_formed(text) for text in texts])
         rows = [self._expansions.expanded(row) for row in rows] if self._expansions else rows
         return [shortened(ids, self.reading.longest) for ids in rows] if role else rows
 
@@ -153,7 +153,7 @@ class Tokenizer:
 
         Ids that one alias stands for all have its place.
         """
-        pieces = self._placed(well_formed(text))
+        pieces = self._placed(make_well_formed(text))
         if self._expansions:
             pieces = [(other, place) for id, place in pieces for other in self._expansions.expanded([id])]
         return [id for id, _ in pieces], [place for _, place in pieces]
@@ -170,8 +170,8 @@ class Tokenizer:
     def normalize(self, texts: Sequence[str]) -> list[str]:
         """Return each text as it is cut into tokens: normalised, with U+2581 for a space."""
         if self._words:
-            return ["".join(SPACE + word for word in self._words.words(well_formed(text))) for text in texts]
-        return [self._processor.normalize(well_formed(text)) for text in texts]
+            return ["".join(SPACE + word for word in self._words.words(make_well_formed(text))) for text in texts]
+        return [self._processor.normalize(make_well_formed(text)) for text in texts]
 
 
 def _placed_words(words, text):
@@ -206,14 +206,14 @@ def whole_proto(tokenizer: Tokenizer) -> Message:
     return _parsed(tokenizer.proto)
 
 
-def plain(tokenizer: Tokenizer) -> Tokenizer:
+def without_spellings(tokenizer: Tokenizer) -> Tokenizer:
     """Return the tokenizer without its aliases."""
     if tokenizer.spellings is None:
         return tokenizer
     return tokenizer.with_proto(model_proto(tokenizer).SerializeToString())
 
 
-def spellings_of(tokenizer: Tokenizer) -> list[Spelling]:
+def list_spellings(tokenizer: Tokenizer) -> list[Spelling]:
     """Return the aliases of a tokenizer. Most have none."""
     if tokenizer.spellings is None:
         return []
@@ -243,13 +243,13 @@ def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Token
     known = {piece.piece for piece in proto.pieces}
     free = [one for one in spellings if one.piece not in known]
     if not free:
-        return plain(tokenizer)
+        return without_spellings(tokenizer)
     if proto.trainer_spec.model_type != proto.trainer_spec.UNIGRAM:
         raise EncoderError(f"{tokenizer.source}: only the pieces of a unigram model can have spellings beside them")
     for one in free:
         proto.pieces.add(piece=one.piece, score=max(lowest, one.score))
     proto.trainer_spec.vocab_size = len(proto.pieces)
-    return tokenizer.with_proto(proto.SerializeToString(), content_of(stored(free)))
+    return tokenizer.with_proto(proto.SerializeToString(), serialise_spellings(pack_spellings(free)))
 
 
 def empty_proto() -> Message:

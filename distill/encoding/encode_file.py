@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..catalog.identity import fingerprint, own_files
-from ..catalog.kinds import folder_of
+from ..catalog.kinds import find_folder
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
@@ -16,8 +16,8 @@ from ..errors import EncoderError, InputError
 from ..system.progress import task
 from ..system.types import File, Floats, Progress, Role
 from .left_out import LeftOut
-from .text_file import TextFile, rereadable
-from .vector_file import vector_file
+from .text_file import TextFile, make_rereadable
+from .vector_file import open_vector_file
 
 # Encodes the blocks of a file that are given by their numbers, for one role, in any order.
 Engine: TypeAlias = Callable[[TextFile, Sequence[int], Role], Iterator[tuple[int, Floats]]]
@@ -59,10 +59,10 @@ def encode_file(
         (1, 512)
     """
     if not isinstance(texts, TextFile):
-        with rereadable(texts) as path:
+        with make_rereadable(texts) as path:
             return encode_file(TextFile(path), output, source, role, engine, restart)
     encoder = load_encoder(source)
-    require_other(output, [texts.path, *(own_files(folder) if (folder := folder_of(source)) else ())])
+    require_other_file(output, [texts.path, *(own_files(folder) if (folder := find_folder(source)) else ())])
     shape = (len(texts), encoder.dimension)
     made_of = {
         "input": texts.sha256,
@@ -73,14 +73,14 @@ def encode_file(
         "block": texts.block,
     }
     names = {"input": str(texts.path), "model": str(source)}
-    whole = vector_file(output, shape, texts.block, made_of, names, restart)
+    whole = open_vector_file(output, shape, texts.block, made_of, names, restart)
     with whole as file, task("encode", shape[0]) as advance:
         advance(file.written)
         _encode(file, texts, role, encoder, engine, advance)
     return shape
 
 
-def require_other(output: File, read: Iterable[Path]) -> None:
+def require_other_file(output: File, read: Iterable[Path]) -> None:
     """Refuse to write vectors over a file that is read.
 
     Args:

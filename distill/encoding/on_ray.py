@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import errors
-from ..catalog.identity import place
+from ..catalog.identity import locate_encoder
 from ..catalog.loading import load_encoder
 from ..errors import DistillError, InputError, first_line
-from ..system.backend import hushed
+from ..system.backend import hush_stderr
 from ..system.extras import require_extra
 from ..system.types import File, Floats, Role
 from .encode_file import Engine, encode_block
@@ -58,7 +58,9 @@ def ray_engine(source: File, workers: int, address: str | None = None) -> Engine
     def encode(texts: TextFile, numbers: Sequence[int], role: Role) -> Iterator[tuple[int, Floats]]:
         if numbers:
             with _cluster(address or os.environ.get(ADDRESS), workers):
-                yield from _blocks(texts, numbers, {"source": place(source), "role": role, "texts": texts}, workers)
+                yield from _blocks(
+                    texts, numbers, {"source": locate_encoder(source), "role": role, "texts": texts}, workers
+                )
 
     return encode
 
@@ -163,7 +165,7 @@ def _start(kind, problem, times, options):
 
     for left in reversed(range(times)):
         try:
-            with hushed():
+            with hush_stderr():
                 return ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **options)
         # Ray raises the plainest one where its parts take too long to start.
         except Exception as error:

@@ -25,7 +25,7 @@ LARGE = 100_000_000
 
 
 @contextmanager
-def rereadable(path: File) -> Iterator[File]:
+def make_rereadable(path: File) -> Iterator[File]:
     """Provide a path that can be read twice: the path itself, or for a pipe such as /dev/stdin that of a copy."""
     if not Path(path).exists() or Path(path).is_file() or Path(path).is_dir():
         yield path

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError, DistillError, EncoderError, InputError
-from ..system.files import require_writable, sync, target, write_json
-from ..system.locking import held
+from ..system.files import require_writable, resolve_target, sync, write_json
+from ..system.locking import hold_lock
 from ..system.progress import say
 from ..system.reading import read_json, require_form
 from ..system.types import File, Floats, Json
@@ -22,7 +22,7 @@ PART, STATE, LOCK = ".part", ".part.json", ".part.lock"
 
 
 @contextmanager
-def vector_file(
+def open_vector_file(
     path: File,
     shape: tuple[int, int],
     block: int,
@@ -47,10 +47,10 @@ def vector_file(
         InputError: If another process writes it.
     """
     require_writable(path)
-    path = target(path)
+    path = resolve_target(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = _beside(path, LOCK)
-    with held(lock, f"{path}: another process is writing it; wait for its end, or choose another name"):
+    with hold_lock(lock, f"{path}: another process is writing it; wait for its end, or choose another name"):
         file = VectorFile(path, shape, block, made_of, names, restart)
         try:
             yield file
@@ -162,7 +162,9 @@ class VectorFile:
         if restart or not (begun["done"] or begun["ahead"]):
             return False
         if other := [name for name in self.made_of if begun["made_of"].get(name) != self.made_of[name]]:
-            told = "; ".join(f"{name} is {_called(begun, name)}, not {_called(vars(self), name)}" for name in other)
+            told = "; ".join(
+                f"{name} is {_display_value(begun, name)}, not {_display_value(vars(self), name)}" for name in other
+            )
             raise InputError(f"{self.part} was begun with another {', '.join(other)}: {told}; {self._way_out()}")
         if not self._is_whole():
             raise InputError(f"{self.part} is not what {self.state.name} says of it; {self._way_out()}")
@@ -212,7 +214,7 @@ class VectorFile:
         )
 
 
-def _called(begun, name):
+def _display_value(begun, name):
     """Return a value as a user knows it, with the beginning of a hash."""
     value = str(begun["made_of"].get(name))[:12]
     return f"{begun['names'][name]} ({value})" if name in begun["names"] else value

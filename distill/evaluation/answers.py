@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..data.parsing.fields import answer_texts, as_id
+from ..data.parsing.fields import as_id, parse_answer_texts
 from ..errors import DataError, InputError
 from ..settings.choices import COMPARED
 from ..system.reading import read_jsonl
@@ -123,7 +123,9 @@ def f1(predicted: list[str], gold: list[str]) -> float:
     return 2 * common / (len(predicted) + len(gold))
 
 
-def scores(prediction: str, golds: Sequence[str], language: str, normalisation: str = "plain") -> tuple[float, float]:
+def score_answer(
+    prediction: str, golds: Sequence[str], language: str, normalisation: str = "plain"
+) -> tuple[float, float]:
     """Return exact match and F1 of an answer, each the best over the gold answers.
 
     Args:
@@ -149,7 +151,7 @@ def scores(prediction: str, golds: Sequence[str], language: str, normalisation: 
     return exact, max(f1(predicted, gold) for gold in expected)
 
 
-def measure(
+def measure_answers(
     predictions: Mapping[str, str],
     golds: Mapping[str, Sequence[str]],
     language: str,
@@ -179,7 +181,7 @@ def measure(
         say_unstemmed(language, f"the answers of {len(golds)} questions")
     matches = {}
     for name in normalisations:
-        rows = [scores(text, golds[id], language, name) for id, text in predictions.items()]
+        rows = [score_answer(text, golds[id], language, name) for id, text in predictions.items()]
         em, overlap = np.sum(rows, axis=0) / len(golds) if rows else (0.0, 0.0)
         runs = sum(bleu(text, golds[id], language) for id, text in predictions.items()) if name == "xor" else None
         matches[name] = Match(float(em), float(overlap), None if runs is None else runs / len(golds))
@@ -204,7 +206,7 @@ def read_predictions(path: File, default: str) -> Predictions:
     predictions: Predictions = {}
     for number, row in read_jsonl(path):
         place, id, text = f"{path}, line {number}", as_id(row.get("id")), row.get("prediction", row.get("answer"))
-        language, golds = row.get("language", default), answer_texts(row)
+        language, golds = row.get("language", default), parse_answer_texts(row)
         if id is None or not isinstance(text, str):
             given = f"id {row.get('id')!r}, prediction {text!r}"
             raise DataError(f'{place}: expected {{"id": …, "prediction": "…"}}, got {given}')

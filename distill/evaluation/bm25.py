@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.dataset import Dataset
 from ..errors import EncoderError
-from ..retrieval.bm25 import lexical
+from ..retrieval.bm25 import build_bm25_index
 from ..retrieval.exact import max_passage, ranks
 from ..settings.choices import BM25
 from ..settings.units import BY_NAME, kinds_of
@@ -44,7 +44,7 @@ class Bm25:
         raise EncoderError(f"{self.name} compares words and has no vectors, which this needs; give an encoder")
 
 
-class WordScores:
+class Bm25Scorer:
     """A data set's texts indexed by BM25, one index for each kind of text that the units are scored by.
 
     Each kind of text has its own word statistics. A text is cut into words by the rules of its language: a document by
@@ -62,7 +62,7 @@ class WordScores:
         self.whole_of, self.indices = dataset.whole_of(kinds), {}
         for kind in kinds:
             texts = dataset.texts(kind)
-            self.indices[kind] = lexical(texts, _languages(dataset, kind), words)
+            self.indices[kind] = build_bm25_index(texts, _languages(dataset, kind), words)
             if progress:
                 progress(len(texts))
 
@@ -84,7 +84,7 @@ class WordScores:
         places = {unit: np.empty(len(texts), dtype=np.int64) for unit in units}
         for row, scores in enumerate(self._by_kind(texts)):
             for unit in units:
-                scored = unit_scores(unit, scores, self.whole_of)
+                scored = score_units(unit, scores, self.whole_of)
                 places[unit][row] = ranks(scored[None], targets[unit][row : row + 1])[0]
             if progress:
                 progress(1)
@@ -100,8 +100,14 @@ class WordScores:
         Returns:
             Integer array `(q,)`; the lowest number if scores are equal.
         """
-        rows = [int(unit_scores(unit, scores, self.whole_of).argmax()) for scores in self._by_kind(texts)]
+        rows = [int(score_units(unit, scores, self.whole_of).argmax()) for scores in self._by_kind(texts)]
         return np.array(rows, dtype=np.int64)
+
+    def highest(self, texts: Sequence[str], unit: str, k: int) -> tuple[Integers, Floats]:
+        """Return the `k` best documents or passages of each text and their scores, `(q, k)` both, best first."""
+        scores = np.stack([score_units(unit, scores, self.whole_of) for scores in self._by_kind(texts)])
+        rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return rows, np.take_along_axis(scores, rows, axis=1)
 
     def _by_kind(self, texts):
         """Yield the scores of each text, by kind of indexed text."""
@@ -130,7 +136,7 @@ def _languages(dataset, kind):
     return (spoken if kind == "passage" else spoken[dataset.sentences.passage_of]).tolist()
 
 
-def unit_scores(unit: str, scores: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Floats:
+def score_units(unit: str, scores: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Floats:
     """Return the score of each document or passage from the scores of one kind of text or more.
 
     The score "sum" adds BM25's score of a passage and that of its best sentence.

@@ -12,14 +12,14 @@ from ..errors import DataError
 from ..export.encode import Calibration, compared
 from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Doubles, Json
-from .unanswerable import Cases, Encoded, with_and_without
+from .unanswerable import Cases, EncodedSplit, paired_cases
 
 # The share of the accepted first passages that should really be answers.
-PROMISE = 0.8
+TARGET_PRECISION = 0.8
 # Points of the line from evidence to probability, and bins of the expected calibration error.
 POINTS, BINS = 12, 10
 # A fit needs at least so many right and so many wrong cases.
-FEWEST = 100
+MIN_CASES = 100
 # Points of a risk-coverage curve.
 STEPS = 20
 # Shares of the other articles that are searched, so that collections of several sizes are covered.
@@ -30,7 +30,7 @@ SCALE = np.array([0.3, 0.1])
 
 
 @dataclass(frozen=True)
-class Fit:
+class CalibrationFit:
     """A fitted calibration, with the fields of `Calibration` in export/encode.py."""
 
     best: float
@@ -52,7 +52,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ConfidenceFigures:
     """Figures of how well a confidence tells right from wrong cases.
 
     Attributes:
@@ -80,7 +80,7 @@ class Judged:
         return asdict(self)
 
 
-def fit(cases: Cases, promise: float = PROMISE) -> Fit:
+def fit_calibration(cases: Cases, promise: float = TARGET_PRECISION) -> CalibrationFit:
     """Fit a calibration; each language, and each share of the articles, has the same weight.
 
     The threshold is the least probability from which on `promise` of the cases with all articles are right. Each case
@@ -98,13 +98,13 @@ def fit(cases: Cases, promise: float = PROMISE) -> Fit:
         DataError: If there are too few right or too few wrong cases.
     """
     require_enough(cases)
-    line, held = _line(cases), probabilities_without(cases, cases.question % FOLDS)
+    line, held = _line(cases), held_out_probabilities(cases, cases.question % FOLDS)
     whole = cases.share == cases.share.max()
-    threshold, precision = threshold_of(held[whole], cases.right[whole], _weights(cases)[whole], promise)
-    return Fit(**{**line.as_dict(), "threshold": round(threshold, 4), "precision": round(precision, 4)})
+    threshold, precision = choose_threshold(held[whole], cases.right[whole], _weights(cases)[whole], promise)
+    return CalibrationFit(**{**line.as_dict(), "threshold": round(threshold, 4), "precision": round(precision, 4)})
 
 
-def probabilities_without(cases: Cases, part: NDArray[np.generic]) -> Doubles:
+def held_out_probabilities(cases: Cases, part: NDArray[np.generic]) -> Doubles:
     """Return the probability of each case from a fit on the cases of the other parts.
 
     Args:
@@ -121,7 +121,9 @@ def probabilities_without(cases: Cases, part: NDArray[np.generic]) -> Doubles:
     return held
 
 
-def fit_scores(encoded: Encoded, scores: Sequence[str] = PASSAGE_SCORES, seed: int = 0) -> dict[str, Fit]:
+def fit_scores(
+    encoded: EncodedSplit, scores: Sequence[str] = PASSAGE_SCORES, seed: int = 0
+) -> dict[str, CalibrationFit]:
     """Fit a calibration for each score, on questions with and without their articles.
 
     Args:
@@ -132,10 +134,10 @@ def fit_scores(encoded: Encoded, scores: Sequence[str] = PASSAGE_SCORES, seed: i
     Returns:
         `{score: calibration}`.
     """
-    return {score: fit(with_and_without(encoded, score, SHARES, seed)) for score in scores}
+    return {score: fit_calibration(paired_cases(encoded, score, SHARES, seed)) for score in scores}
 
 
-def said(fits: Mapping[str, Fit], encoded: Encoded) -> dict[str, Json]:
+def as_card_entry(fits: Mapping[str, CalibrationFit], encoded: EncodedSplit) -> dict[str, Json]:
     """Return the entry of a card about answers: the calibrations and the data that they were fitted on.
 
     Args:
@@ -153,11 +155,11 @@ def said(fits: Mapping[str, Fit], encoded: Encoded) -> dict[str, Json]:
 def require_enough(cases: Cases) -> None:
     """Raise `DataError` if there are too few cases to fit on."""
     right = int(cases.right.sum())
-    if min(right, len(cases) - right) < FEWEST:
-        raise DataError(f"{right} right of {len(cases)} cases; {FEWEST} right and as many wrong ones are needed")
+    if min(right, len(cases) - right) < MIN_CASES:
+        raise DataError(f"{right} right of {len(cases)} cases; {MIN_CASES} right and as many wrong ones are needed")
 
 
-def _line(cases: Cases) -> Fit:
+def _line(cases: Cases) -> CalibrationFit:
     """Fit the weights by logistic regression and the probability by isotonic regression, without a threshold."""
     from sklearn.isotonic import IsotonicRegression
     from sklearn.linear_model import LogisticRegression
@@ -168,7 +170,7 @@ def _line(cases: Cases) -> Fit:
     best, margin = _rounded(model.coef_[0] / SCALE)
     at, probability = _points(best * features[:, 0] + margin * features[:, 1], cases.right, weights)
     smooth = IsotonicRegression(y_min=0.0, y_max=1.0).fit_transform(at, probability)
-    return Fit(best, margin, usual, _rounded(at), _rounded(smooth), 1.0, 1.0)
+    return CalibrationFit(best, margin, usual, _rounded(at), _rounded(smooth), 1.0, 1.0)
 
 
 def _rounded(values):
@@ -194,7 +196,7 @@ def _points(evidence, right, weights):
     return tuple(values / whole[known] for values in sums)
 
 
-def threshold_of(probability: Doubles, right: Booleans, weights: Doubles, promise: float) -> tuple[float, float]:
+def choose_threshold(probability: Doubles, right: Booleans, weights: Doubles, promise: float) -> tuple[float, float]:
     """Return the least probability from which on the promised share of the cases is right.
 
     Args:
@@ -217,7 +219,7 @@ def threshold_of(probability: Doubles, right: Booleans, weights: Doubles, promis
     return float(values[place]), float(shares[place])
 
 
-def judged(confidence: Doubles, right: Booleans, threshold: float | None = None) -> Judged:
+def confidence_figures(confidence: Doubles, right: Booleans, threshold: float | None = None) -> ConfidenceFigures:
     """Return the figures of a confidence.
 
     Args:
@@ -228,13 +230,17 @@ def judged(confidence: Doubles, right: Booleans, threshold: float | None = None)
     Returns:
         The figures; those of a probability only with a threshold.
     """
-    known = Judged(len(right), float(right.mean()), auroc(confidence, right), risk_coverage(confidence, right))
+    known = ConfidenceFigures(
+        len(right), float(right.mean()), auroc(confidence, right), risk_coverage(confidence, right)
+    )
     if threshold is None:
         return known
     answered = confidence >= threshold
     precision = float(right[answered].mean()) if answered.any() else None
     of_probability = {"ece": calibration_error(confidence, right), "threshold": threshold}
-    return Judged(**{**asdict(known), **of_probability, "answered": float(answered.mean()), "precision": precision})
+    return ConfidenceFigures(
+        **{**asdict(known), **of_probability, "answered": float(answered.mean()), "precision": precision}
+    )
 
 
 def calibration_error(probability: Doubles, right: Booleans, bins: int = BINS) -> float:
@@ -289,7 +295,9 @@ def risk_coverage(confidence: Doubles, right: Booleans, steps: int = STEPS) -> l
     return [[count / len(right), float(wrong[count - 1] / count)] for count in counts.tolist()]
 
 
-def by_language(cases: Cases, confidence: Doubles, threshold: float | None = None) -> Mapping[str, Judged]:
+def figures_by_language(
+    cases: Cases, confidence: Doubles, threshold: float | None = None
+) -> Mapping[str, ConfidenceFigures]:
     """Return the figures of each language and, under "all", of all together.
 
     Args:
@@ -303,6 +311,6 @@ def by_language(cases: Cases, confidence: Doubles, threshold: float | None = Non
     languages = dict.fromkeys(cases.language.tolist())
     parts = {language: cases.language == language for language in languages}
     return {
-        **{name: judged(confidence[rows], cases.right[rows], threshold) for name, rows in parts.items()},
-        "all": judged(confidence, cases.right, threshold),
+        **{name: confidence_figures(confidence[rows], cases.right[rows], threshold) for name, rows in parts.items()},
+        "all": confidence_figures(confidence, cases.right, threshold),
     }

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
-from ..encoders.health import collapsed, require_finite, told
-from ..retrieval.metrics import SUMMARY, summary
+from ..encoders.health import collapse_warning, find_collapse, require_finite
+from ..retrieval.metrics import SUMMARY, summarise_ranks
 from ..retrieval.units import ranks_of
 from ..settings.choices import UNITS
 from ..settings.units import kinds_of
@@ -20,7 +20,7 @@ from ..system.progress import say
 from ..system.types import Floats, Integers, Progress
 from ..typed.kinds import has_kind
 from ..typed.kinds import typed as as_typed
-from .bm25 import Bm25, WordScores
+from .bm25 import Bm25, Bm25Scorer
 from .spoken import languages_of_head
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Figures: TypeAlias = dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True)
-class Typed:
+class QueryNoise:
     """Kinds of noise in which questions are measured too.
 
     Attributes:
@@ -94,12 +94,12 @@ class Evaluation:
         Returns:
             The mean, in [0, 1].
         """
-        return float(np.mean([summary(self.ranks[unit][language])[metric] for language in languages]))
+        return float(np.mean([summarise_ranks(self.ranks[unit][language])[metric] for language in languages]))
 
 
 def _table(ranks, metrics):
     return {
-        unit: {language: summary(each, metrics) for language, each in by_language.items()}
+        unit: {language: summarise_ranks(each, metrics) for language, each in by_language.items()}
         for unit, by_language in ranks.items()
     }
 
@@ -112,7 +112,7 @@ def evaluate(
     units: Sequence[str] = UNITS,
     progress: Progress | None = None,
     recalls: Sequence[str] = (),
-    typed: Typed | None = None,
+    typed: QueryNoise | None = None,
 ) -> Evaluation:
     """Encode the documents and the questions of a split, and rank.
 
@@ -138,30 +138,32 @@ def evaluate(
     if recalls:
         require_training("nltk")
     if isinstance(encoder, Bm25):
-        return _by_words(encoder, dataset, split, languages, units, progress, recalls, typed or Typed())
-    vectors = encode_units(encoder, dataset, needed_units(units, recalls), progress)
+        return _by_words(encoder, dataset, split, languages, units, progress, recalls, typed or QueryNoise())
+    vectors = encode_units(encoder, dataset, units_to_encode(units, recalls), progress)
     questions = encode_questions(encoder, dataset, split, languages, progress)
     selected = [question for language in languages for question in dataset.select(language, split)]
     ids, texts = [question.id for question in selected], [question.text for question in selected]
-    if (cosine := collapsed(np.concatenate([*questions.values()]), ids, texts)) is not None:
-        say(told(encoder.name, cosine))
+    if (cosine := find_collapse(np.concatenate([*questions.values()]), ids, texts)) is not None:
+        say(collapse_warning(encoder.name, cosine))
     recall = {}
     if recalls:
         from .token_recall import token_recall
 
         recall = token_recall(questions, vectors["passage"], dataset, split, recalls)
     spoken = languages_of_head(questions, vectors["passage"], dataset) if "passage" in vectors else {}
-    ranks = rank(questions, vectors, dataset, split, units)
+    ranks = rank_questions(questions, vectors, dataset, split, units)
     ranks_typed = {
-        kind: rank(encoded, vectors, dataset, split, units)
-        for kind, encoded in typed_questions(encoder, dataset, split, languages, typed or Typed(), progress).items()
+        kind: rank_questions(encoded, vectors, dataset, split, units)
+        for kind, encoded in encode_noisy_questions(
+            encoder, dataset, split, languages, typed or QueryNoise(), progress
+        ).items()
     }
     return Evaluation(encoder.name, split, ranks, recall, spoken, ranks_typed)
 
 
 def _by_words(model, dataset, split, languages, units, progress, recalls, typed):
     """Return the evaluation of BM25, in the form in which `evaluate` measures an encoder."""
-    scores = WordScores(dataset, model.words, needed_units(units, recalls), progress)
+    scores = Bm25Scorer(dataset, model.words, units_to_encode(units, recalls), progress)
     texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
 
     def ranked(by_language):
@@ -171,13 +173,13 @@ def _by_words(model, dataset, split, languages, units, progress, recalls, typed)
 
     recall = {}
     if recalls:
-        from .token_recall import recall_of
+        from .token_recall import measure_recall
 
         def nearest(language, rows, deep):
             return scores.nearest_passages([texts[language][row] for row in rows], deep)
 
-        recall = recall_of(nearest, dataset, split, languages, recalls)
-    ranks_typed = {kind: ranked(rows) for kind, rows in typed_texts(dataset, split, languages, typed).items()}
+        recall = measure_recall(nearest, dataset, split, languages, recalls)
+    ranks_typed = {kind: ranked(rows) for kind, rows in noisy_texts(dataset, split, languages, typed).items()}
     return Evaluation(model.name, split, ranked(texts), recall, typed=ranks_typed)
 
 
@@ -185,8 +187,8 @@ def _gold(dataset, split, language):
     return np.array([question.passage for question in dataset.select(language, split)])
 
 
-def typed_texts(
-    dataset: Dataset, split: str, languages: Sequence[str], typed: Typed
+def noisy_texts(
+    dataset: Dataset, split: str, languages: Sequence[str], typed: QueryNoise
 ) -> dict[str, dict[str, list[str]]]:
     """Return the questions of a split with noise, in the languages that have the kind of noise.
 
@@ -211,12 +213,12 @@ def typed_texts(
     }
 
 
-def typed_questions(
+def encode_noisy_questions(
     encoder: Encoder,
     dataset: Dataset,
     split: str,
     languages: Sequence[str],
-    typed: Typed,
+    typed: QueryNoise,
     progress: Progress | None = None,
 ) -> dict[str, dict[str, Floats]]:
     """Encode the questions of a split with noise.
@@ -240,11 +242,11 @@ def typed_questions(
             language: require_finite(encoder.encode(texts, "question", progress), encoder)
             for language, texts in by_language.items()
         }
-        for kind, by_language in typed_texts(dataset, split, languages, typed).items()
+        for kind, by_language in noisy_texts(dataset, split, languages, typed).items()
     }
 
 
-def typed_size(dataset: Dataset, split: str, languages: Sequence[str], kinds: Sequence[str]) -> int:
+def count_noisy_questions(dataset: Dataset, split: str, languages: Sequence[str], kinds: Sequence[str]) -> int:
     """Return the number of noisy questions that are encoded.
 
     Args:
@@ -260,7 +262,7 @@ def typed_size(dataset: Dataset, split: str, languages: Sequence[str], kinds: Se
     return sum(counts[language] for kind in kinds for language in languages if has_kind(language, kind))
 
 
-def needed_units(units: Sequence[str], recalls: Sequence[str]) -> tuple[str, ...]:
+def units_to_encode(units: Sequence[str], recalls: Sequence[str]) -> tuple[str, ...]:
     """Return the units to encode; recall by tokens needs the passages.
 
     Args:
@@ -321,7 +323,7 @@ def encode_units(
     }
 
 
-def rank(
+def rank_questions(
     questions: Mapping[str, Floats],
     vectors: Mapping[str, Floats],
     dataset: Dataset,
@@ -349,9 +351,7 @@ def rank(
     return ranks
 
 
-def evaluation_size(
-    dataset: Dataset, splits: Sequence[str], languages: Sequence[str], units: Sequence[str] = UNITS
-) -> int:
+def count_texts(dataset: Dataset, splits: Sequence[str], languages: Sequence[str], units: Sequence[str] = UNITS) -> int:
     """Return the number of texts that an evaluation encodes, for a progress bar.
 
     Args:

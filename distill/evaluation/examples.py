@@ -82,7 +82,7 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedTexts:
     """An encoder with the vectors that it gave.
 
     Attributes:
@@ -97,7 +97,7 @@ class Encoded:
 
 
 def choose_examples(
-    dataset: Dataset, evaluations: Mapping[str, Evaluation], encoded: Encoded, unit: str, seed: int = 0
+    dataset: Dataset, evaluations: Mapping[str, Evaluation], encoded: EncodedTexts, unit: str, seed: int = 0
 ) -> Examples:
     """Choose questions of one split that were won and lost.
 
@@ -120,13 +120,13 @@ def choose_examples(
         won += [(question, row) for row, question in numbered if student[row] and bundle[row] and not base[row]]
         lost += [(question, row) for row, question in numbered if base[row] and not student[row] and not bundle[row]]
     shown = [
-        [_example(dataset, encoded, unit, question, row, right) for question, row in spread(rows, seed)]
+        [_example(dataset, encoded, unit, question, row, right) for question, row in choose_diverse(rows, seed)]
         for rows, right in ((won, False), (lost, True))
     ]
     return Examples(split, unit, len(won), len(lost), *shown)
 
 
-def spread(rows: Sequence[tuple[Question, int]], seed: int, most: int = MOST) -> list[tuple[Question, int]]:
+def choose_diverse(rows: Sequence[tuple[Question, int]], seed: int, most: int = MOST) -> list[tuple[Question, int]]:
     """Choose rows from as many languages, and then from as many question ids, as there are.
 
     Args:
@@ -149,14 +149,14 @@ def spread(rows: Sequence[tuple[Question, int]], seed: int, most: int = MOST) ->
 
 def _example(dataset, encoded, unit, question, row, with_right):
     vector = encoded.questions[question.language][row]
-    passage = nearest_passage(dataset, encoded.vectors, vector, unit)
+    passage = find_nearest_passage(dataset, encoded.vectors, vector, unit)
     start, end = _nearest_sentence(dataset, encoded, vector, passage)
     right = _right(dataset, question) if with_right else None
-    nearest = excerpt(dataset, passage, start, end)
+    nearest = cut_excerpt(dataset, passage, start, end)
     return Example(question.id, question.language, question.text, nearest, right)
 
 
-def nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], question: Floats, unit: str) -> int:
+def find_nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], question: Floats, unit: str) -> int:
     """Return the passage that a unit ranks first; of a unit of documents, the best passage of the first document.
 
     Args:
@@ -200,10 +200,10 @@ def _right(dataset, question):
     language = dataset.passage_languages[question.passage]
     sentence = answer_sentence(passage.text, question.answers, language, places) or ""
     start = passage.text.find(sentence)
-    return excerpt(dataset, question.passage, start, start + len(sentence))
+    return cut_excerpt(dataset, question.passage, start, start + len(sentence))
 
 
-def excerpt(dataset: Dataset, passage: int, start: int, end: int) -> Excerpt:
+def cut_excerpt(dataset: Dataset, passage: int, start: int, end: int) -> Excerpt:
     """Cut a passage into a sentence and the text around it; an ellipsis shows where text is left out.
 
     Args:

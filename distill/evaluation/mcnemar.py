@@ -62,7 +62,7 @@ def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
     require_significance()
     from statsmodels.stats.contingency_tables import mcnemar
 
-    only_a, only_b = disagreements(right_a, right_b)
+    only_a, only_b = count_disagreements(right_a, right_b)
     return float(mcnemar([[0, only_a], [only_b, 0]], exact=only_a + only_b < EXACT_BELOW, correction=True).pvalue)
 
 
@@ -71,7 +71,7 @@ def require_significance() -> None:
     require_extra("a test of significance", ("statsmodels",), "significance")
 
 
-def disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
+def count_disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
     """Count the questions that only one of two encoders gets right.
 
     Args:
@@ -105,13 +105,13 @@ def compare(
     ps = [mcnemar_p(*pair) for pair in right.values()]
     return {
         language: Comparison(
-            float(np.mean(a)), float(np.mean(b)), *disagreements(a, b), len(a), p, p_holm, bool(p_holm < level)
+            float(np.mean(a)), float(np.mean(b)), *count_disagreements(a, b), len(a), p, p_holm, bool(p_holm < level)
         )
-        for (language, (a, b)), p, p_holm in zip(right.items(), ps, holm(ps), strict=True)
+        for (language, (a, b)), p, p_holm in zip(right.items(), ps, correct_holm(ps), strict=True)
     }
 
 
-def holm(ps: Sequence[float]) -> list[float]:
+def correct_holm(ps: Sequence[float]) -> list[float]:
     """Return the p-values of one family of tests, corrected by Holm's method (1979), by statsmodels."""
     if not ps:
         return []

@@ -10,13 +10,13 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import DataError, InputError
-from ..system.files import seen
+from ..system.files import list_visible
 from ..system.progress import say
 from ..system.progress import task as progress_of
 from ..system.reading import read_json
 from ..system.types import Booleans, Doubles, File, Json
 from .bias.lareqa import target_scores
-from .paired import Comparisons, Pair, compare_scores, comparisons, require_draws
+from .paired import Comparisons, Pair, compare_scores, count_comparisons, require_draws
 
 # The names of the files begin with the name of the task and end in these.
 PREDICTIONS, RELEVANT = "_predictions.json", "_relevant.json"
@@ -30,7 +30,7 @@ Parts: TypeAlias = dict[tuple[str, str], Rankings]
 
 def is_predictions(source: File) -> bool:
     """Return True for a folder that `mteb.evaluate(…, prediction_folder=…)` wrote."""
-    return Path(source).is_dir() and bool(seen(source, f"*{PREDICTIONS}"))
+    return Path(source).is_dir() and bool(list_visible(source, f"*{PREDICTIONS}"))
 
 
 def read_parts(folder: File, end: str) -> Parts:
@@ -46,7 +46,7 @@ def read_parts(folder: File, end: str) -> Parts:
     Raises:
         DataError: If a file is not what mteb writes for a retrieval task; the message names file and place.
     """
-    paths = seen(folder, f"*{end}")
+    paths = list_visible(folder, f"*{end}")
     if not paths:
         raise DataError(f"{folder}: the folder has no *{end} files")
     return {
@@ -109,7 +109,7 @@ def compare_predictions(
     for key in keys:
         _require_questions(key, folders, relevant, right)
     pairs = {metric: _pairs(keys, folders, right, metric) for metric in metrics}
-    with progress_of(f"compare {a} with {b}", sum(map(comparisons, pairs.values()))) as advance:
+    with progress_of(f"compare {a} with {b}", sum(map(count_comparisons, pairs.values()))) as advance:
         return {
             metric: compare_scores(parts, metric, draws=draws, seed=seed, progress=advance)
             for metric, parts in pairs.items()

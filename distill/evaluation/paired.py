@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from ..system.types import Integers, Json
-from .mcnemar import holm, mcnemar_p
+from .mcnemar import correct_holm, mcnemar_p
 from .resampling import bootstrap, detectable_difference, effect_size, sign_flip_p
 
 # The name of the row that pools the languages of a task.
@@ -117,13 +117,13 @@ def compare_scores(
             rows[key] = _row(ids, a, b, _test(key[1], pair, metric), level / len(family), draws, seed)
             if progress:
                 progress()
-        corrected = holm([row["p"] for row in rows.values()])
+        corrected = correct_holm([row["p"] for row in rows.values()])
         for ((task, name), row), p_holm in zip(rows.items(), corrected, strict=True):
             compared[task][name] = PairedComparison(**row, p_holm=p_holm, significant=bool(p_holm < level))
     return compared
 
 
-def comparisons(tasks: Mapping[str, Mapping[str, Pair]]) -> int:
+def count_comparisons(tasks: Mapping[str, Mapping[str, Pair]]) -> int:
     """Return the number of rows that `compare_scores` gives, for a progress bar."""
     return sum(len(languages) + (len(languages) > 1) for languages in tasks.values())
 
@@ -206,7 +206,7 @@ def _finite(value):
 
 
 @dataclass(frozen=True)
-class Pooled:
+class PooledComparison:
     """Two encoders compared on the questions of all languages together.
 
     Attributes:
@@ -228,7 +228,7 @@ class Pooled:
 
 def compare_pooled(
     ids: Mapping[str, Sequence[str]], ranks_a: Mapping[str, Integers], ranks_b: Mapping[str, Integers]
-) -> Pooled:
+) -> PooledComparison:
     """Compare two encoders on the questions of all languages together.
 
     Args:
@@ -242,4 +242,6 @@ def compare_pooled(
     every, a, b = _pooled({name: (ids[name], ranks_a[name] == 1, ranks_b[name] == 1) for name in ids})
     differences = a.astype(float) - b
     p = sign_flip_p(differences, every)
-    return Pooled(float(a.mean()), float(b.mean()), float(differences.mean()), p, len(every), len(set(every.tolist())))
+    return PooledComparison(
+        float(a.mean()), float(b.mean()), float(differences.mean()), p, len(every), len(set(every.tolist()))
+    )

@@ -25,7 +25,7 @@ BLOCK = 1 << 20
 ROUNDING = 1e-12
 
 
-def clusters(differences: ArrayLike, ids: Sequence[str]) -> tuple[Doubles, Integers]:
+def sum_clusters(differences: ArrayLike, ids: Sequence[str]) -> tuple[Doubles, Integers]:
     """Sum the differences of each question id.
 
     Args:
@@ -69,8 +69,8 @@ def sign_flip_p(differences: ArrayLike, ids: Sequence[str], draws: int = 10_000,
 
 
 def _not_zero(differences, ids):
-    sums, _ = clusters(differences, ids)
-    sizes, _ = clusters(np.abs(differences), ids)
+    sums, _ = sum_clusters(differences, ids)
+    sizes, _ = sum_clusters(np.abs(differences), ids)
     return sums[np.abs(sums) > ROUNDING * sizes]
 
 
@@ -101,7 +101,7 @@ def effect_size(differences: ArrayLike, ids: Sequence[str]) -> float:
     Returns:
         The effect size; 0 if nothing differs, infinite if all clusters differ by the same.
     """
-    sums, counts = clusters(differences, ids)
+    sums, counts = sum_clusters(differences, ids)
     means = sums / counts
     return float(_standardised(means.mean(), means.var(ddof=len(means) > 1), means))
 
@@ -132,7 +132,7 @@ def bootstrap(
     Returns:
         `((low, high) of the mean difference, (low, high) of its effect size)`.
     """
-    sums, counts = clusters(differences, ids)
+    sums, counts = sum_clusters(differences, ids)
     means, number = sums / counts, len(sums)
     centre = means.mean()  # subtracted before squaring, as the squares would cancel
     columns = np.stack([sums, counts, means - centre, np.square(means - centre)], axis=1)
@@ -171,7 +171,7 @@ def standard_error(differences: ArrayLike, ids: Sequence[str]) -> float:
     Returns:
         The standard error; NaN for a single cluster.
     """
-    sums, counts = clusters(differences, ids)
+    sums, counts = sum_clusters(differences, ids)
     if len(sums) < 2:
         return float("nan")
     residuals = sums - counts * (sums.sum() / counts.sum())

@@ -59,7 +59,7 @@ class TokenRecall:
     def _cut(self, row, words):
         return self.passages[row][: self.ends[row][words - 1]]
 
-    def enough(self, tokens: int) -> int:
+    def passages_needed(self, tokens: int) -> int:
         """Return how many passages always hold at least `tokens` words; one more than there are if all hold fewer."""
         return int(np.searchsorted(np.cumsum(np.sort(self.lengths)), tokens) + 1)
 
@@ -92,16 +92,16 @@ def token_recall(
         metrics: Names such as "r@2kt", which stands for 2,000 words.
 
     Returns:
-        `{metric: {language: (ids, hits)}}`, as from `recall_of`.
+        `{metric: {language: (ids, hits)}}`, as from `measure_recall`.
     """
 
     def nearest(language: str, rows: Sequence[int], deep: int) -> Integers:
         return top_k(questions[language][rows], passages, deep)[0]
 
-    return recall_of(nearest, dataset, split, tuple(questions), metrics)
+    return measure_recall(nearest, dataset, split, tuple(questions), metrics)
 
 
-def recall_of(
+def measure_recall(
     nearest: Nearest, dataset: Dataset, split: str, languages: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, Recalls]:
     """Measure recall by tokens of any ranking.
@@ -122,7 +122,7 @@ def recall_of(
         DataError: If no question of a language has an answer that can be looked for.
     """
     budgets, recall = {metric: 1000 * int(metric[2:-2]) for metric in metrics}, TokenRecall(dataset.passage_texts)
-    deep = min(recall.enough(max(budgets.values())), len(dataset.passages))
+    deep = min(recall.passages_needed(max(budgets.values())), len(dataset.passages))
     recalls: dict[str, Recalls] = {metric: {} for metric in metrics}
     for language in languages:
         golds = [findable(question.answers) for question in dataset.select(language, split)]

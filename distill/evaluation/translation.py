@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..data.dataset import Dataset
-from ..data.parsing.fields import id_of, text_of
+from ..data.parsing.fields import parse_id, parse_text
 from ..data.parsing.tsv import read_table
 from ..data.pool import Pool
 from ..errors import DataError, InputError
@@ -31,7 +31,7 @@ ID, LANGUAGE, TEXT = "id", "language", "text"
 
 
 @dataclass(frozen=True)
-class Untranslated:
+class SourceText:
     """A text to translate: a question, or a candidate sentence, whose id is empty."""
 
     id: str
@@ -39,7 +39,7 @@ class Untranslated:
     text: str
 
 
-class Localised(Protocol):
+class TextInLanguage(Protocol):
     """A text in a language, such as a question."""
 
     @property
@@ -49,7 +49,7 @@ class Localised(Protocol):
 
 
 @dataclass(frozen=True)
-class Translated:
+class TranslationCounts:
     """Counts of what was translated.
 
     Attributes:
@@ -73,7 +73,7 @@ class Translated:
         return part if self.milliseconds is None else {**part, "timings": {"translation_ms": self.milliseconds}}
 
 
-class Translation(Protocol):
+class TranslationSource(Protocol):
     """A source of translations into the documents' language.
 
     Attributes:
@@ -90,7 +90,7 @@ class Translation(Protocol):
         ...
 
     def texts(
-        self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
+        self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
         """Return a translation of each question.
 
@@ -113,7 +113,7 @@ class ParallelQuestions:
     remedy = "name the documents' language among --languages, too, or give a file"
 
     def texts(
-        self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
+        self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
         """Return the question in the documents' language that has the same id.
 
@@ -143,7 +143,7 @@ class TranslationFile:
     remedy = "give the translations of these questions"
 
     def texts(
-        self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
+        self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
         """Return the file's translation of each question.
 
@@ -181,7 +181,7 @@ class MachineTranslation:
         return self.translators.name
 
     def texts(
-        self, questions: Sequence[Untranslated], pivots: Mapping[str, str | None], progress: Progress | None = None
+        self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
         """Translate each question by the translator of its language.
 
@@ -205,7 +205,7 @@ class MachineTranslation:
 
 def translation_of(
     source: str | None = None, translators: Sequence[str] = (), beam: int | None = None, target: str = "en"
-) -> Translation | None:
+) -> TranslationSource | None:
     """Return the translation of questions into the documents' language that the options name.
 
     Args:
@@ -250,8 +250,8 @@ def read_translations(path: File) -> TranslationFile:
     lines: dict[tuple[str, str | None], str] = {}
     for number, row in _from_tsv(path) if path.suffix == ".tsv" else read_jsonl(path):
         place = f"line {number}"
-        id, text = id_of(path, row, ID, place), text_of(path, row, TEXT, place)
-        key = id, text_of(path, row, LANGUAGE, place) if row.get(LANGUAGE) is not None else None
+        id, text = parse_id(path, row, ID, place), parse_text(path, row, TEXT, place)
+        key = id, parse_text(path, row, LANGUAGE, place) if row.get(LANGUAGE) is not None else None
         if key in lines:
             raise DataError(f"{path}, {place}: question {id} is translated twice" + f" from {key[1]}" * bool(key[1]))
         lines[key] = text
@@ -269,9 +269,9 @@ def _from_tsv(path):
     return [(number, dict(zip(kept, row, strict=True))) for number, row in enumerate(cells, start=2)]
 
 
-def translated(
-    dataset: Dataset, translation: Translation, split: str, languages: Sequence[str]
-) -> tuple[Dataset, Translated]:
+def translate_questions(
+    dataset: Dataset, translation: TranslationSource, split: str, languages: Sequence[str]
+) -> tuple[Dataset, TranslationCounts]:
     """Replace the questions of a split that are not in the documents' language by their translations.
 
     Questions without a translation stay as they are, and a warning counts them.
@@ -293,14 +293,14 @@ def translated(
     originals = [q for language in languages if language != pivot for q in dataset.select(language, split)]
     pivots: dict[str, str | None] = dict.fromkeys(id for of_language in every.values() for id in of_language)
     pivots.update({id: question.text for id, question in every.get(pivot, {}).items()})
-    texts, done = _texts(translation, [Untranslated(q.id, q.language, q.text) for q in originals], pivots, pivot)
+    texts, done = _texts(translation, [SourceText(q.id, q.language, q.text) for q in originals], pivots, pivot)
     questions = {language: dict(of_language) for language, of_language in every.items()}
     for question, text in zip(originals, texts, strict=True):
         questions[question.language][question.id] = replace(question, text=text)
     return replace(dataset, questions=questions), done
 
 
-def translated_pool(pool: Pool, translation: Translation, pivot: str) -> tuple[Pool, Translated]:
+def translate_pool(pool: Pool, translation: TranslationSource, pivot: str) -> tuple[Pool, TranslationCounts]:
     """Replace the questions of a pool that are not in the documents' language by their translations.
 
     A translator also translates the sentences of the pool, as in the paper; other sources do not.
@@ -318,7 +318,7 @@ def translated_pool(pool: Pool, translation: Translation, pivot: str) -> tuple[P
         DataError: If no question has a translation.
     """
     languages = [pool.languages[number] for number in pool.asked_in]
-    every = [Untranslated(*row) for row in zip(pool.ids, languages, pool.questions, strict=True)]
+    every = [SourceText(*row) for row in zip(pool.ids, languages, pool.questions, strict=True)]
     pivots: dict[str, str | None] = dict.fromkeys(pool.known or pool.ids)
     pivots.update({question.id: question.text for question in every if question.language == pivot})
     others = [question for question in every if question.language != pivot]
@@ -333,19 +333,19 @@ def translated_pool(pool: Pool, translation: Translation, pivot: str) -> tuple[P
 
 
 def _texts(translation, questions, pivots, pivot):
-    require_others(questions, pivot)
+    require_foreign_questions(questions, pivot)
     with task(f"questions translated by {translation.name}", len(questions)) as advance:
         began = time.perf_counter()
         texts = translation.texts(questions, pivots, advance)
         seconds = time.perf_counter() - began
-    counts, left = require_some(translation.name, questions, texts, translation.remedy)
+    counts, left = require_translations(translation.name, questions, texts, translation.remedy)
     timed = isinstance(translation, MachineTranslation)
     milliseconds = 1000 * seconds / sum(counts.values()) if timed else None
-    done = Translated(translation.name, counts, left, milliseconds=milliseconds)
+    done = TranslationCounts(translation.name, counts, left, milliseconds=milliseconds)
     return [text or question.text for question, text in zip(questions, texts, strict=True)], done
 
 
-def require_others(questions: Sequence[Localised], pivot: str) -> None:
+def require_foreign_questions(questions: Sequence[TextInLanguage], pivot: str) -> None:
     """Raise `InputError` if there are no questions in other languages than the documents'.
 
     Args:
@@ -359,8 +359,8 @@ def require_others(questions: Sequence[Localised], pivot: str) -> None:
         raise InputError(f"all questions are in {pivot}, the documents' language: there is nothing to translate")
 
 
-def require_some(
-    name: str, questions: Sequence[Localised], translations: Sequence[str | bool | None], remedy: str
+def require_translations(
+    name: str, questions: Sequence[TextInLanguage], translations: Sequence[str | bool | None], remedy: str
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Count the questions with and without a translation, and warn of the latter.
 
@@ -394,7 +394,7 @@ def _counted(questions, kept):
 def _sentences(pool, translation, pivot):
     """Return the pool's sentences, with those of other languages than `pivot` translated."""
     languages = [pool.languages[number] for number in pool.language_of]
-    candidates = [Untranslated("", *row) for row in zip(languages, pool.sentences, strict=True)]
+    candidates = [SourceText("", *row) for row in zip(languages, pool.sentences, strict=True)]
     others = [sentence for sentence in candidates if sentence.language != pivot]
     with task(f"sentences translated by {translation.name}", len(others)) as advance:
         remaining = iter(translation.texts(others, {}, advance))

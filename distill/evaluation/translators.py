@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError, TranslatorError, first_line
 from ..system.files import usable_path
 from ..system.reading import read_json
-from ..system.text import well_formed
+from ..system.text import make_well_formed
 from ..system.types import File, Progress
 from ..words.language_tokens import language_token, language_tokens
 
@@ -46,7 +46,7 @@ class Translator(Protocol):
         ...
 
 
-class PieceTranslator:
+class CTranslate2Translator:
     """A model in a folder that CTranslate2 runs on SentencePiece tokens.
 
     The same texts always give the same translations: the best of `beam` hypotheses, and nothing is drawn.
@@ -144,7 +144,7 @@ class PieceTranslator:
         return pieces[many:] if pieces[:many] == self.prefix else pieces
 
 
-class MarianTranslator(PieceTranslator):
+class MarianTranslator(CTranslate2Translator):
     """A Marian model: CTranslate2's `model.bin`, with the SentencePiece models `source.spm` and `target.spm`.
 
     `ct2-transformers-converter --copy_files source.spm target.spm` makes such a folder of an OPUS-MT model. Texts of
@@ -163,7 +163,7 @@ class MarianTranslator(PieceTranslator):
         super().__init__(folder, (SOURCE, TARGET), beam, threads)
 
 
-class ManyToManyTranslator(PieceTranslator):
+class ManyToManyTranslator(CTranslate2Translator):
     """A model of many languages: `model.bin`, `shared_vocabulary.json` and `sentencepiece.bpe.model` in a folder.
 
     `ct2-transformers-converter --copy_files sentencepiece.bpe.model` makes such a folder of M2M100, NLLB or mBART-50. A
@@ -209,7 +209,7 @@ class ManyToManyTranslator(PieceTranslator):
 
 
 def _known(texts):
-    return [well_formed(text) for text in texts]
+    return [make_well_formed(text) for text in texts]
 
 
 class Translators:
@@ -299,17 +299,17 @@ def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0
         TranslatorError: If a translator cannot be loaded, or two are of one language.
     """
 
-    def loaded_from(folder: Path) -> PieceTranslator:
+    def loaded_from(folder: Path) -> CTranslate2Translator:
         if (folder / SHARED).is_file():
             return ManyToManyTranslator(folder, target, beam, threads)
         return MarianTranslator(folder, beam, threads)
 
-    folders = folders_of(sources)
+    folders = parse_folders(sources)
     loaded = {folder: loaded_from(folder) for folder in dict.fromkeys(folders.values())}
     return Translators({language: loaded[folder] for language, folder in folders.items()})
 
 
-def folders_of(sources: Iterable[File]) -> dict[str | None, Path]:
+def parse_folders(sources: Iterable[File]) -> dict[str | None, Path]:
     """Return `{language or None: folder}` of `[LANGUAGE=]FOLDER`; raise `TranslatorError` if one is no translator."""
     names = [str(one) for one in sources]
     folders = dict(map(_named, names))

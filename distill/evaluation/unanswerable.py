@@ -21,7 +21,7 @@ from .evaluate import encode_questions, encode_units
 # Number of questions that are scored at once.
 AT_ONCE = 128
 # The score of passages that are left out.
-OUT = -np.inf
+EXCLUDED = -np.inf
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Cases:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedSplit:
     """A split of a data set as vectors.
 
     Attributes:
@@ -86,7 +86,7 @@ def encode(
     languages: Sequence[str],
     scores: Sequence[str] = PASSAGE_SCORES,
     progress: Progress | None = None,
-) -> Encoded:
+) -> EncodedSplit:
     """Encode the questions of a split and the texts that passages are scored by.
 
     Args:
@@ -104,17 +104,17 @@ def encode(
         EncoderError: If vectors hold NaN or infinity.
     """
     vectors = encode_units(encoder, dataset, units_of(scores), progress)
-    return Encoded(dataset, split, encode_questions(encoder, dataset, split, languages, progress), vectors)
+    return EncodedSplit(dataset, split, encode_questions(encoder, dataset, split, languages, progress), vectors)
 
 
-def articles(dataset: Dataset) -> Integers:
+def number_articles(dataset: Dataset) -> Integers:
     """Return the article of each passage as an integer array `(passages,)`; documents of one title are one article."""
     numbers: dict[str | int, int] = {}
     of_document = [numbers.setdefault(title or number, len(numbers)) for number, title in enumerate(dataset.titles)]
     return np.array([of_document[passage.document] for passage in dataset.passages], dtype=np.int64)
 
 
-def with_and_without(encoded: Encoded, score: str, shares: Sequence[float] = (1.0,), seed: int = 0) -> Cases:
+def paired_cases(encoded: EncodedSplit, score: str, shares: Sequence[float] = (1.0,), seed: int = 0) -> Cases:
     """Return two cases of each question per share of the other articles: with its own article and without it.
 
     The articles of a share below 1 are drawn by the seed and are the same for all questions.
@@ -128,7 +128,7 @@ def with_and_without(encoded: Encoded, score: str, shares: Sequence[float] = (1.
     Returns:
         The cases.
     """
-    article_of, generator = articles(encoded.dataset), np.random.default_rng(seed)
+    article_of, generator = number_articles(encoded.dataset), np.random.default_rng(seed)
     kept = [generator.random(article_of.max(initial=0) + 1) < share for share in shares]
     return Cases.concatenate(
         [
@@ -139,7 +139,7 @@ def with_and_without(encoded: Encoded, score: str, shares: Sequence[float] = (1.
     )
 
 
-def half_without(encoded: Encoded, score: str, seed: int = 0) -> Cases:
+def half_unanswerable_cases(encoded: EncodedSplit, score: str, seed: int = 0) -> Cases:
     """Return one case of each question, in which half of all question ids are asked without their article.
 
     The cases are in the order of languages and questions. A question and its translations are treated alike.
@@ -152,7 +152,7 @@ def half_without(encoded: Encoded, score: str, seed: int = 0) -> Cases:
     Returns:
         The cases.
     """
-    article_of, ids = articles(encoded.dataset), _ids(encoded)
+    article_of, ids = number_articles(encoded.dataset), _ids(encoded)
     without = np.zeros(len(ids), dtype=bool)
     without[np.random.default_rng(seed).permutation(len(ids))[: len(ids) // 2]] = True
     everything, cases = np.ones(len(article_of), dtype=bool), []
@@ -174,28 +174,28 @@ class _Part:
     def cases(self, kept: Booleans, article_of: Integers, share: float) -> Cases:
         """Return the cases among the kept passages and those of the question's article, then without its article."""
         alike = article_of == article_of[self.gold][:, None]
-        there = np.where(kept | alike, self.scores, OUT)
+        there = np.where(kept | alike, self.scores, EXCLUDED)
         return Cases.concatenate(
-            [self._ranked(there, True, share), self._ranked(np.where(alike, OUT, there), False, share)]
+            [self._ranked(there, True, share), self._ranked(np.where(alike, EXCLUDED, there), False, share)]
         )
 
     def _ranked(self, scores: Floats, there: bool, share: float) -> Cases:
         many, kept = len(scores), min(COMPARED, scores.shape[1])
         best = np.sort(np.partition(scores, scores.shape[1] - kept, axis=1)[:, -kept:], axis=1)[:, ::-1]
         first = np.full((many, COMPARED), np.nan, dtype=np.float32)
-        first[:, :kept] = np.where(best == OUT, np.nan, best)
+        first[:, :kept] = np.where(best == EXCLUDED, np.nan, best)
         right = (scores.argmax(axis=1) == self.gold) & there
         language = np.full(many, self.language)
         return Cases(first, right, np.full(many, there), self.question, language, np.full(many, share, np.float32))
 
 
-def _ids(encoded: Encoded) -> dict[str, int]:
+def _ids(encoded: EncodedSplit) -> dict[str, int]:
     """Return the ids of the questions in all languages, in ascending order, with their numbers."""
     selected = (encoded.dataset.select(language, encoded.split) for language in encoded.questions)
     return {id: number for number, id in enumerate(sorted({one.id for questions in selected for one in questions}))}
 
 
-def _parts(encoded: Encoded, score: str) -> Iterator[_Part]:
+def _parts(encoded: EncodedSplit, score: str) -> Iterator[_Part]:
     [unit] = units_of([score])
     vectors = {kind: encoded.vectors[kind] for kind in kinds_of([unit])}
     candidates = candidates_of(unit, vectors, encoded.dataset.whole_of(tuple(vectors)))

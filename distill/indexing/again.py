@@ -10,7 +10,7 @@ from ..system.types import Floats, Integers
 from .stored import Index
 
 
-class Again:
+class Rescorer:
     """Scores passages as if they were stored in float32, by the encoder of the index."""
 
     def __init__(self, index: Index, encoder: Encoder, score: str) -> None:

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..catalog.bundle import calibrations_of, shipped_name
-from ..catalog.identity import place, weights_fingerprint
-from ..catalog.kinds import kind_of
+from ..catalog.bundle import read_calibrations, shipped_name
+from ..catalog.identity import locate_encoder, weights_fingerprint
+from ..catalog.kinds import find_kind
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..encoders.space import require_space
 from ..errors import EncoderError, InputError
 from ..export.encode import COMPARED
-from ..retrieval.duplicates import first_alike
+from ..retrieval.duplicates import find_repeated
 from ..system.progress import say
 from ..system.types import Booleans, File, Floats, Json
-from .again import Again
+from .again import Rescorer
 from .searching import Nearest, Searcher
 from .stored import Index, Where
 from .words.lexical import Lexical
@@ -125,16 +125,16 @@ class Answers:
         self.is_own = fingerprint == self.index.card["fingerprint"]
         is_known = self.index.is_asked_by(fingerprint)
         # The encoder that asks scores passages of a compact index again. One that has changed since is no other one.
-        if not is_known and (self.index.scored_again or self.index.is_named(place(source))):
+        if not is_known and (self.index.scored_again or self.index.is_named(locate_encoder(source))):
             self.index.require(fingerprint, source)
         self.encoder = encoder or load_encoder(source)
         if not is_known:
             _require_space(self.index, self.encoder, source)
-        again = Again(self.index, self.encoder, score or self.index.score) if self.index.scored_again else None
+        again = Rescorer(self.index, self.encoder, score or self.index.score) if self.index.scored_again else None
         self.searcher = Searcher(self.index, score, again)
         self.hybrid = hybrid
         # Two encoders' vectors have other scores than those of one.
-        self.calibration = calibrations_of(source).get(self.searcher.score) if self.is_own else None
+        self.calibration = read_calibrations(source).get(self.searcher.score) if self.is_own else None
 
     @cached_property
     def lexical(self) -> Lexical:
@@ -198,7 +198,7 @@ class Answers:
         if not hybrid:
             return self._hits(self.searcher.search(vector, k, mask))
         best = self.searcher.search(vector, MORE * k, mask, self.lexical.shares(question))
-        return _folded(self._hits(best), k)
+        return _fold_repeats(self._hits(best), k)
 
     def _hits(self, best: Nearest) -> list[Hit]:
         rows = zip(best.rows.tolist(), best.scores.tolist(), best.sentences.tolist(), strict=True)
@@ -270,9 +270,9 @@ def search(
     return Answers(folder, model, score, hybrid).answers(every, k, where, threshold)
 
 
-def _folded(hits: Sequence[Hit], k: int) -> list[Hit]:
+def _fold_repeats(hits: Sequence[Hit], k: int) -> list[Hit]:
     """Return the first k hits that do not repeat another one, each with those that repeat it."""
-    firsts = first_alike([hit.text for hit in hits])
+    firsts = find_repeated([hit.text for hit in hits])
     repeats: dict[int, list[Hit]] = {}
     for number, first in enumerate(firsts):
         repeats.setdefault(first, []).append(hits[number])
@@ -290,7 +290,7 @@ def _find_asker(index: Index) -> str:
     Raises `EncoderError` if neither is there.
     """
     named = index.question_encoder
-    encoder = named if kind_of(named) else shipped_name(index.question_fingerprint)
+    encoder = named if find_kind(named) else shipped_name(index.question_fingerprint)
     if encoder is None:
         raise EncoderError(f"{index.path}: made by {named}, which is not found; give the encoder as --model")
     return encoder

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from ..encoders.encoder import Encoder
-from ..retrieval.codes import WHOLE, width
-from ..retrieval.ragged import counts_of, edges, rows_of
+from ..retrieval.codes import WHOLE, packed_width
+from ..retrieval.ragged import counts_of, part_edges, rows_of
 from ..settings.choices import PASSAGE_SCORES
 from ..system.sections import Rows, write_sections
 from ..system.types import Integers, Json
 from .batches import DOCUMENTS, Batch
 from .stored import FORMAT, Index
-from .words.lexical import FOLDING, inverted
-from .words.related import encode_words, words_of
+from .words.lexical import FOLDING, invert_texts
+from .words.related import encode_words, list_words
 
 # Passages of a block of text; of a compact index, where a block is inflated for one of them.
 PER_BLOCK, PER_PACKED_BLOCK = 64, 32
@@ -33,7 +33,7 @@ SMALL = ("document_lengths", "passage_counts", "sentence_counts", "passage_offse
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptBatch:
     """A batch of the documents that an index keeps, int64, ascending."""
 
     index: Index
@@ -56,7 +56,7 @@ class Kept:
         return index.array(name)[rows_of(sentences, rows) if name.startswith("sentence") else rows]
 
 
-def kept(index: Index, documents: Integers) -> list[Kept]:
+def list_kept(index: Index, documents: Integers) -> list[KeptBatch]:
     """Return the batches of the documents that an index keeps.
 
     Args:
@@ -66,7 +66,7 @@ def kept(index: Index, documents: Integers) -> list[Kept]:
     Returns:
         The batches.
     """
-    return [Kept(index, documents[at : at + DOCUMENTS]) for at in range(0, len(documents), DOCUMENTS)]
+    return [KeptBatch(index, documents[at : at + DOCUMENTS]) for at in range(0, len(documents), DOCUMENTS)]
 
 
 def write_index(
@@ -102,10 +102,12 @@ def write_index(
     }
     for kind in ("passage", "sentence") if card["score"] != "vector" else ("passage",):
         code = np.int8 if bits == WHOLE else np.uint8
-        arrays[f"{kind}_vectors"] = rows.of(f"{kind}_vectors", code, (counts[f"{kind}s"], width(dimension, bits)))
+        arrays[f"{kind}_vectors"] = rows.of(
+            f"{kind}_vectors", code, (counts[f"{kind}s"], packed_width(dimension, bits))
+        )
         arrays[f"{kind}_scales"] = rows.of(f"{kind}_scales", np.float32, (counts[f"{kind}s"],))
     arrays |= _small_sections(small) | _texts(small, rows)
-    arrays |= _plain(small, rows) if bits == WHOLE else _packed(batches)
+    arrays |= _plain(small, rows) if bits == WHOLE else _pack_text(batches)
     if card["hybrid"]:
         arrays |= _words(batches, words_by)
     write_sections(path, arrays)
@@ -113,8 +115,8 @@ def write_index(
 
 
 def _words(batches: Sequence[Batch], words_by: Encoder | None) -> dict[str, NDArray[np.generic]]:
-    words = inverted(passage.decode() for passage in _passages(batches))
-    return words | encode_words(words_of(words), words_by) if words_by else words
+    words = invert_texts(passage.decode() for passage in _passage_texts(batches))
+    return words | encode_words(list_words(words), words_by) if words_by else words
 
 
 def _joined(batches: Sequence[Batch], name: str) -> Integers:
@@ -125,11 +127,11 @@ def _joined(batches: Sequence[Batch], name: str) -> Integers:
 def _small_sections(small: Mapping[str, Integers]) -> dict[str, NDArray[np.generic] | Rows]:
     documents = np.arange(len(small["passage_counts"]), dtype=np.uint32)
     return {
-        "sentence_starts": edges(small["sentence_counts"]).astype(np.uint32),
+        "sentence_starts": part_edges(small["sentence_counts"]).astype(np.uint32),
         "text_lengths": small["text_lengths"].astype(np.uint32),
         "document_of": np.repeat(documents, small["passage_counts"]),
         "passage_offsets": small["passage_offsets"].astype(np.uint32),
-        "document_starts": edges(small["document_lengths"]).astype(np.uint64),
+        "document_starts": part_edges(small["document_lengths"]).astype(np.uint64),
     }
 
 
@@ -156,14 +158,14 @@ def _plain(small: Mapping[str, Integers], rows: _Streams) -> dict[str, NDArray[n
     return {"text": rows.of("text", np.uint8, (int(lengths.sum()),)), "text_blocks": _block_starts(lengths)}
 
 
-def _packed(batches: Sequence[Batch]) -> dict[str, NDArray[np.generic] | Rows]:
+def _pack_text(batches: Sequence[Batch]) -> dict[str, NDArray[np.generic] | Rows]:
     """Return the text deflated to about half its size, which is held in memory."""
-    blocks = [_deflated(b"".join(block)) for block in _blocks(_passages(batches))]
-    starts = edges([len(block) for block in blocks])
+    blocks = [_deflate(b"".join(block)) for block in _blocks(_passage_texts(batches))]
+    starts = part_edges([len(block) for block in blocks])
     return {"text": np.frombuffer(b"".join(blocks), dtype=np.uint8), "text_blocks": starts.astype(np.uint64)}
 
 
-def _deflated(content: bytes) -> bytes:
+def _deflate(content: bytes) -> bytes:
     """Deflate bytes without a header."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9)
     return packer.compress(content) + packer.flush()
@@ -174,13 +176,16 @@ def _blocks(passages: Iterator[bytes]) -> Iterator[list[bytes]]:
         yield block
 
 
-def _passages(batches: Sequence[Batch]) -> Iterator[bytes]:
+def _passage_texts(batches: Sequence[Batch]) -> Iterator[bytes]:
     """Yield the texts of passages, in order."""
     for batch in batches:
-        content, starts = batch.array("text").tobytes(), edges(batch.array("text_lengths").astype(np.int64)).tolist()
+        content, starts = (
+            batch.array("text").tobytes(),
+            part_edges(batch.array("text_lengths").astype(np.int64)).tolist(),
+        )
         yield from (content[start:end] for start, end in pairwise(starts))
 
 
 def _block_starts(lengths: Integers) -> NDArray[np.uint64]:
-    starts = edges(lengths)
+    starts = part_edges(lengths)
     return np.append(starts[:-1][::PER_BLOCK], starts[-1]).astype(np.uint64)

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..documents.document import Document
-from ..retrieval.codes import WHOLE, coded
-from ..retrieval.ragged import edges, rows_of
+from ..retrieval.codes import WHOLE, quantise_to_bits
+from ..retrieval.ragged import part_edges, rows_of
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
 from ..words.cutting import Cut, Piece
-from .cutting import pieces
+from .cutting import cut_document
 from .stored import Index
 
 # Documents of a batch and their characters, at most; of a longer document more.
@@ -47,7 +47,7 @@ class Batch(Protocol):
     def array(self, name: str) -> NDArray[np.generic]: ...
 
 
-def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """Yield the documents in lists, of which one is held at a time."""
     held: list[Document] = []
     characters = 0
@@ -61,7 +61,7 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield held
 
 
-def key_of(documents: Sequence[Document], made_of: Mapping[str, Json]) -> str:
+def make_key(documents: Sequence[Document], made_of: Mapping[str, Json]) -> str:
     """Return the name of a batch.
 
     Args:
@@ -93,7 +93,7 @@ def write_texts(path: Path, documents: Sequence[Document], cut: Cut, known: Inde
     objects, texts, all_bounds = [], [], []
     for document in documents:
         objects.append(json.dumps(document.fields, ensure_ascii=False).encode("utf-8", "replace"))
-        offsets, parts, bounds = _in_bytes(document.text, pieces(document, cut))
+        offsets, parts, bounds = _encode_places(document.text, cut_document(document, cut))
         numbers["document_lengths"].append(len(objects[-1]))
         numbers["passage_counts"].append(len(parts))
         numbers["sentence_counts"] += [len(pairs) for pairs in bounds]
@@ -114,7 +114,7 @@ def write_texts(path: Path, documents: Sequence[Document], cut: Cut, known: Inde
     )
 
 
-def _in_bytes(text: str, parts: Sequence[Piece]):
+def _encode_places(text: str, parts: Sequence[Piece]):
     """Return the offsets of passages, their texts and their sentences' bounds, in UTF-8."""
     offsets, texts, bounds = [], [], []
     place = offset = 0
@@ -188,12 +188,12 @@ class Batches:
     def read(self, number: int) -> list[str]:
         """Return the texts that are encoded for a batch."""
         arrays = self.texts(number)
-        content, starts = arrays["text"].tobytes(), edges(arrays["text_lengths"].astype(np.int64))
+        content, starts = arrays["text"].tobytes(), part_edges(arrays["text_lengths"].astype(np.int64))
         new = np.flatnonzero(arrays["copied"] == NEW)
         passages = [content[starts[row] : starts[row + 1]] for row in new]
         texts = [passage.decode() for passage in passages]
         if self.with_sentences:
-            sentences = edges(arrays["sentence_counts"].astype(np.int64))
+            sentences = part_edges(arrays["sentence_counts"].astype(np.int64))
             for row, passage in zip(new, passages, strict=True):
                 bounds = arrays["sentence_bounds"][sentences[row] : sentences[row + 1]]
                 texts += [passage[start:end].decode() for start, end in bounds.tolist()]
@@ -214,13 +214,13 @@ class Batches:
         arrays = self.texts(number)
         copied, counts = arrays["copied"], arrays["sentence_counts"].astype(np.int64)
         new = copied == NEW
-        stored = _filled("passage", new, copied, coded(vectors[: new.sum()], self.bits), known)
+        stored = _fill_rows("passage", new, copied, quantise_to_bits(vectors[: new.sum()], self.bits), known)
         if self.with_sentences:
             which = np.repeat(new, counts)
             rows = np.full(len(which), NEW)
             if known and not which.all():
                 rows[~which] = rows_of(known.array("sentence_starts"), copied[~new].astype(np.int64))
-            stored |= _filled("sentence", which, rows, coded(vectors[new.sum() :], self.bits), known)
+            stored |= _fill_rows("sentence", which, rows, quantise_to_bits(vectors[new.sum() :], self.bits), known)
         write_sections(self.path(number, VECTORS), stored)
 
     def batch(self, number: int) -> StoredBatch:
@@ -240,7 +240,7 @@ class StoredBatch:
         return read_sections(self.vectors if name.endswith(("_vectors", "_scales")) else self.texts)[name]
 
 
-def _filled(kind, new, rows, codes_and_scales, known):
+def _fill_rows(kind, new, rows, codes_and_scales, known):
     """Return codes and scales of rows: new ones as given, the others from an index."""
     stored: dict[str, NDArray[np.generic]] = {}
     for name, of_new in zip((f"{kind}_vectors", f"{kind}_scales"), codes_and_scales, strict=True):

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..catalog.identity import place, weights_fingerprint
-from ..catalog.kinds import folder_of
+from ..catalog.identity import locate_encoder, weights_fingerprint
+from ..catalog.kinds import find_folder
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
@@ -27,16 +27,16 @@ from ..errors import DataError, InputError, one_line
 from ..export import encode as bundle
 from ..retrieval.codes import WHOLE
 from ..settings.choices import PASSAGE_SCORES
-from ..system.files import leftovers, remove, require_writable, target, usable_path
-from ..system.locking import held
+from ..system.files import find_leftovers, remove, require_writable, resolve_target, usable_path
+from ..system.locking import hold_lock
 from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
-from .assembling import kept, write_index
+from .assembling import list_kept, write_index
 from .batches import VECTORS, Batches
-from .intake import AUTO, IndexChange, Intake, read_in
-from .sources import SOURCES, Sources, sources_of
-from .stored import FILE, FORMAT, QUESTIONS, Index, id_hash
+from .intake import AUTO, IndexChange, Intake, take_in
+from .sources import SOURCES, Sources, read_sources
+from .stored import FILE, FORMAT, QUESTIONS, Index, hash_id
 from .words.loading import CARD as OF_WORD_ENCODER
 from .words.loading import name_word_encoder
 
@@ -112,7 +112,7 @@ def build_index(
         >>> card["documents"]
         1
     """
-    folder, given = target(usable_path(folder)), given or IndexSettings()
+    folder, given = resolve_target(usable_path(folder)), given or IndexSettings()
     more = (given.hybrid or question_model or word_model) and (folder / FILE).exists()
     if not change.documents and not change.removed and not more:
         raise InputError("no documents; give --documents FILE…, or --remove ID")
@@ -121,14 +121,14 @@ def build_index(
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
     folder.mkdir(parents=True, exist_ok=True)
     # Where a link leads: of all folders that have one to an index, one command writes it.
-    lock = target(folder / FILE).parent / LOCK
+    lock = resolve_target(folder / FILE).parent / LOCK
     try:
-        with held(lock, f"{folder}: another process is writing it; wait for its end"), _part(folder) as part:
+        with hold_lock(lock, f"{folder}: another process is writing it; wait for its end"), _open_part(folder) as part:
             known = Index(folder) if (folder / FILE).exists() else None
             if known:
                 known.require(fingerprint, source)
-            settings = _settings(known, source, given)
-            card = {"format": FORMAT, "encoder": place(source), "fingerprint": fingerprint, **settings}
+            settings = _choose_settings(known, source, given)
+            card = {"format": FORMAT, "encoder": locate_encoder(source), "fingerprint": fingerprint, **settings}
             card |= _name_question_encoder(known, card, encoder, question_model)
             card |= name_word_encoder(word_model, card, known.card if known else None)
             job = _Job(encoder, card, part, known)
@@ -145,7 +145,7 @@ def _require_folder(folder):
         require_writable(folder)
 
 
-def _settings(known: Index | None, source: File, given: IndexSettings) -> dict[str, Json]:
+def _choose_settings(known: Index | None, source: File, given: IndexSettings) -> dict[str, Json]:
     """Return the settings of an existing index, or those given, or the defaults.
 
     Raises `InputError` if they differ from the existing ones, and `DataError` for an index that does not have them.
@@ -185,7 +185,7 @@ def _name_question_encoder(
             "theirs; leave it out, or make the index without --compact"
         )
     require_space(load_encoder(source), encoder.encode(PROBES, "question"), (f"{source}", f"{card['encoder']}"))
-    return dict(zip(QUESTIONS, (place(source), fingerprint), strict=True))
+    return dict(zip(QUESTIONS, (locate_encoder(source), fingerprint), strict=True))
 
 
 def _require_shorter(values):
@@ -200,7 +200,7 @@ def _option(name, value):
 
 
 def _score_of(source):
-    folder = folder_of(source)
+    folder = find_folder(source)
     card = bundle.read_card(folder) if folder is not None and (folder / bundle.CARD).is_file() else {}
     score = card.get("score", SCORE)
     # maxp is of documents.
@@ -208,11 +208,11 @@ def _score_of(source):
 
 
 @contextmanager
-def _part(folder: Path) -> Iterator[Path]:
+def _open_part(folder: Path) -> Iterator[Path]:
     """Provide the folder of unfinished work, which stays if anything was encoded and is removed otherwise."""
     part = folder / PART
     ours = f".{FILE}.", f".{SOURCES}."
-    for path in (*leftovers(part), *(path for path in leftovers(folder) if path.name.startswith(ours))):
+    for path in (*find_leftovers(part), *(path for path in find_leftovers(folder) if path.name.startswith(ours))):
         remove(path)
     part.mkdir(exist_ok=True)
     try:
@@ -238,19 +238,19 @@ class _Job:
     def run(self, path: Path, change: IndexChange, engine: Engine | None) -> dict[str, Json]:
         self._require_there(change.removed)
         words_by = self._load_word_encoder()
-        sources = sources_of(path.parent, self.known)
-        intake = read_in(self.part, change, self.card, self.known, sources.names)
-        gone = self._gone(change, intake, sources)
+        sources = read_sources(path.parent, self.known)
+        intake = take_in(self.part, change, self.card, self.known, sources.names)
+        gone = self._find_gone(change, intake, sources)
         if change.documents and not intake.keys and not (change.synced and gone):
-            raise intake.skipped.nothing_left(", ".join(map(str, change.documents)))
+            raise intake.skipped.make_error(", ".join(map(str, change.documents)))
         intake.skipped.say()
         self._tell(gone, change.synced)
-        out = {*map(id_hash, change.removed), *(gone if change.synced else ())}
-        stay = self._stay({*intake.hashes.tolist(), *out})
+        out = {*map(hash_id, change.removed), *(gone if change.synced else ())}
+        stay = self._find_staying({*intake.hashes.tolist(), *out})
         jobs = Batches(self.part, intake.keys, self.card["score"] != "vector", self.card["bits"])
         self._encode(jobs, engine)
         stored = [jobs.batch(number) for number in range(jobs.blocks)]
-        earlier = kept(self.known, stay) if self.known else []
+        earlier = list_kept(self.known, stay) if self.known else []
         whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension}
         sources.changed(intake.sources, out).write(path.parent)
         return write_index(path, [*earlier, *stored], whole, self.encoder.dimension, words_by)
@@ -265,12 +265,12 @@ class _Job:
 
     def _require_there(self, removed: Sequence[str]) -> None:
         for id in removed:
-            if not self.known or id_hash(id) not in self.known.ids:
+            if not self.known or hash_id(id) not in self.known.ids:
                 raise InputError(f"--remove {id}: no document of {self.part.parent} has this id")
 
-    def _gone(self, change: IndexChange, intake: Intake, sources: Sources) -> set[int]:
+    def _find_gone(self, change: IndexChange, intake: Intake, sources: Sources) -> set[int]:
         """Return the hashes of documents that are no longer in the given files and folders."""
-        return set(sources.within(change.documents)) - set(intake.hashes.tolist()) - set(map(id_hash, change.removed))
+        return set(sources.within(change.documents)) - set(intake.hashes.tolist()) - set(map(hash_id, change.removed))
 
     def _tell(self, gone: Collection[int], synced: bool) -> None:
         if self.known and gone:
@@ -279,7 +279,7 @@ class _Job:
             fate = "are taken out" if synced else "stay in the index; --sync takes them out"
             say(one_line(f"Documents whose file or record is gone, {len(gone)} in all, {fate}: {named}"))
 
-    def _stay(self, out: Collection[int]) -> Integers:
+    def _find_staying(self, out: Collection[int]) -> Integers:
         """Return the documents that stay in the index: all except those of the given hashes."""
         ids = self.known.ids if self.known else {}
         return np.array([document for id, document in ids.items() if id not in out], dtype=np.int64)

@@ -7,7 +7,7 @@ from ..words.cutting import Cut as Cut
 from ..words.cutting import Piece, cut_text, sentences_of
 
 
-def pieces(document: Document, cut: Cut) -> list[Piece]:
+def cut_document(document: Document, cut: Cut) -> list[Piece]:
     """Return the passages of a document.
 
     Args:

@@ -11,15 +11,15 @@ import numpy as np
 from ..documents.document import Document
 from ..documents.reading import read_documents
 from ..documents.records import Columns
-from ..documents.skipped import Skipped
+from ..documents.skipped import SkippedFiles
 from ..documents.source import Source
 from ..errors import DataError
 from ..system.progress import task
 from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
 from ..words.detection import FALLBACK, detected_language
-from .batches import TEXTS, batches, key_of, write_texts
-from .stored import QUESTIONS, Index, id_hash
+from .batches import TEXTS, group_documents, make_key, write_texts
+from .stored import QUESTIONS, Index, hash_id
 
 # In place of a language: that which a document is found to be in.
 AUTO = "auto"
@@ -54,10 +54,10 @@ class Intake:
     keys: list[str]
     hashes: Integers
     sources: dict[int, Source]
-    skipped: Skipped
+    skipped: SkippedFiles
 
 
-def read_in(
+def take_in(
     part: Path, change: IndexChange, card: Mapping[str, Json], known: Index | None, names: Mapping[str, str]
 ) -> Intake:
     """Write the batches of a change's documents, cut as the card says.
@@ -78,13 +78,13 @@ def read_in(
     cut = Cut(card["length"], card["overlap"], FALLBACK if card["language"] == AUTO else card["language"])
     # Vectors of documents do not depend on who asks.
     made_of = {name: value for name, value in card.items() if name not in QUESTIONS} | {"known": _stamp(known)}
-    skipped = Skipped(change.strict)
+    skipped = SkippedFiles(change.strict)
     keys, hashes, sources = [], [], {}
     with task("read documents", None) as advance:
         documents = read_documents(change.documents, change.columns, skipped, names)
-        for batch in batches(_spoken(documents) if card["language"] == AUTO else documents):
-            keys.append(key_of(batch, made_of))
-            ids = [id_hash(document.id) for document in batch]
+        for batch in group_documents(_detect_languages(documents) if card["language"] == AUTO else documents):
+            keys.append(make_key(batch, made_of))
+            ids = [hash_id(document.id) for document in batch]
             hashes.append(np.array(ids, dtype=np.uint64))
             sources |= {id: document.source for id, document in zip(ids, batch, strict=True) if document.source}
             target = part / f"{keys[-1]}{TEXTS}"
@@ -92,11 +92,11 @@ def read_in(
                 write_texts(target, batch, cut, known)
             advance(len(batch))
     every = np.concatenate([*hashes, np.zeros(0, dtype=np.uint64)])
-    _require_distinct(every, read_documents(change.documents, change.columns, Skipped(), names))
+    _require_distinct(every, read_documents(change.documents, change.columns, SkippedFiles(), names))
     return Intake(keys, every, sources, skipped)
 
 
-def _spoken(documents: Iterable[Document]) -> Iterator[Document]:
+def _detect_languages(documents: Iterable[Document]) -> Iterator[Document]:
     """Yield documents with their language, detected if they do not name it."""
     for document in documents:
         if document.language or (document.parts and all(part.language for part in document.parts)):
@@ -118,7 +118,7 @@ def _require_distinct(hashes: Integers, documents: Iterable[Document]) -> None:
     values, counts = np.unique(hashes, return_counts=True)
     twice, seen = set(values[counts > 1].tolist()), set()
     for document in documents if twice else ():
-        if id_hash(document.id) in twice:
+        if hash_id(document.id) in twice:
             if document.id in seen:
                 raise DataError(f"{document.place}: a second document with the id {document.id!r}; ids are distinct")
             seen.add(document.id)

@@ -36,7 +36,7 @@ def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
         yield replace(answer, hits=[replace(hit, answer=span.place if span.score > 0 else None) for hit, span in pairs])
 
 
-def written_answers(answers: Iterable[Answer], writer: FusionWriter) -> Iterator[str]:
+def write_generated_answers(answers: Iterable[Answer], writer: FusionWriter) -> Iterator[str]:
     """Yield the text that a model writes to each question from its passages.
 
     Args:

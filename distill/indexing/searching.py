@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..retrieval.products import Int8Rows, stored_rows
-from ..retrieval.ragged import counts_of, edges, rows_of
+from ..retrieval.ragged import counts_of, part_edges, rows_of
 from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Floats, Integers
 from .stored import Index
@@ -77,21 +77,21 @@ class Searcher:
             The passages, fewer than `k` if the index has fewer.
         """
         quick, error = self._quick(question)
-        added = np.zeros_like(quick) if shares is None else shares * np.float32(WEIGHT * spread(quick))
+        added = np.zeros_like(quick) if shares is None else shares * np.float32(WEIGHT * measure_spread(quick))
         first = max(k, self.index.scored_again) if self.again else k
-        nearest = _best(_candidates(quick + added, error, first, mask), self.scores, question, added, first)
+        nearest = _best(_find_candidates(quick + added, error, first, mask), self.scores, question, added, first)
         return _best(nearest.rows, self.again, question, added, k) if self.again else nearest
 
     def _quick(self, question):
         """Return the scores of all passages, float32, and the largest error of each."""
         if self.score == "vector":
-            return self._passages.quick(question)
-        scores, error = self._sentences.quick(question)
+            return self._passages.approximate_products(question)
+        scores, error = self._sentences.approximate_products(question)
         starts = self.index.array("sentence_starts")[:-1].astype(np.int64)
         best = np.maximum.reduceat(scores, starts) if len(starts) else np.zeros(0, np.float32)
         if self.score == "sentence":
             return best, error
-        wholes, more = self._passages.quick(question)
+        wholes, more = self._passages.approximate_products(question)
         return wholes + best, error + more
 
     def scores(self, question: Floats, rows: Integers) -> tuple[Floats, Integers]:
@@ -105,25 +105,25 @@ class Searcher:
             The scores, float32, and the best sentence of each, or -1.
         """
         if not self.index.has_sentences:
-            return self._passages.exact(question, rows).astype(np.float32), np.full(len(rows), -1)
+            return self._passages.exact_products(question, rows).astype(np.float32), np.full(len(rows), -1)
         starts = self.index.array("sentence_starts")
         counts = counts_of(starts, rows)
-        first = edges(counts)[:-1]
-        products = self._sentences.exact(question, rows_of(starts, rows))
+        first = part_edges(counts)[:-1]
+        products = self._sentences.exact_products(question, rows_of(starts, rows))
         best = np.maximum.reduceat(products, first) if len(rows) else np.zeros(0)
         at = np.flatnonzero(products == np.repeat(best, counts))
         number = at[np.searchsorted(at, first)] - first
         parts = {"vector": 0.0, "sentence": best, "sum": best}[self.score]
-        wholes = 0.0 if self.score == "sentence" else self._passages.exact(question, rows)
+        wholes = 0.0 if self.score == "sentence" else self._passages.exact_products(question, rows)
         return np.asarray(wholes + parts, dtype=np.float32), number
 
 
-def spread(scores: Floats) -> float:
+def measure_spread(scores: Floats) -> float:
     """Return the standard deviation of scores to two digits, which are the same with either kernel."""
     return float(f"{float(np.std(scores)) if len(scores) else 0:.1e}")
 
 
-def _candidates(quick, error, k, mask):
+def _find_candidates(quick, error, k, mask):
     """Return rows, ascending, that include the k highest scores, given the largest `error` of quick ones."""
     allowed = np.arange(len(quick)) if mask is None else np.flatnonzero(mask)
     if k >= len(allowed):

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..documents.source import Source, place_of
+from ..documents.source import Source, locate_file
 from ..errors import DataError
 from ..system.sections import read_sections, write_sections
 from ..system.types import File
-from .stored import Index, id_hash
+from .stored import Index, hash_id
 
 SOURCES = "sources.bin"
 
@@ -38,7 +38,7 @@ class Sources:
 
     def within(self, paths: Iterable[File]) -> list[int]:
         """Return the hashes of the documents whose files are among the given paths or inside them."""
-        roots = [(place_of(path), Path(path).as_posix()) for path in paths]
+        roots = [(locate_file(path), Path(path).as_posix()) for path in paths]
         inside = {file: _is_inside(file, self.names[file], roots) for file in set(self.file_of.values())}
         return [hash for hash, file in self.file_of.items() if inside[file]]
 
@@ -73,7 +73,7 @@ class Sources:
         )
 
 
-def sources_of(folder: Path, known: Index | None) -> Sources:
+def read_sources(folder: Path, known: Index | None) -> Sources:
     """Return the sources of an index's documents. Without the file they are those of files that are one document each.
 
     Args:
@@ -91,9 +91,9 @@ def sources_of(folder: Path, known: Index | None) -> Sources:
     file_of, names = _stored(folder) if (folder / SOURCES).is_file() else ({}, {})
     for fields in known.all_fields():
         path = fields.get("path")
-        if path == fields["id"] and isinstance(path, str) and id_hash(path) not in file_of:
-            place = place_of(path)
-            file_of[id_hash(path)] = place
+        if path == fields["id"] and isinstance(path, str) and hash_id(path) not in file_of:
+            place = locate_file(path)
+            file_of[hash_id(path)] = place
             names.setdefault(place, path)
     ids = known.ids
     return Sources({hash: file for hash, file in file_of.items() if hash in ids}, names)

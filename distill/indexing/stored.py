@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, EncoderError, InputError
-from ..retrieval.codes import FEW, WHOLE, unpacked, width
-from ..retrieval.ragged import edges
+from ..retrieval.codes import FEW, WHOLE, packed_width, unpack
+from ..retrieval.ragged import part_edges
 from ..settings.choices import PASSAGE_SCORES
 from ..system.sections import read_sections
 from ..system.types import Booleans, File, Floats, Integers, Json
@@ -109,7 +109,7 @@ class Index:
         if not isinstance(card, dict) or card.get("format") != FORMAT:
             raise self._broken(f"not an index of format {FORMAT}")
         kinds = CARD_FIELDS | {name: kind for name, kind in CARD_SETTINGS.items() if name in card}
-        if wrong := [name for name, kind in kinds.items() if not _is_of(card.get(name), kind)]:
+        if wrong := [name for name, kind in kinds.items() if not _has_type(card.get(name), kind)]:
             raise self._broken(f"its card lacks {', '.join(wrong)}, or has another type there, or a number below 0")
         return card
 
@@ -131,7 +131,7 @@ class Index:
     def _require_forms(self) -> None:
         blocks = -(-self.card["passages"] // self.numbers[PER_BLOCK])
         counts = {"N": self.card["passages"], "M": self.card["sentences"], "D": self.card["documents"]}
-        counts |= {"A": width(self.axes, self.bits), "2": 2, "B": blocks, "C": len(self.sections["card"])}
+        counts |= {"A": packed_width(self.axes, self.bits), "2": 2, "B": blocks, "C": len(self.sections["card"])}
         code = np.int8 if self.bits == WHOLE else np.uint8
         for name, (kind, form) in FORMS.items():
             if not self.has_sentences and name in OF_SENTENCES:
@@ -163,7 +163,7 @@ class Index:
     def _require_texts(self) -> None:
         """Check that passages fill the text, unless it is deflated, and that sentences are inside their passages."""
         lengths, per = self.sections["text_lengths"].astype(np.int64), self.numbers[PER_BLOCK]
-        begins = np.append(edges(lengths)[:-1:per], lengths.sum())
+        begins = np.append(part_edges(lengths)[:-1:per], lengths.sum())
         if not self.numbers[PACKED] and not np.array_equal(begins, self.sections["text_blocks"].astype(np.int64)):
             raise self._broken("section text_lengths: expected the lengths of the blocks of text")
         bounds = cast(Integers, self.sections["sentence_bounds"])
@@ -198,7 +198,7 @@ class Index:
         if missing := [name for name in OF_WORD_ENCODER if not self.card.get(name)]:
             raise self._broken(f"its card lacks {', '.join(missing)}")
         words = len(self.sections["bm25.term_starts"]) - 1
-        shapes = (len(mean),), (len(mean), axes.shape[1]), (words, width(axes.shape[1], WORD_BITS)), (words,)
+        shapes = (len(mean),), (len(mean), axes.shape[1]), (words, packed_width(axes.shape[1], WORD_BITS)), (words,)
         for (name, kind), shape in zip(OF_RELATED_WORDS.items(), shapes, strict=True):
             self._require_form(name, np.dtype(kind), shape)
             if kind == np.float32 and not np.isfinite(self.sections[name]).all():
@@ -304,7 +304,7 @@ class Index:
         """
         codes, scales = (self.sections[f"{kind}_{part}"][rows] for part in ("vectors", "scales"))
         if self.bits != WHOLE:
-            codes = unpacked(cast("NDArray[np.uint8]", codes), self.bits, self.axes)
+            codes = unpack(cast("NDArray[np.uint8]", codes), self.bits, self.axes)
         return cast(Floats, codes.astype(np.float32) * cast(Floats, scales)[:, None])
 
     def text(self, row: int) -> bytes:
@@ -367,12 +367,12 @@ class Index:
     @cached_property
     def document_edges(self) -> Integers:
         """The first passage of each document, and the end, int64 `(D + 1,)`."""
-        return edges(np.bincount(cast(Integers, self.sections["document_of"]), minlength=self.documents))
+        return part_edges(np.bincount(cast(Integers, self.sections["document_of"]), minlength=self.documents))
 
     @cached_property
     def ids(self) -> dict[int, int]:
         """The document of each hash of an id."""
-        return {id_hash(fields["id"]): document for document, fields in enumerate(self.all_fields())}
+        return {hash_id(fields["id"]): document for document, fields in enumerate(self.all_fields())}
 
     def rows_of(self, id: str, texts: Sequence[bytes], bounds: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
         """Find the passages of a document that have certain texts and sentences.
@@ -385,7 +385,7 @@ class Index:
         Returns:
             Their rows, -1 for a new one.
         """
-        document = self.ids.get(id_hash(id))
+        document = self.ids.get(hash_id(id))
         if document is None:
             return [-1] * len(texts)
         first, last = self.document_edges[document : document + 2].tolist()
@@ -419,7 +419,7 @@ class Index:
         return matching[self.sections["document_of"]]
 
 
-def _is_of(value, kind):
+def _has_type(value, kind):
     """Return True for a value of exactly this type; a whole number must not be negative."""
     return type(value) is kind and (kind is not int or value >= 0)
 
@@ -440,6 +440,6 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def id_hash(id: str) -> int:
+def hash_id(id: str) -> int:
     """Return 64 bits that identify a document's id."""
     return int.from_bytes(blake2b(id.encode("utf-8", "replace"), digest_size=8).digest(), "little")

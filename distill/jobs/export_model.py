@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..catalog.bundle import answerable_of, find_shipped, is_artefact
-from ..catalog.identity import origin, weights_fingerprint
-from ..catalog.kinds import folder_of
-from ..catalog.loading import load_encoder, load_keras_encoder, load_stored_table, with_documents
+from ..catalog.bundle import find_shipped, is_artefact, read_answerable
+from ..catalog.identity import describe_origin, weights_fingerprint
+from ..catalog.kinds import find_folder
+from ..catalog.loading import combine_encoders, load_encoder, load_keras_encoder, load_stored_table
 from ..data.dataset import Dataset
 from ..data.loading import load_dataset
 from ..encoders.encoder import Encoder, KerasEncoder
@@ -24,10 +24,10 @@ from ..export.encode import ANSWERABLE
 from ..export.form import Form
 from ..export.formats.folder import read_label
 from ..export.formats.registry import format_of
-from ..export.gate import Gate, size
-from ..export.hub_page import said_of
+from ..export.gate import Gate, count_gate_texts
+from ..export.hub_page import read_origin_notes
 from ..export.removal import read_removal
-from ..export.student import StoredEncoder, bundle_form
+from ..export.student import StoredEncoder, form_of_bundle
 from ..export.web.site import CLUSTERS, PageText
 from ..export.weights.precision import Precision
 from ..indexing.clusters.writing import write_clusters
@@ -129,7 +129,7 @@ def export_model(
     chosen = (dataset, languages) if dataset is not None or languages else None
     gate = _gate(model, form, chosen, (settings, options.force))
     texts = _texts(gate, options.corpus) if gate and not form.precision.content else None
-    encoder, notes = _student(model, form, settings.threads), {**origin(model), **_answerable(model, form)}
+    encoder, notes = _student(model, form, settings.threads), {**describe_origin(model), **_answerable(model, form)}
     form = _with_codewords(form, model, encoder)
     used = _loaded(model, options.document_model, settings.threads, form)
     if options.whitening:
@@ -140,8 +140,8 @@ def export_model(
     whole, encoder = encoder, _rounded(encoder, form, texts)
     form, notes = _described(form, notes, model)
     if options.document_model:
-        with_documents(encoder, options.document_model)
-        notes["documents"] = origin(options.document_model)["source"]
+        combine_encoders(encoder, options.document_model)
+        notes["documents"] = describe_origin(options.document_model)["source"]
         whole = encoder = _with_route(encoder, options.document_model, form)
     gate = gate and replace(gate, model=used or whole)
     with _laid_out(options, form) as form:
@@ -202,7 +202,7 @@ def _index_file(folder: File | None, model: str) -> Path | None:
 
 def _kept(form: Form, model: str, is_stated: bool) -> Form:
     """The form with what a bundle stores, where the format keeps that as it is."""
-    folder = folder_of(model) if format_of(form.format).keeps else None
+    folder = find_folder(model) if format_of(form.format).keeps else None
     if folder is None or not is_artefact(folder) or read_label(folder).format != "bundle":
         return form
     if is_stated:
@@ -210,7 +210,7 @@ def _kept(form: Form, model: str, is_stated: bool) -> Form:
             f"--precision, --table: the format {form.format} keeps those of the bundle {model}; leave them out, "
             "or export a bundle with others first"
         )
-    return bundle_form(folder, form)
+    return form_of_bundle(folder, form)
 
 
 def _components(options: ExportOptions, form: Form) -> LanguageRemoval | None:
@@ -251,7 +251,7 @@ def _texts(gate: Gate, corpus: Mapping[str, Sequence[str]] | None) -> dict[str, 
 
 def _student(model: str, form: Form, threads: int) -> KerasEncoder:
     """The encoder that is written; of a bundle that a format takes as it is, without Keras."""
-    folder = folder_of(model)
+    folder = find_folder(model)
     if form.precision.content and form.spelled and folder is not None:
         say(f"{model}: its weights are taken as they are stored")
         return StoredEncoder(folder, threads)
@@ -269,7 +269,7 @@ def _note_whitening(notes: Mapping[str, Json], power: float) -> dict[str, Json]:
 
 def _answerable(model: str, form: Form) -> dict[str, Json]:
     """The entry on answers of the card of `model`, where the artefact has its vectors."""
-    entry = answerable_of(model) if form.spelled else None
+    entry = read_answerable(model) if form.spelled else None
     return {ANSWERABLE: entry} if entry else {}
 
 
@@ -283,10 +283,10 @@ def _with_codewords(form: Form, model: str, encoder: KerasEncoder) -> Form:
 
 def _described(form: Form, notes: Mapping[str, Json], model: str) -> tuple[Form, dict[str, Json]]:
     """The form and the notes of a folder for the hub with what the bundle that it is made from says of itself."""
-    folder = folder_of(model) if format_of(form.format).library else None
+    folder = find_folder(model) if format_of(form.format).library else None
     if folder is None or not is_artefact(folder):
         return form, dict(notes)
-    known, about = said_of(folder)
+    known, about = read_origin_notes(folder)
     return replace(form, about=about), {**known, **notes}
 
 
@@ -294,18 +294,18 @@ def _with_route(encoder, document_model, form):
     """The encoder, for Sentence-Transformers with a route of its own for documents."""
     if format_of(form.format).library != "sentence-transformers":
         return encoder
-    from ..export.hub.students import Pair
+    from ..export.hub.students import EncoderPair
 
-    return Pair(encoder, load_keras_encoder(document_model))
+    return EncoderPair(encoder, load_keras_encoder(document_model))
 
 
 def _loaded(model: str, document_model: str | None, threads: int, form: Form) -> Encoder | None:
     """`model` as it is used, where that is not the student: a bundle. None for one that cuts texts."""
-    folder = folder_of(model)
+    folder = find_folder(model)
     if folder is None or not is_artefact(folder) or form.precision.content:
         return None
     encoder = load_encoder(model, threads)
-    return None if getattr(encoder, "max_length", None) else with_documents(encoder, document_model)
+    return None if getattr(encoder, "max_length", None) else combine_encoders(encoder, document_model)
 
 
 def _exported(encoder, output, gate, form, notes, components, texts) -> JudgedCard:
@@ -313,7 +313,7 @@ def _exported(encoder, output, gate, form, notes, components, texts) -> JudgedCa
     if gate is None:
         say(f"{form.format}: writing; what distill comes with is not measured again")
         return export_artefact(encoder, output, None, form, notes, components)
-    total = size(gate.dataset, gate.languages, form.longest)
+    total = count_gate_texts(gate.dataset, gate.languages, form.longest)
     say(f"{form.format}: writing, and measuring on the dev questions of {gate.dataset.name}")
     with task("export", total) as advance:
         return export_artefact(encoder, output, gate, form, notes, components, advance, texts)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ..catalog.kinds import require_kind, require_trainable
 from ..catalog.loading import load_encoder, load_keras_encoder
-from ..data.corpus import sampled
+from ..data.corpus import sample_texts
 from ..encoders.encoder import MODEL_FILE, KerasEncoder
 from ..errors import InputError
-from ..evaluation.bias.fitting import removal_of, require_enough
-from ..evaluation.bias.removal import LanguageRemoval, checked
+from ..evaluation.bias.fitting import fit_encoder_removal, require_enough
+from ..evaluation.bias.removal import LanguageRemoval, check_vectors
 from ..system.arrays import read_vectors, write_vectors
 from ..system.files import require_writable
 from ..system.types import File
@@ -72,9 +72,9 @@ def fit_removal(
     """
     path = Path(output) if output else removal_beside(model)
     require_writable(path)
-    chosen = {name: sampled(list(lines), sentences, seed) for name, lines in texts.items()}
+    chosen = {name: sample_texts(list(lines), sentences, seed) for name, lines in texts.items()}
     require_enough(chosen, rank)
-    removal = removal_of(load_encoder(model), chosen, rank)
+    removal = fit_encoder_removal(load_encoder(model), chosen, rank)
     removal.save(path)
     return FittedRemoval(path, removal)
 
@@ -104,7 +104,7 @@ def remove_language(vectors: File, output: File, removal: File, language: str, r
         >>> distill.remove_language("texts.npy", "without.npy", path, "en")
         (2, 512)
     """
-    stored, rows = LanguageRemoval.load(removal), checked(read_vectors(vectors), str(vectors))
+    stored, rows = LanguageRemoval.load(removal), check_vectors(read_vectors(vectors), str(vectors))
     stored.require_dimension(rows.shape[1], str(vectors))
     write_vectors(output, stored.remove(rows, language, rank))
     return rows.shape[0], rows.shape[1]

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..catalog.loading import load_teacher, with_documents
+from ..catalog.loading import combine_encoders, load_teacher
 from ..data.corpus import read_corpus
 from ..encoders.encoder import Encoder
 from ..errors import InputError
 from ..evaluation.bias.analyses import Samples
 from ..evaluation.bm25 import Bm25
 from ..evaluation.paired import Comparisons, require_draws
-from ..evaluation.tasks.measures import Measured, compare_all, measure_all, measure_both, require_one_dimension
+from ..evaluation.tasks.measures import TaskFigures, compare_all, measure_all, measure_both, require_one_dimension
 from ..evaluation.tasks.registry import load_tasks
 from ..settings.choices import BM25, TASKS
 from ..system.types import File
 
 if TYPE_CHECKING:
-    from ..evaluation.tasks.measures import Both
-    from ..evaluation.tasks.task import TaskOptions
-    from ..evaluation.translation import Translation
+    from ..evaluation.tasks.measures import ResultPair
+    from ..evaluation.tasks.task import Task, TaskOptions
+    from ..evaluation.translation import TranslationSource
 
 # Of a task its name, and data of its own or None.
 Named = tuple[str, str | None]
@@ -33,8 +34,9 @@ def measure_models(
     options: TaskOptions,
     tasks: Sequence[Named] = (RETRIEVAL,),
     document_model: str | None = None,
-    translation: Translation | None = None,
-) -> list[Measured]:
+    translation: TranslationSource | None = None,
+    trec: File | None = None,
+) -> list[TaskFigures]:
     """Measure encoders on tasks.
 
     Args:
@@ -43,6 +45,7 @@ def measure_models(
         tasks: names of `choices.TASKS`, each with data of its own or None.
         document_model: the encoder of the documents, of the same space; None for the same.
         translation: measures each encoder again with translated questions.
+        trec: the folder for retrieval's rankings as TREC's run files, and its qrels.
 
     Returns:
         The figures by task.
@@ -53,8 +56,11 @@ def measure_models(
         DataError: naming file and place of what cannot be read.
     """
     loaded = load_tasks(tasks, options)
-    load = _loader(models, document_model, tasks)
-    return measure_all(models, loaded, load, translation, options.data.document_language)
+    load = cache(_loader(models, document_model, tasks))
+    measured = measure_all(models, loaded, load, translation, options.data.document_language)
+    if trec:
+        _write_trec(trec, loaded, {model: load(model) for model in models})
+    return measured
 
 
 def compare_models(
@@ -111,11 +117,19 @@ def _loader(models, document_model, tasks):
     if words and (others or document_model):
         what = "--document-model" if document_model else f"the task {others[0]}"
         raise InputError(f"{words[0]} compares words, and {what} is of vectors; leave one of them out")
-    return lambda model: Bm25(model) if model in BM25 else with_documents(load_teacher(model), document_model)
+    return lambda model: Bm25(model) if model in BM25 else combine_encoders(load_teacher(model), document_model)
+
+
+def _write_trec(folder: File, tasks: Sequence[Task], encoders: Mapping[str, Encoder | Bm25]) -> None:
+    from ..evaluation.tasks.retrieval import RetrievalTask
+    from ..evaluation.tasks.trec import write_trec
+
+    [task] = [one for one in tasks if isinstance(one, RetrievalTask)]
+    write_trec(folder, task, encoders)
 
 
 def _write_differences(
-    path: File, results: Sequence[Both], encoders: Mapping[str, Encoder], models: tuple[str, str]
+    path: File, results: Sequence[ResultPair], encoders: Mapping[str, Encoder], models: tuple[str, str]
 ) -> None:
     from ..evaluation.tasks.differences import write_differences
     from ..evaluation.tasks.retrieval import RetrievalTask

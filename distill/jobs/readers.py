@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..catalog.identity import place, weights_fingerprint
-from ..catalog.readers import eyes_of, load_reader, load_writer
+from ..catalog.identity import locate_encoder, weights_fingerprint
+from ..catalog.readers import load_features, load_reader, load_writer
 from ..data.dataset import Dataset
 from ..indexing.answers import Answers
-from ..indexing.reading import written_answers
+from ..indexing.reading import write_generated_answers
 from ..reading.examples import gold_examples
 from ..reading.lines import read_bare_questions, read_questions, write_answers, write_predictions
 from ..reading.stored import ReaderCard, read_card, read_standard, save_reader
@@ -20,9 +20,9 @@ from ..system.types import File
 from ..teachers.fusion import TEMPLATE
 
 if TYPE_CHECKING:
-    from ..reading.exporting import Exported
+    from ..reading.exporting import ExportedReader
     from ..reading.files import ReaderSource
-    from ..reading.learning import Learned
+    from ..reading.learning import TrainedReader
     from ..reading.training import ReaderOptions
 
 
@@ -33,7 +33,7 @@ def train_reader(
     dataset: Dataset,
     languages: Sequence[str] = (),
     course: ReaderOptions | None = None,
-) -> Learned:
+) -> TrainedReader:
     """Train a reader, which finds the answer within a passage, on an encoder's own pieces.
 
     Questions of all languages are read in the documents' passages, and in those of their own language where the data
@@ -55,16 +55,18 @@ def train_reader(
         EncoderError: where `encoder` names no encoder with weights of ours.
     """
     start()
-    from ..reading.learning import learn
+    from ..reading.learning import train_on_sources
     from ..reading.training import ReaderOptions
 
     require_writable(output)
     chosen, course = tuple(languages) or dataset.languages, course or ReaderOptions()
     dataset.require(chosen)
-    dev, eyes, language = gold_examples(dataset, "dev", chosen), eyes_of(encoder), dataset.document_language
-    learned = learn(eyes, sources, dev, language, course)
+    dev, eyes, language = gold_examples(dataset, "dev", chosen), load_features(encoder), dataset.document_language
+    learned = train_on_sources(eyes, sources, dev, language, course)
     folders = tuple(str(source.folder) for source in sources)
-    card = ReaderCard(place(encoder), weights_fingerprint(encoder), language, learned.best, folders, course.seed)
+    card = ReaderCard(
+        locate_encoder(encoder), weights_fingerprint(encoder), language, learned.best, folders, course.seed
+    )
     save_reader(output, learned.network, eyes.standard, card)
     if not learned.has_improved:
         say("no epoch was better on dev than the untrained start, which is what is saved; give more with --data")
@@ -127,14 +129,14 @@ def generate_answers(
     writer = load_writer(model, template or TEMPLATE)
     predictions = []
     with task(f"answers of {writer.name}", len(read)) as advance:
-        for prediction in written_answers(answers, writer):
+        for prediction in write_generated_answers(answers, writer):
             predictions.append(prediction)
             advance()
     write_predictions(output, read, predictions)
     return len(predictions)
 
 
-def export_reader(reader: File, output: File, dataset: Dataset, languages: Sequence[str] = ()) -> Exported:
+def export_reader(reader: File, output: File, dataset: Dataset, languages: Sequence[str] = ()) -> ExportedReader:
     """Write a reader as a flatbuffer, which answers without TensorFlow, checked on dev questions.
 
     Args:
@@ -151,9 +153,9 @@ def export_reader(reader: File, output: File, dataset: Dataset, languages: Seque
         DataError: where no dev question has an answer, or for a language that the data set lacks.
     """
     start()
-    from ..reading.exporting import write_exported
+    from ..reading.exporting import write_flatbuffer
 
     card, chosen = read_card(reader), tuple(languages) or dataset.languages
     dataset.require(chosen)
     examples = [one for rows in gold_examples(dataset, "dev", chosen).values() for one in rows]
-    return write_exported(reader, output, eyes_of(card.encoder, read_standard(reader)), examples)
+    return write_flatbuffer(reader, output, load_features(card.encoder, read_standard(reader)), examples)

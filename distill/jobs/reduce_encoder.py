@@ -56,7 +56,7 @@ def reduce_encoder(
         `distill.reduce_encoder("released", "thin", shape, distill.load_dataset("sample"))` then writes it.
     """
     start()
-    from ..compression.material import reshaped
+    from ..compression.material import cut_to_shape
 
     if shape.whole:
         raise InputError("nothing to reduce; give a size, such as --channels 128 or --static")
@@ -64,6 +64,6 @@ def reduce_encoder(
     chosen = tuple(languages) or dataset.languages
     dataset.require(chosen)
     encoder = load_keras_encoder(model)
-    smaller = reshaped(encoder, shape, dataset, chosen, seed)
+    smaller = cut_to_shape(encoder, shape, dataset, chosen, seed)
     smaller.save(output)
     return Reduced(encoder.model.count_params(), smaller.model.count_params())

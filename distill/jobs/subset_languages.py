@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..catalog.bundle import find_artefact
-from ..catalog.identity import origin
+from ..catalog.identity import describe_origin
 from ..errors import InputError
 from ..system.backend import start
 from ..system.files import require_writable
@@ -47,4 +47,4 @@ def subset_languages(model: File, output: File, languages: Sequence[str]) -> Sub
     start()
     from ..export.subset import write_subset
 
-    return write_subset(artefact, output, languages, str(origin(model)["source"]))
+    return write_subset(artefact, output, languages, str(describe_origin(model)["source"]))

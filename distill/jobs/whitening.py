@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..data.corpus import sampled
+from ..data.corpus import sample_texts
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import require_finite
 from ..system.progress import task
@@ -45,8 +45,8 @@ def whiten_encoder(
     vectors_by = vectors_by or encoder
     known = set(passages)
     others = ([text for text in lines if text not in known] for lines in texts.values())
-    questions = [text for lines in others for text in sampled(lines, SAMPLED, seed)]
-    of_roles: dict[Role, list[str]] = {"question": questions, "document": sampled(list(passages), SAMPLED, seed)}
+    questions = [text for lines in others for text in sample_texts(lines, SAMPLED, seed)]
+    of_roles: dict[Role, list[str]] = {"question": questions, "document": sample_texts(list(passages), SAMPLED, seed)}
     with task("vectors to whiten", sum(map(len, of_roles.values()))) as advance:
         vectors = np.concatenate([vectors_by.encode(lines, role, advance) for role, lines in of_roles.items() if lines])
     require_finite(vectors, encoder)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..catalog.bundle import CARD_FILE, find_artefact
-from ..catalog.identity import origin
+from ..catalog.identity import describe_origin
 from ..catalog.loading import load_encoder, load_keras_encoder, load_teacher
 from ..data.dataset import Dataset
 from ..data.loading import read_dataset
-from ..data.parallel import pivots
-from ..encoders.encoder import Encoder, unit_rows
+from ..data.parallel import count_pivots
+from ..encoders.encoder import Encoder, normalise_rows
 from ..errors import EncoderError, ExportError
 from ..evaluation.evaluate import evaluate
 from ..settings.choices import EVERY
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..encoders.encoder import KerasEncoder
     from ..encoders.tokenizer import Tokenizer
     from ..stages.lines import Lines
-    from .induced import Induced
+    from .induced import InducedLexicon
 
 # What the other languages are measured on, and how.
 SAMPLE, UNIT = "sample", "passage"
@@ -94,43 +94,43 @@ def add_language(model: str, plan: LanguagePlan, output: File) -> dict[str, Json
 
         `distill.add_language("released", plan, "with-finnish")` then trains and writes it.
     """
-    plan = replace(plan, aligner=chosen_aligner(plan.aligner))
+    plan = replace(plan, aligner=choose_aligner(plan.aligner))
     language, seconds = plan.sources.language, dict[str, Json]()
-    folder, languages = known_languages(model)
+    folder, languages = read_known_languages(model)
     require_new(language, languages, model)
-    with timed(seconds, "read"):
+    with time_part(seconds, "read"):
         material = read_material(plan.sources, plan.seed)
     start()
     encoder = load_keras_encoder(model)
-    with timed(seconds, "pieces"):
-        larger, near = enlarged(encoder, material, plan)
-    with timed(seconds, "train"):
-        lines = lines_of(material, near, load_encoder(model))
-        student = trained(larger, len(encoder.tokenizer), lines, material, plan)
-    with timed(seconds, "spellings"):
-        student = respelled(student, len(encoder.tokenizer), material, near, plan.spellings)
-    with timed(seconds, "measure"):
-        figures = on_dev(material, {"before": encoder, "untrained": larger, "student": student})
+    with time_part(seconds, "pieces"):
+        larger, near = enlarge_encoder(encoder, material, plan)
+    with time_part(seconds, "train"):
+        lines = label_lines(material, near, load_encoder(model))
+        student = train_rows(larger, len(encoder.tokenizer), lines, material, plan)
+    with time_part(seconds, "spellings"):
+        student = add_word_spellings(student, len(encoder.tokenizer), material, near, plan.spellings)
+    with time_part(seconds, "measure"):
+        figures = measure_dev(material, {"before": encoder, "untrained": larger, "student": student})
     if figures["student"] <= figures["before"]:
         raise ExportError(
             f"nothing was learned: of {material.language}'s {material.dev_size} held-out lines {model} finds "
             f"{100 * figures['before']:.1f} % and the student {100 * figures['student']:.1f} %; give more parallel text"
         )
-    about: dict[str, Json] = {"lines": line_counts(material), "seed": plan.seed, "aligner": plan.aligner}
-    about |= {"spellings": len(new_spellings(encoder.tokenizer, student.tokenizer))}
+    about: dict[str, Json] = {"lines": count_lines(material), "seed": plan.seed, "aligner": plan.aligner}
+    about |= {"spellings": len(list_new_spellings(encoder.tokenizer, student.tokenizer))}
     about |= {"dev_lines": material.dev_size, "p@1": figures}
-    with timed(seconds, "write"):
-        write(folder, output, encoder, student, material, {**about, **origin(model)})
-    with timed(seconds, "measure bundle"):
+    with time_part(seconds, "write"):
+        write_student(folder, output, encoder, student, material, {**about, **describe_origin(model)})
+    with time_part(seconds, "measure bundle"):
         before, after = load_encoder(model), load_encoder(output)
-        figures["written"] = on_dev(material, {"written": after})["written"]
-        others = on_others(before, after, encoder.tokenizer, student.tokenizer, languages)
+        figures["written"] = measure_dev(material, {"written": after})["written"]
+        others = measure_others(before, after, encoder.tokenizer, student.tokenizer, languages)
     pieces = [len(encoder.tokenizer), len(student.tokenizer)]
     return {"model": model, "language": language, **about, "pieces": pieces, "others": others, "seconds": seconds}
 
 
 @contextmanager
-def timed(seconds: dict[str, Json], part: str) -> Iterator[None]:
+def time_part(seconds: dict[str, Json], part: str) -> Iterator[None]:
     """Record the wall-clock and CPU seconds of a block.
 
     Args:
@@ -146,14 +146,14 @@ def timed(seconds: dict[str, Json], part: str) -> Iterator[None]:
     seconds[part] = {name: round(value, 1) for name, value in passed.items()}
 
 
-def chosen_aligner(name: str | None) -> str | None:
+def choose_aligner(name: str | None) -> str | None:
     """Return the name of the aligner; by default e5 if it is installed, and None for `none`."""
     if name is None:
         return "e5" if find_spec(PACKAGE) else None
     return None if name == "none" else name
 
 
-def known_languages(model: str) -> tuple[Path | None, tuple[str, ...]]:
+def read_known_languages(model: str) -> tuple[Path | None, tuple[str, ...]]:
     """Return the folder of an artefact, or None for an encoder that is none, and its languages."""
     from ..teachers.muse import LANGUAGES
 
@@ -164,7 +164,9 @@ def known_languages(model: str) -> tuple[Path | None, tuple[str, ...]]:
     return folder, tuple(read_json(folder / CARD_FILE).get("languages", ()))
 
 
-def enlarged(encoder: KerasEncoder, material: Material, plan: LanguagePlan) -> tuple[KerasEncoder, Induced | None]:
+def enlarge_encoder(
+    encoder: KerasEncoder, material: Material, plan: LanguagePlan
+) -> tuple[KerasEncoder, InducedLexicon | None]:
     """Add the language's tokens to an encoder, untrained.
 
     Args:
@@ -176,15 +178,15 @@ def enlarged(encoder: KerasEncoder, material: Material, plan: LanguagePlan) -> t
         The encoder, and the words that the aligner finds similar, if any.
     """
     from ..students.vocabulary.new_pieces import with_rows
-    from .pieces import larger_tokenizer, near_words, rows_by_meaning
+    from .pieces import embed_by_meaning, find_near_words, larger_tokenizer
 
     tokenizer, aligner = larger_tokenizer(encoder.tokenizer, material, plan.learned, plan.words), plan.aligner
     say(f"{len(tokenizer) - len(encoder.tokenizer)} pieces for {material.language}")
-    near = near_words(encoder.tokenizer, tokenizer, material, load_teacher(aligner)) if aligner else None
-    return with_rows(encoder, tokenizer, rows_by_meaning(encoder, tokenizer, material, near)), near
+    near = find_near_words(encoder.tokenizer, tokenizer, material, load_teacher(aligner)) if aligner else None
+    return with_rows(encoder, tokenizer, embed_by_meaning(encoder, tokenizer, material, near)), near
 
 
-def lines_of(material: Material, near: Induced | None, teacher: Encoder) -> Lines:
+def label_lines(material: Material, near: InducedLexicon | None, teacher: Encoder) -> Lines:
     """Label lines with the teacher's vectors of their translations, and as many words with those of similar words.
 
     Args:
@@ -195,17 +197,17 @@ def lines_of(material: Material, near: Induced | None, teacher: Encoder) -> Line
     Returns:
         The lines.
     """
-    from ..stages.lines import Lines, mixed, translations
+    from ..stages.lines import Lines, label_translations, mix_lines
 
-    with task("vectors of translations", pivots(material.lines)) as advance:
-        lines = translations(material.lines, teacher, 1.0, advance)
+    with task("vectors of translations", count_pivots(material.lines)) as advance:
+        lines = label_translations(material.lines, teacher, 1.0, advance)
     if near is None:
         return lines
-    labels = unit_rows(near.mean(teacher.encode(near.words, "question")))
-    return mixed(lines, Lines(near.texts, labels, pivots=near.texts))
+    labels = normalise_rows(near.mean(teacher.encode(near.words, "question")))
+    return mix_lines(lines, Lines(near.texts, labels, pivots=near.texts))
 
 
-def trained(larger: KerasEncoder, first: int, lines: Lines, material: Material, plan: LanguagePlan) -> KerasEncoder:
+def train_rows(larger: KerasEncoder, first: int, lines: Lines, material: Material, plan: LanguagePlan) -> KerasEncoder:
     """Train the new embeddings of an encoder on lines.
 
     Args:
@@ -226,7 +228,9 @@ def trained(larger: KerasEncoder, first: int, lines: Lines, material: Material, 
     return train_new_rows(larger, rows, lines, material.dev, steps, Session())
 
 
-def respelled(student: KerasEncoder, first: int, material: Material, near: Induced | None, most: int) -> KerasEncoder:
+def add_word_spellings(
+    student: KerasEncoder, first: int, material: Material, near: InducedLexicon | None, most: int
+) -> KerasEncoder:
     """Add aliases for words to an encoder.
 
     Args:
@@ -240,12 +244,12 @@ def respelled(student: KerasEncoder, first: int, material: Material, near: Induc
         The encoder.
     """
     from ..encoders.encoder import KerasEncoder
-    from .spelled import spelled
+    from .spelled import spell_words
 
-    return KerasEncoder(student.model, spelled(student, first, material, near, most)) if most else student
+    return KerasEncoder(student.model, spell_words(student, first, material, near, most)) if most else student
 
 
-def new_spellings(before: Tokenizer, after: Tokenizer) -> list[str]:
+def list_new_spellings(before: Tokenizer, after: Tokenizer) -> list[str]:
     """Return the aliases of a tokenizer that another lacks, as text.
 
     Args:
@@ -255,13 +259,13 @@ def new_spellings(before: Tokenizer, after: Tokenizer) -> list[str]:
     Returns:
         The texts.
     """
-    from ..encoders.tokenizer import SPACE, spellings_of
+    from ..encoders.tokenizer import SPACE, list_spellings
 
-    known = {one.piece for one in spellings_of(before)}
-    return [one.piece.replace(SPACE, " ").strip() for one in spellings_of(after) if one.piece not in known]
+    known = {one.piece for one in list_spellings(before)}
+    return [one.piece.replace(SPACE, " ").strip() for one in list_spellings(after) if one.piece not in known]
 
 
-def line_counts(material: Material) -> dict[str, Json]:
+def count_lines(material: Material) -> dict[str, Json]:
     """Count the lines of each source, and of all files with the same name."""
     counts = Counter[str]()
     for source in material.lines:
@@ -269,7 +273,7 @@ def line_counts(material: Material) -> dict[str, Json]:
     return dict(counts)
 
 
-def write(
+def write_student(
     folder: Path | None,
     output: File,
     encoder: KerasEncoder,
@@ -287,7 +291,7 @@ def write(
         material: The material of the language.
         notes: The entries of its card.
     """
-    from ..export.larger import NewLanguage, write_larger
+    from ..export.larger import NewLanguage, write_with_language
     from ..students.rows import TABLE
 
     if folder is None:
@@ -295,12 +299,12 @@ def write(
         return
     rows: Floats = student.model.get_layer(TABLE).get_weights()[0][len(encoder.tokenizer) :]
     # What a spelling stands for is the language's too, whether its texts hold the word or not.
-    texts = [*material.texts, *new_spellings(encoder.tokenizer, student.tokenizer)]
+    texts = [*material.texts, *list_new_spellings(encoder.tokenizer, student.tokenizer)]
     new = NewLanguage(material.language, student.tokenizer, rows, texts, notes)
-    write_larger(folder, output, new, str(notes["source"]))
+    write_with_language(folder, output, new, str(notes["source"]))
 
 
-def on_dev(material: Material, encoders: Mapping[str, Encoder]) -> dict[str, float]:
+def measure_dev(material: Material, encoders: Mapping[str, Encoder]) -> dict[str, float]:
     """Compute, for each encoder, the share of held-out lines whose translation is the nearest.
 
     Args:
@@ -317,7 +321,7 @@ def on_dev(material: Material, encoders: Mapping[str, Encoder]) -> dict[str, flo
     return results
 
 
-def on_others(
+def measure_others(
     before: Encoder, after: Encoder, first: Tokenizer, second: Tokenizer, languages: tuple[str, ...]
 ) -> dict[str, Json]:
     """Measure what other languages lose on the sample's questions.
@@ -332,25 +336,28 @@ def on_others(
     Returns:
         P@1 before and after, and the share of questions that are tokenized differently, by language.
     """
-    sample = whole(read_dataset(SAMPLE))
+    sample = as_one_split(read_dataset(SAMPLE))
     shared = [name for name in sample.languages if name in languages]
     if not shared:
         return {}
     with task("the other languages", 2 * sum(len(sample.questions[name]) for name in shared)) as advance:
         ranks = [evaluate(each, sample, EVERY, shared, [UNIT], advance).table()[UNIT] for each in (before, after)]
     return {
-        name: {"p@1": [row[name]["p@1"] for row in ranks], "cut_otherwise": cut_otherwise(sample, name, first, second)}
+        name: {
+            "p@1": [row[name]["p@1"] for row in ranks],
+            "cut_otherwise": share_cut_differently(sample, name, first, second),
+        }
         for name in shared
     }
 
 
-def whole(dataset: Dataset) -> Dataset:
+def as_one_split(dataset: Dataset) -> Dataset:
     """Return a data set with all its questions in one split."""
     ids = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
     return replace(dataset, splits={EVERY: tuple(ids)})
 
 
-def cut_otherwise(dataset: Dataset, language: str, before: Tokenizer, after: Tokenizer) -> float:
+def share_cut_differently(dataset: Dataset, language: str, before: Tokenizer, after: Tokenizer) -> float:
     """Compute the share of a language's questions that a larger tokenizer cuts differently.
 
     Args:

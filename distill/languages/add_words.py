@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..catalog.bundle import find_artefact
-from ..catalog.identity import origin
+from ..catalog.identity import describe_origin
 from ..catalog.loading import load_encoder, load_keras_encoder, load_teacher
 from ..encoders.spellings import Spelling
-from ..encoders.tokenizer import spellings_of
+from ..encoders.tokenizer import list_spellings
 from ..errors import InputError
-from ..export.languages import FILE, PieceLanguages, read_languages
-from ..export.spelled import write_spelled
-from ..export.student import checked_card
-from ..export.subset import SPELLED
+from ..export.languages import FILE, TokenLanguages, read_languages
+from ..export.spelled import write_with_spellings
+from ..export.student import read_checked_card
+from ..export.subset import SPELLINGS_KEY
 from ..settings.choices import WORDS
 from ..system.backend import start
 from ..system.types import File, Json
-from .add_language import on_others
+from .add_language import measure_others
 from .material import LanguageSources, read_lexicon, require_known
 
 
@@ -66,32 +66,32 @@ def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
 
         `distill.add_words("released-small", plan, "with-words")` then writes it.
     """
-    from .pieces import near_words
-    from .spelled import spelled
+    from .pieces import find_near_words
+    from .spelled import spell_words
 
     language, folder = plan.sources.language, find_artefact(model)
-    card = checked_card(folder)
+    card = read_checked_card(folder)
     known = read_languages(folder, card) if FILE in card["files"] else None
     require_known(language, known.languages if known else tuple(card.get("languages", ())), model)
     lexicon = read_lexicon(plan.sources)
     start()
     encoder = load_keras_encoder(model)
-    first, before = encoder.tokenizer, spellings_of(encoder.tokenizer)
-    near = near_words(first, first, lexicon, load_teacher(plan.aligner)) if plan.aligner else None
-    tokenizer = spelled(encoder, len(first), lexicon, near, plan.most)
-    new = spellings_of(tokenizer)[len(before) :]
+    first, before = encoder.tokenizer, list_spellings(encoder.tokenizer)
+    near = find_near_words(first, first, lexicon, load_teacher(plan.aligner)) if plan.aligner else None
+    tokenizer = spell_words(encoder, len(first), lexicon, near, plan.most)
+    new = list_spellings(tokenizer)[len(before) :]
     if not new:
         raise InputError(f"{model}: no word of {language} comes nearer to what it means; give more of a dictionary")
-    notes = with_words(card.get(SPELLED, {}), language, len(new))
-    pieces = used_by(known, language, len(before), new)
-    write_spelled(folder, Path(output), tokenizer, notes, origin(model)["source"], pieces)
+    notes = note_words(card.get(SPELLINGS_KEY, {}), language, len(new))
+    pieces = extend_languages(known, language, len(before), new)
+    write_with_spellings(folder, Path(output), tokenizer, notes, describe_origin(model)["source"], pieces)
     languages = tuple(known.languages if known else card.get("languages", ()))
-    measured = on_others(load_encoder(folder), load_encoder(output), first, tokenizer, languages or (language,))
+    measured = measure_others(load_encoder(folder), load_encoder(output), first, tokenizer, languages or (language,))
     words = [one.piece for one in new]
     return {"model": model, "language": language, "aligner": plan.aligner, "words": words, "sample": measured}
 
 
-def with_words(notes: Mapping[str, Json], language: str, many: int) -> dict[str, Json]:
+def note_words(notes: Mapping[str, Json], language: str, many: int) -> dict[str, Json]:
     """Return the entry of a card about aliases, with more words of a language.
 
     Args:
@@ -108,9 +108,9 @@ def with_words(notes: Mapping[str, Json], language: str, many: int) -> dict[str,
     return {**notes, "kinds": [*(kind for kind in kinds if kind != WORDS), WORDS], "spellings": counts}
 
 
-def used_by(
-    pieces: PieceLanguages | None, language: str, before: int, new: Sequence[Spelling]
-) -> PieceLanguages | None:
+def extend_languages(
+    pieces: TokenLanguages | None, language: str, before: int, new: Sequence[Spelling]
+) -> TokenLanguages | None:
     """Return the languages of each token, with this one for the tokens that new aliases stand for, and of the aliases.
 
     Args:
@@ -126,4 +126,4 @@ def used_by(
         return None
     used = pieces.used.copy()
     used[[id for one in new for id in one.ids], pieces.languages.index(language)] = True
-    return replace(pieces, used=used).with_words(before, len(new), language)
+    return replace(pieces, used=used).with_more_spellings(before, len(new), language)

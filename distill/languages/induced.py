@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..encoders.encoder import Encoder, KerasEncoder, unit_rows
+from ..encoders.encoder import Encoder, KerasEncoder, normalise_rows
 from ..retrieval.exact import top_k
 from ..students.rows import TABLE
 from ..students.vocabulary.transplant import softmax
@@ -26,7 +26,7 @@ MOST = 20_000
 
 
 @dataclass(frozen=True)
-class Induced:
+class InducedLexicon:
     """For each of the `texts` `(n,)`, the ids `nearest` `(n, k)` of `words` `(m,)`, and their `weights`, which sum to
     1.
     """
@@ -47,7 +47,7 @@ class Induced:
         return self.mean(np.stack(rows))
 
 
-def induced(texts: Sequence[str], words: Sequence[str], aligner: Encoder) -> Induced:
+def induce_lexicon(texts: Sequence[str], words: Sequence[str], aligner: Encoder) -> InducedLexicon:
     """Find the words that an aligner puts near texts.
 
     Args:
@@ -60,16 +60,16 @@ def induced(texts: Sequence[str], words: Sequence[str], aligner: Encoder) -> Ind
     """
     with task(f"vectors of words by {aligner.name}", len(texts) + len(words)) as advance:
         ours, theirs = (aligner.encode(list(part), "question", advance) for part in (texts, words))
-    ours, theirs = (unit_rows(part - part.mean(axis=0)) for part in (ours, theirs))
+    ours, theirs = (normalise_rows(part - part.mean(axis=0)) for part in (ours, theirs))
     nearest, cosines = top_k(ours, theirs, min(AROUND, len(words)))
     around = top_k(theirs, ours, min(AROUND, len(texts)))[1].mean(axis=1)
     scores = 2 * cosines - around[nearest]
     best = np.argsort(-scores, axis=1, kind="stable")[:, :NEAREST]
     weights = softmax((np.take_along_axis(scores, best, axis=1) / TEMPERATURE).astype(np.float32))
-    return Induced(list(texts), list(words), np.take_along_axis(nearest, best, axis=1), weights)
+    return InducedLexicon(list(texts), list(words), np.take_along_axis(nearest, best, axis=1), weights)
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text, without surrounding punctuation and without numbers."""
     parts = (part.strip("".join(sign for sign in part if not sign.isalnum())) for part in text.split())
     return [part for part in parts if part and not part.isdigit()]
@@ -85,7 +85,7 @@ def commonest_words(texts: Sequence[str], most: int = MOST) -> list[str]:
     Returns:
         The words.
     """
-    counts = Counter(word for text in texts for word in words_of(text))
+    counts = Counter(word for text in texts for word in split_words(text))
     forms: dict[str, str] = {}
     for word, _ in counts.most_common():
         forms.setdefault(word.lower(), word)

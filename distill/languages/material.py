@@ -10,13 +10,13 @@ import numpy as np
 
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset, Passage, Question
-from ..data.parallel import Parallel, joined, pivots_of, read_parallel, texts_by_language
+from ..data.parallel import Parallel, collect_texts, join_corpora, list_pivots, read_parallel
 from ..errors import InputError
 from ..system.progress import say
 from ..system.types import File
 from ..words.word_list import read_words
-from .induced import words_of
-from .writing import foreign, scripts_of_language
+from .induced import split_words
+from .writing import find_foreign, scripts_of_language
 
 # Lines that no training sees: so many, of all at most one in so many.
 HELD, SHARE = 500, 10
@@ -116,8 +116,11 @@ def read_lexicon(sources: LanguageSources) -> Lexicon:
         )
     corpus = read_corpus([f"{language}={file}" for file in sources.text])
     texts = _written(corpus.pop(language, []), language, "--text")
-    meant = [_lines(several(source), language) for source in read_parallel(sources.dictionary, pivot, [language])]
-    others = joined(corpus, read_corpus(sources.keep), {pivot: pivots_of(meant)})
+    meant = [
+        _lines_in_script(split_translations(source), language)
+        for source in read_parallel(sources.dictionary, pivot, [language])
+    ]
+    others = join_corpora(corpus, read_corpus(sources.keep), {pivot: list_pivots(meant)})
     others.pop(language, None)
     words = read_words(sources.words) if sources.words else words_by_use(meant, texts)
     return Lexicon(language, pivot, texts, meant, words, others)
@@ -133,7 +136,7 @@ def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str,
     Returns:
         The shares by word.
     """
-    uses = Counter(word.lower() for text in texts for word in words_of(text))
+    uses = Counter(word.lower() for text in texts for word in split_words(text))
     counts = {word: 1 + uses[word] for source in sources for word in map(str.lower, source.texts) if " " not in word}
     whole = sum(counts.values())
     return {word: count / whole for word, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))}
@@ -160,24 +163,27 @@ def read_material(sources: LanguageSources, seed: int = 0) -> Material:
         )
     corpus = read_corpus([f"{language}={file}" for file in sources.text])
     texts = _written(corpus.pop(language, []), language, "--text")
-    parallel = [_lines(source, language) for source in read_parallel(sources.parallel, pivot, [language])]
-    meant = [_lines(several(source), language) for source in read_parallel(sources.dictionary, pivot, [language])]
-    rows = texts_by_language(read_parallel(sources.parallel, pivot))
-    dev = held_out(parallel, pivot, seed)
-    lines = [*(without(source, dev) for source in parallel), *meant]
-    others = joined(corpus, read_corpus(sources.keep), rows, {pivot: pivots_of(lines)})
+    parallel = [_lines_in_script(source, language) for source in read_parallel(sources.parallel, pivot, [language])]
+    meant = [
+        _lines_in_script(split_translations(source), language)
+        for source in read_parallel(sources.dictionary, pivot, [language])
+    ]
+    rows = collect_texts(read_parallel(sources.parallel, pivot))
+    dev = hold_out_lines(parallel, pivot, seed)
+    lines = [*(drop_lines(source, dev) for source in parallel), *meant]
+    others = join_corpora(corpus, read_corpus(sources.keep), rows, {pivot: list_pivots(lines)})
     others.pop(language, None)
-    texts = list(dict.fromkeys([*texts, *texts_by_language(lines)[language]]))
+    texts = list(dict.fromkeys([*texts, *collect_texts(lines)[language]]))
     return Material(language, pivot, texts, lines, read_words(sources.words), others, dev)
 
 
 def _written(texts: list[str], language: str, option: str) -> list[str]:
-    return [texts[place] for place in in_script(texts, language, option)]
+    return [texts[place] for place in select_script(texts, language, option)]
 
 
-def _lines(source: Parallel, language: str) -> Parallel:
+def _lines_in_script(source: Parallel, language: str) -> Parallel:
     """Return the lines of a source that are in the script of a language."""
-    return _taken(source, in_script(source.texts, language, source.name))
+    return _taken(source, select_script(source.texts, language, source.name))
 
 
 def _taken(source: Parallel, places: Sequence[int]) -> Parallel:
@@ -185,7 +191,7 @@ def _taken(source: Parallel, places: Sequence[int]) -> Parallel:
     return Parallel(source.name, source.weight, *map(tuple, columns))
 
 
-def in_script(texts: Sequence[str], language: str, name: str) -> list[int]:
+def select_script(texts: Sequence[str], language: str, name: str) -> list[int]:
     """Return the places of the texts that are in a language's script, and print how many are in another.
 
     Args:
@@ -199,7 +205,7 @@ def in_script(texts: Sequence[str], language: str, name: str) -> list[int]:
     Raises:
         InputError: If no text is in the script.
     """
-    chosen = foreign(texts, language)
+    chosen = find_foreign(texts, language)
     script = " or ".join(sorted(scripts_of_language(language)))
     if texts and not chosen.kept:
         raise InputError(f"{name}: {language} is written in {script}, and of {len(texts)} lines {chosen.told}")
@@ -209,14 +215,14 @@ def in_script(texts: Sequence[str], language: str, name: str) -> list[int]:
     return chosen.kept
 
 
-def several(source: Parallel) -> Parallel:
+def split_translations(source: Parallel) -> Parallel:
     """Return a dictionary with one line for each translation of a word."""
     rows = zip(source.texts, source.languages, source.pivots, strict=True)
     cut = [(text, name, one) for text, name, cell in rows for one in cell.split(SEVERAL)[:MOST] if one.strip()]
     return Parallel(source.name, source.weight, *map(tuple, zip(*cut, strict=True)))
 
 
-def held_out(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Dataset:
+def hold_out_lines(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Dataset:
     """Hold out some lines, whose translations become passages, as the split dev.
 
     Args:
@@ -250,7 +256,7 @@ def held_out(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Dataset:
     )
 
 
-def without(source: Parallel, dev: Dataset) -> Parallel:
+def drop_lines(source: Parallel, dev: Dataset) -> Parallel:
     """Return the lines of a source that contain neither a text nor a translation of `dev`.
 
     Args:

@@ -15,7 +15,7 @@ from ..students.vocabulary.new_pieces import trained_pieces, with_new_pieces, wo
 from ..students.vocabulary.pieces import piece_counts, reordered
 from ..system.progress import say, task
 from ..system.types import Doubles, Floats, Integers
-from .induced import Induced, commonest_words, induced, words_of
+from .induced import InducedLexicon, commonest_words, induce_lexicon, split_words
 from .material import Lexicon, Material
 from .writing import main_script, scripts_of_language
 
@@ -56,13 +56,13 @@ def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words:
         texts, others = [*material.texts, *frequent], same_script(material)
         for _ in range(ROUNDS):
             after = with_new_pieces(before, list(pieces.items()))
-            foreign = used_elsewhere(after, texts, others)
+            foreign = find_used_elsewhere(after, texts, others)
             names = [piece.piece for piece in model_proto(after).pieces]
             pieces = {piece: pieces[piece] for piece in names[len(before) :] if piece not in foreign}
             advance()
     if not pieces:
         raise InputError(f"no piece of {material.language} is new: the encoder, or other languages, have them all")
-    return by_use_of(with_new_pieces(before, list(pieces.items())), len(before), texts)
+    return sort_by_use(with_new_pieces(before, list(pieces.items())), len(before), texts)
 
 
 def same_script(material: Lexicon) -> list[Sequence[str]]:
@@ -71,7 +71,7 @@ def same_script(material: Lexicon) -> list[Sequence[str]]:
     return [rows for rows in material.others.values() if {main_script(text) for text in rows[:SOME]} & scripts]
 
 
-def used_elsewhere(tokenizer: Tokenizer, texts: Sequence[str], others: Sequence[Sequence[str]]) -> set[str]:
+def find_used_elsewhere(tokenizer: Tokenizer, texts: Sequence[str], others: Sequence[Sequence[str]]) -> set[str]:
     """Return the tokens whose share in another language exceeds `OWN` and `STRAY`.
 
     Args:
@@ -82,18 +82,18 @@ def used_elsewhere(tokenizer: Tokenizer, texts: Sequence[str], others: Sequence[
     Returns:
         The tokens.
     """
-    share = shares(piece_counts(tokenizer, list(texts)))
-    most = np.max([shares(piece_counts(tokenizer, list(rows))) for rows in others], axis=0, initial=0.0)
+    share = compute_shares(piece_counts(tokenizer, list(texts)))
+    most = np.max([compute_shares(piece_counts(tokenizer, list(rows))) for rows in others], axis=0, initial=0.0)
     names = [piece.piece for piece in model_proto(tokenizer).pieces]
     return {names[id] for id in np.flatnonzero(most > np.maximum(share / OWN, STRAY))}
 
 
-def shares(counts: Integers) -> Doubles:
+def compute_shares(counts: Integers) -> Doubles:
     """Return each number's share of their sum."""
     return counts / max(1, counts.sum())
 
 
-def by_use_of(tokenizer: Tokenizer, first: int, texts: Sequence[str]) -> Tokenizer:
+def sort_by_use(tokenizer: Tokenizer, first: int, texts: Sequence[str]) -> Tokenizer:
     """Keep the new tokens that texts use, most frequent first.
 
     Args:
@@ -119,14 +119,16 @@ def frequent_words(material: Material, most: int) -> dict[str, float]:
     Returns:
         The frequencies by word.
     """
-    counts = Counter(word for text in material.texts for word in words_of(text))
+    counts = Counter(word for text in material.texts for word in split_words(text))
     words = {word: count / counts.total() for word, count in counts.items() if count >= OFTEN}
     for word, share in material.words.items():
         words[word] = max(share, words.get(word, 0.0))
     return dict(sorted(words.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
 
 
-def rows_by_meaning(encoder: KerasEncoder, after: Tokenizer, material: Material, near: Induced | None) -> Floats:
+def embed_by_meaning(
+    encoder: KerasEncoder, after: Tokenizer, material: Material, near: InducedLexicon | None
+) -> Floats:
     """Compute embeddings for new tokens from the translations of lines and from similar words; the mean if both are
     known.
 
@@ -165,7 +167,7 @@ def plain_pieces(tokenizer: Tokenizer, first: int) -> list[str]:
     return [piece.piece.replace(SPACE, " ").strip() for piece in model_proto(tokenizer).pieces[first:]]
 
 
-def near_words(before: Tokenizer, after: Tokenizer, material: Lexicon, aligner: Encoder) -> Induced:
+def find_near_words(before: Tokenizer, after: Tokenizer, material: Lexicon, aligner: Encoder) -> InducedLexicon:
     """Find the words of the translations that an aligner puts near new tokens and given words.
 
     Args:
@@ -179,7 +181,7 @@ def near_words(before: Tokenizer, after: Tokenizer, material: Lexicon, aligner: 
     """
     texts = dict.fromkeys([*plain_pieces(after, len(before)), *list(material.words)[:ALIGNED]])
     words = commonest_words([pivot for source in material.lines for pivot in source.pivots])
-    near = induced(list(texts), words, aligner)
+    near = induce_lexicon(list(texts), words, aligner)
     for place in range(0, len(near.texts), max(1, len(near.texts) // SHOWN)):
         weights = zip(near.nearest[place], near.weights[place], strict=True)
         say(f"{near.texts[place]}: " + ", ".join(f"{near.words[id]} {weight:.2f}" for id, weight in weights))

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..encoders.encoder import KerasEncoder, encode_ids, unit_rows
+from ..encoders.encoder import KerasEncoder, encode_ids, normalise_rows
 from ..encoders.spellings import Spelling
-from ..encoders.tokenizer import SPACE, Tokenizer, model_proto, spellings_of, with_spellings
+from ..encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ..retrieval.exact import top_k
 from ..students.vocabulary.pieces import piece_counts
 from ..system.progress import task
 from ..system.types import Floats
-from .induced import Induced, words_of
+from .induced import InducedLexicon, split_words
 from .material import MOST, Lexicon
-from .pieces import OWN, STRAY, same_script, shares
+from .pieces import OWN, STRAY, compute_shares, same_script
 
 # The gain in cosine that a spelling has at least, what each further piece takes off, and the pieces that it may have.
 LEAST, FURTHER, LONGEST = 0.1, 0.02, 4
@@ -45,7 +45,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Way:
+class Alias:
     """The ids that a word is read as, their cosine to its meaning, less `FURTHER`, and the meaning as a unit vector."""
 
     ids: Ids
@@ -53,7 +53,7 @@ class Way:
     target: Floats
 
 
-class Reader:
+class TextReader:
     """Tokenizes and encodes texts by an encoder."""
 
     def __init__(self, encoder: KerasEncoder) -> None:
@@ -71,7 +71,9 @@ class Reader:
         return vectors[[places[ids] for ids in rows]]
 
 
-def spelled(encoder: KerasEncoder, first: int, material: Lexicon, near: Induced | None, most: int) -> Tokenizer:
+def spell_words(
+    encoder: KerasEncoder, first: int, material: Lexicon, near: InducedLexicon | None, most: int
+) -> Tokenizer:
     """Add aliases for words, those first that gain most, weighted by use. Words of other languages are left out.
 
     Args:
@@ -84,24 +86,24 @@ def spelled(encoder: KerasEncoder, first: int, material: Lexicon, near: Induced 
     Returns:
         The tokenizer.
     """
-    meant = meanings(material, near, CONSIDERED * most)
+    meant = collect_meanings(material, near, CONSIDERED * most)
     if not meant:
         return encoder.tokenizer
-    before = spellings_of(encoder.tokenizer)
+    before = list_spellings(encoder.tokenizer)
     with task(f"spellings of {material.language}", 1) as advance:
-        candidates = candidates_of(Reader(encoder), material, meant, own_pieces(encoder.tokenizer, first))
+        candidates = collect_candidates(TextReader(encoder), material, meant, own_pieces(encoder.tokenizer, first))
         known = {one.piece for one in before}
         free = [one for one in candidates if one.gain >= LEAST and one.spelling.piece not in known]
         # Turkish ı and i have one capital.
         best: dict[str, Candidate] = {}
         for one in sorted(free, key=lambda one: (-one.share * one.gain, one.spelling.piece, one.spelling.ids)):
             best.setdefault(one.spelling.piece, one)
-        chosen = unused_elsewhere(encoder.tokenizer, list(best.values())[: 2 * most], same_script(material))[:most]
+        chosen = drop_used_elsewhere(encoder.tokenizer, list(best.values())[: 2 * most], same_script(material))[:most]
         advance()
     return with_spellings(encoder.tokenizer, [*before, *(one.spelling for one in chosen)])
 
 
-def meanings(material: Lexicon, near: Induced | None, most: int) -> dict[str, dict[str, float]]:
+def collect_meanings(material: Lexicon, near: InducedLexicon | None, most: int) -> dict[str, dict[str, float]]:
     """Return the weighted translations of the most frequent words, from a dictionary or the aligner.
 
     Args:
@@ -142,8 +144,8 @@ def own_pieces(tokenizer: Tokenizer, first: int) -> dict[str, int]:
     return {word: id for word, id in words.items() if len(word) > 1 and word.isalpha()}
 
 
-def candidates_of(
-    reader: Reader, material: Lexicon, meant: Mapping[str, Mapping[str, float]], pieces: Mapping[str, int]
+def collect_candidates(
+    reader: TextReader, material: Lexicon, meant: Mapping[str, Mapping[str, float]], pieces: Mapping[str, int]
 ) -> list[Candidate]:
     """Return aliases for words that are cut into several tokens, and for their capitalised forms.
 
@@ -157,25 +159,25 @@ def candidates_of(
         The candidates.
     """
     several = [word for word, ids in zip(meant, reader.cut(list(meant)), strict=True) if len(ids) > 1]
-    ways = nearest(reader, {word: meant[word] for word in several}, list(pieces.values())) if several else {}
-    heads = capitals(material, meant)
+    ways = find_nearest(reader, {word: meant[word] for word in several}, list(pieces.values())) if several else {}
+    heads = count_capitals(material, meant)
     rows = [
         (text, material.words[word] * share, ways[word])
         for word in several
         if word in ways
-        for text, share in {word: 1 - heads[word], head(word): heads[word]}.items()
+        for text, share in {word: 1 - heads[word], capitalise(word): heads[word]}.items()
     ]
     # A word that has a piece stands for it at the head of a sentence too.
     headed = [word for word in pieces if word.islower() and word in material.words]
     vectors = reader.vectors([(pieces[word],) for word in headed])
     rows += [
-        (head(word), material.words[word] * heads.get(word, HEAD), Way((pieces[word],), 1.0, vector))
+        (capitalise(word), material.words[word] * heads.get(word, HEAD), Alias((pieces[word],), 1.0, vector))
         for word, vector in zip(headed, vectors, strict=True)
     ]
-    return gaining(reader, rows)
+    return select_gaining(reader, rows)
 
 
-def gaining(reader: Reader, rows: Sequence[tuple[str, float, Way]]) -> list[Candidate]:
+def select_gaining(reader: TextReader, rows: Sequence[tuple[str, float, Alias]]) -> list[Candidate]:
     """Return the texts that are cut into several tokens as candidates, with what their aliases gain.
 
     Args:
@@ -194,7 +196,7 @@ def gaining(reader: Reader, rows: Sequence[tuple[str, float, Way]]) -> list[Cand
     ]
 
 
-def nearest(reader: Reader, meant: Mapping[str, Mapping[str, float]], ids: Sequence[int]) -> dict[str, Way]:
+def find_nearest(reader: TextReader, meant: Mapping[str, Mapping[str, float]], ids: Sequence[int]) -> dict[str, Alias]:
     """Find for each word the tokens nearest to its meaning: those of a translation, or one of the given ids.
 
     Args:
@@ -208,28 +210,28 @@ def nearest(reader: Reader, meant: Mapping[str, Mapping[str, float]], ids: Seque
     texts = list(dict.fromkeys(text for row in meant.values() for text in row))
     cuts = dict(zip(texts, reader.cut(texts), strict=True))
     vectors = dict(zip(texts, reader.vectors(list(cuts.values())), strict=True))
-    targets = unit_rows(
+    targets = normalise_rows(
         np.stack([sum(weight * vectors[text] for text, weight in row.items()) for row in meant.values()])
     )
     ways = [
-        [Way(cuts[text], float(vectors[text] @ target) - FURTHER * (len(cuts[text]) - 1), target) for text in row]
+        [Alias(cuts[text], float(vectors[text] @ target) - FURTHER * (len(cuts[text]) - 1), target) for text in row]
         for row, target in zip(meant.values(), targets, strict=True)
     ]
     if ids:
         places, cosines = top_k(targets, reader.vectors([(id,) for id in ids]), 1)
         for row, target, place, cosine in zip(ways, targets, places[:, 0], cosines[:, 0], strict=True):
-            row.append(Way((ids[place],), float(cosine), target))
+            row.append(Alias((ids[place],), float(cosine), target))
     short = ([way for way in row if 0 < len(way.ids) <= LONGEST] for row in ways)
     best = zip(meant, short, strict=True)
     return {word: max(row, key=lambda way: (way.cosine, way.ids)) for word, row in best if row}
 
 
-def head(word: str) -> str:
+def capitalise(word: str) -> str:
     """Return the word as it is written at the beginning of a sentence."""
     return word[0].upper() + word[1:]
 
 
-def capitals(material: Lexicon, meant: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def count_capitals(material: Lexicon, meant: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Return the share of uses of each word that begin with a capital.
 
     Args:
@@ -239,16 +241,16 @@ def capitals(material: Lexicon, meant: Mapping[str, Mapping[str, float]]) -> dic
     Returns:
         The shares by word.
     """
-    counts = Counter(word for text in material.texts for word in words_of(text))
+    counts = Counter(word for text in material.texts for word in split_words(text))
     result = {}
     for word, row in meant.items():
         usual = NAME if all(text[:1].isupper() for text in row) else HEAD
-        upper, lower = counts[head(word)], counts[word]
+        upper, lower = counts[capitalise(word)], counts[word]
         result[word] = (upper + UNSEEN * usual) / (upper + lower + UNSEEN)
     return result
 
 
-def unused_elsewhere(
+def drop_used_elsewhere(
     tokenizer: Tokenizer, candidates: Sequence[Candidate], others: Sequence[Sequence[str]]
 ) -> list[Candidate]:
     """Keep candidates that other languages' texts do not contain, or no more than `OWN` and `STRAY` allow.
@@ -261,8 +263,8 @@ def unused_elsewhere(
     Returns:
         The candidates.
     """
-    larger = with_spellings(tokenizer, [*spellings_of(tokenizer), *(one.spelling for one in candidates)]).unexpanded
-    most = np.max([shares(piece_counts(larger, list(rows))) for rows in others], axis=0, initial=0.0)
+    larger = with_spellings(tokenizer, [*list_spellings(tokenizer), *(one.spelling for one in candidates)]).unexpanded
+    most = np.max([compute_shares(piece_counts(larger, list(rows))) for rows in others], axis=0, initial=0.0)
     names = [piece.piece for piece in model_proto(larger).pieces]
     used = dict(zip(names, np.broadcast_to(most, len(names)), strict=True))
     return [one for one in candidates if used[one.spelling.piece] <= max(one.share / OWN, STRAY)]

@@ -44,7 +44,7 @@ SEVERAL = {"Hans": {"Hani"}, "Hant": {"Hani"}, "Jpan": {"Hani", "Hira", "Kana"},
 
 
 @dataclass(frozen=True)
-class Foreign:
+class ForeignText:
     """The places of texts that are kept, and the number of others by script, most frequent first."""
 
     kept: list[int]
@@ -64,7 +64,7 @@ def scripts_of_language(language: str) -> frozenset[str]:
     return frozenset(code for code, names in CODES.items() if base.lower() in names.split()) or frozenset({LATIN})
 
 
-def foreign(texts: Sequence[str], language: str) -> Foreign:
+def find_foreign(texts: Sequence[str], language: str) -> ForeignText:
     """Find texts in another script than a language's. A text without letters is kept.
 
     Args:
@@ -81,7 +81,7 @@ def foreign(texts: Sequence[str], language: str) -> Foreign:
             kept.append(place)
         else:
             counts[code] += 1
-    return Foreign(kept, dict(counts.most_common()))
+    return ForeignText(kept, dict(counts.most_common()))
 
 
 def main_script(text: str) -> str | None:

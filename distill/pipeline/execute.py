@@ -12,26 +12,26 @@ from pathlib import Path
 from ..catalog.kinds import RUN_FILE
 from ..catalog.loading import load_keras_encoder, load_teacher, load_trained
 from ..data.descriptions import DESCRIPTIONS
-from ..encoders.by_role import DualEncoder, parameters
+from ..encoders.by_role import DualEncoder, count_parameters
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import TrainingError
 from ..settings.sections import TeacherSettings
 from ..system.backend import chosen_backend, start
 from ..system.device import describe_device, device_line, missed_gpu, unordered_sums
 from ..system.files import write_text
-from ..system.locking import locked
+from ..system.locking import lock_folder
 from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import Json
 from ..training.checkpoints import CHECKPOINT
 from ..training.log import RunLog
-from .fixed_teacher import settled
+from .fixed_teacher import freeze_teacher
 from .gain import require_gain
-from .preparing import require_empty, unseen_languages
-from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear, require_resumable, resumed_log
+from .preparing import find_unseen_languages, require_empty
+from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear_unfinished, require_resumable, resume_log
 from .run import Run
-from .second_stage import Beginning, beginning_of, study
-from .shipping import export, shipping_steps
+from .second_stage import StudentStart, determine_start, train_student
+from .shipping import export_bundle, list_shipping_steps
 from .steps import Engine, Step
 
 # The backend that exports need, and how a command's error begins.
@@ -62,12 +62,12 @@ def execute(run: Run) -> Json:
     exports = chosen_backend() == EXPORTING
     engine, name = Engine(run.inputs.seed, run.timed), run.inputs.teacher.base
     results = {"base": engine.do(Step("base", partial(load_keras_encoder, name), timed="load base"))}
-    beginning = beginning_of(run.inputs, results["base"], run.shape)
+    beginning = determine_start(run.inputs, results["base"], run.shape)
     run.folder.mkdir(parents=True, exist_ok=True)
-    with locked(run.folder):
+    with lock_folder(run.folder):
         try:
-            begin(run)
-            steps = steps_of(run, beginning)
+            begin_run(run)
+            steps = list_steps(run, beginning)
             last = len(steps) if exports else [step.name for step in steps].index(STUDENT) + 1
             result = engine.go(steps[:last], results)
         finally:
@@ -109,7 +109,7 @@ def finish_on_tensorflow(folder: Path) -> Json:
     return read_json(folder / METRICS)
 
 
-def steps_of(run: Run, beginning: Beginning) -> list[Step]:
+def list_steps(run: Run, beginning: StudentStart) -> list[Step]:
     """List the steps of `distill run`: teacher, student and bundle are made and measured.
 
     Args:
@@ -132,7 +132,7 @@ def steps_of(run: Run, beginning: Beginning) -> list[Step]:
             timed="teacher",
         ),
         Step("size", partial(count_weights, run), ["teacher"]),
-        Step("first", partial(first_of, run, beginning), ["base", "teacher"]),
+        Step("first", partial(choose_start, run, beginning), ["base", "teacher"]),
         Step("evaluate teacher", partial(measure_teacher, run), ["teacher"]),
         Step("gain", partial(require_gain, run)),
         Step(
@@ -144,22 +144,22 @@ def steps_of(run: Run, beginning: Beginning) -> list[Step]:
             timed="student",
         ),
         Step("evaluate student", partial(run.measure, "student"), ["student"]),
-        *shipping_steps(run, partial(export, run)),
+        *list_shipping_steps(run, partial(export_bundle, run)),
     ]
 
 
-def begin(run: Run) -> None:
+def begin_run(run: Run) -> None:
     """Write the files that identify the run, and restore the figures of one that was stopped."""
     # Again: another command of that name may have come and gone since `prepare`.
     if run.resumed:
         require_resumable(run.provenance.config, run.folder)
     else:
         require_empty(run.folder)
-    clear(run.folder, fixed=run.inputs.fixed is not None)
+    clear_unfinished(run.folder, fixed=run.inputs.fixed is not None)
     # First: without it a run cannot be gone on with.
     write_text(run.folder / RUN_FILE, run.provenance.config)
     device = describe_device(run.training.precision)
-    run.log = resumed_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
+    run.log = resume_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
     if not run.log.of(DATA):
         run.log.write(DATA, files=dict(run.dataset.files), sources=dict(run.provenance.sources), device=device)
     (run.folder / CHECKPOINT).mkdir(exist_ok=True)
@@ -174,7 +174,7 @@ def begin(run: Run) -> None:
     if run.inputs.described is run.dataset:
         say(f"{run.dataset.name} has no {DESCRIPTIONS}: a line on each passage in your users' languages brings most")
     base = run.inputs.teacher.base
-    if unseen := unseen_languages(base, run.languages):
+    if unseen := find_unseen_languages(base, run.languages):
         say(f"{base} never saw {', '.join(unseen)}: expect little there")
 
 
@@ -188,7 +188,7 @@ def measure_peers(run: Run) -> None:
     peers = {}
     for name in run.evaluation.peers:
         run.measure(name, load_teacher(name))
-        unseen = unseen_languages(name, run.languages)
+        unseen = find_unseen_languages(name, run.languages)
         peers[name] = {"languages": [language for language in run.languages if language not in unseen]}
     if peers:
         run.record("peers", peers)
@@ -214,7 +214,7 @@ def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
 
     folder, fixed = run.folder / TEACHER, run.release_teacher()
     if fixed is not None:
-        teacher, note = settled(fixed, run.inputs.teacher, run.dataset, folder, run.inputs.lines)
+        teacher, note = freeze_teacher(fixed, run.inputs.teacher, run.dataset, folder, run.inputs.lines)
         run.record("teacher", note)
         say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
         return teacher
@@ -235,12 +235,12 @@ def count_weights(run: Run, teacher: Encoder | KerasEncoder | DualEncoder) -> No
     """
     if run.inputs.teacher.model or not isinstance(teacher, KerasEncoder | DualEncoder):
         return
-    size = parameters(teacher)
+    size = count_parameters(teacher)
     run.record("size", {"teacher": size})
     say(f"teacher: {size['parameters'] / 1e6:.1f} M parameters, {size['bytes'] / 1e6:.0f} MB in float32")
 
 
-def first_of(run: Run, beginning: Beginning, base: KerasEncoder, teacher: Encoder | DualEncoder) -> KerasEncoder:
+def choose_start(run: Run, beginning: StudentStart, base: KerasEncoder, teacher: Encoder | DualEncoder) -> KerasEncoder:
     """Choose the encoder that the student is made of.
 
     Args:
@@ -271,7 +271,7 @@ def measure_teacher(run: Run, teacher: Encoder) -> None:
         run.measure(TEACHER, teacher)
 
 
-def make_student(run: Run, beginning: Beginning, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:
+def make_student(run: Run, beginning: StudentStart, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:
     """Train and save the student.
 
     Args:
@@ -283,7 +283,7 @@ def make_student(run: Run, beginning: Beginning, teacher: Encoder, first: KerasE
     Returns:
         The trained student.
     """
-    student = study(run, teacher, first, beginning)
+    student = train_student(run, teacher, first, beginning)
     student.save(run.folder / STUDENT)
     run.checkpoint(STUDENT).remove()
     return student

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..data.dataset import Dataset
-from ..data.pairs import Pairs, gold_pairs, sentence_pairs
+from ..data.pairs import Pairs, make_gold_pairs, make_sentence_pairs
 from ..data.parallel import Parallel
 from ..errors import ConfigError
 from ..settings.sections import DataSettings, PairSettings, TeacherSettings
 from .inputs import Inputs
 
 if TYPE_CHECKING:
-    from ..stages.answering_passages import Answered
+    from ..stages.answering_passages import AnsweringPassages
     from ..stages.teacher_job import TeacherJob
 
 # Batches that need passages in the teacher's language alone.
@@ -29,20 +29,20 @@ def teacher_job(inputs: Inputs) -> TeacherJob:
     # Triplets ask in all languages of the run, or pick those of the teacher's out of the data set.
     in_all = inputs.pairs is None and teacher.questions == "all"
     return TeacherJob(
-        dataset=inputs.taught if in_all else inputs.dataset,
+        dataset=inputs.run_questions if in_all else inputs.dataset,
         options=PairOptions(teacher, pairing, temperature, inputs.seed),
-        languages=asked_in(pairing.batches, teacher.language, inputs.languages),
+        languages=question_languages(pairing.batches, teacher.language, inputs.languages),
         triplets=inputs.triplets,
         sources=inputs.sources,
         pairs=inputs.pairs,
     )
 
 
-def asked_in(batches: str, language: str, languages: Sequence[str]) -> tuple[str, ...]:
+def question_languages(batches: str, language: str, languages: Sequence[str]) -> tuple[str, ...]:
     """Return the languages of stage 1's questions.
 
     Args:
-        batches: The kind of batches (`choices.BATCHES`). With "en-en", only the teacher's language asks.
+        batches: The kind of batches. With "en-en", only the teacher's language asks.
         language: The teacher's language.
         languages: All languages of the run.
 
@@ -52,7 +52,7 @@ def asked_in(batches: str, language: str, languages: Sequence[str]) -> tuple[str
     return (language,) if batches == "en-en" else tuple(languages)
 
 
-def pairs_of(
+def collect_pairs(
     data: DataSettings,
     teacher: TeacherSettings,
     options: PairSettings,
@@ -86,16 +86,16 @@ def pairs_of(
         return None
     kind, pivot = options.batches, teacher.language
     answered_in = (pivot,) if kind in IN_ONE else tuple(languages)
-    asking = asked_in(kind, pivot, languages)
+    asking = question_languages(kind, pivot, languages)
     if options.unit == "sentence":
         pool = load_pool(data.dataset, answered_in, "train", data.document_language, data.split_by, seed)
-        return sentence_pairs(dataset, pool, asking)
+        return make_sentence_pairs(dataset, pool, asking)
     contexts = read_contexts(dataset, data.dataset, answered_in)
-    _require_spoken(kind, pivot, dataset, languages, tuple(dict.fromkeys([*contexts, *dataset.passage_languages])))
-    return gold_pairs(dataset, contexts, asking)
+    _require_passages_in(kind, pivot, dataset, languages, tuple(dict.fromkeys([*contexts, *dataset.passage_languages])))
+    return make_gold_pairs(dataset, contexts, asking)
 
 
-def _require_spoken(kind, pivot, dataset, languages, spoken):
+def _require_passages_in(kind, pivot, dataset, languages, spoken):
     """Raise `ConfigError` if batches need passages in languages that the data does not have."""
     there = ", ".join(spoken)
     if kind not in IN_ONE and len(spoken) == 1:
@@ -124,9 +124,9 @@ def require_lines(share: float, pivot: str, sources: Sequence[Parallel]) -> None
         raise ConfigError(f"pairs.parallel_share: the parallel text has lines in {pivot} alone, which ask for nothing")
 
 
-def answered_of(
+def collect_answering_passages(
     stages: int, source: str, dataset: Dataset, languages: Sequence[str], pairs: Pairs | None
-) -> Answered | None:
+) -> AnsweringPassages | None:
     """Find the passages that answer questions, for self-training.
 
     Args:
@@ -144,6 +144,6 @@ def answered_of(
     """
     if pairs is None or not stages:
         return None
-    from ..stages.answering_passages import answered_in
+    from ..stages.answering_passages import find_answering_passages
 
-    return answered_in(dataset, source, languages, pairs)
+    return find_answering_passages(dataset, source, languages, pairs)

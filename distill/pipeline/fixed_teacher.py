@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..catalog.cached import CachedEncoder
-from ..catalog.identity import fingerprint, origin, place
+from ..catalog.identity import describe_origin, fingerprint, locate_encoder
 from ..catalog.loading import load_teacher
-from ..data.corpus import sampled
+from ..data.corpus import sample_texts
 from ..data.dataset import Dataset
-from ..data.parallel import Parallel, pivots_of
+from ..data.parallel import Parallel, list_pivots
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import LIMIT, mean_cosine, require_finite
 from ..encoders.space import SAME, measure_alignment
@@ -32,7 +32,7 @@ PROBES = 64
 PIVOTS = 8192
 
 
-def fixed_teacher(name: str) -> Encoder:
+def load_fixed_teacher(name: str) -> Encoder:
     """Load the encoder that `name` names, check it, and cache its vectors on disk.
 
     A run asks the teacher for the same texts several times: to centre it, to map into its space, for labels and for
@@ -84,7 +84,7 @@ def known_texts(dataset: Dataset, language: str, sources: Sequence[Parallel] = (
         The texts.
     """
     questions = [question.text for question in dataset.select(language, "train")]
-    return questions or sampled(pivots_of(sources), PIVOTS, seed)
+    return questions or sample_texts(list_pivots(sources), PIVOTS, seed)
 
 
 def centre(teacher: Encoder, dataset: Dataset, language: str, sources: Sequence[Parallel] = ()) -> CentredEncoder:
@@ -104,7 +104,7 @@ def centre(teacher: Encoder, dataset: Dataset, language: str, sources: Sequence[
         return centred(teacher, questions, dataset.passage_texts, advance)
 
 
-def settled(
+def freeze_teacher(
     teacher: Encoder,
     settings: TeacherSettings,
     dataset: Dataset,
@@ -125,8 +125,13 @@ def settled(
     """
     name, known, dimension = settings.model, fingerprint(settings.model, teacher), teacher.dimension
     encoder = centre(teacher, dataset, settings.language, sources) if settings.centre else teacher
-    save_teacher(folder, encoder, place(name), known)
-    note = {"source": origin(name)["source"], "dimension": dimension, "centred": settings.centre, "fingerprint": known}
+    save_teacher(folder, encoder, locate_encoder(name), known)
+    note = {
+        "source": describe_origin(name)["source"],
+        "dimension": dimension,
+        "centred": settings.centre,
+        "fingerprint": known,
+    }
     return encoder, note
 
 
@@ -173,7 +178,7 @@ def require_no_dimension(shape: Shape, teacher: Encoder) -> None:
         )
 
 
-def into_space(
+def map_into_space(
     start: KerasEncoder,
     teacher: Encoder,
     dataset: Dataset,
@@ -202,7 +207,7 @@ def into_space(
     say(f"{start.name}: its vectors are in another space than those of {teacher.name}; it gets a map into that")
     questions = [question.text for question in dataset.select(language, "train")]
     passages = dataset.passage_texts if questions else []
-    questions += sampled(pivots_of(sources), PIVOTS, seed)
+    questions += sample_texts(list_pivots(sources), PIVOTS, seed)
     texts = dict(zip(ROLES, (questions, passages), strict=True))
     with task("map into the teacher's space", 2 * sum(map(len, texts.values()))) as advance:
         vectors, labels = (

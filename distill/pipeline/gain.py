@@ -10,7 +10,7 @@ from ..errors import TrainingError
 from ..evaluation.resampling import sign_flip_p
 from ..retrieval.metrics import reciprocal_ranks
 from ..system.progress import say
-from .first_stage import asked_in
+from .first_stage import question_languages
 from .run import Run
 
 METRICS = ("p@1", "mrr@10")
@@ -38,10 +38,13 @@ def require_gain(run: Run) -> None:
         return
     # Halves of lines are hard to find, and few find them: only a clear loss says that the teacher is no encoder.
     if run.inputs.without_questions and not is_clearly_worse(run):
-        say(f"the teacher, {settings.model}, is about as good as the base on dev: {_told(teacher)}, {_told(base)}")
+        say(
+            f"the teacher, {settings.model}, is about as good as the base on dev: {_format_scores(teacher)}, "
+            f"{_format_scores(base)}"
+        )
         return
-    spoken, leave = ", ".join(_asked_in(run)), f"--resume {run.folder} --allow-weak-teacher"
-    figures = f"{_told(teacher)} against {_told(base)} ({settings.unit}, {spoken})"
+    spoken, leave = ", ".join(_teacher_languages(run)), f"--resume {run.folder} --allow-weak-teacher"
+    figures = f"{_format_scores(teacher)} against {_format_scores(base)} ({settings.unit}, {spoken})"
     if settings.allow_weak:
         say(f"WEAK TEACHER: {figures}, the base's, on dev; the run goes on with it, as --allow-weak-teacher asks")
     elif settings.model:
@@ -57,7 +60,7 @@ def require_gain(run: Run) -> None:
 
 def is_clearly_worse(run: Run) -> bool:
     """Return whether the teacher's MRR@10 on dev is significantly below that of its base, by sign flips."""
-    evaluations, unit, languages = run.evaluations["dev"], run.inputs.teacher.unit, _asked_in(run)
+    evaluations, unit, languages = run.evaluations["dev"], run.inputs.teacher.unit, _teacher_languages(run)
     teacher, base = (
         reciprocal_ranks(np.concatenate([evaluations[name].ranks[unit][one] for one in languages]), 10)
         for name in ("teacher", "base")
@@ -70,7 +73,10 @@ def say_if_weak(rows: Sequence[Mapping[str, float]]) -> None:
     """Warn if none of a training's log rows on dev is better than the first one, which is the start's."""
     scores = [tuple(row[name] for name in METRICS) for row in rows]
     if len(scores) > 1 and max(scores) == scores[0] and min(scores[0]) < 1.0:
-        say(f"WEAK TEACHER: it does not beat its base on dev, {_told(scores[0])}: no epoch was better than the start")
+        say(
+            f"WEAK TEACHER: it does not beat its base on dev, {_format_scores(scores[0])}: no epoch was better than "
+            "the start"
+        )
 
 
 def dev_scores(run: Run, name: str) -> tuple[float, ...]:
@@ -88,14 +94,14 @@ def dev_scores(run: Run, name: str) -> tuple[float, ...]:
         scores = [tuple(row[metric] for metric in METRICS) for row in rows if "epoch" in row]
         return scores[0] if name == "base" else max(scores)
     evaluation, unit = run.evaluations["dev"][name], run.inputs.teacher.unit
-    return tuple(evaluation.mean(unit, _asked_in(run), metric) for metric in METRICS)
+    return tuple(evaluation.mean(unit, _teacher_languages(run), metric) for metric in METRICS)
 
 
-def _asked_in(run):
+def _teacher_languages(run):
     """Return the languages of stage 1's questions."""
-    return asked_in(run.inputs.pairing.batches, run.inputs.teacher.language, run.languages)
+    return question_languages(run.inputs.pairing.batches, run.inputs.teacher.language, run.languages)
 
 
-def _told(scores):
+def _format_scores(scores):
     """Format P@1 and MRR@10."""
     return ", ".join(f"{name.upper()} {score:.3f}" for name, score in zip(METRICS, scores, strict=True))

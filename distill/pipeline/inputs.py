@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..data.parallel import in_languages
+from ..data.parallel import select_languages
 from ..errors import ConfigError
 from ..export.weights.precision import Precision
 from ..settings.sections import PairSettings, StudentSettings, TeacherSettings, VocabularySettings
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..data.parallel import Parallel
     from ..data.pool import Pool
     from ..encoders.encoder import Encoder
-    from ..stages.answering_passages import Answered
+    from ..stages.answering_passages import AnsweringPassages
     from ..training.session import Scorer
 
 
@@ -63,7 +63,7 @@ class Inputs:
     labelled: Sequence[Parallel] = ()
     triplets: Sequence[Triplets] = ()
     pairs: Pairs | None = None
-    answered: Answered | None = None
+    answered: AnsweringPassages | None = None
     pool: Pool | None = None
     dev: Dataset | None = None
     scorer: Scorer | None = None
@@ -82,10 +82,12 @@ class Inputs:
     @property
     def learned(self) -> tuple[str, ...]:
         """The languages that stage 2 learns: the new ones if only their embeddings are trained."""
-        return learned_languages(self.student, self.teacher.language, self.languages, self.vocabulary.add_languages)
+        return choose_student_languages(
+            self.student, self.teacher.language, self.languages, self.vocabulary.add_languages
+        )
 
     @property
-    def taught(self) -> Dataset:
+    def run_questions(self) -> Dataset:
         """The data set with the questions of the run's languages only."""
         known = self.dataset.questions
         return replace(self.dataset, questions={name: known[name] for name in known if name in self.languages})
@@ -96,17 +98,17 @@ class Inputs:
         return bool(self.lines) and not self.dataset.splits["train"]
 
     @property
-    def learned_lines(self) -> list[Parallel]:
+    def student_lines(self) -> list[Parallel]:
         """The `lines` in languages that stage 2 learns."""
         if self.student.trained_weights != "new-rows":
             return self.lines
-        lines = [in_languages(source, self.learned) for source in self.lines]
+        lines = [select_languages(source, self.learned) for source in self.lines]
         return [source for source in lines if source.texts]
 
     @property
     def splits(self) -> list[str]:
         """The splits that are measured."""
-        return measured_splits(self.dataset)
+        return splits_to_measure(self.dataset)
 
     @property
     def other_languages(self) -> tuple[str, ...]:
@@ -115,7 +117,7 @@ class Inputs:
         return others or self.languages
 
 
-def learned_languages(
+def choose_student_languages(
     student: StudentSettings, language: str, languages: Sequence[str], new: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return the languages that stage 2 learns.
@@ -140,6 +142,6 @@ def learned_languages(
     return learned
 
 
-def measured_splits(dataset: Dataset) -> list[str]:
+def splits_to_measure(dataset: Dataset) -> list[str]:
     """Return the splits that are measured: dev, which steers training, and test if the data has it."""
     return [split for split in ("dev", "test") if split in dataset.splits]

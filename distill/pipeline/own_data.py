@@ -10,19 +10,19 @@ from pathlib import Path
 
 import tomlkit
 
-from ..data.corpora import corpus_reader
+from ..data.corpora import find_corpus_reader
 from ..data.dataset import LEARNED, Dataset, Question
 from ..data.descriptions import DESCRIPTIONS, PARALLEL, read_descriptions
 from ..data.json_lines import DOCUMENTS, QUESTIONS
 from ..data.loading import read_dataset
-from ..data.parallel import Parallel, read_parallel, texts_by_language
+from ..data.parallel import Parallel, collect_texts, read_parallel
 from ..errors import DataError, InputError
 from ..settings.choices import SPLITS
 from ..settings.recipes import DEFAULT
 from ..settings.store import changed, recipe_settings
-from ..system.files import seen, write_text
+from ..system.files import list_visible, write_text
 from ..system.types import File, Json
-from .preparing import unseen_languages
+from .preparing import find_unseen_languages
 
 CONFIG = "distill.toml"
 # Of train questions in a language: of fewer there is little to learn.
@@ -57,7 +57,7 @@ class OwnData:
     @property
     def teacher(self) -> str:
         """The teacher's language: English, or that of the documents if nobody asks in English."""
-        return teacher_of(self.dataset)
+        return choose_teacher_language(self.dataset)
 
     @property
     def others(self) -> list[str]:
@@ -76,7 +76,7 @@ class OwnData:
     @cached_property
     def lines(self) -> dict[str, int]:
         """The number of distinct lines of parallel text by language."""
-        texts = texts_by_language(list(self.parallel.values()))
+        texts = collect_texts(list(self.parallel.values()))
         return {language: len(lines) for language, lines in texts.items()}
 
     @property
@@ -139,7 +139,7 @@ def init_config(folder: File, document_language: str = "en", overwrite: bool = F
         raise InputError(f"{folder}: no questions in it, so there is no config to write; without them: {text.command}")
     data = read_own(folder, document_language)
     write_config(data, path)
-    return OwnConfig(path, overview(data), missing(data))
+    return OwnConfig(path, describe_data(data), list_missing(data))
 
 
 def text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
@@ -148,12 +148,12 @@ def text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
     That is parallel text, for a teacher of the user's, or documents as `distill index` takes them.
     """
     folder = Path(folder)
-    if (folder / QUESTIONS).is_file() or not folder.is_dir() or corpus_reader(folder):
+    if (folder / QUESTIONS).is_file() or not folder.is_dir() or find_corpus_reader(folder):
         return None
     if (folder / DOCUMENTS).is_file():
         there = [f"{DOCUMENTS}: documents", f"missing: {QUESTIONS}: with questions distill run learns to answer them"]
         return TextAlone(there, f"distill run --documents {shlex.quote(str(folder / DOCUMENTS))}")
-    if seen(folder, "*.json"):
+    if list_visible(folder, "*.json"):
         return None
     lines = dict(_parallel_in(folder, document_language))
     if not lines:
@@ -166,13 +166,13 @@ def text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
 
 def _parallel_in(folder, pivot):
     """`(path, pairs)` of the files of parallel text in a folder."""
-    for path in seen(folder, "*.tsv", "*.jsonl"):
+    for path in list_visible(folder, "*.tsv", "*.jsonl"):
         with suppress(DataError):
             [source] = read_parallel([path], pivot)
             yield path, len(source.texts)
 
 
-def teacher_of(dataset: Dataset) -> str:
+def choose_teacher_language(dataset: Dataset) -> str:
     """Return the language in which a teacher learns from this data."""
     return "en" if "en" in dataset.languages else dataset.document_language
 
@@ -192,11 +192,11 @@ def read_own(folder: File, document_language: str = "en") -> OwnData:
     """
     folder = Path(folder).absolute()
     dataset, parallel, left_out = read_dataset(folder, document_language), {}, []
-    paths = seen(folder, "*.tsv", "*.jsonl")
+    paths = list_visible(folder, "*.tsv", "*.jsonl")
     known = ("documents.jsonl", "questions.jsonl", DESCRIPTIONS)
     for path in (path for path in paths if path.name not in known):
         try:
-            [parallel[path]] = read_parallel([path], teacher_of(dataset), dataset.languages)
+            [parallel[path]] = read_parallel([path], choose_teacher_language(dataset), dataset.languages)
         except DataError as error:
             if path.name == PARALLEL:
                 raise
@@ -204,7 +204,7 @@ def read_own(folder: File, document_language: str = "en") -> OwnData:
     return OwnData(folder, dataset, parallel, tuple(left_out), tuple(read_descriptions(dataset, folder)))
 
 
-def overview(data: OwnData) -> list[str]:
+def describe_data(data: OwnData) -> list[str]:
     """Return lines that say what the folder has."""
     dataset = data.dataset
     by = "splits.json" if (data.folder / "splits.json").is_file() else "seed, 7 : 1 : 2"
@@ -225,7 +225,7 @@ def _descriptions_there(data):
         yield f"{DESCRIPTIONS}: {len(data.descriptions)} descriptions of passages, in {languages}"
 
 
-def missing(data: OwnData) -> list[str]:
+def list_missing(data: OwnData) -> list[str]:
     """Return lines that say what the folder lacks, and what each would bring."""
     return [*_splits_missing(data), *_questions_missing(data), *_text_missing(data)]
 
@@ -265,11 +265,11 @@ def _text_missing(data):
     if not data.descriptions:
         yield f"{DESCRIPTIONS}: a line on each passage teaches documents that no train question is about"
     base = recipe_settings(DEFAULT).teacher.base
-    if unseen := unseen_languages(base, data.dataset.languages):
+    if unseen := find_unseen_languages(base, data.dataset.languages):
         yield f"pieces for {', '.join(unseen)}: {base} never saw them; with text in them --add-languages gives some"
 
 
-def values_of(data: OwnData) -> dict[str, Json]:
+def propose_settings(data: OwnData) -> dict[str, Json]:
     """Return the settings of a config for this data, by name."""
     values: dict[str, Json] = {
         "data.dataset": str(data.folder),
@@ -292,7 +292,7 @@ def write_config(data: OwnData, path: Path) -> None:
     Raises:
         ConfigError: If the recipe does not accept the settings.
     """
-    values = values_of(data)
+    values = propose_settings(data)
     changed(recipe_settings(DEFAULT), values)
     lines, section = [HEAD, f'recipe = "{DEFAULT}"\n'], ""
     for name, value in values.items():

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..catalog.bundle import CARD_FILE, find_artefact, find_shipped
-from ..catalog.identity import provenance
+from ..catalog.identity import describe_training
 from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
-from ..catalog.learned import Sources, files_of, learned_from
+from ..catalog.learned import Sources, describe_learned, hash_run_files
 from ..catalog.named import named_paths
-from ..data.corpora import corpus_reader
+from ..data.corpora import find_corpus_reader
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset
-from ..data.descriptions import PARALLEL, with_descriptions
-from ..data.loading import dataset_of, load_dev
+from ..data.descriptions import PARALLEL, add_descriptions
+from ..data.loading import load_dev, load_settings_data
 from ..data.more_questions import load_triplets, warn_of_shared
-from ..data.parallel import Parallel, labelled_text, read_parallel, texts_by_language
+from ..data.parallel import Parallel, collect_texts, make_labelled_text, read_parallel
 from ..data.pool import Pool
 from ..data.pool_readers import has_sentences, load_pool
 from ..data.readers import find
@@ -36,11 +36,11 @@ from ..system.reading import read_json
 from ..system.types import File
 from ..typed.kinds import require_kinds
 from ..words.word_list import read_words
-from .fixed_teacher import fixed_teacher
-from .inputs import Inputs, measured_splits
-from .resuming import STUDENT, is_finished, require_resumable, require_same_data, sources_of
+from .fixed_teacher import load_fixed_teacher
+from .inputs import Inputs, splits_to_measure
+from .resuming import STUDENT, hash_sources, is_finished, require_resumable, require_same_data
 from .run import Provenance, Run, read_timings
-from .twins import needed_questions, with_twins
+from .twins import add_translated_questions, needed_question_languages
 
 # The folder of held-out lines in that of a run without questions, which is there before the run begins.
 LINES = "lines"
@@ -77,19 +77,19 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
 
         require_devices(training)
     inputs, named = read_inputs(settings), named_paths(settings)
-    sources = sources_of(named, settings.teacher.model, inputs.fixed)
+    sources = hash_sources(named, settings.teacher.model, inputs.fixed)
     if resume:
         require_same_data(folder, inputs.dataset.files, sources)
     else:
         require_new(folder)
     if settings.evaluation.lareqa:
-        inputs = replace(inputs, pool=lareqa_pool(settings.data, settings.seed, inputs.dataset, inputs.languages))
-    of = Sources(inputs.dataset, inputs.languages, named, inputs.learned_lines, inputs.described)
-    learned = learned_from(of, settings.teacher, settings.student, settings.evaluation.dev_dataset)
+        inputs = replace(inputs, pool=load_lareqa_pool(settings.data, settings.seed, inputs.dataset, inputs.languages))
+    of = Sources(inputs.dataset, inputs.languages, named, inputs.student_lines, inputs.described)
+    learned = describe_learned(of, settings.teacher, settings.student, settings.evaluation.dev_dataset)
     return Run(
         inputs,
         folder,
-        Provenance(config, provenance(settings), learned, sources, *files_of(inputs.dataset, named)),
+        Provenance(config, describe_training(settings), learned, sources, *hash_run_files(inputs.dataset, named)),
         shape=settings.shape,
         training=training,
         export=settings.export,
@@ -133,34 +133,34 @@ def require_empty(folder: Path) -> None:
 
 def read_inputs(settings: Settings) -> Inputs:
     """Read and check everything that a teacher and a student learn from. Raises `InputError`."""
-    from .first_stage import answered_of, pairs_of, require_lines
+    from .first_stage import collect_answering_passages, collect_pairs, require_lines
 
     settings = check(settings).steered()
     data, teacher, student, vocabulary = settings.data, settings.teacher, settings.student, settings.vocabulary
-    dataset = dataset_of(data, settings.seed, with_lines=settings.learns_lines)
-    languages = chosen_languages(dataset, teacher.language, data.languages, settings.translation)
-    dataset = with_twins(settings.translation, dataset, teacher.language, languages)
+    dataset = load_settings_data(data, settings.seed, with_lines=settings.learns_lines)
+    languages = choose_languages(dataset, teacher.language, data.languages, settings.translation)
+    dataset = add_translated_questions(settings.translation, dataset, teacher.language, languages)
     for source in filter(None, (teacher.base, student.start)):
         require_trainable(source)
     require_peers(settings.evaluation.peers)
     require_kinds(languages, student.typed_kinds if student.typed_share else ())
     text = read_corpus(vocabulary.text)
-    inputs = student_inputs(settings, dataset, languages)
-    require_text(vocabulary.add_languages, languages, {*text, *texts_by_language(inputs.lines)})
+    inputs = read_student_inputs(settings, dataset, languages)
+    require_text(vocabulary.add_languages, languages, {*text, *collect_texts(inputs.lines)})
     # A teacher that is trained needs some in its language.
     needed = () if teacher.model else (teacher.language,)
     dev = load_dev(settings.evaluation.dev_dataset, data.document_language, inputs.learned, needed)
     dev = say_shared(dev, dataset)
     triplets = load_triplets(teacher.triplets, dataset, teacher.language, settings.seed, data.split_by, dev)
-    fixed = fixed_teacher(teacher.model) if teacher.model else None
+    fixed = load_fixed_teacher(teacher.model) if teacher.model else None
     require_lines(settings.pairs.parallel_share, teacher.language, inputs.sources)
-    pairs = pairs_of(data, teacher, settings.pairs, settings.seed, dataset, languages)
-    answered = answered_of(settings.pairs.self_train, data.dataset, dataset, languages, pairs)
+    pairs = collect_pairs(data, teacher, settings.pairs, settings.seed, dataset, languages)
+    answered = collect_answering_passages(settings.pairs.self_train, data.dataset, dataset, languages, pairs)
     inputs = replace(inputs, fixed=fixed, triplets=triplets, pairs=pairs, answered=answered)
     return replace(inputs, text=text, dev=dev, words=read_words(vocabulary.add_words))
 
 
-def student_inputs(settings: Settings, dataset: Dataset, languages: tuple[str, ...]) -> Inputs:
+def read_student_inputs(settings: Settings, dataset: Dataset, languages: tuple[str, ...]) -> Inputs:
     """Read everything that stage 2 learns from, for a run or for a search over its student.
 
     Args:
@@ -184,11 +184,11 @@ def student_inputs(settings: Settings, dataset: Dataset, languages: tuple[str, .
         vocabulary=settings.vocabulary,
         precision=Precision(settings.export.precision, settings.export.table),
     )
-    inputs = with_texts(inputs, settings.data.dataset)
-    return replace(inputs, scorer=scorer_of(settings.scorer))
+    inputs = add_texts(inputs, settings.data.dataset)
+    return replace(inputs, scorer=load_scorer(settings.scorer))
 
 
-def with_texts(inputs: Inputs, source: str) -> Inputs:
+def add_texts(inputs: Inputs, source: str) -> Inputs:
     """Add the text that the student learns besides the questions.
 
     Args:
@@ -198,12 +198,12 @@ def with_texts(inputs: Inputs, source: str) -> Inputs:
     Returns:
         The inputs with the text.
     """
-    from .first_stage import asked_in
+    from .first_stage import question_languages
 
     teacher, student, languages = inputs.teacher, inputs.student, inputs.languages
     # A teacher that learned pairs knows the languages that they are in.
     by_pairs = teacher.loss == "softmax" and not teacher.model
-    known = asked_in(inputs.pairing.batches, teacher.language, languages) if by_pairs else ()
+    known = question_languages(inputs.pairing.batches, teacher.language, languages) if by_pairs else ()
     folder = find(source) if student.own_text else None
     beside = [str(folder / PARALLEL)] if folder and (folder / PARALLEL).is_file() else []
     sources = read_parallel([*student.parallel, *beside], teacher.language, languages)
@@ -213,15 +213,15 @@ def with_texts(inputs: Inputs, source: str) -> Inputs:
         inputs,
         sources=sources,
         labelled=read_labelled(student.labelled_text, teacher.model or teacher.base, known),
-        described=with_descriptions(inputs.dataset, folder) if folder else None,
+        described=add_descriptions(inputs.dataset, folder) if folder else None,
     )
 
 
-def scorer_of(options: ScorerSettings) -> Scorer | None:
+def load_scorer(options: ScorerSettings) -> Scorer | None:
     """Load the encoder whose scores are labels, or return None if the settings name none. Raises `EncoderError`."""
     from ..training.session import Scorer
 
-    return Scorer(fixed_teacher(options.encoder), options) if options.encoder else None
+    return Scorer(load_fixed_teacher(options.encoder), options) if options.encoder else None
 
 
 def require_peers(peers: Sequence[str]) -> None:
@@ -266,12 +266,12 @@ def read_labelled(files: Sequence[str], teacher: str, learned: Sequence[str] = (
         InputError: If a file is in a language that the teacher does not know.
     """
     corpus = read_corpus(files)
-    if unknown := [name for name in unseen_languages(teacher, list(corpus)) if name not in learned]:
+    if unknown := [name for name in find_unseen_languages(teacher, list(corpus)) if name not in learned]:
         raise InputError(
             f"--labelled-text: {', '.join(unknown)}: {teacher} was not trained on it, so its vectors are no labels; "
             "give translations with --parallel, or another teacher"
         )
-    return labelled_text(corpus)
+    return make_labelled_text(corpus)
 
 
 def require_text(added: Sequence[str], languages: Sequence[str], written: Collection[str]) -> None:
@@ -292,7 +292,7 @@ def require_text(added: Sequence[str], languages: Sequence[str], written: Collec
             raise InputError(f"--add-languages: no text in {language}; give some with --text or --parallel")
 
 
-def lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
+def load_lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
     """Load the pool of sentences that language bias is measured on.
 
     Args:
@@ -309,17 +309,17 @@ def lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequ
     """
     folder = find(data.dataset)
     # A released corpus's pool has other questions than its data set, and so other splits.
-    another = (folder / "documents.jsonl").is_file() or corpus_reader(folder)
+    another = (folder / "documents.jsonl").is_file() or find_corpus_reader(folder)
     if another or not has_sentences(folder, languages):
         return None
-    split = measured_splits(dataset)[-1]
+    split = splits_to_measure(dataset)[-1]
     try:
         return load_pool(folder, languages, split, data.document_language, data.split_by, seed)
     except DataError as error:
         raise DataError(f"{error}; mend it, or leave language bias out with --no-lareqa") from error
 
 
-def chosen_languages(
+def choose_languages(
     dataset: Dataset, language: str, requested: Sequence[str], translation: TranslationSettings
 ) -> tuple[str, ...]:
     """Choose the languages of a run.
@@ -337,12 +337,12 @@ def chosen_languages(
         DataError: If the data lacks one of them.
     """
     requested = requested or dataset.languages
-    translated = {language} - set(needed_questions(translation, language))
+    translated = {language} - set(needed_question_languages(translation, language))
     dataset.require([one for one in (language, *requested) if one not in translated])
     return tuple(dict.fromkeys([language, *sorted(requested)]))
 
 
-def unseen_languages(base: str, languages: Sequence[str]) -> list[str]:
+def find_unseen_languages(base: str, languages: Sequence[str]) -> list[str]:
     """Return the languages that a base was not trained on.
 
     Args:

@@ -15,9 +15,9 @@ from ..encoders.encoder import Encoder
 from ..errors import InputError
 from ..settings.sections import BudgetSettings, Work
 from ..settings.store import free_of, load_settings, settings_of, values_by_name
-from ..system.files import leftovers, remove, write_text
+from ..system.files import find_leftovers, remove, write_text
 from ..system.hashes import changed_files, fingerprint_of
-from ..system.reading import NUMBER, decoded, parse_line, require_form
+from ..system.reading import NUMBER, decode_text, parse_line, require_form
 from ..system.types import File
 from ..training.checkpoints import CHECKPOINT, STATE, Checkpoint
 from ..training.log import RunLog
@@ -31,7 +31,7 @@ MODEL = "teacher.model"
 STAGES, STAGE = "self-training", "stage.json"
 
 
-def settings_file(folder: File) -> Path:
+def find_settings(folder: File) -> Path:
     """Return the path of a run's settings. Raises `InputError` if there is none."""
     folder = Path(folder)
     if not (folder / RUN_FILE).is_file():
@@ -50,7 +50,7 @@ def require_resumable(config: str, folder: Path) -> None:
         InputError: If there is no stopped run, or one of other settings, which the message names.
     """
     settings = settings_of(config)
-    begun, requested = (values_by_name(one) for one in (load_settings(settings_file(folder)), settings))
+    begun, requested = (values_by_name(one) for one in (load_settings(find_settings(folder)), settings))
     if other := [name for name in begun if begun[name] != requested[name] and name not in free_of(Work.RUN)]:
         told = "; ".join(f"{name} is {begun[name]!r}, not {requested[name]!r}" for name in other)
         raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
@@ -79,7 +79,7 @@ def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[s
     Args:
         folder: The run's folder.
         files: The hashes of the data set's files.
-        sources: The hashes of other inputs, as `sources_of` returns them.
+        sources: The hashes of other inputs, as `hash_sources` returns them.
 
     Raises:
         InputError: If a hash differs.
@@ -93,7 +93,7 @@ def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[s
         raise InputError(f"{folder} was begun on other data ({', '.join(other)}); restore it, or start another run")
 
 
-def sources_of(named: Sequence[NamedPath], model: str = "", teacher: Encoder | None = None) -> dict[str, str]:
+def hash_sources(named: Sequence[NamedPath], model: str = "", teacher: Encoder | None = None) -> dict[str, str]:
     """Hash everything that a run is made from besides its data set: text, pairs, encoders in folders.
 
     Args:
@@ -121,29 +121,29 @@ def _rows(folder):
     if not path.is_file():
         return []
     # The last line may have been cut off within a letter.
-    whole = decoded(path, path.read_bytes().rpartition(b"\n")[0]).split("\n")
+    whole = decode_text(path, path.read_bytes().rpartition(b"\n")[0]).split("\n")
     rows = [parse_line(path, number, line) for number, line in enumerate(whole, start=1) if line]
     for number, row in enumerate(rows, start=1):
         require_form(f"{path}, line {number}", row, {"event": str, "seconds": NUMBER})
     return rows
 
 
-def clear(folder: Path, fixed: bool = False) -> None:
+def clear_unfinished(folder: Path, fixed: bool = False) -> None:
     """Remove half-written files and keep whole ones.
 
     Args:
         folder: The run's folder.
         fixed: Whether the teacher is fixed. Its record is then written anew.
     """
-    for path in leftovers(folder):
+    for path in find_leftovers(folder):
         remove(path)
     if fixed:
         remove(folder / TEACHER)
 
 
-def resumed_log(folder: Path) -> RunLog:
+def resume_log(folder: Path) -> RunLog:
     """Return the run's log with the rows of everything that is kept. The other rows will be written again."""
-    path, rows = folder / LOG, _kept(_rows(folder), folder)
+    path, rows = folder / LOG, _keep_rows(_rows(folder), folder)
     write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
     log = RunLog(path, "a")
     log.rows = rows
@@ -152,20 +152,20 @@ def resumed_log(folder: Path) -> RunLog:
     return log
 
 
-def _kept(rows, folder):
+def _keep_rows(rows, folder):
     """Return the first rows of each event, as many as the files in the folder account for."""
     counted, many, kept = Counter(), {}, []
     for row in rows:
         key = row["event"], row.get("encoder"), row.get("stage")
         counted[key] += 1
         if key not in many:
-            many[key] = _many(row, folder)
+            many[key] = _count_rows(row, folder)
         if counted[key] <= many[key]:
             kept.append(row)
     return kept
 
 
-def _many(row, folder):
+def _count_rows(row, folder):
     """Count the rows of an event that are kept: all if it is finished, else those of the checkpoint."""
     event, stages = row["event"], folder / STAGES
     if event in ("evaluation", "lareqa"):

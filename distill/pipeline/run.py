@@ -12,8 +12,8 @@ from ..catalog.learned import Learned
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..evaluation.bias.analyses import measure_bias
-from ..evaluation.evaluate import Evaluation, encode_questions, encode_units, evaluation_size, rank
-from ..evaluation.examples import EXAMPLES, Encoded, choose_examples
+from ..evaluation.evaluate import Evaluation, count_texts, encode_questions, encode_units, rank_questions
+from ..evaluation.examples import EXAMPLES, EncodedTexts, choose_examples
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import EvaluationSettings, ExportSettings, ShapeSettings, TrainingSettings
 from ..settings.units import measured_units
@@ -209,20 +209,20 @@ class Run:
         """
         data, languages, splits, units = self.dataset, self.languages, self.inputs.splits, self.units
         evaluations = {}
-        size = evaluation_size(data, splits, languages, units)
+        size = count_texts(data, splits, languages, units)
         with self.timed(f"evaluate {name}"), task(f"evaluate {name}", size) as advance:
             vectors = encode_units(encoder, data, units, advance)
             for split in splits:
                 questions = encode_questions(encoder, data, split, languages, advance)
-                evaluation = Evaluation(name, split, rank(questions, vectors, data, split, units))
+                evaluation = Evaluation(name, split, rank_questions(questions, vectors, data, split, units))
                 evaluations[split] = evaluation
                 means = {unit: round(evaluation.mean(unit, self.inputs.other_languages), 4) for unit in units}
                 self.log.write("evaluation", encoder=name, split=split, **means)
             if name == "bundle":
-                self.keep_examples(evaluation, Encoded(encoder, questions, vectors))
+                self.keep_examples(evaluation, EncodedTexts(encoder, questions, vectors))
         return evaluations
 
-    def keep_examples(self, bundle: Evaluation, encoded: Encoded) -> None:
+    def keep_examples(self, bundle: Evaluation, encoded: EncodedTexts) -> None:
         """Keep questions that the bundle won and lost against its base, until the figures are written.
 
         Args:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..catalog.loading import load_aligner, load_keras_encoder, load_teacher
-from ..data.loading import chosen_data, load_dev
-from ..data.parallel import joined, texts_by_language
+from ..data.loading import choose_data, load_dev
+from ..data.parallel import collect_texts, join_corpora
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..export.weights.precision import Precision
 from ..settings.assignments import refuse_unused
@@ -17,11 +17,11 @@ from ..system.progress import say
 from ..training.checkpoints import CHECKPOINT
 from ..training.log import RunLog
 from ..training.session import Session
-from .fixed_teacher import centre, fixed_teacher, into_space, is_foreign, require_no_dimension
+from .fixed_teacher import centre, is_foreign, load_fixed_teacher, map_into_space, require_no_dimension
 from .inputs import Inputs
-from .preparing import say_shared, scorer_of, with_texts
+from .preparing import add_texts, load_scorer, say_shared
 from .run import Run
-from .twins import needed_questions, with_twins
+from .twins import add_translated_questions, needed_question_languages
 
 if TYPE_CHECKING:
     from ..stages.lines import Lines
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class StudentStart:
     """The start of a student.
 
     Attributes:
@@ -44,7 +44,7 @@ class Beginning:
     foreign: bool = False
 
 
-def beginning_of(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> Beginning:
+def determine_start(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> StudentStart:
     """Determine the start of a run's student.
 
     Args:
@@ -71,7 +71,7 @@ def beginning_of(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> Begi
     foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, inputs.teacher.language, inputs.lines)
     if foreign:
         require_no_dimension(shape, teacher)
-    return Beginning(shape, named, foreign)
+    return StudentStart(shape, named, foreign)
 
 
 def student_job(inputs: Inputs) -> StudentJob:
@@ -85,13 +85,13 @@ def student_job(inputs: Inputs) -> StudentJob:
         settings=inputs.student,
         precision=inputs.precision,
         seed=inputs.seed,
-        sources=inputs.learned_lines,
+        sources=inputs.student_lines,
         scorer=inputs.scorer_of("student"),
         table_of=inputs.student.start or inputs.teacher.base,
     )
 
 
-def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning) -> KerasEncoder:
+def train_student(run: Run, teacher: Encoder, first: KerasEncoder, beginning: StudentStart) -> KerasEncoder:
     """Train the student of a run towards its teacher: stage 2.
 
     Args:
@@ -105,12 +105,12 @@ def study(run: Run, teacher: Encoder, first: KerasEncoder, beginning: Beginning)
     """
     from ..stages.transfer_stage import require_trainable
 
-    start = untrained(run, first, teacher, beginning)
+    start = make_untrained(run, first, teacher, beginning)
     require_trainable(teacher, start, run.training)
     return student_job(run.inputs).run(teacher, start, first, run.session("student"))
 
 
-def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginning) -> KerasEncoder:
+def make_untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: StudentStart) -> KerasEncoder:
     """Make the untrained student of a run, once, however often the run is stopped.
 
     Args:
@@ -125,13 +125,13 @@ def untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: Beginn
     folder = run.folder / CHECKPOINT / "start"
     if folder.is_dir():
         return load_keras_encoder(folder)
-    start = student_of(run.inputs, first, teacher, beginning.shape, beginning.foreign)
+    start = shape_student(run.inputs, first, teacher, beginning.shape, beginning.foreign)
     if start is not first:
         start.save(folder)
     return start
 
 
-def student_of(
+def shape_student(
     inputs: Inputs, first: KerasEncoder, teacher: Encoder, shape: Shape, foreign: bool = False
 ) -> KerasEncoder:
     """Give an encoder the tokens and the shape that the settings ask for, without training it.
@@ -149,7 +149,7 @@ def student_of(
     from ..students.vocabulary.vocabularies import NEW, Additions, Vocabularies
 
     dataset, options = inputs.dataset, inputs.vocabulary
-    text = joined(inputs.text, texts_by_language(inputs.lines))
+    text = join_corpora(inputs.text, collect_texts(inputs.lines))
     aligner, new = load_aligner(options.aligner or None), options.add_languages
     pieces = Additions(options.add_pieces, inputs.words), aligner, options.aligner_below
     words = Vocabularies(first, dataset, inputs.languages, text, new, *pieces)
@@ -163,11 +163,11 @@ def student_of(
     start = words.start(encoder, shape, vectors, inputs.seed)
     if not foreign:
         return start
-    return into_space(start, teacher, dataset, inputs.teacher.language, inputs.lines, inputs.seed)
+    return map_into_space(start, teacher, dataset, inputs.teacher.language, inputs.lines, inputs.seed)
 
 
 @dataclass(frozen=True)
-class Teaching:
+class TeacherSource:
     """The teacher of a student outside a run.
 
     Attributes:
@@ -187,7 +187,7 @@ class Teaching:
     labels: str = ""
 
 
-def transfer_alone(settings: Settings, teaching: Teaching, log: RunLog | None = None) -> KerasEncoder:
+def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | None = None) -> KerasEncoder:
     """Train a student outside a run, as the settings of stage 2 ask for it.
 
     A student that starts in another space than the teacher's gets a map into it.
@@ -210,32 +210,34 @@ def transfer_alone(settings: Settings, teaching: Teaching, log: RunLog | None = 
     source, language, start = teaching.source, teaching.language, teaching.start or teaching.source
     settings = settings.steered()
     translation, training, seed = settings.translation, settings.training, settings.seed
-    needed, lines = needed_questions(translation, language), bool(settings.student.parallel or teaching.corpus)
-    dataset, languages = chosen_data(settings.data, seed, needed, with_lines=lines)
-    dataset = with_twins(translation, dataset, language, languages)
+    needed, lines = needed_question_languages(translation, language), bool(settings.student.parallel or teaching.corpus)
+    dataset, languages = choose_data(settings.data, seed, needed, with_lines=lines)
+    dataset = add_translated_questions(translation, dataset, language, languages)
     of_teacher, precision = (
         TeacherSettings(language, model=source),
         Precision(settings.export.precision, settings.export.table),
     )
     inputs = Inputs(dataset, languages, seed, teacher=of_teacher, student=settings.student, precision=precision)
-    inputs = replace(with_texts(inputs, settings.data.dataset), scorer=scorer_of(settings.scorer))
+    inputs = replace(add_texts(inputs, settings.data.dataset), scorer=load_scorer(settings.scorer))
     dev_dataset = load_dev(settings.evaluation.dev_dataset, settings.data.document_language, inputs.learned)
     dev, job = say_shared(dev_dataset, dataset), replace(student_job(inputs), table_of=start)
-    first, teacher = load_keras_encoder(start), fixed_teacher(source)
+    first, teacher = load_keras_encoder(start), load_fixed_teacher(source)
     foreign = is_foreign(teacher, first, dataset, language, inputs.lines)
     teacher = centre(teacher, dataset, language, inputs.lines) if teaching.centred else teacher
     if foreign:
-        first = into_space(first, teacher, dataset, language, inputs.lines, seed)
+        first = map_into_space(first, teacher, dataset, language, inputs.lines, seed)
     require_trainable(teacher, first, training)
-    targets = job.targets(teacher, _labelled(teaching, teacher))
+    targets = job.targets(teacher, _label_corpus(teaching, teacher))
     session = Session(log=log or RunLog(), options=training, dev=dev)
     return job.train(targets, first, first, session)
 
 
-def _labelled(teaching: Teaching, teacher: Encoder) -> Lines | None:
+def _label_corpus(teaching: TeacherSource, teacher: Encoder) -> Lines | None:
     """Label the corpus by the encoder that is named for it; return None without one."""
-    from ..stages.lines import labelled
+    from ..stages.lines import label_corpus
 
     if not teaching.labels:
         return None
-    return labelled(teaching.corpus, teacher if teaching.labels == teaching.source else load_teacher(teaching.labels))
+    return label_corpus(
+        teaching.corpus, teacher if teaching.labels == teaching.source else load_teacher(teaching.labels)
+    )

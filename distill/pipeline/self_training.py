@@ -11,8 +11,8 @@ from ..catalog.loading import load_trained
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import ConfigError, InputError
-from ..stages.answering_passages import Answered
-from ..stages.mined_pairs import Mined, bm25_ranking, encoder_ranking, mine_pairs, write_mined
+from ..stages.answering_passages import AnsweringPassages
+from ..stages.mined_pairs import MinedPairs, mine_pairs, rank_by_bm25, rank_by_encoder, write_mined
 from ..system.files import write_json
 from ..system.hashes import changed_files
 from ..system.progress import say
@@ -69,7 +69,7 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
 class Stage:
     """One stage and its folder: `mined.jsonl`, `statistics.json`, `encoder`, and finally `stage.json`."""
 
-    def __init__(self, run: Run, number: int, answered: Answered):
+    def __init__(self, run: Run, number: int, answered: AnsweringPassages):
         self.run, self.number, self.answered, self.name = run, number, answered, f"{STAGES} stage {number}"
         self.folder = run.folder / STAGES / f"stage-{number}"
 
@@ -136,7 +136,7 @@ class Stage:
         checkpoint.remove()
         say(f"{self.name}: dev P@1 {dev['p@1']:.3f}, MRR@10 {dev['mrr@10']:.3f}")
 
-    def mine(self, last: Encoder | None, checkpoint: Checkpoint) -> Mined:
+    def mine(self, last: Encoder | None, checkpoint: Checkpoint) -> MinedPairs:
         """Mine the pairs that the stage learns from, and write them to its folder.
 
         Args:
@@ -166,4 +166,4 @@ class Stage:
             The rows of the nearest passages, int `(n, k)`.
         """
         pairs, words = self.answered.pairs, self.run.inputs.teacher.bm25_words
-        return encoder_ranking(last, pairs, k) if last else bm25_ranking(pairs, self.run.dataset, k, words)
+        return rank_by_encoder(last, pairs, k) if last else rank_by_bm25(pairs, self.run.dataset, k, words)

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from ..catalog.bundle import CARD_FILE, is_artefact
-from ..catalog.kinds import folder_of
-from ..data.parallel import joined, texts_by_language
+from ..catalog.kinds import find_folder
+from ..data.parallel import collect_texts, join_corpora
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import KEY, TRY
 from ..errors import DataError, GateError
-from ..evaluation.bias.analyses import described
+from ..evaluation.bias.analyses import as_metrics_section
 from ..evaluation.evaluate import Evaluation, encode_questions
 from ..evaluation.examples import EXAMPLES
 from ..evaluation.mcnemar import as_dict as tests_as_dict
@@ -37,7 +37,7 @@ from .second_stage import student_job
 from .steps import Step
 
 
-def warnings_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
+def list_warnings(rows: Sequence[Mapping[str, Json]]) -> list[str]:
     """Return one warning for each stage whose evaluations on dev (rows of `log.jsonl`) saw a collapsed encoder."""
     stages = dict.fromkeys(row["event"] for row in rows if KEY in row)
     return [_warning(stage, [row for row in rows if row["event"] == stage and "p@1" in row]) for stage in stages]
@@ -51,7 +51,7 @@ def _warning(stage, rows):
     )
 
 
-def shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Step]:
+def list_shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Step]:
     """List the steps from a trained student to the run's metrics.
 
     Args:
@@ -75,13 +75,13 @@ def shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Ste
         Step("evaluate bundle", partial(measure_bundle, run), ["bundle"]),
         Step("calibrate", partial(calibrate, run, folder), ["bundle"]),
         # Its card has all by now.
-        Step("weigh", partial(weigh, run, folder)),
+        Step("weigh", partial(record_size, run, folder)),
         Step("benchmark", partial(time_queries, run, folder)),
-        Step("metrics", partial(close, run), ["benchmark"]),
+        Step("metrics", partial(write_results, run), ["benchmark"]),
     ]
 
 
-def export(run: Run, student: KerasEncoder) -> None:
+def export_bundle(run: Run, student: KerasEncoder) -> None:
     """Write the student's bundle if the gate passes it.
 
     If the gate refuses it, the bundle is written again in the next finer precision (`Precision.finer`), and a line says
@@ -99,28 +99,28 @@ def export(run: Run, student: KerasEncoder) -> None:
     student, precision = student_job(run.inputs).promote(student)
     # What rounding costs is measured against the student that was trained.
     gate = Gate(run.dataset, run.languages, run.export, model=student)
-    _export(run, student, gate, [precision, *precision.finer()])
+    _export_once(run, student, gate, [precision, *precision.list_finer()])
 
 
-def _export(run, student, gate, precisions):
+def _export_once(run, student, gate, precisions):
     from ..export.artefact import export_artefact
     from ..export.form import Form
-    from ..export.gate import size
+    from ..export.gate import count_gate_texts
 
     precision, *finer = precisions
-    origins, texts = run.provenance, texts_seen(run.inputs)
+    origins, texts = run.provenance, collect_seen_texts(run.inputs)
     notes = {**origins.card, "source": run.folder.resolve().name, "languages": list(run.languages)}
     notes |= origins.learned.as_dict()
     try:
-        with task("export", size(run.dataset, run.languages)) as advance:
-            shipped, precision = student_job(run.inputs).exported(student, precision, texts)
+        with task("export", count_gate_texts(run.dataset, run.languages)) as advance:
+            shipped, precision = student_job(run.inputs).prepare_export(student, precision, texts)
             form = Form(precision=precision)
             export_artefact(shipped, run.folder / "bundle", gate, form, notes, progress=advance, texts=texts)
     except GateError as error:
         if not finer:
             raise
         say(f"a bundle with {precision} is refused: {error}; the next has {finer[0]}, which take more bytes")
-        _export(run, student, gate, finer)
+        _export_once(run, student, gate, finer)
 
 
 def require_gate(run: Run, folder: Path) -> None:
@@ -166,7 +166,7 @@ def measure_bundle(run: Run, bundle: Encoder) -> None:
     run.figures.update(run.checkpoint(EXAMPLES).facts())
 
 
-def weigh(run: Run, folder: Path) -> None:
+def record_size(run: Run, folder: Path) -> None:
     """Record the bundle's size on disk.
 
     Args:
@@ -188,15 +188,15 @@ def time_queries(run: Run, folder: Path) -> Json:
     Returns:
         The times of a query in milliseconds.
     """
-    from ..bench.process import Spec
-    from ..bench.rounds import bench, select_questions, steps
+    from ..bench.process import WorkerSpec
+    from ..bench.rounds import bench, count_steps, select_questions
     from ..bench.specs import spec_of
     from ..system.versions import machine
 
     questions, threads = select_questions(run.dataset, run.languages), run.export.threads
-    others = {name: spec_of(str(place)) for name, place in beside(run.inputs.teacher.base).items()}
-    specs = {"bundle": Spec("bundle", str(folder)), **others}
-    with task("benchmark", steps(len(specs))) as advance:
+    others = {name: spec_of(str(place)) for name, place in find_base_folder(run.inputs.teacher.base).items()}
+    specs = {"bundle": WorkerSpec("bundle", str(folder)), **others}
+    with task("benchmark", count_steps(len(specs))) as advance:
         times = bench(specs, questions, threads=threads, progress=advance)
     query = {**times.pop("bundle"), "threads": threads, "queries": len(questions), "machine": machine()}
     costs = {name: {"bytes": row["bytes"], "ms": row["median_ms"]} for name, row in times.items()}
@@ -213,9 +213,9 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
         folder: The bundle.
         bundle: The bundle's encoder.
     """
-    from ..evaluation.calibration import fit_scores, said
+    from ..evaluation.calibration import as_card_entry, fit_scores
     from ..evaluation.tasks.answerable import AnswerableTask, confidence_in
-    from ..evaluation.unanswerable import encode, half_without
+    from ..evaluation.unanswerable import encode, half_unanswerable_cases
     from ..export.encode import ANSWERABLE
 
     data, split, languages = run.dataset, run.inputs.splits[-1], run.languages
@@ -226,36 +226,36 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
         except DataError as error:
             say(f"the bundle's card does not say how likely an answer is: {error}")
             return
-        write_json(folder / CARD_FILE, {**read_json(folder / CARD_FILE), ANSWERABLE: said(fits, dev)})
+        write_json(folder / CARD_FILE, {**read_json(folder / CARD_FILE), ANSWERABLE: as_card_entry(fits, dev)})
         score = next((score for score in run.evaluation.score if score in PASSAGE_SCORES), "sum")
         questions = dev.questions if split == "dev" else encode_questions(bundle, data, split, languages)
-        cases = half_without(replace(dev, split=split, questions=questions), score)
+        cases = half_unanswerable_cases(replace(dev, split=split, questions=questions), score)
     task_ = AnswerableTask(data, tuple(languages), split, score)
     figures = task_.figures(confidence_in(cases, fits[score].calibration), "bundle")
     run.record(ANSWERABLE, task_.as_dict({"bundle": figures}))
 
 
-def beside(base: str) -> dict[str, Path]:
+def find_base_folder(base: str) -> dict[str, Path]:
     """Return the folder that a base names, by its name among the figures.
 
     The dictionary is empty if the base is no artefact such as a bundle.
     """
-    folder = folder_of(base)
+    folder = find_folder(base)
     return {"base": folder} if folder and is_artefact(folder) else {}
 
 
-def texts_seen(inputs: Inputs) -> dict[str, list[str]]:
+def collect_seen_texts(inputs: Inputs) -> dict[str, list[str]]:
     """Return the texts that a student learned from, by language.
 
     They are train questions, passages, lines and text for tokens.
     """
     from ..students.vocabulary.pruning import lines_of, texts_of
 
-    corpus = joined(inputs.text, texts_by_language(inputs.lines))
+    corpus = join_corpora(inputs.text, collect_texts(inputs.lines))
     return texts_of(lines_of(inputs.dataset, inputs.languages, corpus)[0])
 
 
-def close(run: Run, query: Json) -> Json:
+def write_results(run: Run, query: Json) -> Json:
     """Write `report.html` and `metrics.json`.
 
     Args:
@@ -265,7 +265,7 @@ def close(run: Run, query: Json) -> Json:
     Returns:
         The metrics.
     """
-    inputs, warnings = run.inputs, warnings_of(run.log.rows)
+    inputs, warnings = run.inputs, list_warnings(run.log.rows)
     origins = run.provenance
     metrics = {
         "settings": as_dict(settings_of(origins.config)),
@@ -278,11 +278,13 @@ def close(run: Run, query: Json) -> Json:
         },
         "learned": {**origins.learned.as_dict(), "files": dict(origins.texts)},
         "versions": versions(),
-        "device": device_of(run),
+        "device": find_device(run),
         "languages": list(run.languages),
         "mean_over": list(inputs.other_languages),
-        "splits": {split: split_metrics(inputs, evaluations) for split, evaluations in run.evaluations.items()},
-        **({"lareqa": described(inputs.pool, inputs.splits[-1], run.bias)} if inputs.pool and run.bias else {}),
+        "splits": {split: compute_split_metrics(inputs, evaluations) for split, evaluations in run.evaluations.items()},
+        **(
+            {"lareqa": as_metrics_section(inputs.pool, inputs.splits[-1], run.bias)} if inputs.pool and run.bias else {}
+        ),
         **({"warnings": warnings} if warnings else {}),
         **run.figures,
         "timings": {**run.timings, "query": query},
@@ -296,13 +298,13 @@ def close(run: Run, query: Json) -> Json:
     return metrics
 
 
-def device_of(run: Run) -> Json:
+def find_device(run: Run) -> Json:
     """Return the device that the run began on, also if TensorFlow finishes what another backend trained."""
     begun = run.log.of(DATA)
     return (begun[0].get("device") if begun else None) or dict(describe_device(run.training.precision))
 
 
-def split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
+def compute_split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
     """Compute the figures of one split: scores by encoder, means, and McNemar's tests of the student.
 
     Args:
@@ -325,11 +327,11 @@ def split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json
             }
             for name in ("base", "teacher")
         },
-        "sign_flips": sign_flips(inputs, evaluations),
+        "sign_flips": compare_by_sign_flips(inputs, evaluations),
     }
 
 
-def sign_flips(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
+def compare_by_sign_flips(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
     """Test the student on the questions of all languages together, against its base and the peers.
 
     Args:

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 Needed = TypeVar("Needed")
 
 
-def never() -> bool:
+def never_there() -> bool:
     """Return False: the result of a step is in no file, so the step runs each time."""
     return False
 
@@ -33,7 +33,7 @@ class Step(Generic[Result]):
     name: str
     make: Callable[..., Result]
     needs: Sequence[str] = ()
-    is_there: Callable[[], bool] = never
+    is_there: Callable[[], bool] = never_there
     load: Callable[[], Result] | None = None
     timed: str = ""
 

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from ..data.dataset import Dataset
 from ..errors import DataError, InputError
-from ..evaluation.translation import Translation, Untranslated, translation_of
+from ..evaluation.translation import SourceText, TranslationSource, translation_of
 from ..settings.sections import TranslationSettings
 from ..system.progress import say, task
 
 
-def with_twins(options: TranslationSettings, dataset: Dataset, language: str, languages: Sequence[str]) -> Dataset:
+def add_translated_questions(
+    options: TranslationSettings, dataset: Dataset, language: str, languages: Sequence[str]
+) -> Dataset:
     """Add translations of questions into the teacher's language.
 
     A question gets a translation if the teacher's language has no question of its id; one without a translation stays
@@ -38,7 +40,7 @@ def with_twins(options: TranslationSettings, dataset: Dataset, language: str, la
     known, others = dataset.questions.get(language, {}), [one for one in languages if one in dataset.questions]
     splits = ("train",) if known else tuple(dataset.splits)
     alone = [q for one in others for split in splits for q in dataset.select(one, split) if q.id not in known]
-    twins = _translated(translation, dataset, alone, language)
+    twins = _translate_questions(translation, dataset, alone, language)
     missing = {question.id for question in alone}
     if not missing:
         raise InputError(f"{translation.name}: each train question has one in {language}; leave the translations out")
@@ -52,7 +54,7 @@ def with_twins(options: TranslationSettings, dataset: Dataset, language: str, la
     return replace(dataset, questions={**dataset.questions, language: {**known, **questions}})
 
 
-def needed_questions(translation: TranslationSettings, language: str) -> tuple[str, ...]:
+def needed_question_languages(translation: TranslationSettings, language: str) -> tuple[str, ...]:
     """Return the languages in which the data must have questions.
 
     Args:
@@ -65,7 +67,7 @@ def needed_questions(translation: TranslationSettings, language: str) -> tuple[s
     return () if translation.file or translation.translators else (language,)
 
 
-def _translated(translation: Translation, dataset: Dataset, alone, language):
+def _translate_questions(translation: TranslationSource, dataset: Dataset, alone, language):
     """Return the translation of each question by its id, from the first of its languages that has one."""
     pivots: dict[str, str | None] = dict.fromkeys(id for of in dataset.questions.values() for id in of)
     pivots.update({id: question.text for id, question in dataset.questions.get(language, {}).items()})
@@ -75,6 +77,6 @@ def _translated(translation: Translation, dataset: Dataset, alone, language):
     with task(f"train questions translated by {translation.name}", len(alone)) as advance:
         for one in dict.fromkeys(question.language for question in alone):
             rest = [q for q in alone if q.language == one and q.id not in twins]
-            texts = translation.texts([Untranslated(q.id, q.language, q.text) for q in rest], pivots, advance)
+            texts = translation.texts([SourceText(q.id, q.language, q.text) for q in rest], pivots, advance)
             twins.update({q.id: text for q, text in zip(rest, texts, strict=True) if text})
     return twins

@@ -12,12 +12,12 @@ import numpy as np
 
 from ..errors import EncoderError, InputError
 from ..export.encode import CARD
-from ..export.formats.folder import read_label, require_whole
+from ..export.formats.folder import read_label, require_whole_folder
 from ..export.formats.registry import format_of
-from ..export.hub.onnx_reference import prompted_reading
+from ..export.hub.onnx_reference import load_reading
 from ..system.extras import require_extra
 from ..system.reading import read_json
-from ..system.text import well_formed
+from ..system.text import make_well_formed
 from ..system.types import File, Json, Role
 
 try:
@@ -45,7 +45,7 @@ class DistillTextEmbedding(CustomTextEmbedding):
 
     def __init__(self, model_name: str, specific_model_path: File | None = None, **options: Json) -> None:
         folder = _whole(specific_model_path or self.FOLDERS[model_name.lower()])
-        self._prompts = prompted_reading(folder).prompts
+        self._prompts = load_reading(folder).prompts
         super().__init__(model_name, specific_model_path=str(folder), **options)
 
     def embed(
@@ -61,8 +61,8 @@ class DistillTextEmbedding(CustomTextEmbedding):
     def _prompted(self, texts, role: Role):
         prompt = self._prompts.get(role, "")
         if isinstance(texts, str):
-            return [prompt + well_formed(texts)]
-        rows = (prompt + well_formed(text) for text in texts)
+            return [prompt + make_well_formed(texts)]
+        rows = (prompt + make_well_formed(text) for text in texts)
         # It starts no processes for a short list.
         return list(rows) if isinstance(texts, list) else rows
 
@@ -107,7 +107,7 @@ def _whole(folder: File) -> Path:
     if format_ != FORMAT:
         what = f"one of the format {format_!r}" if format_ else "none of an exported encoder"
         raise EncoderError(f"{folder}: {what}; run: distill export MODEL --format {FORMAT} --output FOLDER")
-    return require_whole(folder)
+    return require_whole_folder(folder)
 
 
 def _free(name: str, folder: Path) -> None:

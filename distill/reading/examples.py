@@ -106,7 +106,7 @@ def gold_examples(dataset: Dataset, split: str, languages: Sequence[str]) -> dic
     }
 
 
-def unanswered(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
+def make_unanswerable(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
     """Draw a share of the examples and give each a random passage that does not answer it.
 
     The passage is in the same language and does not contain an answer.
@@ -125,13 +125,13 @@ def unanswered(examples: Sequence[Example], share: float, seed: int) -> list[Exa
         passages.setdefault(example.passage.language, []).append(example.passage)
     chosen = draws.random(len(examples)) < share
     return [
-        without_answer(example, other)
+        replace_passage(example, other)
         for example, wanted in zip(examples, chosen, strict=True)
         if wanted and (other := _another(example, passages, draws))
     ]
 
 
-def without_answer(example: Example, passage: Text) -> Example:
+def replace_passage(example: Example, passage: Text) -> Example:
     """Return an example on a passage that does not answer it.
 
     Args:
@@ -144,7 +144,7 @@ def without_answer(example: Example, passage: Text) -> Example:
     return replace(example, passage=passage, place=None, answers=())
 
 
-def answered_by(example: Example, passage: Text) -> bool:
+def is_answered_by(example: Example, passage: Text) -> bool:
     """Return True if a passage is the example's own or contains one of its answers.
 
     Args:
@@ -161,10 +161,10 @@ def answered_by(example: Example, passage: Text) -> bool:
 def _another(example: Example, passages: Mapping[str, Sequence[Text]], draws: np.random.Generator) -> Text | None:
     pool = passages[example.passage.language]
     other = pool[int(draws.integers(len(pool)))]
-    return None if answered_by(example, other) else other
+    return None if is_answered_by(example, other) else other
 
 
-def retrieved(examples: Sequence[Example], share: float, seed: int, encoder: Encoder) -> list[Example]:
+def make_hard_unanswerable(examples: Sequence[Example], share: float, seed: int, encoder: Encoder) -> list[Example]:
     """Draw a share of the examples and give each the nearest passage that does not answer it.
 
     Candidates are the passages of all examples in the same language, compared by the encoder's vectors. A reader so
@@ -197,7 +197,7 @@ def _nearest(examples: Sequence[Example], passages: Sequence[Text], encoder: Enc
         vectors = encoder.encode([one.text for one in passages], "document", advance)
     rows, _ = top_k(questions, vectors, min(NEAREST, len(passages)))
     others = (
-        next((passages[place] for place in row if not answered_by(example, passages[place])), None)
+        next((passages[place] for place in row if not is_answered_by(example, passages[place])), None)
         for example, row in zip(examples, rows.tolist(), strict=True)
     )
-    return [without_answer(example, other) for example, other in zip(examples, others, strict=True) if other]
+    return [replace_passage(example, other) for example, other in zip(examples, others, strict=True) if other]

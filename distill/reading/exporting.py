@@ -6,31 +6,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import DataError, ExportError
-from ..export.tflite.reader import reader_flatbuffer
+from ..export.tflite.reader import convert_reader
 from ..system.files import write_aside, write_json
 from ..system.types import File
 from .examples import Example
-from .inputs import ASKED, Eyes
+from .inputs import QUESTION_TOKENS, TextView
 from .lite import LiteNetwork
 from .reader import SpanReader
 from .spans import WINDOW
 from .stored import CARD_FILE, LITE_FILE, card_dict, load_network, read_card, read_standard, write_standard
-from .training import predicting
+from .training import prediction_function
 
 # The share of the answers that must be the same spans.
 LEAST = 0.99
 LENGTHS = {
     "passage": WINDOW,
-    "question": ASKED,
+    "question": QUESTION_TOKENS,
     "features": WINDOW,
     "vector": None,
     "passage_keep": WINDOW,
-    "question_keep": ASKED,
+    "question_keep": QUESTION_TOKENS,
 }
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedReader:
     """The result of an export.
 
     Attributes:
@@ -44,7 +44,7 @@ class Exported:
     questions: int
 
 
-def write_exported(source: File, folder: File, eyes: Eyes, examples: Sequence[Example]) -> Exported:
+def write_flatbuffer(source: File, folder: File, eyes: TextView, examples: Sequence[Example]) -> ExportedReader:
     """Export a reader to a flatbuffer, and compare its answers with those of the Keras reader.
 
     Args:
@@ -65,15 +65,15 @@ def write_exported(source: File, folder: File, eyes: Eyes, examples: Sequence[Ex
     card, network = read_card(source), load_network(source)
     with write_aside(folder) as aside:
         aside.mkdir()
-        (aside / LITE_FILE).write_bytes(reader_flatbuffer(network, LENGTHS))
+        (aside / LITE_FILE).write_bytes(convert_reader(network, LENGTHS))
         write_standard(aside, read_standard(source))
         write_json(aside / CARD_FILE, card_dict(card))
         before, after = (
             [answer.place for answer in SpanReader(one, eyes).read(examples)]
-            for one in (predicting(network), LiteNetwork(aside / LITE_FILE))
+            for one in (prediction_function(network), LiteNetwork(aside / LITE_FILE))
         )
         same = sum(one == other for one, other in zip(before, after, strict=True))
         if same < LEAST * len(examples):
             raise ExportError(f"the exported reader gives the same answer to only {same} of {len(examples)} questions")
         size = (aside / LITE_FILE).stat().st_size
-    return Exported(size, same, len(examples))
+    return ExportedReader(size, same, len(examples))

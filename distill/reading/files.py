@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from ..data.dataset import Dataset
 from ..data.loading import read_dataset
-from ..data.parallel import weighted
-from ..data.parsing.fields import answers_of, as_id, id_of, text_of
-from ..data.parsing.squad import articles_of, is_impossible, list_of, paragraphs_of, questions_of
+from ..data.parallel import parse_weight
+from ..data.parsing.fields import as_id, parse_answers, parse_id, parse_text
+from ..data.parsing.squad import is_impossible, parse_articles, parse_list, parse_paragraphs, parse_questions
 from ..data.readers import find
 from ..errors import DataError
 from ..settings.choices import EVERY
@@ -20,7 +20,7 @@ from ..system.progress import say
 from ..system.reading import read_jsonl
 from ..system.types import File, Json
 from .examples import Example, Text, passage_texts
-from .locating import is_inside, only_place, place_at
+from .locating import find_only_place, find_place_at, is_inside
 
 # The split that is learned from by default.
 TRAIN = "train"
@@ -46,7 +46,7 @@ class ReaderSource:
     @classmethod
     def of(cls, text: str) -> ReaderSource:
         """Return the source that `[SPLIT:]FOLDER[=WEIGHT]` names. Raises `InputError` if it cannot be parsed."""
-        path, weight = weighted(text)
+        path, weight = parse_weight(text)
         split, colon, folder = str(path).partition(":")
         if not colon or usable_path(path).exists():
             return cls(path, TRAIN, weight)
@@ -126,11 +126,14 @@ def _ids(dataset: Dataset, split: str) -> set[str]:
 
 def _squad_examples(path: Path, language: str) -> list[Example]:
     examples = []
-    for number, paragraph in enumerate(paragraphs_of(path, articles_of(path))):
-        passage = Text(text_of(path, paragraph, "context", f"paragraph {number}"), language)
-        for qa in questions_of(path, paragraph):
-            id, question = id_of(path, qa, "id", f"paragraph {number}"), text_of(path, qa, "question", "a question")
-            given = list_of(path, {"answers": answers_of(qa)}, "answers")
+    for number, paragraph in enumerate(parse_paragraphs(path, parse_articles(path))):
+        passage = Text(parse_text(path, paragraph, "context", f"paragraph {number}"), language)
+        for qa in parse_questions(path, paragraph):
+            id, question = (
+                parse_id(path, qa, "id", f"paragraph {number}"),
+                parse_text(path, qa, "question", "a question"),
+            )
+            given = parse_list(path, {"answers": parse_answers(qa)}, "answers")
             answers = [(answer.get("text"), answer.get("answer_start")) for answer in given]
             examples.append(_placed(id, question, passage, answers, f"{path}, question {id}"))
     return [example for example in examples if example]
@@ -156,7 +159,7 @@ def _question_files(folder: Path, split: str, language: str) -> list[Path]:
 
 def _passages(path: Path, language: str) -> Passages:
     rows = {
-        id_of(path, row, "pid", f"line {number}"): text_of(path, row, "context", f"line {number}")
+        parse_id(path, row, "pid", f"line {number}"): parse_text(path, row, "context", f"line {number}")
         for number, row in read_jsonl(path)
     }
     if not rows:
@@ -191,8 +194,8 @@ def _apart(path: Path, number: int, row: Json, beside: Path, passages: Passages)
     if not isinstance(texts, list) or not isinstance(starts or texts, list):
         raise DataError(f"{where}: expected a list of texts under 'answers', got {texts!r}")
     answers = list(zip(texts, starts or [None] * len(texts), strict=False))
-    id = f"line {number}" if row.get("id") is None else id_of(path, row, "id", f"line {number}")
-    example = _placed(id, text_of(path, row, "question", f"line {number}"), passage, answers, where)
+    id = f"line {number}" if row.get("id") is None else parse_id(path, row, "id", f"line {number}")
+    example = _placed(id, parse_text(path, row, "question", f"line {number}"), passage, answers, where)
     yield from [example] if example else []
 
 
@@ -200,7 +203,7 @@ def _texts_and_starts(row):
     """Return answers and starts from Hugging Face's object of answers, or from `answers` and `answer_start`."""
     if not isinstance(row.get("answers"), dict):
         return row.get("answers"), row.get("answer_start")
-    answers = answers_of(row)
+    answers = parse_answers(row)
     if not isinstance(answers, list):
         return None, None
     return [one["text"] for one in answers], [one.get("answer_start") for one in answers]
@@ -212,8 +215,8 @@ def _placed(id: str, question: str, passage: Text, answers: Sequence[tuple[Json,
     Raises `DataError` if a place is given for an answer that does not occur in the passage.
     """
     texts = [(text, start) for text, start in answers if isinstance(text, str) and text.strip()]
-    told = [place_at(passage.text, text, start) for text, start in texts if isinstance(start, int)]
-    places = [place for place in (*told, *(only_place(passage.text, text) for text, _ in texts)) if place]
+    told = [find_place_at(passage.text, text, start) for text, start in texts if isinstance(start, int)]
+    places = [place for place in (*told, *(find_only_place(passage.text, text) for text, _ in texts)) if place]
     if told and not any(is_inside(passage.text, text) for text, _ in texts):
         raise DataError(
             f"{where}: the answer {texts[0][0]!r} is not in its passage; correct it, or remove 'answer_start' from the "

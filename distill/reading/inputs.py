@@ -12,13 +12,13 @@ from ..encoders.encoder import Encoder
 from ..system.types import Floats, Integers, Progress
 from .examples import Example, Span, Text
 from .matches import passage_features
-from .pieces import Cutter, Pieces, pieces_of
+from .pieces import PlacingTokenizer, TokenisedText, tokenise_text
 
 # Number of tokens of a question that are read.
-ASKED = 40
+QUESTION_TOKENS = 40
 # Lengths are rounded up to these, so that only a few shapes occur.
 LENGTHS = (32, 64, 128, 192, 256, 320)
-QUESTION_LENGTHS = (16, 24, ASKED)
+QUESTION_LENGTHS = (16, 24, QUESTION_TOKENS)
 # The numbers of unit vectors are small, so they are scaled up for the network.
 VECTOR_SCALE = 10.0
 # The first rows, of the most frequent tokens, whose mean and spread stand for all.
@@ -26,7 +26,7 @@ SAMPLE = 30_000
 
 
 @dataclass(frozen=True)
-class Standard:
+class EmbeddingScale:
     """The mean and the spread by which the embeddings of a table are standardised.
 
     Attributes:
@@ -38,7 +38,7 @@ class Standard:
     spread: float
 
     @classmethod
-    def of(cls, table: Floats) -> Standard:
+    def of(cls, table: Floats) -> EmbeddingScale:
         """Return mean and spread of the frequent rows of a table `(rows, width)`."""
         some = table[:SAMPLE].astype(np.float32)
         return cls(some.mean(axis=0), float(some.std()))
@@ -49,7 +49,7 @@ class Standard:
 
 
 @dataclass(frozen=True)
-class Eyes:
+class TextView:
     """A reader's view of texts.
 
     Attributes:
@@ -60,9 +60,9 @@ class Eyes:
     """
 
     encoder: Encoder
-    cutter: Cutter
+    cutter: PlacingTokenizer
     table: Floats
-    standard: Standard
+    standard: EmbeddingScale
 
     def embeddings(self, ids: Integers) -> Floats:
         """Return the standardised embeddings of token ids `(t,)`, float32 `(t, width)`."""
@@ -70,7 +70,7 @@ class Eyes:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ExampleFeatures:
     """The features of a question and its passage, of t tokens.
 
     Attributes:
@@ -80,26 +80,26 @@ class Seen:
         vector: Float array `(d,)`, the question's vector.
     """
 
-    passage: Pieces
-    question: Pieces
+    passage: TokenisedText
+    question: TokenisedText
     features: Floats
     vector: Floats
 
     @property
     def question_length(self) -> int:
         """Return the number of tokens of the question that are read."""
-        return min(len(self.question), ASKED)
+        return min(len(self.question), QUESTION_TOKENS)
 
 
-class Looker:
+class Featuriser:
     """Turns examples into features, and remembers the tokens and vectors of texts."""
 
-    def __init__(self, eyes: Eyes) -> None:
+    def __init__(self, eyes: TextView) -> None:
         self.eyes = eyes
         self.vectors: dict[tuple[str, str], Floats] = {}
-        self.pieces: dict[tuple[str, str], Pieces] = {}
+        self.pieces: dict[tuple[str, str], TokenisedText] = {}
 
-    def featurise(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Seen]:
+    def featurise(self, examples: Sequence[Example], progress: Progress | None = None) -> list[ExampleFeatures]:
         """Return the features of each example.
 
         Args:
@@ -122,12 +122,14 @@ class Looker:
         passage, pieces = self._pieces(example.passage), self._pieces(question)
         vector = self.vectors["question", example.question]
         sentences = np.stack([self.vectors["document", text] for text in _sentences(example.passage)])
-        return Seen(passage, pieces, passage_features(passage, pieces, sentences @ vector, example.passage), vector)
+        return ExampleFeatures(
+            passage, pieces, passage_features(passage, pieces, sentences @ vector, example.passage), vector
+        )
 
     def _pieces(self, text):
         key = text.language, text.text
         if key not in self.pieces:
-            self.pieces[key] = pieces_of(text, self.eyes.cutter)
+            self.pieces[key] = tokenise_text(text, self.eyes.cutter)
         return self.pieces[key]
 
     def _encode(self, examples):
@@ -147,7 +149,9 @@ def _sentences(passage):
     return [passage.text[start:end] for start, end in passage.sentences]
 
 
-def batch_of(parts: Sequence[tuple[Seen, Span]], rows: Callable[[Integers], Floats]) -> dict[str, NDArray[np.float32]]:
+def make_batch(
+    parts: Sequence[tuple[ExampleFeatures, Span]], rows: Callable[[Integers], Floats]
+) -> dict[str, NDArray[np.float32]]:
     """Return the inputs of `network.ReaderNetwork` for windows of passages.
 
     Args:
@@ -157,8 +161,8 @@ def batch_of(parts: Sequence[tuple[Seen, Span]], rows: Callable[[Integers], Floa
     Returns:
         `{input: array}`, float32.
     """
-    length = rounded(max(end - start for _, (start, end) in parts), LENGTHS)
-    width = rounded(max(seen.question_length for seen, _ in parts), QUESTION_LENGTHS)
+    length = round_up(max(end - start for _, (start, end) in parts), LENGTHS)
+    width = round_up(max(seen.question_length for seen, _ in parts), QUESTION_LENGTHS)
     passages = [rows(seen.passage.ids[start:end]) for seen, (start, end) in parts]
     questions = [rows(seen.question.ids[:width]) for seen, _ in parts]
     return {
@@ -171,7 +175,7 @@ def batch_of(parts: Sequence[tuple[Seen, Span]], rows: Callable[[Integers], Floa
     }
 
 
-def rounded(size: int, lengths: Sequence[int]) -> int:
+def round_up(size: int, lengths: Sequence[int]) -> int:
     """Return the least of some lengths that is not below a size, or the size itself if all are.
 
     Args:

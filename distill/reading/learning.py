@@ -13,20 +13,20 @@ from ..encoders.encoder import Encoder
 from ..errors import DataError
 from ..system.progress import say, task
 from ..training.session import Scores, Session
-from .examples import Example, retrieved, unanswered
+from .examples import Example, make_hard_unanswerable, make_unanswerable
 from .files import ReaderSource, read_source
-from .inputs import Eyes, Looker
+from .inputs import Featuriser, TextView
 from .network import ReaderNetwork
-from .training import Batches, DevAnswers, ReaderOptions, fit_reader, lessons_of
+from .training import Batches, DevScorer, ReaderOptions, fit_reader, make_reader_examples
 
 # The share of examples that are also asked on a passage that does not answer them.
-WITHOUT = 0.1
+UNANSWERABLE_SHARE = 0.1
 # The weight of a question on the passage of its own language, if the passage exists in the documents' language too.
-OWN = 0.2
+OWN_LANGUAGE_WEIGHT = 0.2
 
 
 @dataclass(frozen=True)
-class Learned:
+class TrainedReader:
     """The result of a training.
 
     Attributes:
@@ -52,14 +52,14 @@ class Learned:
         return {"f1": best["f1"], "em": best["em"]}
 
 
-def learn(
-    eyes: Eyes,
+def train_on_sources(
+    eyes: TextView,
     sources: Sequence[ReaderSource],
     dev: Mapping[str, Sequence[Example]],
     language: str,
     course: ReaderOptions,
     session: Session | None = None,
-) -> Learned:
+) -> TrainedReader:
     """Train a reader; epochs are chosen on dev.
 
     A question that dev asks, in any language, is not learned from.
@@ -84,15 +84,15 @@ def learn(
     examples, weights = weighted_examples(sources, language, held, course, eyes.encoder)
     if not examples:
         raise DataError("dev asks every question that could be learned from; give others with --data")
-    looker = Looker(eyes)
+    looker = Featuriser(eyes)
     with task("features of the reader's examples", len(examples)) as advance:
-        lessons = lessons_of(examples, weights, looker, advance)
+        lessons = make_reader_examples(examples, weights, looker, advance)
     say(f"reader: {len(lessons):,} examples, {sum(lesson.weight for lesson in lessons):,.0f} per epoch")
     keras.utils.set_random_seed(course.seed)
     width = eyes.embeddings(lessons[0].seen.passage.ids[:1]).shape[1]
     network = ReaderNetwork(width, eyes.encoder.dimension)
-    scores = fit_reader(network, Batches(lessons, eyes, course), DevAnswers(dev, looker), course, session)
-    return Learned(network, scores, len(lessons))
+    scores = fit_reader(network, Batches(lessons, eyes, course), DevScorer(dev, looker), course, session)
+    return TrainedReader(network, scores, len(lessons))
 
 
 def weighted_examples(
@@ -117,14 +117,14 @@ def weighted_examples(
         given = [example for example in read_source(source, language) if normalise(example.question) not in held]
         both = {example.id for example in given if example.passage.language != example.language}
         without = (
-            retrieved(given, WITHOUT, course.seed, encoder)
+            make_hard_unanswerable(given, UNANSWERABLE_SHARE, course.seed, encoder)
             if course.retrieved
-            else unanswered(given, WITHOUT, course.seed)
+            else make_unanswerable(given, UNANSWERABLE_SHARE, course.seed)
         )
         for example in (*given, *without):
             rare = example.id in both and example.language == example.passage.language != language
             examples.append(example)
-            weights.append(source.weight * (OWN if rare else 1))
+            weights.append(source.weight * (OWN_LANGUAGE_WEIGHT if rare else 1))
     return _taken(examples, np.array(weights), course)
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.parsing.fields import answer_texts, id_of, text_of
+from ..data.parsing.fields import parse_answer_texts, parse_id, parse_text
 from ..errors import DataError
 from ..system.files import write_text
 from ..system.reading import read_jsonl
@@ -52,24 +52,24 @@ def _rows(path, keys):
 
 
 def _question(path: File, number: int, row: dict[str, Json]) -> Question:
-    text = text_of(path, row, "question", f"line {number}")
-    id = str(number) if row.get("id") is None else id_of(path, row, "id", f"line {number}")
+    text = parse_text(path, row, "question", f"line {number}")
+    id = str(number) if row.get("id") is None else parse_id(path, row, "id", f"line {number}")
     return Question(id, _language(path, number, row, "language"), text, _golds(row))
 
 
 def _language(path, number, row, key):
-    return LANGUAGE if row.get(key) is None else text_of(path, row, key, f"line {number}")
+    return LANGUAGE if row.get(key) is None else parse_text(path, row, key, f"line {number}")
 
 
 def _golds(row):
-    answers = answer_texts(row)
+    answers = parse_answer_texts(row)
     return tuple(map(str, answers)) if isinstance(answers, list) else ()
 
 
 def _example(path: File, number: int, row: dict[str, Json]) -> Example:
     one = _question(path, number, row)
     of_passage = _language(path, number, row, "passage_language")
-    passage = Text(text_of(path, row, "passage", f"line {number}"), of_passage)
+    passage = Text(parse_text(path, row, "passage", f"line {number}"), of_passage)
     return Example(one.id, one.language, one.text, passage, None, one.answers)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import EncoderError
 from ..export.encode import BundleError, load_interpreter
 from ..system.types import Floats
-from .inputs import ASKED
+from .inputs import QUESTION_TOKENS
 from .spans import WINDOW
 
 
@@ -36,13 +36,13 @@ class LiteNetwork:
         """Return the logits `(b, t + 1, 2)` of a batch of t tokens."""
         length = batch["passage"].shape[1]
         rows = [
-            {name: fixed(name, array[row : row + 1]) for name, array in batch.items()}
+            {name: pad_to_fixed(name, array[row : row + 1]) for name, array in batch.items()}
             for row in range(len(batch["vector"]))
         ]
         return np.concatenate([next(iter(self._run(**row).values())) for row in rows])[:, : length + 1]
 
 
-def fixed(name: str, array: NDArray[np.float32]) -> NDArray[np.float32]:
+def pad_to_fixed(name: str, array: NDArray[np.float32]) -> NDArray[np.float32]:
     """Pad an input with zeros to the length that the flatbuffer takes.
 
     Args:
@@ -54,5 +54,5 @@ def fixed(name: str, array: NDArray[np.float32]) -> NDArray[np.float32]:
     """
     if array.ndim < 3:
         return array
-    size = ASKED if name.startswith("question") else WINDOW
+    size = QUESTION_TOKENS if name.startswith("question") else WINDOW
     return np.pad(array, [(0, 0), (0, size - array.shape[1]), (0, 0)])

@@ -7,7 +7,7 @@ import re
 from .examples import Span
 
 
-def place_at(passage: str, answer: str, start: int) -> Span | None:
+def find_place_at(passage: str, answer: str, start: int) -> Span | None:
     """Return the place of an answer that begins at a given character.
 
     Runs of blanks count as one and blanks at the ends do not count, as some data sets have them in only one of the two
@@ -26,7 +26,7 @@ def place_at(passage: str, answer: str, start: int) -> Span | None:
     return match.span(1) if match else None
 
 
-def only_place(passage: str, answer: str) -> Span | None:
+def find_only_place(passage: str, answer: str) -> Span | None:
     """Return the place of an answer that occurs exactly once in its passage.
 
     Args:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..system.types import Floats
 from .examples import Text
-from .pieces import NO_WORD, Pieces
+from .pieces import NO_WORD, TokenisedText
 
 # The number of features of a token that are matches (token, word, stem), and of all: three more are of its sentence and
 # four of its shape.
@@ -19,7 +19,7 @@ MATCHES, FEATURES = 3, 10
 COSINE, DISTANCE = 3.0, 5.0
 
 
-def passage_features(passage: Pieces, question: Pieces, cosines: Floats, text: Text) -> Floats:
+def passage_features(passage: TokenisedText, question: TokenisedText, cosines: Floats, text: Text) -> Floats:
     """Return the features of a passage's tokens.
 
     Args:

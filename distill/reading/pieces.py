@@ -23,7 +23,7 @@ LETTER = re.compile(r"[^\W_]")
 IN_WORDS = ByCategory(lambda char, kind: "w" if kind[0] in "LMN" else " ")
 
 
-class Cutter(Protocol):
+class PlacingTokenizer(Protocol):
     """A tokenizer that knows the place of each token, such as `encoders.tokenizer.Tokenizer`."""
 
     def places(self, text: str) -> tuple[list[int], list[Span]]:
@@ -32,7 +32,7 @@ class Cutter(Protocol):
 
 
 @dataclass(frozen=True)
-class Pieces:
+class TokenisedText:
     """A text of t tokens.
 
     Attributes:
@@ -91,7 +91,7 @@ def _shape(part, stripped):
     return part[:1].isspace(), stripped[:1].isupper(), digit, bool(stripped) and not letter
 
 
-def pieces_of(text: Text, tokenizer: Cutter) -> Pieces:
+def tokenise_text(text: Text, tokenizer: PlacingTokenizer) -> TokenisedText:
     """Return the tokens of a text in its language.
 
     Args:
@@ -105,7 +105,7 @@ def pieces_of(text: Text, tokenizer: Cutter) -> Pieces:
     stem, words = stemmer(text.language), _words(text.text, text.language, places)
     array = np.array(places, dtype=np.int64).reshape(-1, 2)
     stems = tuple(stem(word) if word else NO_WORD for word in words)
-    return Pieces(text.text, np.array(ids, dtype=np.int64), array, words, stems)
+    return TokenisedText(text.text, np.array(ids, dtype=np.int64), array, words, stems)
 
 
 def _words(text, language, places):

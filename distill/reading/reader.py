@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ..system.types import Floats, Progress
 from ..teachers.question_answering import QuestionAnswerer
 from .examples import Example, Span
-from .inputs import Eyes, Looker, Seen, batch_of
-from .spans import Found, best_of, best_span, windows_of
+from .inputs import ExampleFeatures, Featuriser, TextView, make_batch
+from .spans import TokenSpan, best_over_windows, best_span, split_windows
 
 # Number of padded tokens of a batch.
 BATCH_PIECES = 8192
@@ -70,7 +70,7 @@ class SpanReader:
         name: Name in tables.
     """
 
-    def __init__(self, network: Network, eyes: Eyes, name: str = "reader") -> None:
+    def __init__(self, network: Network, eyes: TextView, name: str = "reader") -> None:
         self.network, self.eyes, self.name = network, eyes, name
 
     def read(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Answer]:
@@ -83,11 +83,11 @@ class SpanReader:
         Returns:
             An answer per example.
         """
-        seen = Looker(self.eyes).featurise(examples)
+        seen = Featuriser(self.eyes).featurise(examples)
         spans = self.spans(seen, progress)
         return [_answer(one, best) for one, best in zip(seen, spans, strict=True)]
 
-    def spans(self, seen: Sequence[Seen], progress: Progress | None = None) -> list[Found]:
+    def spans(self, seen: Sequence[ExampleFeatures], progress: Progress | None = None) -> list[TokenSpan]:
         """Return the best span of each example, in tokens.
 
         Args:
@@ -97,16 +97,16 @@ class SpanReader:
         Returns:
             A span per example.
         """
-        parts = [(row, window) for row, one in enumerate(seen) for window in windows_of(len(one.passage))]
-        best: list[list[tuple[int, Found]]] = [[] for _ in seen]
-        for group in grouped([end - start for _, (start, end) in parts]):
-            batch = batch_of([(seen[parts[number][0]], parts[number][1]) for number in group], self.eyes.embeddings)
+        parts = [(row, window) for row, one in enumerate(seen) for window in split_windows(len(one.passage))]
+        best: list[list[tuple[int, TokenSpan]]] = [[] for _ in seen]
+        for group in group_by_length([end - start for _, (start, end) in parts]):
+            batch = make_batch([(seen[parts[number][0]], parts[number][1]) for number in group], self.eyes.embeddings)
             for number, logits in zip(group, self.network(batch), strict=True):
                 row, (start, end) = parts[number]
                 best[row].append((start, best_span(logits, end - start)))
             if progress:
                 progress(len(group))
-        return [best_of(of_text) for of_text in best]
+        return [best_over_windows(of_text) for of_text in best]
 
 
 def _answer(seen, best):
@@ -114,7 +114,7 @@ def _answer(seen, best):
     return Answer(seen.passage.text[start:end], place, best.score)
 
 
-class WholeReader:
+class TransformerReader:
     """A reader whose model reads question and passage as one text, `hf:NAME`."""
 
     def __init__(self, model: QuestionAnswerer) -> None:
@@ -137,7 +137,7 @@ class WholeReader:
         ]
 
 
-def grouped(lengths: Sequence[int]) -> list[list[int]]:
+def group_by_length(lengths: Sequence[int]) -> list[list[int]]:
     """Group rows of similar length, the shortest first, in batches of at most `BATCH_PIECES` padded tokens."""
     groups: list[list[int]] = []
     for row in np.argsort(lengths, kind="stable").tolist():

@@ -15,7 +15,7 @@ WINDOW, SHARED, LONGEST = 320, 96, 24
 
 
 @dataclass(frozen=True)
-class Found:
+class TokenSpan:
     """The best span of a passage.
 
     Attributes:
@@ -30,10 +30,10 @@ class Found:
 
 
 # The span of a text without tokens.
-NOTHING = Found(0, -1, 0.0)
+NOTHING = TokenSpan(0, -1, 0.0)
 
 
-def windows_of(length: int) -> list[Span]:
+def split_windows(length: int) -> list[Span]:
     """Return the windows `(start, end)` of a text of a number of tokens.
 
     If there are several, each is full. A text without tokens, such as one of blanks without width, has no window.
@@ -46,7 +46,7 @@ def windows_of(length: int) -> list[Span]:
     return [(start, start + WINDOW) for start in starts]
 
 
-def best_span(logits: Floats, length: int) -> Found:
+def best_span(logits: Floats, length: int) -> TokenSpan:
     """Return the span with the greatest sum of start and end logits (Devlin et al., 2019, BERT, sections 4.2 and 4.3).
 
     Args:
@@ -61,12 +61,12 @@ def best_span(logits: Floats, length: int) -> Found:
     far = rows[None] - rows[:, None]
     sums = np.where((far >= 0) & (far < LONGEST), starts[:, None] + ends[None], -np.inf)
     first, last = divmod(int(sums.argmax()), length)
-    return Found(first, last, float(sums[first, last] - logits[0].sum()))
+    return TokenSpan(first, last, float(sums[first, last] - logits[0].sum()))
 
 
-def best_of(parts: Sequence[tuple[int, Found]]) -> Found:
+def best_over_windows(parts: Sequence[tuple[int, TokenSpan]]) -> TokenSpan:
     """Return the best span over windows, in tokens of the text; `NOTHING` if there is no window."""
     if not parts:
         return NOTHING
     start, best = max(parts, key=lambda one: one[1].score)
-    return Found(start + best.first, start + best.last, best.score)
+    return TokenSpan(start + best.first, start + best.last, best.score)

@@ -16,7 +16,7 @@ from ..system.backend import start
 from ..system.files import require_inside, write_aside, write_json
 from ..system.reading import read_json
 from ..system.types import File, Json
-from .inputs import Standard
+from .inputs import EmbeddingScale
 from .reader import Network
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ReaderCard:
     seed: int = 0
 
 
-def save_reader(folder: File, network: ReaderNetwork, standard: Standard, card: ReaderCard) -> None:
+def save_reader(folder: File, network: ReaderNetwork, standard: EmbeddingScale, card: ReaderCard) -> None:
     """Write the folder that `load_reader` reads; an interrupted write leaves no folder.
 
     Args:
@@ -62,7 +62,7 @@ def save_reader(folder: File, network: ReaderNetwork, standard: Standard, card: 
         write_json(aside / CARD_FILE, card_dict(card))
 
 
-def write_standard(folder: Path, standard: Standard) -> None:
+def write_standard(folder: Path, standard: EmbeddingScale) -> None:
     """Write the mean and the spread of the embeddings.
 
     Args:
@@ -92,12 +92,12 @@ def read_card(folder: File) -> ReaderCard:
         raise EncoderError(f"{path}: not a reader's card: {first_line(error)}; train it again") from error
 
 
-def read_standard(folder: File) -> Standard:
+def read_standard(folder: File) -> EmbeddingScale:
     """Read the mean and the spread of the embeddings. Raises `DataError` or `EncoderError` for another file."""
     stored = read_arrays(Path(folder) / ROWS_FILE)
     if "mean" not in stored or "spread" not in stored:
         raise EncoderError(f"{Path(folder) / ROWS_FILE}: expected mean and spread of rows; train the reader again")
-    return Standard(stored["mean"].astype(np.float32), float(stored["spread"][0]))
+    return EmbeddingScale(stored["mean"].astype(np.float32), float(stored["spread"][0]))
 
 
 def load_network(folder: File) -> ReaderNetwork:
@@ -117,12 +117,12 @@ def load_network(folder: File) -> ReaderNetwork:
         raise EncoderError(f"{path}: not a reader: {first_line(error)}") from error
 
 
-def network_of(folder: File) -> Network:
+def load_runnable(folder: File) -> Network:
     """Load the network of a folder: the flatbuffer if there is one, else the Keras network. Raises `EncoderError`."""
     from .lite import LiteNetwork
 
     if (path := Path(folder) / LITE_FILE).is_file():
         return LiteNetwork(path)
-    from .training import predicting
+    from .training import prediction_function
 
-    return predicting(load_network(folder))
+    return prediction_function(load_network(folder))

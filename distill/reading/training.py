@@ -9,14 +9,14 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..evaluation.answers import scores as answer_scores
+from ..evaluation.answers import score_answer as answer_scores
 from ..system.types import Floats, Progress, Tensor
 from ..training.batches import StepInput
 from ..training.loop import fit
-from ..training.session import Schedule, Scores, Session, session_of
-from ..training.trained import Trained
+from ..training.session import Schedule, Scores, Session, name_session
+from ..training.trained import TrainedModel
 from .examples import Example, Span
-from .inputs import LENGTHS, Eyes, Looker, Seen, batch_of, rounded
+from .inputs import LENGTHS, ExampleFeatures, Featuriser, TextView, make_batch, round_up
 from .matches import MATCHES
 from .network import ReaderNetwork
 from .reader import Network, SpanReader
@@ -31,7 +31,7 @@ SIZES = (4, 8, 16, 20, 24, 32, 48, 64)
 
 
 @dataclass(frozen=True)
-class Lesson:
+class ReaderExample:
     """A training example.
 
     Attributes:
@@ -40,7 +40,7 @@ class Lesson:
         weight: How often it is drawn per epoch.
     """
 
-    seen: Seen
+    seen: ExampleFeatures
     rows: Span | None
     weight: float
 
@@ -64,7 +64,7 @@ class ReaderOptions:
     retrieved: bool = False
 
 
-class ReaderTrainer(Trained):
+class ReaderTrainer(TrainedModel):
     """A reader's network in training.
 
     Args:
@@ -131,9 +131,9 @@ def span_loss(logits: Tensor, rows: Tensor) -> Tensor:
     return -ops.mean(ops.sum(logs * picked, axis=1))
 
 
-def lessons_of(
-    examples: Sequence[Example], weights: Sequence[float], looker: Looker, progress: Progress | None = None
-) -> list[Lesson]:
+def make_reader_examples(
+    examples: Sequence[Example], weights: Sequence[float], looker: Featuriser, progress: Progress | None = None
+) -> list[ReaderExample]:
     """Return training examples with their features.
 
     An example whose answer is longer than the longest span of a reader is left out.
@@ -151,7 +151,7 @@ def lessons_of(
     for seen, example, weight in zip(looker.featurise(examples, progress), examples, weights, strict=True):
         rows = seen.passage.token_span(example.place) if example.place else None
         if example.place is None or (rows and rows[1] - rows[0] < LONGEST):
-            lessons.append(Lesson(seen, rows, weight))
+            lessons.append(ReaderExample(seen, rows, weight))
     return lessons
 
 
@@ -164,7 +164,7 @@ class Batches:
         course: How the reader is trained.
     """
 
-    def __init__(self, lessons: Sequence[Lesson], eyes: Eyes, course: ReaderOptions) -> None:
+    def __init__(self, lessons: Sequence[ReaderExample], eyes: TextView, course: ReaderOptions) -> None:
         self.lessons, self.eyes, self.course = lessons, eyes, course
         self.weights = np.array([lesson.weight for lesson in lessons])
         self.lengths = np.array([min(len(lesson.seen.passage), WINDOW) for lesson in lessons])
@@ -182,12 +182,12 @@ class Batches:
         group: list[int] = []
         longest = 0
         for row in rows.tolist():
-            length = max(longest, rounded(int(self.lengths[row]), LENGTHS))
+            length = max(longest, round_up(int(self.lengths[row]), LENGTHS))
             if group and (length * (len(group) + 1) > STEP_PIECES or len(group) == MOST):
                 yield group
                 group, longest = [], 0
             group.append(row)
-            longest = max(longest, rounded(int(self.lengths[row]), LENGTHS))
+            longest = max(longest, round_up(int(self.lengths[row]), LENGTHS))
         if group:
             yield group
 
@@ -207,7 +207,7 @@ class Batches:
         size = next((size for size in SIZES if size >= len(group)), len(group))
         lessons = [self.lessons[group[place % len(group)]] for place in range(size)]
         windows = [_window(lesson, draws) for lesson in lessons]
-        batch = batch_of(
+        batch = make_batch(
             [(lesson.seen, window) for lesson, window in zip(lessons, windows, strict=True)], self.eyes.embeddings
         )
         hidden = draws.random(len(lessons)) < self.course.hidden
@@ -232,7 +232,7 @@ def _inside(lesson, window):
     return (0, 0) if lesson.rows is None else tuple(row - window[0] + 1 for row in lesson.rows)
 
 
-class DevAnswers:
+class DevScorer:
     """F1 and exact match of a network on dev, averaged over groups such as languages.
 
     Args:
@@ -240,13 +240,13 @@ class DevAnswers:
         looker: Maker of features.
     """
 
-    def __init__(self, groups: Mapping[str, Sequence[Example]], looker: Looker) -> None:
+    def __init__(self, groups: Mapping[str, Sequence[Example]], looker: Featuriser) -> None:
         self.groups, self.eyes = groups, looker.eyes
         self.seen = {name: looker.featurise(examples) for name, examples in groups.items()}
 
     def __call__(self, network: ReaderNetwork) -> Scores:
         """Return "f1" and "em" of a network, in [0, 1]."""
-        reader = SpanReader(predicting(network), self.eyes)
+        reader = SpanReader(prediction_function(network), self.eyes)
         means = [self._mean(reader, name, examples) for name, examples in self.groups.items()]
         em, f1 = np.mean(means, axis=0)
         return {"f1": float(f1), "em": float(em)}
@@ -260,7 +260,7 @@ class DevAnswers:
         return np.mean(rows, axis=0)
 
 
-def predicting(network: ReaderNetwork) -> Network:
+def prediction_function(network: ReaderNetwork) -> Network:
     """Return the function from a batch to a network's logits, uncompiled, as compiling a shape takes seconds."""
 
     def logits(batch: Mapping[str, Floats]) -> Floats:
@@ -271,7 +271,7 @@ def predicting(network: ReaderNetwork) -> Network:
 
 
 def fit_reader(
-    network: ReaderNetwork, batches: Batches, dev: DevAnswers, course: ReaderOptions, session: Session | None = None
+    network: ReaderNetwork, batches: Batches, dev: DevScorer, course: ReaderOptions, session: Session | None = None
 ) -> list[Scores]:
     """Train a network in place and keep the weights of the best F1 on dev.
 
@@ -287,4 +287,4 @@ def fit_reader(
     """
     schedule = Schedule(course.epochs, linear=True, warmup=0.02, judged_by=("f1", "em"))
     trainer = ReaderTrainer(network, course.learning_rate)
-    return fit(trainer, batches, lambda: dev(network), schedule, session_of("reader", session))
+    return fit(trainer, batches, lambda: dev(network), schedule, name_session("reader", session))

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from ..evaluation.calibration import Judged
+from ..evaluation.calibration import ConfidenceFigures
 from ..system.types import Json
 from .bias_sections import Section, Value
-from .charts import risk_chart
-from .layout import new_console, new_table, percents
+from .charts import draw_risk_chart
+from .layout import format_percents, new_console, new_table
 
 # As likely as not.
 EVEN = 0.5
-# The rows of both tables: what they are called, and the field of `Judged`.
+# The rows of both tables: what they are called, and the field of `ConfidenceFigures`.
 ROWS = {
     "right first": "right",
     "AUROC": "auroc",
@@ -24,7 +24,7 @@ ROWS = {
 }
 
 
-def print_answerable(encoders: Mapping[str, Mapping[str, Judged]], place: str) -> None:
+def print_answerable(encoders: Mapping[str, Mapping[str, ConfidenceFigures]], place: str) -> None:
     """Print how well encoders tell which questions have an answer, by language.
 
     Args:
@@ -37,7 +37,7 @@ def print_answerable(encoders: Mapping[str, Mapping[str, Judged]], place: str) -
         for place_of, (label, field) in enumerate(ROWS.items()):
             values = [getattr(row, field) for row in figures.values()]
             if any(value is not None for value in values):
-                table.add_row(Text("" if place_of else name), label, *percents(values))
+                table.add_row(Text("" if place_of else name), label, *format_percents(values))
         table.add_section()
     table.add_row("", "questions", *(str(row.cases) for row in languages.values()))
     new_console().print(table)
@@ -58,18 +58,18 @@ def print_remark(probability: float, threshold: float, strict: bool = False) -> 
     new_console().print(line, style="dim", soft_wrap=True, markup=False)
 
 
-def answerable_section(part: Mapping[str, Json]) -> Section:
+def make_answerable_section(part: Mapping[str, Json]) -> Section:
     """Return the section on questions without an answer, from `metrics.json` or the content of `--json`."""
     encoders = part["encoders"]
     values: dict[str, Value] = {
         "answerable": part,
         "answerable_rows": ROWS,
-        "answerable_languages": columns(encoders),
-        "risks": risk_chart({name: figures["all"]["curve"] for name, figures in encoders.items()}),
+        "answerable_languages": list_languages(encoders),
+        "risks": draw_risk_chart({name: figures["all"]["curve"] for name, figures in encoders.items()}),
     }
     return Section("_answerable.html.j2", f"Questions without an answer, {part['name']}", part, values)
 
 
-def columns(encoders: Mapping[str, Mapping[str, Json]]) -> Sequence[str]:
+def list_languages(encoders: Mapping[str, Mapping[str, Json]]) -> Sequence[str]:
     """Return the languages of all encoders, and `all`, each once."""
     return list(dict.fromkeys(language for figures in encoders.values() for language in figures))

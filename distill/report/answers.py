@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .charts import ENCODERS, Cost, shortened
-from .verdicts import BAD, EVEN, GOOD, Verdict, shown_split, shown_unit, signed, significant, weighed
+from .charts import ENCODERS, Cost, shorten
+from .verdicts import BAD, EVEN, GOOD, Verdict, choose_split, choose_unit, format_signed, list_significant, weigh
 
 if TYPE_CHECKING:
     from ..system.types import Json
@@ -31,37 +31,37 @@ class LanguageRow:
     signs: dict[str, str]
 
 
-def peers_of(metrics: Mapping[str, Json]) -> list[str]:
+def list_peers(metrics: Mapping[str, Json]) -> list[str]:
     """Return the names of the encoders that were measured beside a run's own."""
     return [name for name in _shown(metrics)["mean_p@1"] if name not in ENCODERS]
 
 
-def answers(metrics: Mapping[str, Json]) -> list[Verdict]:
+def list_verdicts(metrics: Mapping[str, Json]) -> list[Verdict]:
     """Return the three verdicts that a report opens with."""
-    return [beside_peers(metrics), against_base(metrics), by_language(metrics)]
+    return [judge_against_peers(metrics), judge_against_base(metrics), judge_by_language(metrics)]
 
 
 def _shown(metrics):
-    return metrics["splits"][shown_split(metrics)]
+    return metrics["splits"][choose_split(metrics)]
 
 
 def _mean(metrics, name, languages):
     """Return mean P@1 over languages, in per cent."""
-    rows = _shown(metrics)["encoders"][name][shown_unit(metrics)]
+    rows = _shown(metrics)["encoders"][name][choose_unit(metrics)]
     return 100 * sum(rows[language]["p@1"] for language in languages) / len(languages)
 
 
-def beside_peers(metrics: Mapping[str, Json]) -> Verdict:
+def judge_against_peers(metrics: Mapping[str, Json]) -> Verdict:
     """Return the verdict on the student against each peer, by mean P@1 over all languages and those it knows."""
-    question, languages, names = "How much better than others?", metrics["languages"], peers_of(metrics)
+    question, languages, names = "How much better than others?", metrics["languages"], list_peers(metrics)
     mean = f"Mean P@1 over all {len(languages)} languages: student {_mean(metrics, 'student', languages):.1f} %"
     if not names:
         return Verdict(question, EVEN, "none measured beside", f"{mean}.")
     points = {name: _mean(metrics, "student", languages) - _mean(metrics, name, languages) for name in names}
     marks = [_mark(points[name], (_flips(metrics, name) or {}).get("p", UNTESTED)) for name in names]
     mark = next((mark for mark in (BAD, EVEN) if mark in marks), GOOD)
-    word = ", ".join(f"{signed(points[name])} points on {shortened(name)}" for name in names)
-    means = [mean, *(f"{shortened(name)} {_mean(metrics, name, languages):.1f} %{_p(metrics, name)}" for name in names)]
+    word = ", ".join(f"{format_signed(points[name])} points on {shorten(name)}" for name in names)
+    means = [mean, *(f"{shorten(name)} {_mean(metrics, name, languages):.1f} %{_p(metrics, name)}" for name in names)]
     known = "".join(_known(metrics, name) for name in names)
     return Verdict(question, mark, word, f"{', '.join(means)}.{known}")
 
@@ -73,21 +73,21 @@ def _known(metrics, name):
     if not known or len(known) == len(metrics["languages"]):
         return ""
     points = _mean(metrics, "student", known) - _mean(metrics, name, known)
-    return f" Over the {len(known)} of them that {shortened(name)} knows: {signed(points)} points."
+    return f" Over the {len(known)} of them that {shorten(name)} knows: {format_signed(points)} points."
 
 
 def _flips(metrics, name):
     """Return the test of all questions together, None for a run without one."""
     tests = _shown(metrics).get("sign_flips") or {}
-    return (tests.get(f"student against {name}") or {}).get(shown_unit(metrics))
+    return (tests.get(f"student against {name}") or {}).get(choose_unit(metrics))
 
 
 def _p(metrics, name):
     test = _flips(metrics, name)
-    return f" ({p_words(test['p'])})" if test else ""
+    return f" ({format_p(test['p'])})" if test else ""
 
 
-def p_words(p: float) -> str:
+def format_p(p: float) -> str:
     """Return a p value in words; a very small one is "p < 0.001"."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
@@ -96,7 +96,7 @@ def _mark(points, p):
     return EVEN if p >= LEVEL else GOOD if points > 0 else BAD
 
 
-def against_base(metrics: Mapping[str, Json]) -> Verdict:
+def judge_against_base(metrics: Mapping[str, Json]) -> Verdict:
     """Return the verdict on the student against its base.
 
     The test flips signs of all questions together. A run of an earlier version has no such test; its verdict is by
@@ -109,47 +109,51 @@ def against_base(metrics: Mapping[str, Json]) -> Verdict:
     mark = _mark(points, test["p"])
     word = {GOOD: "better", BAD: "worse", EVEN: "not significant"}[mark]
     shares = f"{100 * test['a']:.1f} % against {100 * test['b']:.1f} %"
-    flipped = f"{p_words(test['p'])}, sign flips of {test['clusters']:,} questions with their translations"
-    split = shown_split(metrics)
+    flipped = f"{format_p(test['p'])}, sign flips of {test['clusters']:,} questions with their translations"
+    split = choose_split(metrics)
     together = f"All {test['questions']:,} {split} questions together"
-    evidence = f"{signed(points)} points of P@1 on {split}, {p_words(test['p'])} by a sign-flip test"
-    return Verdict(question, mark, f"{signed(points)} points, {word}", f"{together}: {shares}; {flipped}.", evidence)
+    evidence = f"{format_signed(points)} points of P@1 on {split}, {format_p(test['p'])} by a sign-flip test"
+    return Verdict(
+        question, mark, f"{format_signed(points)} points, {word}", f"{together}: {shares}; {flipped}.", evidence
+    )
 
 
 def _by_means(metrics, question):
     languages = metrics["languages"]
     means = [_mean(metrics, name, languages) for name in ("student", "base")]
     points = means[0] - means[1]
-    mark, word = weighed(points, *(significant(_by_mcnemar(metrics), sign) for sign in (1, -1)))
+    mark, word = weigh(points, *(list_significant(_by_mcnemar(metrics), sign) for sign in (1, -1)))
     figures = f"Mean P@1 {means[0]:.1f} % against {means[1]:.1f} %; no test of all questions together is recorded."
-    evidence = f"{signed(points)} points of mean P@1 on {shown_split(metrics)}, McNemar's test by language"
-    return Verdict(question, mark, f"{signed(points)} points, {word}", figures, evidence)
+    evidence = f"{format_signed(points)} points of mean P@1 on {choose_split(metrics)}, McNemar's test by language"
+    return Verdict(question, mark, f"{format_signed(points)} points, {word}", figures, evidence)
 
 
 def _by_mcnemar(metrics):
-    return _shown(metrics)["mcnemar"]["student against base"][shown_unit(metrics)]
+    return _shown(metrics)["mcnemar"]["student against base"][choose_unit(metrics)]
 
 
-def by_language(metrics: Mapping[str, Json]) -> Verdict:
+def judge_by_language(metrics: Mapping[str, Json]) -> Verdict:
     """Return the verdict on the languages where the student is better or worse than its base, by McNemar's test."""
     rows = _by_mcnemar(metrics)
-    better, worse = significant(rows, 1), significant(rows, -1)
+    better, worse = list_significant(rows, 1), list_significant(rows, -1)
     mark = EVEN if bool(better) == bool(worse) else GOOD if better else BAD
     word = f"better in {len(better)} of {len(rows)}, worse in {len(worse)}"
     listed = f"Significantly better: {', '.join(better) or 'none'}; worse: {', '.join(worse) or 'none'}."
     return Verdict("In which languages?", mark, word, f"{listed} Against the base, p < 0.05, McNemar, Holm.")
 
 
-def language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
+def make_language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
     """Return the rows of the table by language: peers, base, bundle, student, and its difference to the base."""
     languages, figures = metrics["languages"], _shown(metrics)["encoders"]
-    names = [*peers_of(metrics), "base", "bundle", "student"]
+    names = [*list_peers(metrics), "base", "bundle", "student"]
     rows = {
-        name: {language: 100 * figures[name][shown_unit(metrics)][language]["p@1"] for language in languages}
+        name: {language: 100 * figures[name][choose_unit(metrics)][language]["p@1"] for language in languages}
         for name in names
     }
     tests = _by_mcnemar(metrics)
-    signs = {name: "better" for name in significant(tests, 1)} | {name: "worse" for name in significant(tests, -1)}
+    signs = {name: "better" for name in list_significant(tests, 1)} | {
+        name: "worse" for name in list_significant(tests, -1)
+    }
     points = {language: rows["student"][language] - rows["base"][language] for language in languages}
     return [
         *(LanguageRow(name, rows[name], _mean(metrics, name, languages), {}) for name in names),
@@ -157,12 +161,12 @@ def language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
     ]
 
 
-def costs(metrics: Mapping[str, Json]) -> list[Cost]:
+def list_costs(metrics: Mapping[str, Json]) -> list[Cost]:
     """Return the size, time and mean P@1 of base, bundle and peers whose size and time were measured."""
     query = metrics["timings"].get("query") or {}
     bundle = {"bytes": metrics.get("bundle_bytes"), "ms": query.get("median_ms")}
     measured = {**(metrics.get("peers") or {}), **query.get("beside", {}), "bundle": bundle}
-    names = ["base", "bundle", *peers_of(metrics)]
+    names = ["base", "bundle", *list_peers(metrics)]
     rows = {name: measured.get(name, {}) for name in names}
     labels = {"base": f"base, {metrics['settings']['teacher']['base']}", "bundle": "student's bundle"}
     return [
@@ -172,12 +176,12 @@ def costs(metrics: Mapping[str, Json]) -> list[Cost]:
     ]
 
 
-def unmeasured(metrics: Mapping[str, Json]) -> dict[str, float]:
+def list_unmeasured(metrics: Mapping[str, Json]) -> dict[str, float]:
     """Return `{peer: mean P@1 in per cent}` for peers whose size or time was not measured."""
-    measured = {cost.name for cost in costs(metrics)}
-    return {name: _mean(metrics, name, metrics["languages"]) for name in peers_of(metrics) if name not in measured}
+    measured = {cost.name for cost in list_costs(metrics)}
+    return {name: _mean(metrics, name, metrics["languages"]) for name in list_peers(metrics) if name not in measured}
 
 
-def ordered(splits: Sequence[str]) -> list[str]:
+def order_splits(splits: Sequence[str]) -> list[str]:
     """Return the splits with test first, as its questions chose nothing."""
     return sorted(splits, key=lambda split: split != "test")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..system.types import Json
-from .charts import bars, heat_map, lines, plane
+from .charts import draw_bars, draw_heat_map, draw_lines, draw_plane
 
 MAPS = {
     "one_target": "mAP by question and answer language, one correct answer in the pool",
@@ -27,7 +27,7 @@ class Section:
     values: dict[str, Value]
 
 
-def lareqa_section(part: Mapping[str, Json]) -> Section:
+def make_lareqa_section(part: Mapping[str, Json]) -> Section:
     """Return the section on language bias."""
     encoders = part["encoders"]
     values: dict[str, Value] = {
@@ -41,7 +41,7 @@ def lareqa_section(part: Mapping[str, Json]) -> Section:
     return Section("_lareqa.html.j2", f"LAReQA on {part['name']}", part, values)
 
 
-def bitext_section(part: Mapping[str, Json]) -> Section:
+def make_bitext_section(part: Mapping[str, Json]) -> Section:
     """Return the section on bitext retrieval."""
     values: dict[str, Value] = {"bitext": part, "directed": _directed, "columns": _columns}
     return Section("_bitext.html.j2", f"Bitext retrieval on {part['name']}", part, values)
@@ -57,7 +57,7 @@ def _heat_maps(tables, label, key):
     values = [value for rows in tables.values() for row in rows.values() for value in row.values() if value is not None]
     highest = max(values, default=0)
     return {
-        name: heat_map(rows, f"{name}: {label}", f"{key}-{number}", highest)
+        name: draw_heat_map(rows, f"{name}: {label}", f"{key}-{number}", highest)
         for number, (name, rows) in enumerate(tables.items())
     }
 
@@ -77,10 +77,10 @@ def _charts(encoders, languages):
     }
     chance = max((of["chance"] for of in told.values()), default=None)
     return {
-        "removed": bars(kept, "mAP, %", "removed") if kept else "",
-        "monolingual": bars(alone, "mAP in a monolingual pool, %", "monolingual") if alone else "",
-        "language_id": bars(identified, "accuracy, %", "identified", chance) if identified else "",
-        "lir": lines(means, "mAP, %", "lir", "components removed from each language") if means else "",
+        "removed": draw_bars(kept, "mAP, %", "removed") if kept else "",
+        "monolingual": draw_bars(alone, "mAP in a monolingual pool, %", "monolingual") if alone else "",
+        "language_id": draw_bars(identified, "accuracy, %", "identified", chance) if identified else "",
+        "lir": draw_lines(means, "mAP, %", "lir", "components removed from each language") if means else "",
     }
 
 
@@ -88,7 +88,7 @@ def _planes(projections, said="", key="plane"):
     """Return `{encoder: SVG}` of vectors in the plane."""
     label = f"{said}first two principal components of questions and candidates, a panel per language"
     return {
-        name: plane(of["points"], f"{name}: {label}", f"{key}-{number}")
+        name: draw_plane(of["points"], f"{name}: {label}", f"{key}-{number}")
         for number, (name, of) in enumerate(projections.items())
     }
 

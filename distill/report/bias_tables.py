@@ -9,11 +9,11 @@ from rich.text import Text
 
 from ..data.bitext import Bitext
 from ..data.pool import Pool
-from ..evaluation.bias.analyses import BiasFigures, top_of
-from ..evaluation.bias.classification import Classified
-from ..evaluation.translation import Translated
+from ..evaluation.bias.analyses import BiasFigures, count_top
+from ..evaluation.bias.classification import ClassificationFigures
+from ..evaluation.translation import TranslationCounts
 from ..retrieval.metrics import mean_of
-from .layout import new_console, new_table, percents
+from .layout import format_percents, new_console, new_table
 
 
 def print_lareqa(pool: Pool, split: str, encoders: Mapping[str, BiasFigures]) -> None:
@@ -24,7 +24,7 @@ def print_lareqa(pool: Pool, split: str, encoders: Mapping[str, BiasFigures]) ->
         split: the split.
         encoders: `{encoder: figures}`.
     """
-    console, top = new_console(), top_of(pool)
+    console, top = new_console(), count_top(pool)
     console.print(_map_table(pool, split, encoders))
     console.print(_bias_table(pool, encoders))
     console.print(_removal_table(pool, encoders))
@@ -40,8 +40,8 @@ def _map_table(pool, split, encoders):
     table = new_table(f"LAReQA, mAP, %: {place}", "encoder", "pool", *pool.languages, "all")
     for name, figures in encoders.items():
         every, alone = figures.lareqa.precision, figures.lareqa.monolingual.values()
-        table.add_row(Text(name), "multilingual", *percents([*every.languages.values(), every.map]))
-        table.add_row("", "monolingual", *percents([*alone, mean_of(alone)]), end_section=True)
+        table.add_row(Text(name), "multilingual", *format_percents([*every.languages.values(), every.map]))
+        table.add_row("", "monolingual", *format_percents([*alone, mean_of(alone)]), end_section=True)
     return table
 
 
@@ -51,7 +51,7 @@ def _bias_table(pool, encoders):
         "-rand",
         "-same",
         "Δ, %",
-        f"own language\nin first {top_of(pool)}",
+        f"own language\nin first {count_top(pool)}",
         "even\nshare",
         "language\nidentified",
         "chance",
@@ -64,7 +64,7 @@ def _bias_table(pool, encoders):
         values = (figures.lareqa.precision.map, removed.rand, removed.same, removed.delta)
         self_share = mean_of(of[language] for language, of in figures.lareqa.share.items())
         identified = (told.accuracy, told.chance) if told else (None, None)
-        table.add_row(Text(name), *percents([*values, self_share, even, *identified]))
+        table.add_row(Text(name), *format_percents([*values, self_share, even, *identified]))
     return table
 
 
@@ -74,12 +74,12 @@ def _removal_table(pool, encoders):
     table = new_table(title, "encoder", "r", *pool.languages, "all")
     for name, figures in encoders.items():
         for rank, row in figures.lir.ranks.items():
-            values = percents([*row.languages.values(), row.map])
+            values = format_percents([*row.languages.values(), row.map])
             table.add_row(Text(name), str(rank), *values, end_section=rank == max(figures.lir.ranks))
     return table
 
 
-def print_classified(encoders: Mapping[str, Classified], what: str) -> None:
+def print_classified(encoders: Mapping[str, ClassificationFigures], what: str) -> None:
     """Print the accuracy of classification by language; a star marks a significant difference to r = 0.
 
     Args:
@@ -94,15 +94,17 @@ def print_classified(encoders: Mapping[str, Classified], what: str) -> None:
         rows = {0: [(accuracy, False) for accuracy in figures.plain.values()]}
         rows |= {r: [(one.accuracy, one.significant) for one in of.values()] for r, of in figures.ranks.items()}
         for rank, values in rows.items():
-            cells = [percents([accuracy])[0] + "*" * star for accuracy, star in values]
-            table.add_row(Text(name), str(rank), *cells, *percents([mean_of(accuracy for accuracy, _ in values)]))
+            cells = [format_percents([accuracy])[0] + "*" * star for accuracy, star in values]
+            table.add_row(
+                Text(name), str(rank), *cells, *format_percents([mean_of(accuracy for accuracy, _ in values)])
+            )
         table.add_section()
     console = new_console()
     console.print(table)
     console.print("* differs from r = 0, McNemar's test, p < .05 after Holm's correction")
 
 
-def print_translated(task: str, done: Translated) -> None:
+def print_translated(task: str, done: TranslationCounts) -> None:
     """Print how many questions of a task were translated, in one line.
 
     Args:
@@ -124,7 +126,7 @@ def _usage_table(pool, encoders, key, places):
         shares, usage = getattr(figures.lareqa, key), figures.lareqa.usage[key]
         for language, of in shares.items():
             other = usage.languages[language].other or ""
-            values = percents(of[answered] for answered in pool.languages)
+            values = format_percents(of[answered] for answered in pool.languages)
             table.add_row(Text(name), language, *values, other, end_section=language == pool.languages[-1])
     return table
 
@@ -153,5 +155,5 @@ def print_bitext(bitext: Bitext, encoders: Mapping[str, Mapping[str, Mapping[str
     for name, row in encoders.items():
         for way, arrow in (("to", f"→ {bitext.pivot}"), ("from", f"{bitext.pivot} →")):
             values = [row[language][way] for language in languages]
-            table.add_row(Text(name), arrow, *percents([*values, mean_of(values)]), end_section=way == "from")
+            table.add_row(Text(name), arrow, *format_percents([*values, mean_of(values)]), end_section=way == "from")
     new_console().print(table)

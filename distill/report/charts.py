@@ -49,13 +49,13 @@ STYLE = {
 PEER_MARKERS = ("_", "x", "+", "1")
 
 
-def distinct_encoders(metrics: Mapping[str, Json]) -> tuple[str, ...]:
+def list_distinct_encoders(metrics: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the names of a run's own encoders, without the teacher if it is the base itself."""
     same = all(part["encoders"]["teacher"] == part["encoders"]["base"] for part in metrics["splits"].values())
     return tuple(name for name in ENCODERS if not (same and name == "teacher"))
 
 
-def bar_chart(metrics: Mapping[str, Json], split: str, unit: str, encoders: Sequence[str] = ENCODERS) -> str:
+def draw_bar_chart(metrics: Mapping[str, Json], split: str, unit: str, encoders: Sequence[str] = ENCODERS) -> str:
     """Draw P@1 by language as one bar per encoder of a run, and a marker per peer.
 
     Args:
@@ -79,7 +79,7 @@ def bar_chart(metrics: Mapping[str, Json], split: str, unit: str, encoders: Sequ
         for place, name in enumerate(peers):
             look = {"marker": PEER_MARKERS[place % len(PEER_MARKERS)], "ms": 14 if place == 0 else 7, "mew": 1.6}
             heights = _heights(figures[name][unit], languages)
-            axes.plot(range(len(languages)), heights, color=INK, ls="none", label=shortened(name), **look)
+            axes.plot(range(len(languages)), heights, color=INK, ls="none", label=shorten(name), **look)
         axes.set_xticks(range(len(languages)), languages, parse_math=False)
         axes.grid(axis="y")
         axes.set_ylim(0, 100)
@@ -92,7 +92,7 @@ def _heights(rows, languages):
     return [100 * rows[language]["p@1"] for language in languages]
 
 
-def curves(rows: Sequence[Mapping[str, Json]]) -> str:
+def draw_curves(rows: Sequence[Mapping[str, Json]]) -> str:
     """Draw dev P@1 and loss over the training steps of each stage, from the rows of `log.jsonl`."""
     from matplotlib.ticker import MaxNLocator
 
@@ -120,7 +120,7 @@ def curves(rows: Sequence[Mapping[str, Json]]) -> str:
 SERIES = (("#2f7fd0", "", "o"), ("#e0a030", "/////", "^"), ("#9aa5b1", "", "s"), ("#184e86", "----", "D"))
 
 
-def bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, level: float | None = None) -> str:
+def draw_bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, level: float | None = None) -> str:
     """Draw shares as bars in per cent.
 
     Args:
@@ -141,7 +141,7 @@ def bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, 
             heights = [100 * (row.get(group) or 0) for group in groups]
             positions = np.arange(len(groups)) + width * (place - (len(rows) - 1) / 2)
             look = {"color": colour, "hatch": hatch, "edgecolor": PAPER, "linewidth": 0.4}
-            axes.bar(positions, heights, 0.95 * width, label=shortened(encoder), **look)
+            axes.bar(positions, heights, 0.95 * width, label=shorten(encoder), **look)
         if level is not None:
             axes.axhline(100 * level, color=SOFT, linestyle="--", linewidth=1)
         axes.set_xticks(range(len(groups)), groups, parse_math=False)
@@ -151,7 +151,7 @@ def bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, 
         return _svg(figure, name, label)
 
 
-def lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across: str) -> str:
+def draw_lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across: str) -> str:
     """Draw shares as lines in per cent.
 
     Args:
@@ -168,7 +168,7 @@ def lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across
         for place, (encoder, row) in enumerate(rows.items()):
             colour, _, marker = SERIES[place % len(SERIES)]
             heights = [100 * value for value in row.values()]
-            axes.plot(list(map(int, row)), heights, marker=marker, color=colour, ms=5, label=shortened(encoder))
+            axes.plot(list(map(int, row)), heights, marker=marker, color=colour, ms=5, label=shorten(encoder))
         axes.set_xticks(sorted({int(number) for row in rows.values() for number in row}))
         axes.margins(y=0.2)
         axes.grid(axis="y")
@@ -178,14 +178,14 @@ def lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across
         return _svg(figure, name, label)
 
 
-def risk_chart(curves: Mapping[str, Sequence[Sequence[float]]]) -> str:
+def draw_risk_chart(curves: Mapping[str, Sequence[Sequence[float]]]) -> str:
     """Draw `{encoder: [[coverage, risk], …]}`, whose shares are shown in per cent."""
     with _style():
         figure, axes = _figure(5.5, 2.8)
         for place, (encoder, curve) in enumerate(curves.items()):
             colour, _, marker = SERIES[place % len(SERIES)]
             coverage, risk = (100 * np.array(curve)).T
-            axes.plot(coverage, risk, marker=marker, color=colour, ms=4, label=shortened(encoder))
+            axes.plot(coverage, risk, marker=marker, color=colour, ms=4, label=shorten(encoder))
         axes.set_xlim(0, 102)
         axes.set_ylim(0, None)
         axes.grid(axis="y")
@@ -199,7 +199,7 @@ def risk_chart(curves: Mapping[str, Sequence[Sequence[float]]]) -> str:
 FAINTEST, STRONGEST = 0.03, 0.62
 
 
-def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, highest: float) -> str:
+def draw_heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, highest: float) -> str:
     """Draw shares as a grid of shaded cells with their per cent.
 
     A shade is an opacity: dark on paper, bright on a dark screen.
@@ -219,7 +219,11 @@ def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: s
     shares = np.array([[row.get(column) for column in columns] for row in rows.values()], dtype=float)
     with _style():
         figure, axes = _figure(max(1.6, 0.55 + 0.36 * len(columns)), 0.55 + 0.26 * len(rows))
-        look = {"cmap": ListedColormap([COLOURS["student"]]), "alpha": opacity(shares, highest), "edgecolors": "none"}
+        look = {
+            "cmap": ListedColormap([COLOURS["student"]]),
+            "alpha": compute_opacity(shares, highest),
+            "edgecolors": "none",
+        }
         axes.pcolormesh(np.zeros(shares.shape), **look)
         for (y, x), share in np.ndenumerate(shares):
             number = "–" if np.isnan(share) else f"{100 * share:.0f}"
@@ -233,7 +237,7 @@ def heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: s
         return _svg(figure, name, label)
 
 
-def opacity(shares: Doubles, highest: float) -> Doubles:
+def compute_opacity(shares: Doubles, highest: float) -> Doubles:
     """Return the opacity of cells, which is linear in their shares.
 
     Args:
@@ -253,7 +257,7 @@ SIDE, HEAD, GAP, PANELS = 1.5, 0.22, 0.12, 6
 REACH = 0.46
 
 
-def plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], label: str, name: str) -> str:
+def draw_plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], label: str, name: str) -> str:
     """Draw points in the plane, one panel per language, with the points of all languages faint behind.
 
     The panel tells the language of a point and its marker what it is, so colour is not needed. All panels share one
@@ -310,7 +314,7 @@ def _cloud(axes, points):
     axes.plot([0], [0], marker=marker, ms=size, mew=1.6, color=SOFT, alpha=0.35)
 
 
-def latency_chart(query: Mapping[str, float]) -> str:
+def draw_latency_chart(query: Mapping[str, float]) -> str:
     """Draw milliseconds per query at three percentiles."""
     names = {"median_ms": "median", "p95_ms": "95th percentile", "p99_ms": "99th percentile"}
     with _style():
@@ -336,7 +340,7 @@ class Cost:
 LARGEST, APART = 900, 24
 
 
-def cost_chart(costs: Sequence[Cost], others: Mapping[str, float] | None = None) -> str:
+def draw_cost_chart(costs: Sequence[Cost], others: Mapping[str, float] | None = None) -> str:
     """Draw mean P@1 against time.
 
     Args:
@@ -356,7 +360,7 @@ def cost_chart(costs: Sequence[Cost], others: Mapping[str, float] | None = None)
             axes.scatter(cost.ms, cost.p, size, color=colour, alpha=0.25, linewidths=0)
             axes.scatter(cost.ms, cost.p, size, facecolors="none", edgecolors=colour, linewidths=1.2)
             axes.plot(cost.ms, cost.p, MARKERS.get(cost.name, "^"), color=colour, ms=4)
-        logarithmic(axes)
+        make_logarithmic(axes)
         axes.set_xlim(*_with_room([cost.ms for cost in costs]))
         axes.set_ylim(*_tens([*(cost.p for cost in costs), *others.values()]))
         axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
@@ -378,7 +382,7 @@ def _lines(axes, others):
     for name, share in others.items():
         axes.axhline(share, color=SOFT, linestyle="--", linewidth=1)
         place = {"xy": (0.01, share), "xycoords": ("axes fraction", "data"), "xytext": (0, 3)}
-        label = f"{shortened(name)} {share:.1f} %"
+        label = f"{shorten(name)} {share:.1f} %"
         axes.annotate(label, **place, textcoords="offset points", fontsize=8, color=SOFT, parse_math=False)
 
 
@@ -397,7 +401,7 @@ def _named(axes, costs):
         height = axes.transData.transform((cost.ms, cost.p))[1] / scale
         lowest = max(height, lowest + APART)
         axes.annotate(
-            f"{shortened(cost.label or cost.name)}\n{cost.bytes / 1e6:.1f} MB, {cost.ms:.2f} ms, {cost.p:.1f} %",
+            f"{shorten(cost.label or cost.name)}\n{cost.bytes / 1e6:.1f} MB, {cost.ms:.2f} ms, {cost.p:.1f} %",
             (cost.ms, cost.p),
             (24, lowest - height),
             textcoords="offset points",
@@ -409,7 +413,7 @@ def _named(axes, costs):
         )
 
 
-def front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
+def draw_front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
     """Draw P@1 of bundles against size and time, with the front joined, and of the other encoders at the bundle's cost.
 
     Args:
@@ -419,8 +423,8 @@ def front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
     Returns:
         The SVG.
     """
-    names = [name for name in distinct_encoders(metrics) if name != "bundle"]
-    means = {name: search_mean(metrics, name, search["languages"]) for name in names}
+    names = [name for name in list_distinct_encoders(metrics) if name != "bundle"]
+    means = {name: compute_search_mean(metrics, name, search["languages"]) for name in names}
     costs = (("bytes", 1e-6, "MB on disk"), ("ms", 1, "ms per query, median"))
     with _style():
         figure, all_axes = _figure(9, 3.6, 2)
@@ -428,7 +432,7 @@ def front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
             for name, mean in means.items():
                 axes.plot(scale * search["whole"][cost], 100 * mean, MARKERS[name], color=COLOURS[name], label=name)
             _front(axes, search, cost, scale)
-            logarithmic(axes)
+            make_logarithmic(axes)
             axes.set_xlabel(label)
             axes.set_ylabel("dev P@1 (maxp), %")
             axes.margins(x=0.14)
@@ -448,7 +452,7 @@ def _front(axes, search, cost, scale):
     axes.step([scale * row[cost] for row in rows], 100 * best, where="post", color=COLOURS["bundle"], lw=0.8)
 
 
-def search_mean(metrics: Mapping[str, Json], name: str, languages: Sequence[str]) -> float:
+def compute_search_mean(metrics: Mapping[str, Json], name: str, languages: Sequence[str]) -> float:
     """Return the mean dev P@1 of an encoder, unit maxp, by which a search compares bundles.
 
     Args:
@@ -460,7 +464,7 @@ def search_mean(metrics: Mapping[str, Json], name: str, languages: Sequence[str]
     return float(np.mean([table[language]["p@1"] for language in languages]))
 
 
-def runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str) -> str:
+def draw_runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str) -> str:
     """Draw the mean P@1 of several runs as one bar per encoder.
 
     Args:
@@ -481,7 +485,7 @@ def runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str) -> s
             widths = [100 * (of[name] or 0) for of in means.values()]
             bars = axes.barh(positions, widths, 0.95 * width, label=name, **_fill(name))
             axes.bar_label(bars, fmt="%.1f", padding=3, fontsize=7)
-        axes.set_yticks(range(len(means)), [shortened(name) for name in means], parse_math=False)
+        axes.set_yticks(range(len(means)), [shorten(name) for name in means], parse_math=False)
         axes.invert_yaxis()
         axes.grid(axis="x")
         axes.set_xlim(0, 100)
@@ -524,10 +528,10 @@ def _svg(figure, name, label):
     text = io.StringIO()
     # `savefig` draws twice, once for the layout alone, which the second time makes again.
     FigureCanvasSVG(figure).print_svg(text, metadata=dict.fromkeys(("Date", "Creator", "Type", "Format")))
-    return themed(text.getvalue()[text.getvalue().index("<svg") :], name, label)
+    return apply_theme(text.getvalue()[text.getvalue().index("<svg") :], name, label)
 
 
-def themed(svg: str, name: str, label: str) -> str:
+def apply_theme(svg: str, name: str, label: str) -> str:
     """Return an SVG that takes its colours from the page and whose ids are its own, as several stand in one page.
 
     Args:
@@ -547,12 +551,12 @@ def themed(svg: str, name: str, label: str) -> str:
 LONGEST = 32
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """Return a name; a long path is cut at its beginning."""
     return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
 
 
-def logarithmic(axes: Axes) -> None:
+def make_logarithmic(axes: Axes) -> None:
     """Make the x-axis logarithmic, with plain numbers, some of which are visible even for one encoder."""
     from matplotlib.ticker import LogLocator, NullFormatter
 

@@ -31,7 +31,7 @@ def new_table(title: str, *columns: str) -> Table:
     return table
 
 
-def percents(values: Iterable[float | None]) -> list[str]:
+def format_percents(values: Iterable[float | None]) -> list[str]:
     """Return shares as cells in per cent; None gives an empty cell."""
     return ["" if value is None else f"{100 * value:.1f}" for value in values]
 

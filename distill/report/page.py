@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..retrieval.metrics import mean_of
 from ..system.files import write_text
 from ..system.types import File, Json
-from .verdicts import signed
+from .verdicts import format_signed
 
 TEMPLATES = Path(__file__).parent / "templates"
 DASH = "–"
@@ -35,33 +35,38 @@ def write_page(path: File, template: str, **values: Json) -> None:
         values: the values that the template uses.
     """
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    environment.filters |= {"percent": percent, "megabytes": megabytes, "plain": plain, "p_value": p_value}
-    environment.filters |= {"points": signed, "unbroken": unbroken}
-    functions = {"flat": flat, "averages": averages, "unit_names": UNIT_NAMES}
+    environment.filters |= {
+        "percent": format_percent,
+        "megabytes": format_megabytes,
+        "plain": format_setting,
+        "p_value": format_p_value,
+    }
+    environment.filters |= {"points": format_signed, "unbroken": join_figures}
+    functions = {"flat": flatten, "averages": average_languages, "unit_names": UNIT_NAMES}
     write_text(path, environment.get_template(template).render(**functions, **values))
 
 
-def percent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     """Return a share in [0, 1] as per cent, a dash for None."""
     return DASH if share is None else f"{100 * share:.1f}"
 
 
-def unbroken(text: str) -> str:
+def join_figures(text: str) -> str:
     """Return a sentence with no-break spaces between figures and their signs."""
     return re.sub(r" (?=[%<=])|(?<=[<=]) ", "\u00a0", text)
 
 
-def p_value(p: float) -> str:
+def format_p_value(p: float) -> str:
     """Return a p value with three digits and without the zero before the point; a very small one is <.001."""
     return "<.001" if p < 0.0005 else f"{p:.3f}".removeprefix("0")
 
 
-def megabytes(size: float | None) -> str:
+def format_megabytes(size: float | None) -> str:
     """Return a number of bytes in MB, a dash for None."""
     return DASH if size is None else f"{size / 1e6:.1f} MB"
 
 
-def plain(value: Json) -> str:
+def format_setting(value: Json) -> str:
     """Return a setting as it is written on a command line, a dash for one that is missing or empty."""
     if isinstance(value, list):
         return ", ".join(map(str, value)) or DASH
@@ -70,7 +75,7 @@ def plain(value: Json) -> str:
     return DASH if value in (None, "") else str(value)
 
 
-def flat(values: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
+def flatten(values: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
     """Return `{dotted name: value}` of nested sections.
 
     Args:
@@ -79,10 +84,10 @@ def flat(values: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
     """
     named = {}
     for name, value in values.items():
-        named |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+        named |= flatten(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
     return named
 
 
-def averages(rows: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
+def average_languages(rows: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
     """Return `{encoder: mean over its languages}`, None for one without values."""
     return {name: mean_of(row.values()) for name, row in rows.items()}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from rich.text import Text
 
-from .layout import new_console, new_table, percents
+from .layout import format_percents, new_console, new_table
 
 # By encoder, then part, then language: "f1" and "em", in [0, 1].
 Figures = Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]
@@ -29,7 +29,7 @@ def print_reading(figures: Figures, milliseconds: Mapping[str, float], split: st
         for name, parts in figures.items():
             for place, (label, key) in enumerate(ROWS.items()):
                 values = [means[key] for means in parts[part].values()]
-                table.add_row(Text("" if place else name), label, *percents([*values, float(np.mean(values))]))
+                table.add_row(Text("" if place else name), label, *format_percents([*values, float(np.mean(values))]))
             table.add_section()
         new_console().print(table)
     for name, value in milliseconds.items():

@@ -7,10 +7,17 @@ from collections.abc import Mapping, Sequence
 from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
-from .answered import answerable_section
-from .answers import answers, costs, language_rows, ordered, peers_of, unmeasured
-from .bias_sections import Section, lareqa_section
-from .charts import bar_chart, cost_chart, curves, distinct_encoders, front_chart, latency_chart
+from .answered import make_answerable_section
+from .answers import list_costs, list_peers, list_unmeasured, list_verdicts, make_language_rows, order_splits
+from .bias_sections import Section, make_lareqa_section
+from .charts import (
+    draw_bar_chart,
+    draw_cost_chart,
+    draw_curves,
+    draw_front_chart,
+    draw_latency_chart,
+    list_distinct_encoders,
+)
 from .page import write_page
 
 
@@ -28,37 +35,41 @@ def write_report(
         rows: the rows of `log.jsonl`.
         search: the content of `small/search.json`, None if no smaller bundle was searched for.
     """
-    first, kept = answers(metrics), verdicts.shipped(metrics)
-    unit = verdicts.shown_unit(metrics)
-    units = sorted(verdicts.shown_units(metrics), key=lambda name: name != unit)
-    names = (*peers_of(metrics), *distinct_encoders(metrics))
-    query, points, others = metrics["timings"].get("query"), costs(metrics), unmeasured(metrics)
+    first, kept = list_verdicts(metrics), verdicts.judge_bundle(metrics)
+    unit = verdicts.choose_unit(metrics)
+    units = sorted(verdicts.list_units(metrics), key=lambda name: name != unit)
+    names = (*list_peers(metrics), *list_distinct_encoders(metrics))
+    query, points, others = metrics["timings"].get("query"), list_costs(metrics), list_unmeasured(metrics)
     write_page(
         path,
         "report.html.j2",
         metrics=metrics,
-        split=verdicts.shown_split(metrics),
-        files=data_files(metrics),
+        split=verdicts.choose_split(metrics),
+        files=list_data_files(metrics),
         unit=unit,
-        headline=verdicts.headline(first[1], kept),
+        headline=verdicts.make_headline(first[1], kept),
         answers=first,
-        verdicts=[verdict for verdict in (kept, verdicts.smaller(search)) if verdict],
-        language_rows=language_rows(metrics),
-        contents=contents(metrics, search),
-        splits=ordered(metrics["splits"]),
+        verdicts=[verdict for verdict in (kept, verdicts.judge_search(search)) if verdict],
+        language_rows=make_language_rows(metrics),
+        contents=list_contents(metrics, search),
+        splits=order_splits(metrics["splits"]),
         units=units,
         encoders=names,
         same_teacher="teacher" not in names,
-        picture=cost_chart(points, others) if _has_picture(metrics) else "",
+        picture=draw_cost_chart(points, others) if _has_picture(metrics) else "",
         dashed=bool(others),
         examples=metrics.get("examples"),
-        bars={(split, unit): bar_chart(metrics, split, unit, names) for split in metrics["splits"] for unit in units},
-        curves=curves(rows),
-        latency=latency_chart(query) if query else "",
+        bars={
+            (split, unit): draw_bar_chart(metrics, split, unit, names) for split in metrics["splits"] for unit in units
+        },
+        curves=draw_curves(rows),
+        latency=draw_latency_chart(query) if query else "",
         search=search,
-        fronts=front_chart(metrics, search) if search and search["bundles"] else "",
-        **(lareqa_section(metrics["lareqa"]).values if metrics.get("lareqa") else {"lareqa": None}),
-        **(answerable_section(metrics["answerable"]).values if metrics.get("answerable") else {"answerable": None}),
+        fronts=draw_front_chart(metrics, search) if search and search["bundles"] else "",
+        **(make_lareqa_section(metrics["lareqa"]).values if metrics.get("lareqa") else {"lareqa": None}),
+        **(
+            make_answerable_section(metrics["answerable"]).values if metrics.get("answerable") else {"answerable": None}
+        ),
     )
 
 
@@ -74,7 +85,7 @@ def write_evaluation(path: File, sections: Sequence[Section]) -> None:
     write_page(path, "evaluation.html.j2", versions=versions(), files=files, sections=sections, **values)
 
 
-def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> list[tuple[str, str]]:
+def list_contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> list[tuple[str, str]]:
     """Return the id and the name of each section of the page.
 
     Args:
@@ -93,7 +104,7 @@ def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> 
     }
     return [
         *((id, name) for id, (name, there) in first.items() if there),
-        *((f"p1-{split}", f"P@1 on {split}") for split in ordered(metrics["splits"])),
+        *((f"p1-{split}", f"P@1 on {split}") for split in order_splits(metrics["splits"])),
         ("training", "Training"),
         ("bundle", "Bundle"),
         *((id, name) for id, (name, there) in optional.items() if there),
@@ -103,7 +114,7 @@ def contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> 
 
 def _has_picture(metrics):
     """Return True if there is an encoder of known size and time, and another to compare it with."""
-    return bool(costs(metrics)) and len(costs(metrics)) + len(unmeasured(metrics)) > 1
+    return bool(list_costs(metrics)) and len(list_costs(metrics)) + len(list_unmeasured(metrics)) > 1
 
 
 # Contents of a data set's files, by name; any other is of a language.
@@ -116,7 +127,7 @@ CONTENTS = {
 }
 
 
-def data_files(metrics: Mapping[str, Json]) -> list[tuple[str, str, str]]:
+def list_data_files(metrics: Mapping[str, Json]) -> list[tuple[str, str, str]]:
     """Return (name, contents, sha256) for each file of the data set and each other file that was learned from."""
     files, others = metrics["dataset"].get("files", {}), (metrics.get("learned") or {}).get("files", {})
     named = [(name, CONTENTS.get(name, "questions and passages of a language"), sha) for name, sha in files.items()]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from .answers import against_base
+from .answers import judge_against_base
 from .layout import _short, new_console, new_table
-from .verdicts import headline, kept_of_teacher, shipped
+from .verdicts import judge_bundle, kept_of_teacher, make_headline
 
 if TYPE_CHECKING:
     from ..system.types import File, Json
@@ -44,7 +44,7 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
 
 def print_verdict(metrics: Mapping[str, Json]) -> None:
     """Print the sentence that the report opens with, and the share of a fixed teacher that the bundle keeps."""
-    verdict = headline(against_base(metrics), shipped(metrics))
+    verdict = make_headline(judge_against_base(metrics), judge_bundle(metrics))
     for line in filter(None, (f"{verdict.mark} {verdict.word}", kept_of_teacher(metrics))):
         new_console().print(line, soft_wrap=True, markup=False)
 
@@ -59,9 +59,9 @@ def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None
     """
     console, names = new_console(), list(search["space"])
     columns = names if search["stage"] == "both" else [name.partition(".")[2] for name in names]
-    table = new_table(maximised(search), "trial", *columns, "P@1", "state")
+    table = new_table(describe_objective(search), "trial", *columns, "P@1", "state")
     for row in search["trials"]:
-        values = [shown_value(row["values"][name]) if name in row["values"] else "" for name in names]
+        values = [format_value(row["values"][name]) if name in row["values"] else "" for name in names]
         p = "" if row["p@1"] is None else f"{100 * row['p@1']:.1f}"
         state = "best" if row["number"] == search["best"] else row["state"]
         table.add_row(str(row["number"]), *map(Text, values), p, Text(state))
@@ -91,13 +91,13 @@ def print_search(search: Mapping[str, Json], page: File, bundle: File) -> None:
     whole = search["whole"]
     table.add_row("the student's own", "", f"{whole['bytes'] / 1e6:.1f}", _short(whole["ms"]), "1.00")
     console.print(table)
-    console.print(summary(search), soft_wrap=True, markup=False)
+    console.print(describe_search(search), soft_wrap=True, markup=False)
     console.print(f"report: {page}", soft_wrap=True, markup=False)
     if search["chosen"]:
         console.print(f"bundle: {bundle}", soft_wrap=True, markup=False)
 
 
-def summary(search: Mapping[str, Json]) -> str:
+def describe_search(search: Mapping[str, Json]) -> str:
     """Return a sentence on whether a bundle keeps the budget."""
     if not search["chosen"]:
         return "no bundle: nothing keeps the size, not even without training"
@@ -112,12 +112,12 @@ def summary(search: Mapping[str, Json]) -> str:
 NOTE = "chosen on dev, so expect less on unseen questions"
 
 
-def maximised(search: Mapping[str, Json]) -> str:
+def describe_objective(search: Mapping[str, Json]) -> str:
     """Return words on what a search for settings maximised."""
     return f"dev P@1, %, unit {search['unit']}, mean over {', '.join(search['languages'])}"
 
 
-def shown_value(value: Json) -> str:
+def format_value(value: Json) -> str:
     """Return a setting's value as the text of a cell."""
     if isinstance(value, tuple):
         return ",".join(value)

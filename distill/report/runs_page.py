@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
 from ..system.types import File, Json
-from .charts import ENCODERS, runs_chart
-from .page import flat, write_page
-from .verdicts import BAD, EVEN, GOOD, Verdict, shown_units
+from .charts import ENCODERS, draw_runs_chart
+from .page import flatten, write_page
+from .verdicts import BAD, EVEN, GOOD, Verdict, list_units
 
 # The content of each run's `metrics.json`, by the run's name.
-Named: TypeAlias = Mapping[str, Mapping[str, Json]]
+RunMetrics: TypeAlias = Mapping[str, Mapping[str, Json]]
 Value = TypeVar("Value")
 
 
@@ -34,58 +34,60 @@ def write_comparison(path: File, runs: Sequence[Measured]) -> None:
         path: the page.
         runs: the runs.
     """
-    named = dict(zip(names_of(runs), (run.metrics for run in runs), strict=True))
-    split, common = shared_split(named), shared_languages(named)
-    units = shared_units(named) if split else []
-    means = {unit: mean_table(named, split, unit, common) for unit in units}
-    data = data_verdicts(named)
+    named = dict(zip(name_runs(runs), (run.metrics for run in runs), strict=True))
+    split, common = find_shared_split(named), list_shared_languages(named)
+    units = list_shared_units(named) if split else []
+    means = {unit: compute_means(named, split, unit, common) for unit in units}
+    data = judge_data(named)
     write_page(
         path,
         "comparison.html.j2",
         runs=named,
         split=split,
-        languages=union(named),
+        languages=unite_languages(named),
         common=common,
-        charts={unit: runs_chart(means[unit], f"mean P@1, {split}, unit {unit}") for unit in units if common},
-        rows={unit: rows(named, split, unit, means[unit]) for unit in units},
+        charts={unit: draw_runs_chart(means[unit], f"mean P@1, {split}, unit {unit}") for unit in units if common},
+        rows={unit: make_rows(named, split, unit, means[unit]) for unit in units},
         data=data,
-        settings=differing({name: flat(metrics["settings"]) for name, metrics in named.items()}),
-        versions=differing({name: metrics.get("versions") or {} for name, metrics in named.items()}),
-        files=table(files_of(named)),
+        settings=select_differing({name: flatten(metrics["settings"]) for name, metrics in named.items()}),
+        versions=select_differing({name: metrics.get("versions") or {} for name, metrics in named.items()}),
+        files=transpose(collect_files(named)),
         lareqa=any(metrics.get("lareqa") for metrics in named.values()),
     )
 
 
-def names_of(runs: Sequence[Measured]) -> list[str]:
+def name_runs(runs: Sequence[Measured]) -> list[str]:
     """Return the folders' names, or their paths if two names are alike."""
     names = [run.folder.resolve().name for run in runs]
     return names if len(set(names)) == len(names) else [os.fspath(run.folder) for run in runs]
 
 
-def shared_split(named: Named) -> str:
+def find_shared_split(named: RunMetrics) -> str:
     """Return the split that all runs have measured, test before dev; empty if there is none."""
     both = set.intersection(*(set(metrics["splits"]) for metrics in named.values()))
     return next((split for split in ("test", "dev") if split in both), "")
 
 
-def shared_units(named: Named) -> list[str]:
+def list_shared_units(named: RunMetrics) -> list[str]:
     """Return the units that all runs have measured."""
-    first, *others = (shown_units(metrics) for metrics in named.values())
+    first, *others = (list_units(metrics) for metrics in named.values())
     return [unit for unit in first if all(unit in other for other in others)]
 
 
-def union(named: Named) -> list[str]:
+def unite_languages(named: RunMetrics) -> list[str]:
     """Return the languages of all runs, each once."""
     return list(dict.fromkeys(language for metrics in named.values() for language in metrics["languages"]))
 
 
-def shared_languages(named: Named) -> list[str]:
+def list_shared_languages(named: RunMetrics) -> list[str]:
     """Return the languages that are in every run's mean, so that a mean over them compares."""
     first, *others = (metrics["mean_over"] for metrics in named.values())
     return [language for language in first if all(language in other for other in others)]
 
 
-def mean_table(named: Named, split: str, unit: str, languages: Sequence[str]) -> dict[str, dict[str, float | None]]:
+def compute_means(
+    named: RunMetrics, split: str, unit: str, languages: Sequence[str]
+) -> dict[str, dict[str, float | None]]:
     """Return mean P@1 by run and encoder.
 
     Args:
@@ -107,16 +109,18 @@ def _mean(table, languages):
     return sum(table[language]["p@1"] for language in languages) / len(languages) if languages else None
 
 
-def rows(named: Named, split: str, unit: str, means: Mapping[str, Mapping[str, float | None]]) -> list[dict[str, Json]]:
+def make_rows(
+    named: RunMetrics, split: str, unit: str, means: Mapping[str, Mapping[str, float | None]]
+) -> list[dict[str, Json]]:
     """Return one row per run and encoder; size and time are the bundle's.
 
     Args:
         named: `metrics.json` of each run.
         split: the split.
         unit: the unit.
-        means: the result of `mean_table`.
+        means: the result of `compute_means`.
     """
-    lareqa = lareqa_means(named, split)
+    lareqa = collect_lareqa_means(named, split)
     return [
         {
             "run": name,
@@ -132,7 +136,7 @@ def rows(named: Named, split: str, unit: str, means: Mapping[str, Mapping[str, f
     ]
 
 
-def lareqa_means(named: Named, split: str) -> dict[str, dict[str, float | None]]:
+def collect_lareqa_means(named: RunMetrics, split: str) -> dict[str, dict[str, float | None]]:
     """Return LAReQA's mAP by run and encoder.
 
     Args:
@@ -152,32 +156,32 @@ def lareqa_means(named: Named, split: str) -> dict[str, dict[str, float | None]]
     }
 
 
-def table(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Value | None]]:
+def transpose(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Value | None]]:
     """Turn `{run: {key: value}}` into `{key: {run: value or None}}`, with keys in their order."""
     keys = dict.fromkeys(key for of in values.values() for key in of)
     return {key: {name: of.get(key) for name, of in values.items()} for key in keys}
 
 
-def differing(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Value | None]]:
+def select_differing(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Value | None]]:
     """Return the `table` of values that are not the same in all runs."""
-    return {key: row for key, row in table(values).items() if not alike(row.values())}
+    return {key: row for key, row in transpose(values).items() if not are_alike(row.values())}
 
 
-def alike(values: Iterable[Json]) -> bool:
+def are_alike(values: Iterable[Json]) -> bool:
     """Return True if all values are the same; there has to be one."""
     first, *others = values
     return all(value == first for value in others)
 
 
-def files_of(named: Named) -> dict[str, dict[str, str]]:
+def collect_files(named: RunMetrics) -> dict[str, dict[str, str]]:
     """Return `{run: {file: sha256}}`; a run that has not recorded hashes has no files."""
     return {name: metrics["dataset"].get("files") or {} for name, metrics in named.items()}
 
 
-def data_verdicts(named: Named) -> list[Verdict]:
+def judge_data(named: RunMetrics) -> list[Verdict]:
     """Return one `Verdict` per finding on whether the runs used the same data."""
-    other = [Verdict("", BAD, "not the same data", said) for said in differences(named)]
-    unknown = [name for name, files in files_of(named).items() if not files]
+    other = [Verdict("", BAD, "not the same data", said) for said in list_differences(named)]
+    unknown = [name for name, files in collect_files(named).items() if not files]
     if unknown:
         said = f"No hashes of the data files are recorded in {', '.join(unknown)}"
         return [
@@ -188,23 +192,23 @@ def data_verdicts(named: Named) -> list[Verdict]:
     return other or [same]
 
 
-def differences(named: Named) -> Iterator[str]:
+def list_differences(named: RunMetrics) -> Iterator[str]:
     """Yield a sentence for each difference that makes the runs' figures those of other questions or documents."""
     data = {name: metrics["dataset"] for name, metrics in named.items()}
-    if not alike(of["name"] for of in data.values()):
+    if not are_alike(of["name"] for of in data.values()):
         yield f"The data sets are {_listed({name: of['name'] for name, of in data.items()})}."
-    recorded = {name: files for name, files in files_of(named).items() if files}
-    if recorded and (changed := list(differing(recorded))):
+    recorded = {name: files for name, files in collect_files(named).items() if files}
+    if recorded and (changed := list(select_differing(recorded))):
         yield f"The data files' hashes differ: {', '.join(changed)}."
     counts = {name: _counted(of) for name, of in data.items()}
-    if not alike(counts.values()):
+    if not are_alike(counts.values()):
         yield f"Their sizes differ: {_listed(counts)}."
     languages = {name: metrics["settings"]["data"]["document_language"] for name, metrics in named.items()}
-    if not alike(languages.values()):
+    if not are_alike(languages.values()):
         yield f"The documents are in {_listed(languages)}."
     # Without a list of files it is not known whether the seed decided.
     divided = {name: _division(named[name]) for name in recorded}
-    if divided and not alike(divided.values()):
+    if divided and not are_alike(divided.values()):
         yield f"Questions are divided into splits by {_listed(divided)}."
 
 

@@ -11,8 +11,8 @@ from rich.text import Text
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.paired import ALL, Comparisons
 from ..evaluation.spoken import HEAD
-from ..retrieval.metrics import summary
-from .layout import new_console, new_table, percents
+from ..retrieval.metrics import summarise_ranks
+from .layout import format_percents, new_console, new_table
 
 if TYPE_CHECKING:
     from ..evaluation.answers import AnswerFigures
@@ -30,7 +30,7 @@ def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics
     for unit, by_language in first.ranks.items() if metrics else ():
         table = new_table(f"unit {unit}, {split}, %", "encoder", "metric", *by_language, "mean")
         for name, evaluation in evaluations.items():
-            figures = [summary(ranks, metrics) for ranks in evaluation.ranks[unit].values()]
+            figures = [summarise_ranks(ranks, metrics) for ranks in evaluation.ranks[unit].values()]
             rows = {metric: [row[metric] for row in figures] for metric in metrics}
             _add_metrics(table, name, rows, map(len, by_language.values()))
         console.print(table)
@@ -48,13 +48,13 @@ def _typed_table(evaluations, split, unit, metric, languages):
     table = new_table(title, "encoder", "typed", *languages, "mean", "points lost")
     for name, evaluation in evaluations.items():
         clean = _scores(evaluation.ranks[unit], metric)
-        cells = percents([*clean.values(), np.mean([*clean.values()])])
+        cells = format_percents([*clean.values(), np.mean([*clean.values()])])
         table.add_row(Text(name), "as they are", *cells, "")
         lost = []
         for kind, ranks in evaluation.typed.items():
             scores = _scores(ranks[unit], metric)
             losses = [clean[language] - score for language, score in scores.items()]
-            cells = percents([scores.get(language) for language in languages])
+            cells = format_percents([scores.get(language) for language in languages])
             means = [f"{100 * np.mean(values):.1f}" if values else "" for values in ([*scores.values()], losses)]
             table.add_row("", kind, *cells, *means)
             lost += losses
@@ -64,7 +64,7 @@ def _typed_table(evaluations, split, unit, metric, languages):
 
 def _scores(ranks, metric):
     """Return `{language: score}` from ranks by language."""
-    return {language: summary(each, [metric])[metric] for language, each in ranks.items()}
+    return {language: summarise_ranks(each, [metric])[metric] for language, each in ranks.items()}
 
 
 def _spoken_table(evaluations, split):
@@ -74,7 +74,7 @@ def _spoken_table(evaluations, split):
     for name, evaluation in evaluations.items():
         for language in next(iter(evaluation.spoken.values())):
             shares = [of[language] for of in evaluation.spoken.values()]
-            table.add_row(Text(name), language, *percents(shares), f"{100 * np.mean(shares):.1f}")
+            table.add_row(Text(name), language, *format_percents(shares), f"{100 * np.mean(shares):.1f}")
     return table
 
 
@@ -91,7 +91,7 @@ def _recall_table(evaluations, split):
 
 def _add_metrics(table, model, rows, questions):
     for metric, values in rows.items():
-        table.add_row(Text(model), metric, *percents(values), f"{100 * np.mean(values):.1f}")
+        table.add_row(Text(model), metric, *format_percents(values), f"{100 * np.mean(values):.1f}")
     table.add_row("", "questions", *map(str, questions), "", end_section=True)
 
 
@@ -168,7 +168,7 @@ def print_answers(languages: Mapping[str, AnswerFigures]) -> None:
     table = new_table("answers, %", "language", "questions", "missing", *titles)
     for language, figures in languages.items():
         values = [value for match in figures.matches.values() for value in _columns(match).values()]
-        table.add_row(Text(language), str(figures.questions), str(figures.missing), *percents(values))
+        table.add_row(Text(language), str(figures.questions), str(figures.missing), *format_percents(values))
     new_console().print(table)
 
 

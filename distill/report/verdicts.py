@@ -34,22 +34,22 @@ class Verdict:
         return KINDS[self.mark]
 
 
-def shown_split(metrics: Mapping[str, Json]) -> str:
+def choose_split(metrics: Mapping[str, Json]) -> str:
     """Return the split that the verdicts use: test if it was measured, as dev chose epochs."""
     return "test" if "test" in metrics["splits"] else next(iter(metrics["splits"]))
 
 
-def shown_unit(metrics: Mapping[str, Json]) -> str:
+def choose_unit(metrics: Mapping[str, Json]) -> str:
     """Return the unit that the verdicts use, which chose the student's epoch."""
     return metrics["settings"].get("student", {}).get("dev_unit", "document")
 
 
-def shown_units(metrics: Mapping[str, Json]) -> list[str]:
+def list_units(metrics: Mapping[str, Json]) -> list[str]:
     """Return the units that a run measured, in their order."""
-    return list(metrics["splits"][shown_split(metrics)]["mean_p@1"]["student"])
+    return list(metrics["splits"][choose_split(metrics)]["mean_p@1"]["student"])
 
 
-def headline(gain: Verdict, kept: Verdict) -> Verdict:
+def make_headline(gain: Verdict, kept: Verdict) -> Verdict:
     """Return the one sentence on a run; its mark is the worse one.
 
     Args:
@@ -73,7 +73,7 @@ def headline(gain: Verdict, kept: Verdict) -> Verdict:
     return Verdict("", mark, f"{student[0].upper()}{student[1:]}{evidence}, {joint} {bundle}.", "")
 
 
-def weighed(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple[str, str]:
+def weigh(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple[str, str]:
     """Return the mark and the word for a difference.
 
     Args:
@@ -88,7 +88,7 @@ def weighed(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple
     return EVEN, "mixed" if better or worse else "no significant difference"
 
 
-def significant(rows: Mapping[str, Json], sign: int) -> list[str]:
+def list_significant(rows: Mapping[str, Json], sign: int) -> list[str]:
     """Return the languages with a significant difference in one direction.
 
     Args:
@@ -98,7 +98,7 @@ def significant(rows: Mapping[str, Json], sign: int) -> list[str]:
     return [name for name, row in rows.items() if row["significant"] and sign * (row["a"] - row["b"]) > 0]
 
 
-def counted(word: str, languages: Sequence[str], among: int) -> str:
+def describe_languages(word: str, languages: Sequence[str], among: int) -> str:
     """Return words on how many languages, and which, are significantly better or worse.
 
     Args:
@@ -111,13 +111,13 @@ def counted(word: str, languages: Sequence[str], among: int) -> str:
     return f"Significantly {word} in {len(languages)} of {among} languages ({', '.join(languages)})"
 
 
-def signed(points: float) -> str:
+def format_signed(points: float) -> str:
     """Return a difference in points with its sign, a minus in place of a hyphen; zero is 0.0."""
     text = f"{points:+.1f}".replace("-", "−")
     return "0.0" if text in ("+0.0", "−0.0") else text
 
 
-def shipped(metrics: Mapping[str, Json]) -> Verdict:
+def judge_bundle(metrics: Mapping[str, Json]) -> Verdict:
     """Return the verdict on the bundle against the student, by the gate's figures on dev for document vectors."""
     question, gate = "Is the bundle as good as the student?", metrics.get("gate")
     allowed = metrics["settings"].get("export", {}).get("max_drop", 0)
@@ -125,23 +125,24 @@ def shipped(metrics: Mapping[str, Json]) -> Verdict:
         return Verdict(question, *_untested(metrics, allowed))
     rows, allowed = gate["p@1"], allowed_drop(allowed, gate["texts"])
     tests = {name: {**row, "a": row["artefact"], "b": row["student"]} for name, row in rows.items()}
-    worse = significant(tests, -1)
+    worse = list_significant(tests, -1)
     means = [100 * sum(row[name] for row in rows.values()) / len(rows) for name in ("artefact", "student")]
     mark, word = (BAD, "worse") if worse or gate["drop"] > allowed else (GOOD, "as good")
-    figures = f"{means[0]:.1f} % against {means[1]:.1f} %, {signed(-gate['drop'])} points (allowed −{allowed:.3g})"
+    figures = (
+        f"{means[0]:.1f} % against {means[1]:.1f} %, {format_signed(-gate['drop'])} points (allowed −{allowed:.3g})"
+    )
     where = f"On dev, unit document, mean P@1 of {len(rows)} languages {figures}."
     if metrics["settings"].get("student", {}).get("quantised_epochs"):
         where += " The student here is as its last epochs rounded it."
-    return Verdict(question, mark, word, f"{where} {counted('worse', worse, len(rows))}.")
+    return Verdict(question, mark, word, f"{where} {describe_languages('worse', worse, len(rows))}.")
 
 
 def _untested(metrics, allowed):
     """Return mark, word and figures for an older run's bundle, which has means and no test."""
-    means = metrics["splits"][shown_split(metrics)]["mean_p@1"]
-    bundle, student = (100 * means[name][shown_unit(metrics)] for name in ("bundle", "student"))
-    figures = (
-        f"Mean P@1 {bundle:.1f} % against {student:.1f} %, {signed(bundle - student)} points; no test is recorded."
-    )
+    means = metrics["splits"][choose_split(metrics)]["mean_p@1"]
+    bundle, student = (100 * means[name][choose_unit(metrics)] for name in ("bundle", "student"))
+    points = format_signed(bundle - student)
+    figures = f"Mean P@1 {bundle:.1f} % against {student:.1f} %, {points} points; no test is recorded."
     return (BAD, "worse", figures) if student - bundle > allowed else (EVEN, "about as good", figures)
 
 
@@ -150,7 +151,7 @@ def kept_of_teacher(metrics: Mapping[str, Json]) -> str:
 
     It is about the mean of the other languages, and about the teacher's own where these are not it.
     """
-    split, unit, options = shown_split(metrics), shown_unit(metrics), metrics["settings"].get("teacher", {})
+    split, unit, options = choose_split(metrics), choose_unit(metrics), metrics["settings"].get("teacher", {})
     measured, over = metrics["splits"][split], metrics["mean_over"]
     if not options.get("model") or unit not in measured["mean_p@1"]["teacher"]:
         return ""
@@ -167,7 +168,7 @@ def _share_of(bundle, teacher, where):
     return f"{share}, {100 * bundle:.1f} of {100 * teacher:.1f} ({where})"
 
 
-def smaller(search: Mapping[str, Json] | None) -> Verdict | None:
+def judge_search(search: Mapping[str, Json] | None) -> Verdict | None:
     """Return the verdict on a search for a smaller bundle by its budget, None without a search."""
     if not search:
         return None
@@ -178,4 +179,6 @@ def smaller(search: Mapping[str, Json] | None) -> Verdict | None:
     figures = f"{row['name']}: {row['bytes'] / 1e6:.1f} MB, {row['ms']:.3f} ms per query,"
     mark, word = (BAD, "no") if search["excess"] else (GOOD, "yes")
     near = " This is the nearest." if search["excess"] else ""
-    return Verdict(question, mark, word, f"{figures} {signed(-row['drop'])} points to the student (dev, maxp).{near}")
+    return Verdict(
+        question, mark, word, f"{figures} {format_signed(-row['drop'])} points to the student (dev, maxp).{near}"
+    )

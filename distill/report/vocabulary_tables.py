@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from .layout import new_console, new_table, percents
+from .layout import format_percents, new_console, new_table
 
 if TYPE_CHECKING:
     from ..system.types import Json
@@ -29,7 +29,7 @@ def print_language(report: Mapping[str, Json]) -> None:
     console, scores = new_console(), report["p@1"]
     title = f"{report['language']}: {report['dev_lines']} held-out lines whose translation is the nearest, in per cent"
     table = new_table(title, report["model"], "new rows untrained", "trained", "as written")
-    table.add_row(*percents([scores[name] for name in ("before", "untrained", "student", "written")]))
+    table.add_row(*format_percents([scores[name] for name in ("before", "untrained", "student", "written")]))
     console.print(table)
     _print_sample(console, report["others"])
 
@@ -49,7 +49,7 @@ def print_spellings(report: Mapping[str, Json]) -> None:
     console, languages = new_console(), list(report["cosine"]["written"])
     table = new_table("cosine to the text as written, before and after, x 100", "typed", *languages, "spellings")
     for kind, row in report["cosine"].items():
-        cells = ("\n".join(percents(row[name])) if name in row else "" for name in languages)
+        cells = ("\n".join(format_percents(row[name])) if name in row else "" for name in languages)
         many = sum(report["spellings"].get(kind, {}).values())
         table.add_row(Text("as they are" if kind == "written" else kind), *cells, str(many or ""))
     console.print(table)
@@ -60,7 +60,7 @@ def _print_sample(console, rows):
         return
     table = new_table("the sample's questions: P@1, %", "language", "before", "after", "cut otherwise\n% of questions")
     for language, row in rows.items():
-        table.add_row(Text(language), *percents([*row["p@1"], row["cut_otherwise"]]))
+        table.add_row(Text(language), *format_percents([*row["p@1"], row["cut_otherwise"]]))
     console.print(table)
 
 

@@ -5,7 +5,7 @@ Whatever the size of the corpus, mining and evaluation hold these scores besides
 | caller | scores at once | as float32 |
 |---|---|---|
 | `exact.top_k`, online negatives | `ROWS` x `COLUMNS` | 64 MiB |
-| `negatives.maxp_candidates` | `CELLS`, or those of one document with more passages | 64 MiB |
+| `negatives.mine_maxp_candidates` | `CELLS`, or those of one document with more passages | 64 MiB |
 | `exact.candidate_ranks` | up to `WHOLE`, beyond that `ROWS` x `COLUMNS` | 512 MiB |
 
 Comparisons of these scores take half as much memory again. Vectors may be memory-mapped: only those of one block are
@@ -62,7 +62,7 @@ def document_spans(document_of: Integers, columns: int = COLUMNS) -> list[slice]
     return blocks
 
 
-def rows_beside(blocks: Sequence[slice], cells: int = CELLS) -> int:
+def questions_per_block(blocks: Sequence[slice], cells: int = CELLS) -> int:
     """Return how many questions can be scored against any of some blocks at once; at least 1.
 
     Args:
@@ -98,7 +98,7 @@ class Product:
         return np.matmul(np.asarray(queries), np.asarray(rows).T, out=out)
 
 
-class Highest:
+class TopScores:
     """The k highest scores of each row, as blocks of scores come in.
 
     `values` and `indices`, `(rows, k)`, hold the highest first; missing ones are -inf and -1. Equal scores keep the
@@ -132,7 +132,7 @@ class Highest:
         above = scores > self.values[:, -1:]
         if np.count_nonzero(above) > MANY * self.k * len(scores) and self.k < scores.shape[1]:
             for start in range(0, len(scores), STRIP):
-                above[start : start + STRIP] &= highest(scores[start : start + STRIP], self.k)
+                above[start : start + STRIP] &= mark_highest(scores[start : start + STRIP], self.k)
         return np.divmod(np.flatnonzero(above), scores.shape[1])
 
     def _merge(self, row, values, indices):
@@ -147,7 +147,7 @@ class Highest:
         self.indices[touched] = np.where(np.isfinite(values[kept]), indices[kept], -1)
 
 
-def highest(scores: Floats, k: int) -> Booleans:
+def mark_highest(scores: Floats, k: int) -> Booleans:
     """Mark the highest scores of each row; among equal ones the first.
 
     Args:
@@ -167,7 +167,7 @@ def highest(scores: Floats, k: int) -> Booleans:
     return chosen
 
 
-def head(scores: Floats, k: int) -> Integers:
+def top_places(scores: Floats, k: int) -> Integers:
     """Return the places of the highest scores, in the order of a stable sort.
 
     Args:
@@ -178,6 +178,6 @@ def head(scores: Floats, k: int) -> Integers:
         Integer array `(min(k, n),)`.
     """
     if k < len(scores):
-        places = np.flatnonzero(highest(scores[None], k)[0])
+        places = np.flatnonzero(mark_highest(scores[None], k)[0])
         return places[np.argsort(-scores[places], kind="stable")]
     return np.argsort(-scores, kind="stable")

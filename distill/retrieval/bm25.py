@@ -55,7 +55,7 @@ def stopwords_of(language: str) -> str | None:
     return "en" if language == "en" else None
 
 
-class Lexical:
+class Bm25Index:
     """Passages of one language indexed by BM25.
 
     This is Robertson's BM25 with Lucene's idf, as `bm25s` implements it, with k1 1.5 and b 0.75. A warning is printed
@@ -88,7 +88,7 @@ class Lexical:
             yield self.retriever.get_scores(terms) if terms else np.zeros(self.size, dtype=np.float32)
 
 
-class LexicalByLanguage:
+class Bm25IndexByLanguage:
     """Passages of several languages, each language in a BM25 index of its own.
 
     A query is cut into words by the rules of each language in turn.
@@ -105,7 +105,7 @@ class LexicalByLanguage:
     def __init__(self, passages: Sequence[str], languages: Sequence[str], words: str = "plain") -> None:
         spoken, self.size = np.array(languages), len(passages)
         rows = [(str(language), np.flatnonzero(spoken == language)) for language in dict.fromkeys(languages)]
-        self.parts = [(of, Lexical([passages[int(row)] for row in of], language, words)) for language, of in rows]
+        self.parts = [(of, Bm25Index([passages[int(row)] for row in of], language, words)) for language, of in rows]
 
     def scores(self, queries: Sequence[str]) -> Iterator[Floats]:
         """Yield the scores of each query, a float array `(passages,)`; a passage is scored within its language."""
@@ -116,7 +116,9 @@ class LexicalByLanguage:
             yield scores
 
 
-def lexical(passages: Sequence[str], languages: Sequence[str], words: str = "plain") -> Lexical | LexicalByLanguage:
+def build_bm25_index(
+    passages: Sequence[str], languages: Sequence[str], words: str = "plain"
+) -> Bm25Index | Bm25IndexByLanguage:
     """Index passages by BM25.
 
     Args:
@@ -131,8 +133,8 @@ def lexical(passages: Sequence[str], languages: Sequence[str], words: str = "pla
         DataError: If the passages have no words.
     """
     if len(set(languages)) > 1:
-        return LexicalByLanguage(passages, languages, words)
-    return Lexical(passages, next(iter(languages), "en"), words)
+        return Bm25IndexByLanguage(passages, languages, words)
+    return Bm25Index(passages, next(iter(languages), "en"), words)
 
 
 def _warn_unstemmed(passages, language):
@@ -157,7 +159,10 @@ def bm25_ranks(
         Integer array `(q,)`.
     """
     languages = [language] * len(passages) if isinstance(language, str) else language
-    scores, places = lexical(passages, languages, words).scores(queries), np.empty(len(queries), dtype=np.int64)
+    scores, places = (
+        build_bm25_index(passages, languages, words).scores(queries),
+        np.empty(len(queries), dtype=np.int64),
+    )
     for row, scored in enumerate(scores):
         places[row] = ranks(scored[None], gold[row : row + 1])[0]
     return places

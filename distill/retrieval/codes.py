@@ -18,7 +18,7 @@ WHOLE, FEW = 8, (1, 2, 4)
 STEPS = {1: (1.0,), 2: (0.8, 0.9, 1.0, 1.1, 1.25), 4: (0.25, 0.3, 0.335, 0.37, 0.42)}
 
 
-def quantised(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
+def quantise(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Quantise rows to int8.
 
     The scale of a row is its greatest magnitude / 127. Values are rounded to the nearest code, half to even.
@@ -35,7 +35,7 @@ def quantised(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
     return codes.astype(np.int8), scales
 
 
-def coded(vectors: Floats, bits: int) -> tuple[NDArray[np.int8] | NDArray[np.uint8], Floats]:
+def quantise_to_bits(vectors: Floats, bits: int) -> tuple[NDArray[np.int8] | NDArray[np.uint8], Floats]:
     """Quantise rows to a number of bits.
 
     Args:
@@ -43,12 +43,12 @@ def coded(vectors: Floats, bits: int) -> tuple[NDArray[np.int8] | NDArray[np.uin
         bits: 8, 4, 2 or 1.
 
     Returns:
-        Codes, int8 `(n, d)` for 8 bits, else packed uint8 `(n, width)`, and float32 scales `(n,)`.
+        Codes, int8 `(n, d)` for 8 bits, else packed uint8 `(n, packed_width)`, and float32 scales `(n,)`.
     """
-    return quantised(vectors) if bits == WHOLE else packed(vectors, bits)
+    return quantise(vectors) if bits == WHOLE else quantise_packed(vectors, bits)
 
 
-def width(axes: int, bits: int) -> int:
+def packed_width(axes: int, bits: int) -> int:
     """Return the number of bytes of a row.
 
     Args:
@@ -61,7 +61,7 @@ def width(axes: int, bits: int) -> int:
     return -(-axes * bits // 8)
 
 
-def packed(vectors: Floats, bits: int) -> tuple[NDArray[np.uint8], Floats]:
+def quantise_packed(vectors: Floats, bits: int) -> tuple[NDArray[np.uint8], Floats]:
     """Quantise rows to fewer than 8 bits and pack the codes.
 
     Of several candidate steps the one with the greatest cosine to the row is used. The scale makes the product with the
@@ -73,7 +73,7 @@ def packed(vectors: Floats, bits: int) -> tuple[NDArray[np.uint8], Floats]:
         bits: 4, 2 or 1.
 
     Returns:
-        Uint8 codes `(n, width)` and float32 scales `(n,)`.
+        Uint8 codes `(n, packed_width)` and float32 scales `(n,)`.
     """
     vectors = np.asarray(vectors, dtype=np.float32)
     squares = (vectors * vectors).sum(axis=1)
@@ -102,16 +102,16 @@ def _odd(codes, bits):
 
 def _packed(codes, bits):
     rows, axes = codes.shape
-    parts = np.zeros((rows, width(axes, bits), 8 // bits), dtype=np.uint8)
+    parts = np.zeros((rows, packed_width(axes, bits), 8 // bits), dtype=np.uint8)
     parts.reshape(rows, parts.shape[1] * parts.shape[2])[:, :axes] = codes
     return np.bitwise_or.reduce(parts << np.arange(0, 8, bits, dtype=np.uint8), axis=2)
 
 
-def unpacked(codes: NDArray[np.uint8], bits: int, axes: int) -> NDArray[np.int8]:
+def unpack(codes: NDArray[np.uint8], bits: int, axes: int) -> NDArray[np.int8]:
     """Return the odd numbers that packed codes stand for.
 
     Args:
-        codes: Uint8 array `(n, width)`.
+        codes: Uint8 array `(n, packed_width)`.
         bits: 4, 2 or 1.
         axes: Number of values per row.
 

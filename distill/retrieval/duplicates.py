@@ -14,7 +14,7 @@ LEAST = 0.9
 BITS = 1024
 
 
-def first_alike(texts: Sequence[str], least: float = LEAST) -> list[int]:
+def find_repeated(texts: Sequence[str], least: float = LEAST) -> list[int]:
     """Return for each text the number of the first text that it repeats, or its own number.
 
     Two texts are alike if they share enough words, counted with repetitions, and all of their words with a digit, as

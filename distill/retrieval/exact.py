@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..system.types import Floats, Integers
-from .blocks import COLUMNS, ROWS, WHOLE, Highest, Product, document_spans, rows_beside, spans
+from .blocks import COLUMNS, ROWS, WHOLE, Product, TopScores, document_spans, questions_per_block, spans
 
 # Two arrays of equal length: the query and the row of each pair that may not be returned.
 Forbidden: TypeAlias = tuple[Integers, Integers]
@@ -43,7 +43,7 @@ def ranks(scores: Floats, gold: Integers) -> Integers:
     return (~(scores < right)).sum(axis=1)
 
 
-def require_alike(queries: Floats, corpus: Floats) -> None:
+def require_same_dimension(queries: Floats, corpus: Floats) -> None:
     """Raise `InputError` if queries and corpus differ in dimension.
 
     Args:
@@ -139,7 +139,7 @@ def candidate_ranks(
     Raises:
         InputError: If questions and candidates differ in dimension.
     """
-    require_alike(questions, candidates.vectors)
+    require_same_dimension(questions, candidates.vectors)
     many = len(candidates.vectors)
     if min(block, len(questions)) * many > whole:
         return _ranks_in_blocks(questions, candidates, target, block, columns)
@@ -150,10 +150,10 @@ def candidate_ranks(
 
 
 def _ranks_in_blocks(questions, candidates, target, block, columns):
-    scored = Scored(candidates, columns)
+    scored = BlockScorer(candidates, columns)
     places = np.zeros(len(questions), dtype=np.int64)
     # Questions are ordered by their targets, so that a block of them has its targets in few blocks of the corpus.
-    order, many = np.argsort(target, kind="stable"), min(block, rows_beside(scored.blocks, block * columns))
+    order, many = np.argsort(target, kind="stable"), min(block, questions_per_block(scored.blocks, block * columns))
     for rows in (order[part] for part in spans(len(order), many)):
         block_of = questions[rows]
         right = scored.right(block_of, target[rows])
@@ -163,7 +163,7 @@ def _ranks_in_blocks(questions, candidates, target, block, columns):
     return places
 
 
-class Scored:
+class BlockScorer:
     """Scores of questions and one block of candidates at a time.
 
     Args:
@@ -227,12 +227,12 @@ def top_k(
     Raises:
         InputError: If queries and corpus differ in dimension.
     """
-    require_alike(queries, corpus)
-    bounds, product = by_query(forbidden, len(queries)), Product()
+    require_same_dimension(queries, corpus)
+    bounds, product = group_by_query(forbidden, len(queries)), Product()
     indices = np.empty((len(queries), k), dtype=np.int64)
     values = np.empty((len(queries), k), dtype=np.float32)
     for rows in spans(len(queries), block[0]):
-        best = Highest(rows.stop - rows.start, k)
+        best = TopScores(rows.stop - rows.start, k)
         for part in spans(len(corpus), block[1]):
             scores = product(queries[rows], corpus[part])
             _forbid(scores, bounds, rows, part.start)
@@ -245,7 +245,7 @@ def _indices_from(first):
     return lambda _, column: first + column
 
 
-def by_query(forbidden: Forbidden | None, n: int) -> Forbidden:
+def group_by_query(forbidden: Forbidden | None, n: int) -> Forbidden:
     """Group forbidden pairs by query.
 
     Args:

@@ -108,7 +108,7 @@ def mean_of(values: Iterable[float | None]) -> float | None:
     return float(np.mean(numbers)) if numbers else None
 
 
-def summary(ranks: Integers, metrics: Sequence[str] = SUMMARY) -> dict[str, float]:
+def summarise_ranks(ranks: Integers, metrics: Sequence[str] = SUMMARY) -> dict[str, float]:
     """Return metrics of the ranks of one language, and the number of questions.
 
     Args:

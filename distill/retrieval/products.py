@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..system.types import Floats, Integers
 from .blocks import spans
-from .codes import WHOLE, quantised, unpacked
+from .codes import WHOLE, quantise, unpack
 
 # So many numbers are converted to float32 at once. They fit a core's cache, and OpenBLAS multiplies so few on one
 # thread. Its threads wait for each other, which on a busy machine takes milliseconds per product.
@@ -35,15 +35,15 @@ class Int8Rows:
     def __init__(self, codes: NDArray[np.int8], scales: Floats, longest: float = LONGEST) -> None:
         self.codes, self.scales, self.longest = codes, scales, longest
 
-    def quick(self, question: Floats) -> tuple[Floats, float]:
+    def approximate_products(self, question: Floats) -> tuple[Floats, float]:
         """Return approximate products of all rows with a question `(d,)`, float32 `(n,)`, and their error bound."""
         if not has_kernel():
             return multiply_blocks(question, self.codes) * self.scales, ROUNDING
-        codes, scale = quantised(question[None])
+        codes, scale = quantise(question[None])
         left = float(np.linalg.norm(question - codes[0] * scale[0]))
         return _by_kernel(codes, self.codes) * (self.scales * scale[0]), self.longest * left + ROUNDING
 
-    def exact(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
+    def exact_products(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
         """Return the exact products of some rows, which do not depend on the rows that they are computed with.
 
         Args:
@@ -71,7 +71,7 @@ def stored_rows(codes: NDArray[np.int8] | NDArray[np.uint8], scales: Floats, bit
     if bits == WHOLE:
         return Int8Rows(codes.view(np.int8), scales)
     longest = float(scales.max(initial=0)) * ((1 << bits) - 1) * axes**0.5
-    return Int8Rows(unpacked(codes.view(np.uint8), bits, axes), scales, longest)
+    return Int8Rows(unpack(codes.view(np.uint8), bits, axes), scales, longest)
 
 
 @cache

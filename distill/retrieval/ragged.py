@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from ..system.types import Integers
 
 
-def edges(counts: Integers | Sequence[int]) -> Integers:
+def part_edges(counts: Integers | Sequence[int]) -> Integers:
     """Return the first row of each of n parts, and the end of the last, as an int64 array `(n + 1,)`."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
-def ranges(first: Integers, counts: Integers) -> Integers:
+def consecutive_runs(first: Integers, counts: Integers) -> Integers:
     """Return runs of consecutive numbers, end to end.
 
     Args:
@@ -32,7 +32,7 @@ def counts_of(starts: NDArray[np.generic], rows: Integers) -> Integers:
     """Return how many rows some parts have; only their edges are read.
 
     Args:
-        starts: Array `(n + 1,)` from `edges`.
+        starts: Array `(n + 1,)` from `part_edges`.
         rows: Integer array `(r,)`, the parts.
 
     Returns:
@@ -45,10 +45,10 @@ def rows_of(starts: NDArray[np.generic], rows: Integers) -> Integers:
     """Return the rows of some parts, end to end.
 
     Args:
-        starts: Array `(n + 1,)` from `edges`.
+        starts: Array `(n + 1,)` from `part_edges`.
         rows: Integer array `(r,)`, the parts.
 
     Returns:
         Int64 array.
     """
-    return ranges(starts[rows].astype(np.int64), counts_of(starts, rows))
+    return consecutive_runs(starts[rows].astype(np.int64), counts_of(starts, rows))

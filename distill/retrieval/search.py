@@ -11,7 +11,9 @@ from .blocks import Product
 from .units import candidates_of
 
 
-def first_of(unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Integers:
+def nearest_units(
+    unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]
+) -> Integers:
     """Return the document or passage that is nearest to each question; the first of equal ones.
 
     Args:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from ..settings.units import BY_NAME
 from ..system.types import Floats, Integers
-from .blocks import COLUMNS, ROWS, spans
-from .exact import Candidates, Scored, candidate_ranks
+from .blocks import COLUMNS, ROWS, TopScores, spans
+from .exact import BlockScorer, Candidates, candidate_ranks
 
 
 def candidates_of(unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Candidates:
@@ -61,7 +62,7 @@ def ranks_of(
     return candidate_ranks(questions, candidates_of(unit, vectors, whole_of), target)
 
 
-def firsts_of(
+def first_units(
     unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers], block: int = ROWS
 ) -> Integers:
     """Return the document or passage that is ranked first for each question; the first of equal ones.
@@ -77,7 +78,7 @@ def firsts_of(
     Returns:
         Integer array `(q,)`.
     """
-    scored = Scored(candidates_of(unit, vectors, whole_of), COLUMNS)
+    scored = BlockScorer(candidates_of(unit, vectors, whole_of), COLUMNS)
     firsts = np.zeros(len(questions), dtype=np.int64)
     for rows in spans(len(questions), block):
         best = np.full(rows.stop - rows.start, -np.inf)
@@ -87,3 +88,38 @@ def firsts_of(
             firsts[rows] = np.where(highest > best, start + scores.argmax(axis=1), firsts[rows])
             best = np.maximum(highest, best)
     return firsts
+
+
+def nearest_of(
+    unit: str,
+    questions: Floats,
+    vectors: Mapping[str, Floats],
+    whole_of: Mapping[str, Integers],
+    k: int,
+    block: int = ROWS,
+) -> tuple[Integers, Floats]:
+    """Return the `k` best documents or passages of each question, and their scores.
+
+    Args:
+        unit: what is ranked and how, a name of `settings.units.BY_NAME`.
+        questions: `(q, d)`.
+        vectors: by kind of text, as `candidates_of` takes them.
+        whole_of: by kind, as `candidates_of` takes it.
+        k: how many; at most as many as there are.
+        block: how many questions are scored at once.
+
+    Returns:
+        Rows and scores, `(q, k)` both, best first; of equal scores the first row comes first.
+    """
+    scored = BlockScorer(candidates_of(unit, vectors, whole_of), COLUMNS)
+    indices, values = np.empty((len(questions), k), dtype=np.int64), np.empty((len(questions), k), dtype=np.float32)
+    for rows in spans(len(questions), block):
+        best = TopScores(rows.stop - rows.start, k)
+        for number, start in enumerate(scored.starts):
+            best.add(scored(questions[rows], number), partial(_row_from, start))
+        indices[rows], values[rows] = best.indices, best.values
+    return indices, values
+
+
+def _row_from(start, _, column):
+    return start + column

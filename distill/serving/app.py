@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from .. import __version__
 from ..errors import first_line, one_line
-from ..system.text import json_text
+from ..system.text import dump_json
 from ..system.types import Floats, Json
 from .batching import Batcher
 from .bodies import Room
@@ -148,7 +148,7 @@ def answers_to(collection: Collection, request: SearchRequest, vectors: Floats) 
     """Yield the answers to questions with unit vectors `(q, d)`, in JSON. Raises `Refusal`."""
     for one in collection.search(request, vectors):
         # Documents may have numbers of any length, and texts without a UTF-8 form, which orjson has not.
-        yield json_text(one).encode("utf-8")
+        yield dump_json(one).encode("utf-8")
 
 
 def base64_of(row: Floats) -> str:

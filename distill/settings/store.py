@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import tomlkit
 
 from ..errors import ConfigError
-from ..system.text import well_formed
+from ..system.text import make_well_formed
 from .choices import MOST
 from .recipes import TABLE, read_recipe, read_toml
 from .renames import new_name, with_new_names, without_gone
@@ -60,7 +60,7 @@ def _check_value(name, value, item):
     if not isinstance(value, item.type) or (isinstance(value, bool) and item.type is not bool):
         raise ConfigError(f"{name}: expected {NOUNS[item.type]}, got {value!r}")
     texts = [part for part in (value if item.type is tuple else [value]) if isinstance(part, str)]
-    if any(text != well_formed(text) for text in texts):
+    if any(text != make_well_formed(text) for text in texts):
         raise ConfigError(f"{name}: expected a name in UTF-8, got {value!r}; rename it")
     options, low, high = (item.metadata[key] for key in ("options", "low", "high"))
     if item.type is tuple:

@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from ..catalog.bundle import find_artefact
-from ..catalog.identity import origin
+from ..catalog.identity import describe_origin
 from ..catalog.loading import load_encoder
-from ..data.corpus import sampled
+from ..data.corpus import sample_texts
 from ..encoders.encoder import Encoder
-from ..encoders.tokenizer import Tokenizer, plain, spellings_of, with_spellings
+from ..encoders.tokenizer import Tokenizer, list_spellings, with_spellings, without_spellings
 from ..errors import InputError
-from ..export.languages import FILE, piece_languages, read_languages
-from ..export.spelled import write_spelled
-from ..export.student import checked_card
+from ..export.languages import FILE, find_token_languages, read_languages
+from ..export.spelled import write_with_spellings
+from ..export.student import read_checked_card
 from ..settings.choices import SPELLED
 from ..students.vocabulary.new_pieces import unigram_proto
 from ..system.backend import start
@@ -93,21 +93,23 @@ def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Jso
     require_material(plan)
     start()
     folder = find_artefact(model)
-    card = checked_card(folder)
+    card = read_checked_card(folder)
     known = read_languages(folder, card) if FILE in card["files"] else None
     require_known(plan, known.languages if known else tuple(card.get("languages", ())), model)
     tokenizer = unspelled(Tokenizer.load(folder / "tokenizer.model"), model)
     read, held = divided(plan)
-    used = known or piece_languages(tokenizer, read)
+    used = known or find_token_languages(tokenizer, read)
     columns = {name: np.flatnonzero(used.used[:, used.languages.index(name)]) for name in read}
     candidates = candidates_of(Pieces(tokenizer), columns, read, plan)
     with task("spellings that written text has", None) as advance:
         spelled = protected(tokenizer, foremost(candidates, round(SPARE * plan.most)), read, advance)
     spelled = shortened(spelled, candidates, plan.most)
-    if not spellings_of(spelled):
+    if not list_spellings(spelled):
         raise InputError(f"{model}: no spelling is new; give text of languages that are typed otherwise than written")
     notes: dict[str, Json] = {"kinds": list(plan.kinds), "spellings": counts_of(spelled, candidates)}
-    write_spelled(folder, Path(output), spelled, notes, origin(model)["source"], known and replace(known, spelled=None))
+    write_with_spellings(
+        folder, Path(output), spelled, notes, describe_origin(model)["source"], known and replace(known, spelled=None)
+    )
     figures = cosines(load_encoder(folder), load_encoder(output), held, plan.kinds)
     return {"model": model, "seed": plan.seed, **notes, "cosine": figures}
 
@@ -123,9 +125,9 @@ def require_material(plan: SpellingPlan) -> None:
 def unspelled(tokenizer: Tokenizer, model: str) -> Tokenizer:
     """Return a model's tokenizer without its spellings, and say if there are any. Raises `EncoderError`."""
     unigram_proto(tokenizer)
-    if many := len(spellings_of(tokenizer)):
+    if many := len(list_spellings(tokenizer)):
         say(f"the new spellings stand in place of the {many:,} that {model} has")
-    return plain(tokenizer)
+    return without_spellings(tokenizer)
 
 
 def require_known(plan: SpellingPlan, languages: Sequence[str], model: str) -> None:
@@ -147,7 +149,7 @@ def divided(plan: SpellingPlan) -> tuple[dict[str, list[str]], dict[str, list[st
     read, held = {}, {}
     for language, texts in plan.texts.items():
         most = MOST_PIVOT if language == plan.pivot else MOST_LINES
-        lines = list(dict.fromkeys(sampled(list(texts), most, plan.seed)))
+        lines = list(dict.fromkeys(sample_texts(list(texts), most, plan.seed)))
         random.Random(f"{plan.seed}\n{language}").shuffle(lines)
         if len(lines) < FEW:
             say(f"--text: {len(lines)} lines in {language} are too few to tell which spellings written text has")
@@ -193,7 +195,7 @@ def foremost(candidates: Mapping[str, Candidate], most: int) -> dict[str, Candid
 
 def shortened(spelled: Tokenizer, candidates: Mapping[str, Candidate], most: int) -> Tokenizer:
     """Return the tokenizer with the foremost of its spellings, at most so many."""
-    spellings = spellings_of(spelled)
+    spellings = list_spellings(spelled)
     chosen = foremost({one.piece: candidates[one.piece] for one in spellings}, most)
     return with_spellings(spelled, [one for one in spellings if one.piece in chosen])
 
@@ -201,7 +203,7 @@ def shortened(spelled: Tokenizer, candidates: Mapping[str, Candidate], most: int
 def counts_of(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[str, dict[str, int]]:
     """Return how many spellings there are, by kind and language."""
     counts: dict[str, Counter[str]] = {}
-    for one in spellings_of(spelled):
+    for one in list_spellings(spelled):
         kind, language = candidates[one.piece].cell
         counts.setdefault(kind, Counter())[language] += 1
     return {kind: dict(sorted(row.items())) for kind, row in sorted(counts.items())}

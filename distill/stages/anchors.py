@@ -12,22 +12,22 @@ from ..data.dataset import Dataset
 from ..data.more_questions import (
     Collection,
     Triplets,
-    collection_of,
-    document_collection,
-    epoch_rows,
-    own_collection,
+    draw_epoch,
+    make_collection,
+    make_document_collection,
+    make_own_collection,
 )
 from ..settings.sections import TeacherSettings
 from ..system.types import Floats, Integers, Role
-from ..training.batches import named
+from ..training.batches import name_questions
 from .negatives import (
-    bm25_candidates,
-    draw,
-    false_negatives,
-    maxp_candidates,
-    online_negatives,
-    pairs_of,
-    quota_negatives,
+    draw_negatives,
+    find_bm25_candidates,
+    find_false_negatives,
+    mine_maxp_candidates,
+    mine_online_negatives,
+    mine_quota_negatives,
+    select_pairs,
 )
 
 
@@ -57,9 +57,9 @@ class Anchors:
         self.positives, self.settings, self.seed = collection.positives, settings, seed
         self.queries, self.languages = queries, collection.languages
         self.questions = [question.text for question in questions]
-        self.names = named(questions)
+        self.names = name_questions(questions)
         self.gold = np.array([question.passage for question in questions])
-        self.forbidden = false_negatives(questions, self.document_of)
+        self.forbidden = find_false_negatives(questions, self.document_of)
         self.rows_of = rows_of or (lambda epoch: np.arange(len(questions)))
         self.epochs = epochs
 
@@ -100,7 +100,7 @@ class Anchors:
         rows, seed = self.rows_of(epoch), self.seed + epoch
         gold = self._gold(rows, epoch)
         if epoch <= self.settings.bm25_epochs:
-            return rows, gold, draw(self._candidates(rows), self.settings.negatives, seed)
+            return rows, gold, draw_negatives(self._candidates(rows), self.settings.negatives, seed)
         computed = vectors(np.concatenate([rows, len(self.questions) + np.arange(len(self.passages))]))
         return rows, *self._online(rows, gold, computed, seed)
 
@@ -113,22 +113,22 @@ class Anchors:
         if len(rows) == len(self.questions):
             return self.lexical[rows]
         # Of many pairs an epoch asks some.
-        return self._lexical([self.queries[row] for row in rows], pairs_of(self.forbidden, rows))
+        return self._lexical([self.queries[row] for row in rows], select_pairs(self.forbidden, rows))
 
     def _lexical(self, queries, forbidden):
         options = self.settings.negatives, self.languages, self.settings.bm25_words
-        return bm25_candidates(queries, self.passages, forbidden, *options)
+        return find_bm25_candidates(queries, self.passages, forbidden, *options)
 
     def _online(self, rows, gold, computed, seed):
         questions, passages = computed[: len(rows)], computed[len(rows) :]
-        forbidden = pairs_of(self.forbidden, rows)
+        forbidden = select_pairs(self.forbidden, rows)
         n, margin = self.settings.negatives, self.settings.margin
         if self.settings.positives == "maxp":
-            positives, hardest = maxp_candidates(questions, passages, self.document_of, gold, forbidden, n, margin)
-            return positives, draw(hardest, n, seed)
+            positives, hardest = mine_maxp_candidates(questions, passages, self.document_of, gold, forbidden, n, margin)
+            return positives, draw_negatives(hardest, n, seed)
         if (hard := self.settings.hard_quota) >= 0:
-            return gold, quota_negatives(questions, passages, gold, forbidden, (hard, n - hard), margin)
-        return gold, online_negatives(questions, passages, gold, forbidden, n, margin, seed)
+            return gold, mine_quota_negatives(questions, passages, gold, forbidden, (hard, n - hard), margin)
+        return gold, mine_online_negatives(questions, passages, gold, forbidden, n, margin, seed)
 
 
 def own_anchors(
@@ -154,9 +154,9 @@ def own_anchors(
     parallel = [dataset.questions.get(language, {}) for language in spoken]
     queries = [of.get(question.id, question).text for of, question in zip(parallel, questions, strict=True)]
     if settings.train_unit == "document":
-        collection = document_collection(dataset, questions)
+        collection = make_document_collection(dataset, questions)
     else:
-        collection = own_collection(dataset, questions, settings.answer_sentences)
+        collection = make_own_collection(dataset, questions, settings.answer_sentences)
     return Anchors(collection, settings, seed, queries, epochs=epochs)
 
 
@@ -197,7 +197,7 @@ def more_anchors(
     Returns:
         The anchors.
     """
-    collection = collection_of(sources, language, settings.answer_sentences)
+    collection = make_collection(sources, language, settings.answer_sentences)
     queries = [question.text for question in collection.questions]
-    rows_of = partial(epoch_rows, sources, settings.triplets_an_epoch, count, seed)
+    rows_of = partial(draw_epoch, sources, settings.triplets_an_epoch, count, seed)
     return Anchors(collection, settings, seed, queries, rows_of)

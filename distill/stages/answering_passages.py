@@ -18,7 +18,7 @@ from ..words.answer_finder import AnswerFinder, findable
 HELD, NOT, UNKNOWN = 1, 0, -1
 
 
-class Answered:
+class AnsweringPassages:
     """The passages of `pairs` that hold answers. Sentri, section 2.1.
 
     A passage is searched for the answers in its own language. Without answers in that language, it is unknown whether
@@ -106,7 +106,9 @@ class Answered:
         return known
 
 
-def answered_in(dataset: Dataset, source: File, languages: Sequence[str], pairs: Pairs) -> Answered:
+def find_answering_passages(
+    dataset: Dataset, source: File, languages: Sequence[str], pairs: Pairs
+) -> AnsweringPassages:
     """Search the pool for the data set's own answers, and print which questions have theirs nowhere.
 
     Args:
@@ -121,7 +123,7 @@ def answered_in(dataset: Dataset, source: File, languages: Sequence[str], pairs:
     Raises:
         DataError: If no question has an answer that a passage holds.
     """
-    answered = Answered(pairs, answers_of(dataset, source, languages))
+    answered = AnsweringPassages(pairs, collect_answers(dataset, source, languages))
     lost = answered.without()
     if sum(many for many, _ in lost.values()) == len(pairs.questions):
         raise DataError(
@@ -134,7 +136,7 @@ def answered_in(dataset: Dataset, source: File, languages: Sequence[str], pairs:
     return answered
 
 
-def answers_of(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+def collect_answers(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Read the answers of a data set.
 
     Args:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.parallel import Parallel, groups_of, shares
-from ..encoders.encoder import Encoder, KerasEncoder, unit_rows
+from ..data.parallel import Parallel, compute_shares, group_pairs
+from ..encoders.encoder import Encoder, KerasEncoder, normalise_rows
 from ..errors import EncoderError
 from ..settings.sections import StudentSettings
 from ..students.project import axes_of, on_axes
@@ -46,7 +46,7 @@ class Lines:
     languages: Sequence[str] = ()
 
 
-def labelled(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Progress | None = None) -> Lines:
+def label_corpus(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Progress | None = None) -> Lines:
     """Label a corpus with an encoder's vectors.
 
     Args:
@@ -62,7 +62,7 @@ def labelled(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Pr
     return Lines(texts, encoder.encode(texts, "question", progress), pivots=texts, languages=languages)
 
 
-def translations(
+def label_translations(
     sources: Sequence[Parallel], teacher: Encoder, temperature: float, progress: Progress | None = None
 ) -> Lines:
     """Label parallel text with the teacher's vectors of its pivots, each of which is encoded once.
@@ -79,14 +79,14 @@ def translations(
     pivots = [pivot for source in sources for pivot in source.pivots]
     place = {pivot: row for row, pivot in enumerate(dict.fromkeys(pivots))}
     vectors = teacher.encode(list(place), "question", progress)
-    groups, _ = groups_of(sources)
+    groups, _ = group_pairs(sources)
     texts = [text for source in sources for text in source.texts]
     rows = np.array([place[pivot] for pivot in pivots])
     languages = [language for source in sources for language in source.languages]
-    return Lines(texts, vectors, rows, groups, shares(sources, temperature), list(place), languages)
+    return Lines(texts, vectors, rows, groups, compute_shares(sources, temperature), list(place), languages)
 
 
-def mixed(*parts: Lines) -> Lines:
+def mix_lines(*parts: Lines) -> Lines:
     """Join several lines of one dimension, each of which is drawn equally often."""
     first = np.cumsum([0, *(len(part.vectors) for part in parts)])
     rows = [np.arange(len(part.texts)) if part.rows is None else part.rows for part in parts]
@@ -109,7 +109,7 @@ def same_label(labels: Floats) -> Booleans:
 
     Returns bool `(n, n)`, true for lines with the same label, which are not each other's negatives.
     """
-    rows = unit_rows(labels)
+    rows = normalise_rows(labels)
     return rows @ rows.T >= 1.0 - NEAR
 
 

@@ -12,18 +12,18 @@ import numpy as np
 from ..data.dataset import Dataset
 from ..data.pairs import NONE, Pairs
 from ..encoders.encoder import Encoder
-from ..retrieval.bm25 import Lexical
+from ..retrieval.bm25 import Bm25Index
 from ..retrieval.exact import top_k
 from ..system.files import write_json, write_text
 from ..system.progress import task
 from ..system.types import Integers
-from .answering_passages import HELD, NOT, Answered
+from .answering_passages import HELD, NOT, AnsweringPassages
 
 MINED, STATISTICS = "mined.jsonl", "statistics.json"
 
 
 @dataclass(frozen=True)
-class Mined:
+class MinedPairs:
     """The `pairs` that were mined, their `statistics` by language, and the `gold` positives of each question."""
 
     pairs: Pairs
@@ -31,7 +31,7 @@ class Mined:
     gold: tuple[Integers, ...]
 
 
-def mine_pairs(gold: Pairs, ranking: Integers, answered: Answered, negatives: int) -> Mined:
+def mine_pairs(gold: Pairs, ranking: Integers, answered: AnsweringPassages, negatives: int) -> MinedPairs:
     """Mine pairs from a ranking. Sentri, section 3.3.
 
     A question's positives are its gold ones and the passages that hold its answer. Its negatives are the highest others
@@ -47,7 +47,9 @@ def mine_pairs(gold: Pairs, ranking: Integers, answered: Answered, negatives: in
     Returns:
         The mined pairs.
     """
-    chosen = [_chosen(gold, row, order[order != NONE], answered, negatives) for row, order in enumerate(ranking)]
+    chosen = [
+        _choose_passages(gold, row, order[order != NONE], answered, negatives) for row, order in enumerate(ranking)
+    ]
     kept = [row for row, (positives, _) in enumerate(chosen) if len(positives)]
     pairs = replace(
         gold,
@@ -55,10 +57,10 @@ def mine_pairs(gold: Pairs, ranking: Integers, answered: Answered, negatives: in
         positives=tuple(chosen[row][0] for row in kept),
         negatives=tuple(chosen[row][1] for row in kept),
     )
-    return Mined(pairs, _statistics(gold, ranking, chosen, answered), tuple(gold.positives[row] for row in kept))
+    return MinedPairs(pairs, _statistics(gold, ranking, chosen, answered), tuple(gold.positives[row] for row in kept))
 
 
-def _chosen(gold, row, order, answered, many):
+def _choose_passages(gold, row, order, answered, many):
     """Return the rows of the positives and of the negatives of question `row`, whose ranked passages are `order`."""
     id, known = gold.questions[row].id, gold.positives[row]
     if id in answered.nowhere:
@@ -97,7 +99,7 @@ def _retrieved(gold, row, order, answered):
     return bool((answered.of(gold.questions[row].id, order[order != NONE]) == HELD).any())
 
 
-def write_mined(folder: Path, mined: Mined, dataset: Dataset) -> None:
+def write_mined(folder: Path, mined: MinedPairs, dataset: Dataset) -> None:
     """Write `mined.jsonl`, one question per line, and `statistics.json`.
 
     Args:
@@ -126,7 +128,7 @@ def _lines(mined, dataset):
         }
 
 
-def bm25_ranking(pairs: Pairs, dataset: Dataset, k: int, words: str = "plain") -> Integers:
+def rank_by_bm25(pairs: Pairs, dataset: Dataset, k: int, words: str = "plain") -> Integers:
     """Rank passages by BM25.
 
     BM25 compares words, so a question searches the passages in its own language. If the pool has none, its parallel
@@ -146,8 +148,8 @@ def bm25_ranking(pairs: Pairs, dataset: Dataset, k: int, words: str = "plain") -
     with task("passages by BM25", len(pairs.questions)) as advance:
         for language in np.unique(searched):
             asking, rows = np.flatnonzero(searched == language), np.flatnonzero(pairs.languages == language)
-            queries = [_asked_in(language, pairs.questions[row], dataset) for row in asking]
-            index = Lexical([pairs.passages[row] for row in rows], str(language), words)
+            queries = [_question_in(language, pairs.questions[row], dataset) for row in asking]
+            index = Bm25Index([pairs.passages[row] for row in rows], str(language), words)
             for row, scores in zip(asking, index.scores(queries), strict=True):
                 best = np.argsort(-scores, kind="stable")[:k]
                 best = best[scores[best] > 0]
@@ -156,12 +158,12 @@ def bm25_ranking(pairs: Pairs, dataset: Dataset, k: int, words: str = "plain") -
     return ranking
 
 
-def _asked_in(language, question, dataset):
+def _question_in(language, question, dataset):
     """Return the text of a question in a language, or its own if it was not asked in that."""
     return dataset.questions.get(str(language), {}).get(question.id, question).text
 
 
-def encoder_ranking(encoder: Encoder, pairs: Pairs, k: int) -> Integers:
+def rank_by_encoder(encoder: Encoder, pairs: Pairs, k: int) -> Integers:
     """Rank the passages of all languages by an encoder.
 
     Args:

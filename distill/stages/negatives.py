@@ -10,8 +10,18 @@ import numpy as np
 
 from ..data.dataset import Question, normalise
 from ..errors import DataError
-from ..retrieval.blocks import CELLS, COLUMNS, ROWS, Highest, Product, document_spans, head, rows_beside, spans
-from ..retrieval.bm25 import lexical
+from ..retrieval.blocks import (
+    CELLS,
+    COLUMNS,
+    ROWS,
+    Product,
+    TopScores,
+    document_spans,
+    questions_per_block,
+    spans,
+    top_places,
+)
+from ..retrieval.bm25 import build_bm25_index
 from ..retrieval.exact import max_passage, top_k
 from ..system.types import Floats, Integers
 
@@ -23,7 +33,7 @@ POOL = 4
 FEW = 64
 
 
-def false_negatives(questions: Sequence[Question], document_of: Integers) -> Forbidden:
+def find_false_negatives(questions: Sequence[Question], document_of: Integers) -> Forbidden:
     """Find the pairs of a question and a passage that may not be negatives.
 
     They are all passages of the question's own document, and of the document of any question with the same text.
@@ -48,7 +58,7 @@ def false_negatives(questions: Sequence[Question], document_of: Integers) -> For
     return np.array(rows), np.array(passages)
 
 
-def bm25_candidates(
+def find_bm25_candidates(
     queries: Sequence[str],
     passages: Sequence[str],
     forbidden: Forbidden,
@@ -58,8 +68,8 @@ def bm25_candidates(
 ) -> Integers:
     """Find passages that share most words with a query but do not answer it.
 
-    The candidates do not depend on the encoder: they are computed once, and `draw` takes `n` of them in each epoch.
-    Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
+    The candidates do not depend on the encoder: they are computed once, and `draw_negatives` takes `n` of them in each
+    epoch. Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
 
     Args:
         queries: The queries.
@@ -76,13 +86,13 @@ def bm25_candidates(
         DataError: If the passages have no words.
     """
     try:
-        index = lexical(passages, [language] * len(passages) if isinstance(language, str) else language, words)
+        index = build_bm25_index(passages, [language] * len(passages) if isinstance(language, str) else language, words)
     except DataError as error:
         raise DataError(f"{error}, or train without BM25's negatives: use --bm25-epochs 0") from error
     candidates = np.full((len(queries), POOL * n), -1, dtype=np.int64)
     blocked = _sets(forbidden, len(queries))
     for row, scores in enumerate(index.scores(queries)):
-        order = head(scores, POOL * n + len(blocked[row]))
+        order = top_places(scores, POOL * n + len(blocked[row]))
         allowed = [passage for passage in order if passage not in blocked[row]][: POOL * n]
         candidates[row, : len(allowed)] = allowed
     return candidates
@@ -95,7 +105,7 @@ def _sets(forbidden, n):
     return sets
 
 
-def online_negatives(
+def mine_online_negatives(
     questions: Floats,
     passages: Floats,
     gold: Integers,
@@ -128,10 +138,10 @@ def online_negatives(
     for rows in spans(len(questions), ROWS):
         positive = np.sum(questions[rows] * passages[gold[rows]], axis=1, keepdims=True)
         candidates[rows][similarity[rows] <= positive - margin] = -1
-    return draw(candidates, n, seed)
+    return draw_negatives(candidates, n, seed)
 
 
-def quota_negatives(
+def mine_quota_negatives(
     questions: Floats,
     passages: Floats,
     gold: Integers,
@@ -160,7 +170,7 @@ def quota_negatives(
     negatives = np.empty((len(questions), sum(quotas)), dtype=np.int64)
     for rows in spans(len(questions), ROWS):
         positive = np.sum(questions[rows] * passages[gold[rows]], axis=1, keepdims=True)
-        of_kind = [Highest(len(positive), quota) for quota in quotas]
+        of_kind = [TopScores(len(positive), quota) for quota in quotas]
         inside = (forbidden[0] >= rows.start) & (forbidden[0] < rows.stop)
         row, column = forbidden[0][inside] - rows.start, forbidden[1][inside]
         for block in blocks:
@@ -178,7 +188,7 @@ def _behind(start, _, column):
     return start + column
 
 
-def pairs_of(forbidden: Forbidden, rows: Integers) -> Forbidden:
+def select_pairs(forbidden: Forbidden, rows: Integers) -> Forbidden:
     """Select the forbidden pairs of some questions, and number these anew.
 
     Args:
@@ -193,7 +203,7 @@ def pairs_of(forbidden: Forbidden, rows: Integers) -> Forbidden:
     return np.repeat(np.arange(len(rows)), last - first), forbidden[1][np.concatenate(places)]
 
 
-def maxp_candidates(
+def mine_maxp_candidates(
     questions: Floats,
     passages: Floats,
     document_of: Integers,
@@ -210,10 +220,10 @@ def maxp_candidates(
         max(min_{p in D} d(a, p) - min_{p' in D'} d(a, p') + margin, 0).
 
     The positive is therefore the passage of the gold document that is nearest under the current encoder, and each other
-    document has one candidate, its nearest passage. Hard and semi-hard documents are those with d(a, p') < d(a, p) +
-    margin; `draw` takes `n` of them. A document with a forbidden passage has no candidate. Of equal passages the one
-    with the lower row is taken. The choice depends on the vectors, like that of the positive of a bag in MI-SVM
-    (Andrews et al., 2003).
+    document has one candidate, its nearest passage. Hard and semi-hard documents are those with d(a, p') < d(a, p)
+    + margin; `draw_negatives` takes `n` of them. A document with a forbidden passage has no candidate. Of equal
+    passages the one with the lower row is taken. The choice depends on the vectors, like that of the positive of a
+    bag in MI-SVM (Andrews et al., 2003).
 
     Args:
         questions: The unit vectors of the questions `(q, d)`.
@@ -232,13 +242,13 @@ def maxp_candidates(
     blocks, product = document_spans(document_of, columns), Product()
     positives = np.empty(len(questions), dtype=np.int64)
     candidates = np.empty((len(questions), POOL * n), dtype=np.int64)
-    for rows in spans(len(questions), rows_beside(blocks, cells)):
-        highest, answering = Highest(rows.stop - rows.start, POOL * n), document_of[gold[rows]]
+    for rows in spans(len(questions), questions_per_block(blocks, cells)):
+        highest, answering = TopScores(rows.stop - rows.start, POOL * n), document_of[gold[rows]]
         inside = (forbidden[0] >= rows.start) & (forbidden[0] < rows.stop)
         closed = forbidden[0][inside] - rows.start, document_of[forbidden[1][inside]]
         positive = np.empty((len(answering), 1), dtype=np.result_type(questions, passages))
         for block in blocks:
-            documents = Documents(product(questions[rows], passages[block]), document_of, block)
+            documents = DocumentScores(product(questions[rows], passages[block]), document_of, block)
             at, places = documents.find(answering)
             positive[at, 0], positives[rows][at] = documents.best[at, places], documents.passages(at, places)
             documents.close(*closed)
@@ -247,7 +257,7 @@ def maxp_candidates(
     return positives, candidates
 
 
-class Documents:
+class DocumentScores:
     """The scores `(q, passages)` of a `block` of passages, and `best`, `(q, documents)`, each document's best score."""
 
     def __init__(self, scores: Floats, document_of: Integers, block: slice):
@@ -288,7 +298,7 @@ class Documents:
         return self.start + np.minimum.reduceat(np.where(is_best, places, self.scores.shape[1]), starts)
 
 
-def draw(candidates: Integers, n: int, seed: int) -> Integers:
+def draw_negatives(candidates: Integers, n: int, seed: int) -> Integers:
     """Draw negatives from each row's candidates, without repetition and in random order.
 
     Args:

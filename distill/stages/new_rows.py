@@ -9,17 +9,17 @@ from functools import partial
 import numpy as np
 from keras import ops
 
-from ..data.dataset import Dataset, line_name
+from ..data.dataset import Dataset, name_line
 from ..encoders.encoder import KerasEncoder
 from ..students.rows import UsedRows
-from ..system.draws import drawn
+from ..system.draws import draw_rows
 from ..system.types import Floats, Integers, Tensor
-from ..training.batches import Maker, StepInput
+from ..training.batches import BatchMaker, StepInput
 from ..training.dev_score import DevScore
 from ..training.loop import fit
 from ..training.losses import in_batch_loss, squared_l2
-from ..training.rates import TablePace
-from ..training.session import Schedule, Session, session_of
+from ..training.rates import TableSchedule
+from ..training.session import Schedule, Session, name_session
 from ..training.trainer import Trainer
 from .lines import Lines, same_label
 
@@ -62,7 +62,7 @@ def train_new_rows(
     Returns:
         The trained encoder.
     """
-    session = session_of("new rows", session)
+    session = name_session("new rows", session)
     stage = NewRowsStage(start, rows, lines, dev, steps, session)
     schedule = Schedule(epochs=steps.epochs, linear=True, warmup=WARMUP)
     fit(stage.trainer, stage.batches, stage.dev, schedule, session)
@@ -89,21 +89,21 @@ class NewRowsStage:
         self.lines, self.dev = self.used.ids(tokens), partial(score.score, self.used)
         groups = np.zeros(len(tokens), np.int64) if lines.groups is None else lines.groups
         chances = np.ones(1) if lines.chances is None else lines.chances
-        self.order = drawn(groups, chances, steps.number * steps.lines, 0, steps.seed).reshape(-1, steps.lines)
-        pace = TablePace(rows=np.isin(self.used.rows, rows))
-        self.trainer = Trainer(self.used.small, loss_of, steps.rate, options=session.options, pace=pace)
+        self.order = draw_rows(groups, chances, steps.number * steps.lines, 0, steps.seed).reshape(-1, steps.lines)
+        pace = TableSchedule(rows=np.isin(self.used.rows, rows))
+        self.trainer = Trainer(self.used.small, line_loss, steps.rate, options=session.options, pace=pace)
 
-    def batches(self, epoch: int) -> list[Maker]:
+    def batches(self, epoch: int) -> list[BatchMaker]:
         """Return the batches of an epoch."""
         parts = np.array_split(self.order, self.steps.epochs)[epoch - 1]
         return [
-            Maker(partial(self.batch, part), partial(self.ids, part), "distance to labels", ahead=True)
+            BatchMaker(partial(self.batch, part), partial(self.ids, part), "distance to labels", ahead=True)
             for part in parts
         ]
 
     def ids(self, lines: Integers) -> list[str]:
         """Return the names of the lines of a batch."""
-        return [line_name("line", line, self.texts[line]) for line in lines]
+        return [name_line("line", line, self.texts[line]) for line in lines]
 
     def batch(self, lines: Integers) -> StepInput:
         """Return a step's input: the lines and their labels."""
@@ -112,7 +112,7 @@ class NewRowsStage:
         return {**packed, "labels": labels, "same": same_label(labels)}
 
 
-def loss_of(vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
+def line_loss(vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
     """Compute the mean squared distance of lines to their labels, and how well each finds its own among them.
 
     Args:

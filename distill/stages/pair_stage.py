@@ -11,25 +11,25 @@ import numpy as np
 
 from ..data.dataset import Dataset
 from ..data.more_questions import Triplets
-from ..data.pairs import NONE, Pairs, with_lines
-from ..data.parallel import Parallel, groups_of, shares, without_pivots
+from ..data.pairs import NONE, Pairs, add_lines
+from ..data.parallel import Parallel, compute_shares, drop_pivots, group_pairs
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import KerasEncoder
 from ..settings.sections import PairSettings, TeacherSettings
 from ..system.progress import say
 from ..system.types import Floats, Integers
-from ..training.batches import Maker, StepInput, named
+from ..training.batches import BatchMaker, StepInput, name_questions
 from ..training.dev_score import DevScore
-from ..training.devices import shared_by
+from ..training.devices import share_devices
 from ..training.loop import fit
 from ..training.sampled_softmax import SampledSoftmax
-from ..training.session import Scorer, Scores, Session, session_of
+from ..training.session import Scorer, Scores, Session, name_session
 from .anchors import Anchors, more_anchors, own_anchors
 from .false_negatives import FalseNegatives
-from .samplers import Lines, Sampler
-from .scores import Scored
+from .samplers import ParallelLines, Sampler
+from .scores import ScorerVectors
 from .towers import TOWERS, Places
-from .triplet_stage import schedule_of
+from .triplet_stage import teacher_schedule
 
 # The hard negatives `(n,)` of an epoch, from the vectors of rows of questions and passages.
 Miner: TypeAlias = Callable[[int, Callable[[Integers, Integers], Floats]], list[Integers]]
@@ -78,10 +78,10 @@ def teach_pairs(
     Raises:
         ConfigError: If no pair is in the languages that batches take.
     """
-    session = session_of("teacher", session)
-    with shared_by(session.options):
+    session = name_session("teacher", session)
+    with share_devices(session.options):
         stage = PairStage(base, dataset, pairs, options, languages, mine, sources, session)
-        fit(stage.trainer, stage.batches, stage.score, schedule_of(options.teacher), session)
+        fit(stage.trainer, stage.batches, stage.score, teacher_schedule(options.teacher), session)
     return stage.towers.encoder(session.stage)
 
 
@@ -103,16 +103,16 @@ class PairStage:
         teacher, of_pairs = options.teacher, options.pairs
         lines = None
         if share := of_pairs.parallel_share:
-            pairs, lines = translating(pairs, sources, teacher.language, share, options.parallel_temperature)
+            pairs, lines = add_parallel_pairs(pairs, sources, teacher.language, share, options.parallel_temperature)
         self.settings, self.pairs, self.mine = of_pairs, pairs, mine
         self.seed, self.questions = options.seed, lines.first if lines else len(pairs.questions)
         self.sampler = Sampler(pairs, of_pairs.batches, teacher.language, teacher.batch_size, options.seed, lines)
-        self.scored = self.scored_by(self.session.scorer) if self.session.scorer else None
+        self.scored = self.encode_by_scorer(self.session.scorer) if self.session.scorer else None
         scorer = self.scored.settings if self.scored else None
         by_scorer = scorer.filter_margin if scorer else 0.0
         self.filter = FalseNegatives(pairs, of_pairs.filters, of_pairs.filter_margin, by_scorer)
         self.parts = -(-self.sampler.total // of_pairs.chunk_size) if of_pairs.chunk_size else 1
-        dev = DevScore(base.tokenizer, *self.session.scored_on(dataset, languages), teacher.unit)
+        dev = DevScore(base.tokenizer, *self.session.choose_dev(dataset, languages), teacher.unit)
         questions = base.tokenizer.encode([question.text for question in pairs.questions], "question")
         passages = base.tokenizer.encode(list(pairs.passages), "document")
         self.towers = TOWERS[of_pairs.encoders](base, questions, passages, dev)
@@ -121,15 +121,15 @@ class PairStage:
             self.loss, rate, teacher.train_table, parts=self.parts, options=self.session.options
         )
 
-    def scored_by(self, scorer: Scorer) -> Scored:
+    def encode_by_scorer(self, scorer: Scorer) -> ScorerVectors:
         """Encode the pairs' questions and passages by the scorer."""
-        return Scored.of(scorer, [question.text for question in self.pairs.questions], list(self.pairs.passages))
+        return ScorerVectors.of(scorer, [question.text for question in self.pairs.questions], list(self.pairs.passages))
 
     def score(self) -> Scores:
         """Return the dev score, the scale, and the number of passages filtered since the last score."""
         counted = self.filter.taken()
         if counted:
-            say("left out as false negatives: " + told(counted))
+            say("left out as false negatives: " + format_counts(counted))
         return {**self.towers.score(), "scale": round(self.loss.scale, 4), "filtered": counted}
 
     def vectors(self, questions: Integers, passages: Integers) -> Floats:
@@ -146,7 +146,7 @@ class PairStage:
             return np.concatenate([self.scored.questions[questions], self.scored.passages[passages]])
         return self.towers.vectors(np.concatenate([questions, self.towers.first + passages]))
 
-    def mined(self, mine: Miner, epoch: int) -> list[Integers]:
+    def mine_epoch(self, mine: Miner, epoch: int) -> list[Integers]:
         """Mine the negatives of an epoch, or load those of an epoch that was broken off.
 
         Args:
@@ -156,30 +156,30 @@ class PairStage:
         Returns:
             The rows of the negatives of each question.
         """
-        rows, sizes = self.session.kept("negatives", epoch, lambda: end_to_end(mine(epoch, self.vectors)))
+        rows, sizes = self.session.kept("negatives", epoch, lambda: concatenate(mine(epoch, self.vectors)))
         return np.split(rows, np.cumsum(sizes)[:-1])
 
-    def batches(self, epoch: int) -> list[Maker]:
+    def batches(self, epoch: int) -> list[BatchMaker]:
         """Return the batches of an epoch, or their parts, with the negatives that are mined for it."""
         if self.mine:
             of_lines = self.pairs.negatives[self.questions :]
-            self.pairs = self.pairs.with_negatives([*self.mined(self.mine, epoch), *of_lines])
+            self.pairs = self.pairs.with_negatives([*self.mine_epoch(self.mine, epoch), *of_lines])
         rng = np.random.default_rng((self.seed, 5, epoch))
         makers = []
         for questions, passages in self.sampler.batches(self.settings.pairs_an_epoch, epoch):
-            negatives = hard_negatives(self.pairs, questions, passages, self.settings.hard_negatives, rng)
+            negatives = draw_hard_negatives(self.pairs, questions, passages, self.settings.hard_negatives, rng)
             makers += Batch(self, questions, passages, negatives).makers()
         return makers
 
 
-def end_to_end(rows: Sequence[Integers]) -> list[Integers]:
+def concatenate(rows: Sequence[Integers]) -> list[Integers]:
     """Join arrays `[(n,)]` to one, and return it with their lengths."""
     return [np.concatenate(rows), np.array([len(row) for row in rows])]
 
 
-def translating(
+def add_parallel_pairs(
     pairs: Pairs, sources: Sequence[Parallel], pivot: str, share: float, temperature: float
-) -> tuple[Pairs, Lines]:
+) -> tuple[Pairs, ParallelLines]:
     """Add the pairs of parallel text.
 
     Args:
@@ -190,13 +190,13 @@ def translating(
         temperature: How evenly languages are drawn.
 
     Returns:
-        All pairs, and the `samplers.Lines` that draws those of parallel text.
+        All pairs, and the `samplers.ParallelLines` that draws those of parallel text.
     """
-    sources = [others for source in sources if (others := without_pivots(source, pivot)).texts]
-    both, first = with_lines(pairs, sources, pivot), len(pairs.questions)
+    sources = [others for source in sources if (others := drop_pivots(source, pivot)).texts]
+    both, first = add_lines(pairs, sources, pivot), len(pairs.questions)
     passages = np.concatenate(both.positives[first:])
-    groups, _ = groups_of(sources)
-    return both, Lines(first, passages, groups, shares(sources, temperature), share)
+    groups, _ = group_pairs(sources)
+    return both, ParallelLines(first, passages, groups, compute_shares(sources, temperature), share)
 
 
 class Batch:
@@ -210,7 +210,7 @@ class Batch:
         self.texts, where = np.unique(np.concatenate([questions, first + columns]), return_inverse=True)
         self.question, self.passage = np.split(where.astype(np.int32), [len(questions)])
 
-    def makers(self) -> list[Maker]:
+    def makers(self) -> list[BatchMaker]:
         """Return functions that each make the input of a step: the batch, or one of its parts."""
         if self.stage.parts == 1:
             with_margin = bool(self.stage.filter.margin)
@@ -220,11 +220,11 @@ class Batch:
         return [self._maker(part) for part in parts]
 
     def _maker(self, make, ahead=False):
-        return Maker(make, self.ids, "softmax loss", ahead)
+        return BatchMaker(make, self.ids, "softmax loss", ahead)
 
     def ids(self) -> list[str]:
         """Return the names of the batch's questions."""
-        return named(self.stage.pairs.questions[row] for row in self.questions)
+        return name_questions(self.stage.pairs.questions[row] for row in self.questions)
 
     def whole(self, scores: Floats | None = None) -> StepInput:
         """Make the input of a step with gradients for all texts.
@@ -283,7 +283,7 @@ class Batch:
         return vectors[self.question] @ vectors[self.passage].T
 
 
-def hard_negatives(
+def draw_hard_negatives(
     pairs: Pairs, questions: Integers, passages: Integers, many: int, rng: np.random.Generator
 ) -> Integers:
     """Draw the negatives of questions, in their passage's language if possible.
@@ -306,12 +306,12 @@ def hard_negatives(
     return negatives
 
 
-def told(counted: Mapping[str, Mapping[str, int]]) -> str:
+def format_counts(counted: Mapping[str, Mapping[str, int]]) -> str:
     """Format the counts of filtered passages, all languages together. The log has them by language."""
     return ", ".join(f"{sum(of.values())} by {kind}" for kind, of in counted.items())
 
 
-def mined_in(dataset: Dataset, options: PairOptions, pairs: Pairs, triplets: Sequence[Triplets] = ()) -> Miner:
+def make_miner(dataset: Dataset, options: PairOptions, pairs: Pairs, triplets: Sequence[Triplets] = ()) -> Miner:
     """Return the miner of `teach_pairs`: a question takes the negatives of its parallel in the teacher's language.
 
     The first epochs use BM25's negatives, the others the encoder's own (`anchors.own_anchors`). Questions of other
@@ -328,15 +328,15 @@ def mined_in(dataset: Dataset, options: PairOptions, pairs: Pairs, triplets: Seq
     """
     mining = replace(options.teacher, negatives=options.pairs.hard_negatives, answer_sentences=False)
     if pairs.more is None:
-        return _mined_in_own(dataset, mining, options.seed, pairs, len(pairs.questions))
-    of_data = _mined_in_own(dataset, mining, options.seed, pairs, pairs.more.first)
+        return _make_own_miner(dataset, mining, options.seed, pairs, len(pairs.questions))
+    of_data = _make_own_miner(dataset, mining, options.seed, pairs, pairs.more.first)
     mining = replace(mining, answer_sentences=options.teacher.answer_sentences)
     anchors = more_anchors(triplets, mining.language, mining, options.seed, pairs.more.first)
-    more = _mined_in_more(anchors, pairs.more.first, int(pairs.positives[pairs.more.first][0] - anchors.gold[0]))
+    more = _make_other_miner(anchors, pairs.more.first, int(pairs.positives[pairs.more.first][0] - anchors.gold[0]))
     return lambda epoch, vectors: [*of_data(epoch, vectors), *more(epoch, vectors)]
 
 
-def _mined_in_more(anchors: Anchors, first_question: int, first_passage: int) -> Miner:
+def _make_other_miner(anchors: Anchors, first_question: int, first_passage: int) -> Miner:
     """Return the miner of the questions of other collections, which come after the data set's own."""
     many, none = len(anchors.questions), np.zeros(0, dtype=np.int64)
 
@@ -354,7 +354,7 @@ def _mined_in_more(anchors: Anchors, first_question: int, first_passage: int) ->
     return mine
 
 
-def _mined_in_own(dataset: Dataset, mining: TeacherSettings, seed: int, pairs: Pairs, many: int) -> Miner:
+def _make_own_miner(dataset: Dataset, mining: TeacherSettings, seed: int, pairs: Pairs, many: int) -> Miner:
     """Return the miner of the pairs' first `many` questions, the data set's own, whose passages come first too."""
     language, questions_of_data = mining.language, pairs.questions[:many]
     anchors = own_anchors(dataset, language, mining, seed)

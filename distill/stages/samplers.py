@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..data.pairs import Pairs
 from ..errors import ConfigError
-from ..system.draws import cycled, drawn, occurrence
+from ..system.draws import count_before, draw_cycled, draw_rows
 from ..system.types import Integers
 
 
@@ -42,12 +42,12 @@ class Sampler:
         ConfigError: If no pair is of that kind.
     """
 
-    def __init__(self, pairs: Pairs, kind: str, pivot: str, size: int, seed: int, lines: Lines | None = None):
+    def __init__(self, pairs: Pairs, kind: str, pivot: str, size: int, seed: int, lines: ParallelLines | None = None):
         self.seed, self.lines = seed, lines
         self.translated = round(size * lines.share) if lines else 0
         size -= self.translated
         many, self.more = lines.first if lines else len(pairs.questions), pairs.more
-        self.allowed = [allowed(pairs, row, kind, pivot) for row in range(many)]
+        self.allowed = [allowed_passages(pairs, row, kind, pivot) for row in range(many)]
         first = self.more.first if self.more else many
         self.rows = np.flatnonzero([len(passages) > 0 for passages in self.allowed[:first]])
         if not len(self.rows):
@@ -82,12 +82,12 @@ class Sampler:
         """Draw the rows of each batch's questions: `many` of the data set's, and those of other collections."""
         steps, more = max(1, many // self.size), self._more(epoch)
         if self.groups is not None:
-            return self._shuffled([*self._alone(steps, epoch), *_cut(more, self.size)], epoch)
+            return self._shuffled([*self._alone(steps, epoch), *_cut_batches(more, self.size)], epoch)
         if not self.more:
             return self._mixed(steps, epoch)
-        rows = self.rows[cycled(len(self.rows), many, (epoch - 1) * many, self.seed)]
+        rows = self.rows[draw_cycled(len(self.rows), many, (epoch - 1) * many, self.seed)]
         order = np.random.default_rng((self.seed, 6, epoch)).permutation(len(rows) + len(more))
-        return _cut(np.concatenate([rows, more])[order], self.size)
+        return _cut_batches(np.concatenate([rows, more])[order], self.size)
 
     def _more(self, epoch):
         """Return the epoch's questions of other collections in a seeded order."""
@@ -104,29 +104,29 @@ class Sampler:
 
     def _mixed(self, steps, epoch):
         first = (epoch - 1) * steps * self.size
-        return self.rows[cycled(len(self.rows), steps * self.size, first, self.seed)].reshape(steps, self.size)
+        return self.rows[draw_cycled(len(self.rows), steps * self.size, first, self.seed)].reshape(steps, self.size)
 
     def _alone(self, steps, epoch):
         """Draw batches of one language each, each language as often as it fills batches."""
         members = [np.flatnonzero(self.groups == group) for group in range(self.groups.max() + 1)]  # type: ignore[union-attr]
         turns = np.repeat(np.arange(len(members)), [-(-len(rows) // self.size) for rows in members])
-        of = partial(cycled, len(turns), seed=self.seed)
+        of = partial(draw_cycled, len(turns), seed=self.seed)
         picked = turns[of(epoch * steps, 0)]
         batches = []
-        for group, number in list(zip(picked, occurrence(picked), strict=True))[(epoch - 1) * steps :]:
+        for group, number in list(zip(picked, count_before(picked), strict=True))[(epoch - 1) * steps :]:
             size = min(self.size, len(members[group]))
-            places = cycled(len(members[group]), size, number * size, (self.seed, int(group)))
+            places = draw_cycled(len(members[group]), size, number * size, (self.seed, int(group)))
             batches.append(self.rows[members[group][places]])
         return batches
 
 
-def _cut(rows, size):
+def _cut_batches(rows, size):
     """Cut rows into whole batches, and drop the rest."""
     return list(rows[: len(rows) // size * size].reshape(-1, size))
 
 
 @dataclass(frozen=True)
-class Lines:
+class ParallelLines:
     """Parallel text among the questions of `Pairs`.
 
     Attributes:
@@ -155,11 +155,11 @@ class Lines:
         Returns:
             The rows of questions `(size,)` and of passages `(size,)` of each step.
         """
-        rows = drawn(self.groups, self.chances, steps * size, (epoch - 1) * steps * size, seed)
+        rows = draw_rows(self.groups, self.chances, steps * size, (epoch - 1) * steps * size, seed)
         return [(self.first + part, self.passages[part]) for part in rows.reshape(steps, size)]
 
 
-def allowed(pairs: Pairs, row: int, kind: str, pivot: str) -> Integers:
+def allowed_passages(pairs: Pairs, row: int, kind: str, pivot: str) -> Integers:
     """Return the rows of the passages that a question may be paired with.
 
     Args:

@@ -13,7 +13,7 @@ from ..training.session import Scorer
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScorerVectors:
     """A scorer's vectors `(n, d)` of questions and of passages. Scores are their products.
 
     `lines` `(m, d)` are the vectors of stage 2's lines of text, of which there may be none.
@@ -25,7 +25,9 @@ class Scored:
     lines: Floats
 
     @classmethod
-    def of(cls, scorer: Scorer, questions: Sequence[str], passages: Sequence[str], lines: Sequence[str] = ()) -> Scored:
+    def of(
+        cls, scorer: Scorer, questions: Sequence[str], passages: Sequence[str], lines: Sequence[str] = ()
+    ) -> ScorerVectors:
         """Encode the texts by the scorer.
 
         Args:

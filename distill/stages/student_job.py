@@ -9,7 +9,7 @@ import numpy as np
 
 from ..catalog.loading import load_stored_table
 from ..data.dataset import Dataset
-from ..data.parallel import Parallel, pivots, shares
+from ..data.parallel import Parallel, compute_shares, count_pivots
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..export.rounding import promote_rows, round_dense
 from ..export.weights.precision import Precision
@@ -19,8 +19,8 @@ from ..students.vocabulary.pieces import added_pieces
 from ..system.progress import task
 from ..system.types import Integers
 from ..training.session import Scorer, Session
-from .lines import Lines, translations
-from .transfer_stage import Targets, learn, with_scores
+from .lines import Lines, label_translations
+from .transfer_stage import Targets, add_scores, train_towards
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class StudentJob:
         """Return the parallel text with the teacher's vectors of its pivots, or None without any."""
         if not self.sources:
             return None
-        with task("teacher's vectors of lines of text", pivots(self.sources)) as advance:
-            return translations(self.sources, teacher, self.settings.parallel_temperature, advance)
+        with task("teacher's vectors of lines of text", count_pivots(self.sources)) as advance:
+            return label_translations(self.sources, teacher, self.settings.parallel_temperature, advance)
 
     def targets(self, teacher: Encoder, lines: Lines | None = None) -> Targets:
         """Encode everything that is learned by the teacher and the scorer.
@@ -85,13 +85,13 @@ class StudentJob:
         texts = len(data.select(language, "train")) + sum(len(data.texts(unit)) for unit in units)
         with task("teacher's vectors of questions and documents", texts) as advance:
             targets = Targets.of(teacher, data, language, units, lines, advance)
-        return with_scores(targets, self.scorer, data, language, units)
+        return add_scores(targets, self.scorer, data, language, units)
 
-    def reweighted(self, targets: Targets) -> Targets:
+    def reweight(self, targets: Targets) -> Targets:
         """Return the targets of another job on the same sources, with lines drawn as this job's settings ask for."""
         if targets.lines is None or not self.sources:
             return targets
-        chances = shares(self.sources, self.settings.parallel_temperature)
+        chances = compute_shares(self.sources, self.settings.parallel_temperature)
         return replace(targets, lines=replace(targets.lines, chances=chances))
 
     def train(
@@ -110,7 +110,7 @@ class StudentJob:
         """
         targets = replace(targets, trained=self.trained_rows(start, first))
         settings, precision = self.settings, self.precision_of(start)
-        return learn(targets, start, self.dataset, self.languages, settings, self.seed, session, precision)
+        return train_towards(targets, start, self.dataset, self.languages, settings, self.seed, session, precision)
 
     def trained_rows(self, start: KerasEncoder, first: KerasEncoder) -> Integers | None:
         """Return the embeddings that are trained if only a part of the table is.
@@ -135,7 +135,7 @@ class StudentJob:
         """Return the student and its precision, with the embeddings in 8 bits that codewords would change most."""
         return promote_rows(student, self.precision_of(student))
 
-    def exported(
+    def prepare_export(
         self, student: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]
     ) -> tuple[KerasEncoder, Precision]:
         """Return a student and its precision as they are exported.

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ..data.dataset import Dataset
-from ..data.more_questions import Triplets, collection_of, epoch_rows, own_sentences
-from ..data.pairs import Pairs, with_collection, with_sentences
+from ..data.more_questions import Triplets, draw_epoch, find_answer_sentences, make_collection
+from ..data.pairs import Pairs, add_collection, add_sentences
 from ..data.parallel import Parallel
 from ..encoders.by_role import DualEncoder
 from ..encoders.encoder import KerasEncoder
 from ..training.session import Session
-from .pair_stage import PairOptions, mined_in, teach_pairs
+from .pair_stage import PairOptions, make_miner, teach_pairs
 from .triplet_stage import teach
 
 
@@ -60,17 +60,17 @@ class TeacherJob:
             return teach(base, data, teacher.language, teacher, options.seed, session, self.triplets)
         pairs = self.all_pairs(self.pairs)
         mines = options.pairs.hard_negatives and not self.mined
-        mine = mined_in(data, options, pairs, self.triplets) if mines else None
+        mine = make_miner(data, options, pairs, self.triplets) if mines else None
         return teach_pairs(base, data, pairs, options, self.languages, mine, self.sources, session)
 
     def all_pairs(self, pairs: Pairs) -> Pairs:
         """Add the sentences that hold answers, and the pairs of other collections, as the options ask for."""
         teacher = self.options.teacher
         if teacher.answer_sentences:
-            pairs = with_sentences(pairs, own_sentences(self.dataset, pairs.questions))
+            pairs = add_sentences(pairs, find_answer_sentences(self.dataset, pairs.questions))
         if not self.triplets:
             return pairs
-        collection = collection_of(self.triplets, teacher.language, teacher.answer_sentences)
+        collection = make_collection(self.triplets, teacher.language, teacher.answer_sentences)
         count, seed = len(pairs.questions), self.options.seed
-        rows_of = partial(epoch_rows, self.triplets, teacher.triplets_an_epoch, count, seed)
-        return with_collection(pairs, collection, teacher.language, rows_of)
+        rows_of = partial(draw_epoch, self.triplets, teacher.triplets_an_epoch, count, seed)
+        return add_collection(pairs, collection, teacher.language, rows_of)

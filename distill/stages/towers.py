@@ -25,7 +25,7 @@ Places: TypeAlias = NDArray[np.int32]
 Part: TypeAlias = tuple[Places, Floats]
 
 
-class Shared:
+class SharedTower:
     """One encoder of questions and passages, `E_q = E_p`. Sentri, section 3.1.
 
     Args:
@@ -58,16 +58,16 @@ class Shared:
             parts: The number of parts.
 
         Returns:
-            The parts, as `parted` returns them.
+            The parts, as `split_places` returns them.
         """
-        return parted(np.arange(len(rows), dtype=np.int32), parts)
+        return split_places(np.arange(len(rows), dtype=np.int32), parts)
 
     def encoder(self, name: str) -> KerasEncoder:
         """Return the encoder as it is trained so far, under a name."""
         return KerasEncoder(self.used.restore(self.base.model), self.base.tokenizer, name)
 
 
-class Separate:
+class TwoTowers:
     """An encoder of questions and one of passages, which start alike, `E_q != E_p`. Sentri's Bi-Encoder."""
 
     def __init__(self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore):
@@ -78,7 +78,7 @@ class Separate:
         self.trainer = partial(TowersTrainer, Towers(*(used.small for used in self.used)))
 
     def pack(self, rows: Integers) -> StepInput:
-        """Return the trainer's input as `Shared.pack` does; the passages' arrays have names of their own."""
+        """Return the trainer's input as `SharedTower.pack` does; the passages' arrays have names of their own."""
         small, are_questions = self.used[0].small, rows < self.first
         of_question = small.pack([self.tokens[row] for row in rows[are_questions]])
         of_passage = small.pack([self.tokens[row] for row in rows[~are_questions]])
@@ -92,9 +92,9 @@ class Separate:
         return vectors
 
     def split(self, rows: Integers, parts: int) -> list[Part]:
-        """Split rows as `Shared.split` does; each part has questions and passages."""
+        """Split rows as `SharedTower.split` does; each part has questions and passages."""
         places = np.arange(len(rows), dtype=np.int32)
-        both = [parted(places[chosen], parts) for chosen in (rows < self.first, rows >= self.first)]
+        both = [split_places(places[chosen], parts) for chosen in (rows < self.first, rows >= self.first)]
         return [
             (np.concatenate([question[0], passage[0]]), np.concatenate([question[1], passage[1]]))
             for question, passage in zip(*both, strict=True)
@@ -112,10 +112,10 @@ class Separate:
         return DualEncoder(question, document, name)
 
 
-TOWERS: dict[str, type[Shared] | type[Separate]] = {"single": Shared, "dual": Separate}
+TOWERS: dict[str, type[SharedTower] | type[TwoTowers]] = {"single": SharedTower, "dual": TwoTowers}
 
 
-def parted(places: Places, parts: int) -> list[Part]:
+def split_places(places: Places, parts: int) -> list[Part]:
     """Split places into parts.
 
     Args:

@@ -9,11 +9,11 @@ from functools import partial
 import numpy as np
 from keras import ops
 
-from ..data.dataset import Dataset, line_name
+from ..data.dataset import Dataset, name_line
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
 from ..evaluation.resampling import sign_flip_p
-from ..export.rounding import rounds_blocks
+from ..export.rounding import has_rounded_blocks
 from ..export.weights.precision import Precision
 from ..settings.rules import numbers_of
 from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
@@ -21,20 +21,20 @@ from ..students.families import family_part
 from ..students.project import axes_of, on_axes
 from ..students.rows import UsedRows
 from ..students.sampling import SEEN, draw_rows
-from ..system.draws import drawn as draws
-from ..system.draws import shuffled
+from ..system.draws import draw_rows as draws
+from ..system.draws import shuffle_batches
 from ..system.progress import say
 from ..system.types import Doubles, Floats, Integers, Model, Progress, Tensor
-from ..training.batches import Maker, StepInput, named
+from ..training.batches import BatchMaker, StepInput, name_questions
 from ..training.dev_score import DevScore
-from ..training.devices import require_devices, shared_by
+from ..training.devices import require_devices, share_devices
 from ..training.loop import fit
-from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nested, scorer_loss, transfer_loss
-from ..training.rates import TablePace
-from ..training.session import Schedule, Scorer, Session, session_of
+from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nest_distance, scorer_loss, transfer_loss
+from ..training.rates import TableSchedule
+from ..training.session import Schedule, Scorer, Session, name_session
 from ..training.trainer import Trainer
 from .lines import Lines, Typist, line_targets, same_label
-from .scores import Scored
+from .scores import ScorerVectors
 
 
 def transfer(
@@ -51,7 +51,7 @@ def transfer(
 
     The teacher encodes the questions in its language and the documents once. Its vectors are the labels, put on the
     student's axes if it has a projection; a `foreign` student has a map instead. For more texts, or for several
-    students of one teacher, make `Targets` and call `learn`.
+    students of one teacher, make `Targets` and call `train_towards`.
 
     Args:
         teacher: The teacher.
@@ -72,10 +72,10 @@ def transfer(
     session = session or Session()
     require_trainable(teacher, start, session.options)
     targets = Targets.of(teacher, dataset, teacher_language, settings.units)
-    return learn(targets, start, dataset, languages, settings, seed, session)
+    return train_towards(targets, start, dataset, languages, settings, seed, session)
 
 
-def learn(
+def train_towards(
     targets: Targets,
     start: KerasEncoder,
     dataset: Dataset,
@@ -103,18 +103,18 @@ def learn(
     Returns:
         The student.
     """
-    session = session_of("student", session)
-    with shared_by(session.options):
+    session = name_session("student", session)
+    with share_devices(session.options):
         stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, session)
         before = stage.reciprocal_ranks() if settings.significance and settings.epochs else None
-        fit(stage.trainer, stage.batches, stage.dev, schedule_of(settings), session)
+        fit(stage.trainer, stage.batches, stage.dev, student_schedule(settings), session)
         if before is not None and not stage.has_learned(before):
             return KerasEncoder(start.model, start.tokenizer, "student")
-    student = between(start.model, stage.used.restore(start.model), settings.start_share)
+    student = interpolate_weights(start.model, stage.used.restore(start.model), settings.start_share)
     return KerasEncoder(student, start.tokenizer, "student")
 
 
-def between(start: Model, trained: Model, share: float) -> Model:
+def interpolate_weights(start: Model, trained: Model, share: float) -> Model:
     """Interpolate the weights of two models. Wortsman et al. (2022), section 3 (WiSE-FT, with alpha = 1 - share).
 
     Args:
@@ -131,7 +131,7 @@ def between(start: Model, trained: Model, share: float) -> Model:
     return trained
 
 
-def schedule_of(settings: StudentSettings) -> Schedule:
+def student_schedule(settings: StudentSettings) -> Schedule:
     """Return the epochs that the settings ask for."""
     return Schedule(
         epochs=settings.epochs,
@@ -145,7 +145,7 @@ def schedule_of(settings: StudentSettings) -> Schedule:
 
 
 def require_trainable(teacher: Encoder, start: KerasEncoder, options: TrainingSettings) -> None:
-    """Check, before the teacher encodes anything, what `learn` would refuse.
+    """Check, before the teacher encodes anything, what `train_towards` would refuse.
 
     Args:
         teacher: The teacher.
@@ -197,7 +197,7 @@ class Targets:
     texts: Sequence[str]
     documents: Floats
     lines: Lines | None = None
-    scored: Scored | None = None
+    scored: ScorerVectors | None = None
     trained: Integers | None = None
 
     @classmethod
@@ -232,7 +232,7 @@ class Targets:
         return cls(row, labels, texts, teacher.encode(texts, "document", progress), lines)
 
 
-def with_scores(
+def add_scores(
     targets: Targets, scorer: Scorer | None, dataset: Dataset, language: str, units: Sequence[str]
 ) -> Targets:
     """Add a scorer's vectors to targets.
@@ -251,7 +251,7 @@ def with_scores(
         return targets
     questions = [question.text for question in dataset.select(language, "train")]
     lines = targets.lines.pivots if targets.lines else ()
-    return replace(targets, scored=Scored.of(scorer, questions, dataset.texts(units[scored_unit(units)]), lines))
+    return replace(targets, scored=ScorerVectors.of(scorer, questions, dataset.texts(units[scored_unit(units)]), lines))
 
 
 def scored_unit(units: Sequence[str]) -> int:
@@ -261,7 +261,7 @@ def scored_unit(units: Sequence[str]) -> int:
     return units.index("passage") if "passage" in units else 0
 
 
-def answers(dataset: Dataset, passages: Integers, units: Sequence[str]) -> Integers:
+def answering_documents(dataset: Dataset, passages: Integers, units: Sequence[str]) -> Integers:
     """Return the documents that answer questions.
 
     Args:
@@ -300,14 +300,14 @@ class TransferStage:
         self.texts = lines.texts if lines else []
         self.label = np.array([targets.row[question.id] for question in self.samples], dtype=np.int64)
         passages = np.array([question.passage for question in self.samples], dtype=np.int64)
-        self.answers = answers(dataset, passages, settings.units)
+        self.answers = answering_documents(dataset, passages, settings.units)
         sizes = [len(dataset.texts(unit)) for unit in settings.units]
         ranked = np.split(self.document_labels, np.cumsum(sizes)[:-1])
-        dev = DevScore(start.tokenizer, *session.scored_on(dataset, languages), settings.dev_unit)
+        dev = DevScore(start.tokenizer, *session.choose_dev(dataset, languages), settings.dev_unit)
         self.typist = Typist.of(settings, seed)
-        questions = self._encoded(start, [q.text for q in self.samples], [q.language for q in self.samples])
+        questions = self._tokenize(start, [q.text for q in self.samples], [q.language for q in self.samples])
         documents = start.tokenizer.encode(targets.texts, "document")
-        of_lines = self._encoded(start, self.texts, lines.languages if lines else ())
+        of_lines = self._tokenize(start, self.texts, lines.languages if lines else ())
         self.used = UsedRows(start.model, questions + documents + of_lines + dev.tokens)
         self.questions, self.documents = self.used.ids(questions), self.used.ids(documents)
         self.lines = self.used.ids(of_lines)
@@ -324,12 +324,12 @@ class TransferStage:
         rate, table = settings.learning_rate, settings.train_table
         rows = None if targets.trained is None else np.isin(self.used.rows, targets.trained)
         if settings.trained_weights == "typed-rows":
-            rows = self._oftener_typed()
-        pace = TablePace(settings.table_learning_rate, rows)
-        precision = precision and precision.taken(self.used.rows)
+            rows = self._find_noise_tokens()
+        pace = TableSchedule(settings.table_learning_rate, rows)
+        precision = precision and precision.take_rows(self.used.rows)
         self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
-        if precision and rounds_blocks(start.model, precision):
-            self.trainer.settle = self._settle
+        if precision and has_rounded_blocks(start.model, precision):
+            self.trainer.settle = self._round_kernels
 
     def has_learned(self, before: Doubles) -> bool:
         """Tell whether dev distinguishes the student from its start.
@@ -353,18 +353,18 @@ class TransferStage:
         say(f"the student stays as it began: {questions} questions of dev show no significant gain ({change})")
         return False
 
-    def _settle(self, small):
+    def _round_kernels(self, small):
         """Round the coarse kernels to their grid, judged by texts of both roles."""
         random = np.random.default_rng((self.seed, 11))
         roles = [*self.questions, *self.lines], self.documents
         rows = [ids for several in roles if len(several) for ids in draw_rows(several, SEEN // len(roles), random)]
         family_part(small.family, "rounding").settle_blocks(small, rows)
 
-    def _encoded(self, start, texts, languages):
+    def _tokenize(self, start, texts, languages):
         """Tokenize texts; if a share is noisy, the ids of the noisy variants follow."""
         return start.tokenizer.encode([*texts, *self.typist.variants(texts, languages)], "question")
 
-    def _oftener_typed(self):
+    def _find_noise_tokens(self):
         """Return bool `(used rows,)`, true for tokens that are more frequent in noisy text than in clean text."""
         counts = np.zeros((2, len(self.used.rows)), dtype=np.int64)
         for tokens, many in ((self.questions, len(self.samples)), (self.lines, len(self.texts))):
@@ -373,12 +373,12 @@ class TransferStage:
                 counts[row] += np.bincount(ids, minlength=counts.shape[1])
         return counts[1] > counts[0]
 
-    def batches(self, epoch: int) -> list[Maker]:
+    def batches(self, epoch: int) -> list[BatchMaker]:
         """Return the batches of an epoch, each with lines besides its samples.
 
         With lines only, there are as many batches as the lines fill.
         """
-        order = shuffled(len(self.label), self.settings.batch_size, self.seed + epoch)
+        order = shuffle_batches(len(self.label), self.settings.batch_size, self.seed + epoch)
         if not order:
             steps = -(-len(self.texts) // max(1, self.settings.lines_a_step))
             order = [np.zeros(0, dtype=np.int64)] * steps
@@ -386,7 +386,7 @@ class TransferStage:
         typed = self.typist.drawn(len(order), len(order[0]) + drawn.shape[1], epoch)
         loss = f"loss of {', '.join(self.settings.objectives)}"
         return [
-            Maker(partial(self.batch, *parts), partial(self.ids, *parts[:2]), loss, ahead=True)
+            BatchMaker(partial(self.batch, *parts), partial(self.ids, *parts[:2]), loss, ahead=True)
             for parts in zip(order, drawn, typed, strict=True)
         ]
 
@@ -400,7 +400,9 @@ class TransferStage:
         Returns:
             The names.
         """
-        return named(self.samples[row] for row in rows) + [line_name("line", line, self.texts[line]) for line in lines]
+        return name_questions(self.samples[row] for row in rows) + [
+            name_line("line", line, self.texts[line]) for line in lines
+        ]
 
     def drawn(self, steps: int, epoch: int) -> Integers:
         """Draw the lines of each step, from a group if lines are in groups. In the long run each comes equally often.
@@ -472,12 +474,12 @@ class TransferStage:
 
     def documents_of(self, rows: Integers) -> tuple[Integers, Integers]:
         """Return the distinct documents of the first samples of a batch, and the place of each answer among them."""
-        gold = self.answers[rows[: self.documented(len(rows))]].ravel()
+        gold = self.answers[rows[: self.count_documented(len(rows))]].ravel()
         _, first = np.unique(gold, return_index=True)
         distinct = gold[np.sort(first)]
         return distinct, (gold[:, None] == distinct[None]).argmax(axis=1)
 
-    def documented(self, batch_size: int) -> int:
+    def count_documented(self, batch_size: int) -> int:
         """Return the number of a batch's samples whose documents are encoded: as many as the budget holds on average.
 
         The number does not depend on the documents' lengths, and batches are random, so each sample and each unit
@@ -508,7 +510,7 @@ def batch_loss(
     Returns:
         A scalar.
     """
-    distance, losses = nested(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
+    distance, losses = nest_distance(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
     of = settings.losses
     many = ops.shape(x["teacher_answers"])[0]
     questions = vectors[:many]

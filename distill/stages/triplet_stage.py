@@ -13,18 +13,18 @@ from ..data.more_questions import Triplets
 from ..encoders.encoder import KerasEncoder, encode_ids
 from ..settings.sections import ScorerSettings, TeacherSettings
 from ..students.rows import UsedRows
-from ..system.draws import shuffled
+from ..system.draws import shuffle_batches
 from ..system.progress import say, task
 from ..system.types import Floats, Integers, Tensor
-from ..training.batches import Maker, StepInput
+from ..training.batches import BatchMaker, StepInput
 from ..training.dev_score import DevScore
-from ..training.devices import shared_by
+from ..training.devices import share_devices
 from ..training.loop import fit
 from ..training.losses import contrastive_loss, scorer_loss, triplet_loss
-from ..training.session import Schedule, Scorer, Session, session_of
+from ..training.session import Schedule, Scorer, Session, name_session
 from ..training.trainer import Trainer
 from .anchors import anchors_by_epoch, more_anchors
-from .scores import Scored
+from .scores import ScorerVectors
 
 
 def teach(
@@ -52,14 +52,14 @@ def teach(
     Returns:
         The teacher.
     """
-    session = session_of("teacher", session)
-    with shared_by(session.options):
+    session = name_session("teacher", session)
+    with share_devices(session.options):
         stage = TripletStage(base, dataset, language, settings, seed, session, triplets)
-        fit(stage.trainer, stage.batches, stage.dev, schedule_of(settings), session)
+        fit(stage.trainer, stage.batches, stage.dev, teacher_schedule(settings), session)
     return KerasEncoder(stage.used.restore(base.model), base.tokenizer, "teacher")
 
 
-def schedule_of(settings: TeacherSettings) -> Schedule:
+def teacher_schedule(settings: TeacherSettings) -> Schedule:
     """Return the epochs that the settings ask for."""
     epochs = settings.bm25_epochs + settings.online_epochs
     return Schedule(epochs, linear=settings.schedule == "linear", warmup=settings.warmup_share)
@@ -83,7 +83,7 @@ class TripletStage:
         if triplets:
             count = len(self.anchors[0].questions)
             self.anchors.append(more_anchors(triplets, language, settings, seed, count))
-        dev = DevScore(base.tokenizer, *self.session.scored_on(dataset, [language]), settings.unit)
+        dev = DevScore(base.tokenizer, *self.session.choose_dev(dataset, [language]), settings.unit)
         tokens = [
             ids
             for anchors in self.anchors
@@ -93,26 +93,26 @@ class TripletStage:
         self.used = UsedRows(base.model, tokens + dev.tokens)
         self.dev = partial(dev.score, self.used)
         self.tokens = self.used.ids(tokens)
-        self.scored = self.scored_by(self.session.scorer) if self.session.scorer else None
+        self.scored = self.encode_by_scorer(self.session.scorer) if self.session.scorer else None
         loss = partial(batch_loss, settings=settings, scorer=self.scored.settings if self.scored else None)
         rate, table = settings.learning_rate, settings.train_table
         self.trainer = Trainer(self.used.small, loss, rate, table, options=self.session.options)
 
-    def scored_by(self, scorer: Scorer) -> Scored:
+    def encode_by_scorer(self, scorer: Scorer) -> ScorerVectors:
         """Encode all texts of `tokens` by the scorer, each in its role."""
         parts = [scorer.vectors(texts, role) for anchors in self.anchors for texts, role in anchors.by_role]
         vectors = np.concatenate(parts)
-        return Scored(scorer.settings, vectors, vectors, vectors[:0])
+        return ScorerVectors(scorer.settings, vectors, vectors, vectors[:0])
 
-    def batches(self, epoch: int) -> list[Maker]:
+    def batches(self, epoch: int) -> list[BatchMaker]:
         """Return the batches of an epoch: the anchors that have a negative, in a seeded order."""
         anchor, positive, negatives = self.session.kept("triplets", epoch, lambda: self.triplets(epoch))
         usable = np.flatnonzero((negatives >= 0).any(axis=1))
-        order = shuffled(len(usable), self.settings.batch_size, self.seed + epoch)
+        order = shuffle_batches(len(usable), self.settings.batch_size, self.seed + epoch)
         chosen = [usable[rows] for rows in order]
         return [self.maker(anchor[rows], positive[rows], negatives[rows]) for rows in chosen]
 
-    def maker(self, anchor: Integers, positive: Integers, negatives: Integers) -> Maker:
+    def maker(self, anchor: Integers, positive: Integers, negatives: Integers) -> BatchMaker:
         """Return the function that makes a batch.
 
         Args:
@@ -124,7 +124,7 @@ class TripletStage:
             The function.
         """
         make = partial(self.batch, anchor, positive, negatives)
-        return Maker(make, partial(self.ids, anchor), f"{self.settings.loss} loss", ahead=True)
+        return BatchMaker(make, partial(self.ids, anchor), f"{self.settings.loss} loss", ahead=True)
 
     def ids(self, anchors: Integers) -> list[str]:
         """Return the names of the questions at rows of `tokens`."""

@@ -40,7 +40,7 @@ def _write(path, save, *array, **arrays):
 
 def read_vectors(path: File) -> NDArray[np.generic]:
     """Return the array of an `.npy` file. Raises `DataError` if it is no such file, or is pickled."""
-    with _opened(path, "no .npy file of numbers; distill encode writes one") as file:
+    with _open_array(path, "no .npy file of numbers; distill encode writes one") as file:
         vectors = np.load(file, allow_pickle=False)
     if not isinstance(vectors, np.ndarray):
         vectors.close()
@@ -63,12 +63,12 @@ def read_arrays(path: File, names: Sequence[str] = ()) -> dict[str, NDArray[np.g
     """
     content = f" with {', '.join(names)}" if names else ""
     problem = f"no .npz file{content}, or a broken one"
-    with _opened(path, problem) as file, np.load(file, allow_pickle=False) as stored:
+    with _open_array(path, problem) as file, np.load(file, allow_pickle=False) as stored:
         return {name: stored[name] for name in names or stored.files}
 
 
 @contextmanager
-def _opened(path, problem) -> Iterator:
+def _open_array(path, problem) -> Iterator:
     """Open a file for NumPy, which leaves files open that it cannot read, and turn its errors into `DataError`."""
     try:
         with open(path, "rb") as file:

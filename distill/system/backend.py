@@ -21,7 +21,7 @@ BACKENDS = {"tensorflow": "'distill[train]'", "jax": "'distill[jax]'", "torch": 
 
 
 @contextlib.contextmanager
-def hushed(show_on_failure: bool = False) -> Iterator[None]:
+def hush_stderr(show_on_failure: bool = False) -> Iterator[None]:
     """Hold back what C++ libraries write to the process's standard error; on request it is shown if the block fails."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as log:
@@ -49,16 +49,16 @@ def start() -> None:
         require_backend()
     # TensorFlow takes all of a GPU's memory otherwise, and a teacher in PyTorch finds none in the same process.
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
-    with hushed(show_on_failure=True):
+    with hush_stderr(show_on_failure=True):
         import keras
 
         keras.ops.zeros((1,))
     if first or is_lean():
-        _keep()
+        _keep_objects()
 
 
 @cache
-def _keep():
+def _keep_objects():
     """Keep the backend's objects out of garbage collection, which would take a third of a second to walk over them."""
     gc.freeze()
 

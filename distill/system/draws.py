@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .types import Integers
 
 
-def drawn(groups: Integers, chances: NDArray[np.float64], count: int, first: int, seed: int) -> Integers:
+def draw_rows(groups: Integers, chances: NDArray[np.float64], count: int, first: int, seed: int) -> Integers:
     """Draw rows by their groups. The same `first` and `seed` give the same rows.
 
     The rows of a group come in a shuffled order, each once before one is repeated.
@@ -27,12 +27,12 @@ def drawn(groups: Integers, chances: NDArray[np.float64], count: int, first: int
     order = order[np.argsort(groups[order], kind="stable")]
     starts = np.searchsorted(groups[order], np.arange(len(chances) + 1))
     picked = np.random.default_rng((seed, 2)).choice(len(chances), first + count, p=chances)
-    places = occurrence(picked)[first:]
+    places = count_before(picked)[first:]
     picked = picked[first:]
     return order[starts[picked] + places % np.diff(starts)[picked]]
 
 
-def occurrence(values: Integers) -> Integers:
+def count_before(values: Integers) -> Integers:
     """Return how often each value has occurred before, `(n,)`."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
@@ -42,7 +42,7 @@ def occurrence(values: Integers) -> Integers:
     return before
 
 
-def cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> Integers:
+def draw_cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> Integers:
     """Draw from 0…n-1 in a seeded order; each number comes once before all are shuffled anew.
 
     Args:
@@ -60,7 +60,7 @@ def cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> Integ
     return order[first - rounds.start * n :][:count]
 
 
-def shuffled(n: int, size: int, seed: int | tuple[int, ...]) -> list[Integers]:
+def shuffle_batches(n: int, size: int, seed: int | tuple[int, ...]) -> list[Integers]:
     """Return batches of the indices 0…n-1 in a seeded order.
 
     Args:

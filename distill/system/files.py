@@ -45,14 +45,14 @@ def write_aside(path: File) -> Iterator[Path]:
         OSError: If writing fails, as on a full disk. The error names `path`.
     """
     require_writable(path)
-    path = target(path)
+    path = resolve_target(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.parent / f".{path.name[:MOST_OF_NAME]}.{uuid.uuid4().hex[:8]}.aside"
     try:
         yield aside
         _move(aside, path)
     except OSError as error:
-        if not _is_of(error, aside):
+        if not _concerns(error, aside):
             raise
         if error.errno is None:
             raise OSError(f"{path}: not written whole: {error}") from error
@@ -61,18 +61,18 @@ def write_aside(path: File) -> Iterator[Path]:
         remove(aside)
 
 
-def _is_of(error, aside):
+def _concerns(error, aside):
     """Return True for an error of writing at `aside`: its name is part of it, or it has none, as for a file's write."""
     names = [os.fspath(name) for name in (error.filename, error.filename2) if isinstance(name, str | os.PathLike)]
     return any(name.startswith(str(aside)) for name in names) if names else error.errno in WRITING
 
 
-def leftovers(folder: File) -> list[Path]:
+def find_leftovers(folder: File) -> list[Path]:
     """Return what `write_aside` left in a folder when its process was killed."""
     return [path for path in Path(folder).rglob(".*.aside") if ASIDE.fullmatch(path.name)]
 
 
-def target(path: File) -> Path:
+def resolve_target(path: File) -> Path:
     """Return the path that is written under this name; for a symbolic link its target."""
     return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
 
@@ -89,7 +89,7 @@ def usable_path(name: File) -> Path:
     return Path(name)
 
 
-def seen(folder: File, *patterns: str) -> list[Path]:
+def list_visible(folder: File, *patterns: str) -> list[Path]:
     """Return the paths in a folder that match patterns, sorted, without hidden ones.
 
     macOS puts a hidden `._en.json` beside an `en.json` on foreign disks and in archives.
@@ -101,7 +101,7 @@ def seen(folder: File, *patterns: str) -> list[Path]:
 def require_inside(folder: File, *patterns: str) -> None:
     """Raise `InputError` for a symbolic link among a folder's files that leads out of it."""
     root = os.path.realpath(folder)
-    for path in seen(root, *patterns):
+    for path in list_visible(root, *patterns):
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
             raise InputError(f"{path}: a symbolic link that leads out of its folder; put the file itself there")
 
@@ -113,7 +113,7 @@ def require_writable(path: File) -> None:
         raise InputError(f"cannot write {path}: it is a device or a pipe, which would be replaced; name a file")
     if path.is_dir() and any(path.iterdir()):
         raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
-    parent = next(folder for folder in target(path).absolute().parents if folder.exists())
+    parent = next(folder for folder in resolve_target(path).absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         reason = "no permission" if parent.is_dir() else f"{parent} is not a folder"
         raise InputError(f"cannot write {path}: {reason}; choose a folder you may write to")
@@ -148,7 +148,7 @@ def write_text(path: File, text: str, synced: bool = False) -> None:
         if synced:
             sync(aside)
     if synced:
-        sync(target(path).parent)
+        sync(resolve_target(path).parent)
 
 
 def write_json(path: File, value: Json, synced: bool = False) -> None:

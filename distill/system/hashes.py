@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from .files import seen
+from .files import list_visible
 from .types import File, Json
 
 
@@ -20,12 +20,12 @@ def fingerprint_of(*parts: Json | Path) -> str:
     return total.hexdigest()[:32]
 
 
-def joint(several: Iterable[str]) -> str:
+def join_hashes(several: Iterable[str]) -> str:
     """Return the sha256 of several ones, one per line, by which an index and `encoder.bin` identify a bundle."""
     return hashlib.sha256("\n".join(several).encode()).hexdigest()
 
 
-def hashes(folder: File) -> dict[str, str]:
+def hash_files(folder: File) -> dict[str, str]:
     """Return the sha256 of each file that is read of a data set's folder, or of a file.
 
     These are `documents.jsonl` and `questions.jsonl`, or else every `{lang}.json`, or every `{lang}.txt` of a bitext;
@@ -35,7 +35,7 @@ def hashes(folder: File) -> dict[str, str]:
         return {Path(folder).name: sha256(Path(folder))}
     ours = ("documents.jsonl", "questions.jsonl", "splits.json")
     patterns = ours if (Path(folder) / ours[0]).is_file() else ("*.json", "*.txt")
-    return {path.name: sha256(path) for path in seen(folder, *patterns) if path.is_file()}
+    return {path.name: sha256(path) for path in list_visible(folder, *patterns) if path.is_file()}
 
 
 def digest(value: Json) -> str:

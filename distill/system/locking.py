@@ -14,15 +14,15 @@ LOCK = ".lock"
 
 
 @contextmanager
-def locked(folder: File) -> Iterator[None]:
+def lock_folder(folder: File) -> Iterator[None]:
     """Hold the folder of a run or a search. Raises `InputError` if another process holds it."""
-    with held(Path(folder) / LOCK, _in_use(folder)):
+    with hold_lock(Path(folder) / LOCK, _in_use(folder)):
         yield
 
 
 def require_free(folder: File) -> None:
     """Raise `InputError` if another process holds the folder."""
-    with locked(folder):
+    with lock_folder(folder):
         pass
 
 
@@ -31,7 +31,7 @@ def _in_use(folder):
 
 
 @contextmanager
-def held(path: File, in_use: str) -> Iterator[None]:
+def hold_lock(path: File, in_use: str) -> Iterator[None]:
     """Hold the lock at a path, which is released as soon as the process ends, however it ends.
 
     The file is removed then, except if the process is killed.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from ..errors import DataError, InputError, first_line
-from .text import well_formed
+from .text import make_well_formed
 
 if TYPE_CHECKING:
     from .types import File, Json
@@ -41,7 +41,7 @@ def _not_utf8(path, byte):
     return DataError(f"{path}: not UTF-8 at byte {byte}; save the file as UTF-8")
 
 
-def decoded(path: File, content: bytes) -> str:
+def decode_text(path: File, content: bytes) -> str:
     """Decode the bytes of a UTF-8 file.
 
     Args:
@@ -64,7 +64,7 @@ def read_json(path: File) -> Json:
     """Return the value in a JSON file. Raises `DataError` with the line and column of what is invalid."""
     text = read_text(path)
     try:
-        return _loads(text)
+        return _parse_json(text)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: invalid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from error
     except (ValueError, RecursionError) as error:
@@ -131,7 +131,7 @@ def stdin_lines() -> Iterator[str]:
         yield line
 
 
-def _loads(text):
+def _parse_json(text):
     """Parse a JSON text, with U+FFFD for a lone surrogate, which an escape may contain and UTF-8 cannot.
 
     Raises `ValueError` for NaN and Infinity, which Python accepts but no other parser does.
@@ -154,7 +154,7 @@ def _mended(value):
         return {_mended(name): _mended(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_mended(part) for part in value]
-    return well_formed(value) if isinstance(value, str) else value
+    return make_well_formed(value) if isinstance(value, str) else value
 
 
 def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
@@ -172,7 +172,7 @@ def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
         DataError: If the line is malformed.
     """
     try:
-        value = _loads(line)
+        value = _parse_json(line)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {number}: invalid JSON, column {error.colno}: {error.msg}") from error
     except (ValueError, RecursionError) as error:

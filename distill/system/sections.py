@@ -114,7 +114,7 @@ def read_sections(path: File) -> dict[str, NDArray[np.generic]]:
     entries = np.frombuffer(content[HEAD.itemsize : end].tobytes(), dtype=ENTRY)
     sections = {}
     for entry in entries:
-        start, end = _span(path, entry, end)
+        start, end = _locate_span(path, entry, end)
         if end > len(content):
             raise DataError(f"{path}: not whole: {len(content)} bytes where at least {end} should be; write it again")
         name = _name(entry)
@@ -137,7 +137,7 @@ def _entries(arrays):
     return np.array(entries, dtype=ENTRY)
 
 
-def _span(path, entry, least):
+def _locate_span(path, entry, least):
     """Return the beginning and end of a section after `least`, as Python numbers, which do not overflow."""
     rows, columns, start, size = (int(entry[name]) for name in ("rows", "columns", "offset", "bytes"))
     known = entry["type"] < len(TYPES) and 1 <= entry["dimensions"] <= 2 and (columns == 1 or entry["dimensions"] == 2)

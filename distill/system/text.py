@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .types import Json
 
 
-def well_formed(text: str) -> str:
+def make_well_formed(text: str) -> str:
     """Replace each lone surrogate by U+FFFD, so that the text has a UTF-8 form.
 
     Raises `InputError` if it is no text.
@@ -36,7 +36,7 @@ def _more_characters(one):
     return len(unicodedata.normalize("NFKC", one)) - 1
 
 
-def json_text(value: Json, ascii: bool = False) -> str:
+def dump_json(value: Json, ascii: bool = False) -> str:
     """Return a value as one line of JSON; NaN and infinities become null, lone surrogates U+FFFD.
 
     Args:
@@ -50,7 +50,7 @@ def json_text(value: Json, ascii: bool = False) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=False)
-    return json.dumps(json.loads(well_formed(text))) if ascii else well_formed(text)
+    return json.dumps(json.loads(make_well_formed(text))) if ascii else make_well_formed(text)
 
 
 def _finite(value):

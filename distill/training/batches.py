@@ -24,7 +24,7 @@ NAMED = 8
 
 
 @dataclass(frozen=True)
-class Maker:
+class BatchMaker:
     """A function that makes a step's batch, so that an epoch's batches need not all be held.
 
     Attributes:
@@ -65,22 +65,22 @@ def _make_in_order(makers, shaped, pool):
     for place, make in enumerate(makers):
         batch = coming.result() if coming else shaped(make())
         following = makers[place + 1] if place + 1 < len(makers) else None
-        ahead = isinstance(following, Maker) and following.ahead
+        ahead = isinstance(following, BatchMaker) and following.ahead
         coming = pool.submit(lambda make=following: shaped(make())) if ahead else None
         yield batch
 
 
-def named(questions: Iterable[Question]) -> list[str]:
+def name_questions(questions: Iterable[Question]) -> list[str]:
     """Return the name of each question, with its language."""
     return [f"{question.language} {question.id}" for question in questions]
 
 
-def diverged(stage: str, make: Make, loss: float, place: str, learning_rate: float) -> str:
+def divergence_message(stage: str, make: Make, loss: float, place: str, learning_rate: float) -> str:
     """Write the error message for a loss that is not a finite number.
 
     Args:
         stage: The stage.
-        make: The function that made the batch; a `Maker` names the questions.
+        make: The function that made the batch; a `BatchMaker` names the questions.
         loss: The loss.
         place: The place in the training.
         learning_rate: The learning rate of the step.
@@ -88,14 +88,16 @@ def diverged(stage: str, make: Make, loss: float, place: str, learning_rate: flo
     Returns:
         The message.
     """
-    which, whose = (make.loss, f"; its questions: {listed(make.ids())}") if isinstance(make, Maker) else ("loss", "")
+    which, whose = (
+        (make.loss, f"; its questions: {shorten_list(make.ids())}") if isinstance(make, BatchMaker) else ("loss", "")
+    )
     return (
         f"{stage}: the {which} is {loss} at {place}, learning rate {learning_rate:g}{whose}; try a lower learning "
         "rate, float32 where precision is mixed, and look at these texts"
     )
 
 
-def listed(names: Sequence[str]) -> str:
+def shorten_list(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.dataset import Dataset
 from ..encoders.encoder import encode_ids
-from ..encoders.health import KEY, TRY, _finite, collapsed, told
+from ..encoders.health import KEY, TRY, _finite, collapse_warning, find_collapse
 from ..encoders.tokenizer import Tokenizer
 from ..retrieval.metrics import mrr_at, precision_at, reciprocal_ranks
 from ..retrieval.units import ranks_of
@@ -86,10 +86,10 @@ class DevScore:
         return ranks, questions
 
     def _collapse(self, vectors):
-        cosine = collapsed(vectors, self.ids, self.texts)
+        cosine = find_collapse(vectors, self.ids, self.texts)
         if cosine is None:
             return {}
         if not self.warned:
             self.warned = True
-            say(f"{told('the encoder', cosine)}; {TRY}")
+            say(f"{collapse_warning('the encoder', cosine)}; {TRY}")
         return {KEY: cosine}

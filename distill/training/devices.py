@@ -27,7 +27,7 @@ class PackedParallel(keras.distribution.DataParallel):
         return keras.distribution.TensorLayout([None] * len(data_shape), self.device_mesh)
 
 
-def shared_by(settings: TrainingSettings | None) -> AbstractContextManager[None]:
+def share_devices(settings: TrainingSettings | None) -> AbstractContextManager[None]:
     """Return a context in which models are made, trained and called on the devices of the settings.
 
     Raises `ConfigError` as `require_devices` does.

@@ -43,7 +43,7 @@ def fake_rows(x: Tensor, codec: str) -> Tensor:
         codec: A key of `codecs.CODECS`.
 
     Returns:
-        The values that `codecs.decoded` returns for the stored rows.
+        The values that `codecs.decode_rows` returns for the stored rows.
     """
     return straight_through(x, ROUNDED[codec](ops.stop_gradient(x)))
 
@@ -65,7 +65,7 @@ def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
     before = ops.take(stored.values, ids, axis=0)
     far = ops.max(ops.abs(fixed - before), axis=-1, keepdims=True)
     moved = ops.greater(far, STILL * ops.max(ops.abs(fixed), axis=-1, keepdims=True))
-    return straight_through(x, ops.where(moved, four_bits(fixed), fixed))
+    return straight_through(x, ops.where(moved, round_to_four_bits(fixed), fixed))
 
 
 def fake_kernel(kernel: Tensor, levels: int = LEVELS) -> Tensor:
@@ -119,7 +119,7 @@ def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tenso
 
 
 @contextmanager
-def quantised(encoder: Model, precision: Precision) -> Iterator[Model]:
+def quantise_weights(encoder: Model, precision: Precision) -> Iterator[Model]:
     """Replace the encoder's weights by rounded ones within a block, and restore them afterwards.
 
     Args:
@@ -133,8 +133,8 @@ def quantised(encoder: Model, precision: Precision) -> Iterator[Model]:
     try:
         for variable, value in fake_kernels(encoder, precision.dense):
             variable.assign(value)
-        if precision.stored or ROUNDED[precision.table] is not float32:
-            table.assign(precision.kept(np.asarray(table)))
+        if precision.stored or ROUNDED[precision.table] is not keep_float32:
+            table.assign(precision.round_trip(np.asarray(table)))
         yield encoder
     finally:
         encoder.set_weights(before)
@@ -143,7 +143,7 @@ def quantised(encoder: Model, precision: Precision) -> Iterator[Model]:
 def fake_kernels(encoder: Model, dense: str) -> Rounded:
     """Round the encoder's dense kernels as in a bundle.
 
-    The head's beginning is approximate: a bundle multiplies pooling's kernel by the next two (`rewrite.merged`) and
+    The head's beginning is approximate: a bundle multiplies pooling's kernel by the next two (`rewrite.merge`) and
     rounds the product, whereas here those two are rounded and pooling's is not, so that the product is rounded once
     too. With a factorised table, a bundle multiplies the factor into the projections, and a static student's projection
     into the last product; here each is rounded by itself. The rounding of a layer's input by runtimes, the float16 head
@@ -195,19 +195,19 @@ def fake_mixed(kernel: Tensor, wide: int | None = None) -> Tensor:
     return ops.concatenate([fake_kernel(kernel[:wide], LEVELS), fake_kernel(kernel[wide:], LEVELS_OF_4)])
 
 
-def float32(rows: Tensor) -> Tensor:
+def keep_float32(rows: Tensor) -> Tensor:
     """Return the rows unchanged."""
     return rows
 
 
-def eight_bits(rows: Tensor) -> Tensor:
+def round_to_eight_bits(rows: Tensor) -> Tensor:
     """Round rows as `uint8_rows` and `int8_rows` store them."""
     scale = ops.maximum(ops.max(ops.abs(rows), axis=-1, keepdims=True) / LEVELS, 1 / ONE)
     scale = ops.ceil(scale * ONE) / ONE
     return ops.clip(ops.round(rows / scale), -ZERO, ZERO - 1) * scale
 
 
-def four_bits(rows: Tensor) -> Tensor:
+def round_to_four_bits(rows: Tensor) -> Tensor:
     """Round rows as `int4_rows` stores them."""
     width = rows.shape[-1]
     padded = ops.pad(rows, [[0, 0]] * (len(rows.shape) - 1) + [[0, -width % GROUP]])
@@ -221,11 +221,11 @@ def group_step(groups: Tensor) -> Tensor:
     """Compute the steps `(..., groups)` of groups `(..., groups, GROUP)`, as `codecs.group_steps` does."""
     wanted = ops.maximum(ops.max(groups, axis=-1) / INT4_HIGHEST, ops.min(groups, axis=-1) / INT4_LOWEST)
     wanted = ops.ceil(wanted * ONE)
-    scale = ops.maximum(quotient_up(ops.max(wanted, axis=-1, keepdims=True), STEPS), 1)
-    return ops.clip(quotient_up(wanted, scale), 1, STEPS) * (scale / ONE)
+    scale = ops.maximum(divide_up(ops.max(wanted, axis=-1, keepdims=True), STEPS), 1)
+    return ops.clip(divide_up(wanted, scale), 1, STEPS) * (scale / ONE)
 
 
-def quotient_up(whole: Tensor, divisor: Tensor) -> Tensor:
+def divide_up(whole: Tensor, divisor: Tensor) -> Tensor:
     """Compute ceil(whole / divisor) of whole numbers in float32.
 
     It is exact below `EXACT`: in float32 the quotient may cross a whole number, and the next step is several per cent
@@ -241,9 +241,9 @@ def quotient_up(whole: Tensor, divisor: Tensor) -> Tensor:
 # How a table's rows are rounded, under the names of `codecs.CODECS`.
 # A table of codewords is made before its student is trained, and stays; of the last two a row alone tells no place.
 ROUNDED: dict[str, Callable[[Tensor], Tensor]] = {
-    "float32": float32,
-    "uint8": eight_bits,
-    "int8-row": eight_bits,
-    "int4": four_bits,
+    "float32": keep_float32,
+    "uint8": round_to_eight_bits,
+    "int8-row": round_to_eight_bits,
+    "int4": round_to_four_bits,
 }
-ROUNDED |= dict.fromkeys(("pq4", "pq8", "int4-pq3", "int4-pq5"), float32)
+ROUNDED |= dict.fromkeys(("pq4", "pq8", "int4-pq3", "int4-pq5"), keep_float32)

@@ -15,9 +15,9 @@ from ..system.progress import task
 from ..system.types import File, Floats
 from .batches import Make, make_ahead
 from .checkpoints import Groups
-from .rates import Pace
-from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, session_of
-from .trained import Trained, UnreadLosses
+from .rates import LearningRateSchedule
+from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, name_session
+from .trained import TrainedModel, UnreadLosses
 
 Arrays: TypeAlias = list[Floats]
 Owner: TypeAlias = keras.Model | keras.optimizers.Optimizer
@@ -42,7 +42,7 @@ State: TypeAlias = tuple[Facts, Groups]
 
 
 def fit(
-    trainer: Trained,
+    trainer: TrainedModel,
     batches: Callable[[int], Sequence[Make]],
     evaluate: Callable[[], Scores],
     schedule: Schedule,
@@ -70,7 +70,7 @@ def fit(
         TrainingError: If a loss is not a finite number.
         InputError: If the checkpoint is that of another training.
     """
-    return Loop(trainer, batches, evaluate, schedule, session_of("training", session)).run()
+    return Loop(trainer, batches, evaluate, schedule, name_session("training", session)).run()
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Loop:
     `step` counts through all phases; `before` are the scores of the earlier ones.
     """
 
-    trainer: Trained
+    trainer: TrainedModel
     batches: Callable[[int], Sequence[Make]]
     evaluate: Callable[[], Scores]
     schedule: Schedule
@@ -90,7 +90,7 @@ class Loop:
 
     def __post_init__(self) -> None:
         peak, of = float(self.trainer.optimizer.learning_rate), self.schedule
-        self.pace = Pace(peak, of.epochs, of.linear, of.warmup)
+        self.pace = LearningRateSchedule(peak, of.epochs, of.linear, of.warmup)
 
     def run(self) -> list[Scores]:
         """Train both phases from the checkpoint's place on, and return the scores."""
@@ -118,7 +118,7 @@ class Loop:
         """
         self.trainer.quantise(quantised)
         averaged, patience = self.schedule.averaged, self.schedule.patience
-        best, mean = Best(self.trainer, None if averaged else patience, self.schedule.judged_by), Mean()
+        best, mean = BestWeights(self.trainer, None if averaged else patience, self.schedule.judged_by), MeanWeights()
         epoch, losses = numbers.start, []
         if state and self.session.checkpoint:
             epoch, losses = self.restore(state, best, mean, self.session.checkpoint.folder)
@@ -137,7 +137,7 @@ class Loop:
             best.restore()
         return best.scores
 
-    def epoch(self, best: Best, mean: Mean, epoch: int, losses: list[float]) -> None:
+    def epoch(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[float]) -> None:
         """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
         first, unread = len(losses), UnreadLosses(self.trainer, stage)
@@ -155,13 +155,13 @@ class Loop:
                     self.score(best, epoch, losses=losses)
                     if rate is None:
                         best.slow_down()
-                advance(1, self.told(best, losses))
+                advance(1, self.describe_progress(best, losses))
                 if best.spent:
                     break
                 if saved:
                     self.save(best, mean, epoch, losses)
 
-    def told(self, best: Best, losses: Sequence[float]) -> str:
+    def describe_progress(self, best: BestWeights, losses: Sequence[float]) -> str:
         """Return the mean of the epoch's losses so far, if they were read, and the last score."""
         name = self.schedule.judged_by[0]
         dev = f"dev {name.upper()} {best.scores[-1][name]:.3f}"
@@ -181,7 +181,7 @@ class Loop:
         """
         return self.session.checkpoint is not None and self.session.checkpoint.due and taken % self.trainer.parts == 0
 
-    def score(self, best: Best, epoch: int, averaged: int = 0, losses: Sequence[float] = ()) -> None:
+    def score(self, best: BestWeights, epoch: int, averaged: int = 0, losses: Sequence[float] = ()) -> None:
         """Evaluate the weights on dev, log it with the mean of the epoch's `losses` so far, and show it the watch."""
         with self.trainer.as_shipped():
             scores: Scores = {"epoch": epoch, **self.evaluate()}
@@ -190,11 +190,11 @@ class Loop:
         if averaged:
             scores["averaged"] = averaged
         best.offer(scores)
-        self.session.log.write(self.session.stage, step=self.step, **scores, **_state(self.trainer, losses))
+        self.session.log.write(self.session.stage, step=self.step, **scores, **_describe_state(self.trainer, losses))
         if self.session.watch:
             self.session.watch(self.step, scores)
 
-    def save(self, best: Best, mean: Mean, epoch: int, losses: list[float]) -> None:
+    def save(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[float]) -> None:
         """Write the checkpoint: of this epoch `losses` are those of the steps that are taken."""
         if not self.session.checkpoint:
             return
@@ -211,14 +211,14 @@ class Loop:
             "rows": len(self.session.log.of(self.session.stage)),
         }
         groups = {
-            "weights": weights_of(self.trainer),
-            "optimizer": weights_of(self.trainer.optimizer),
+            "weights": read_weights(self.trainer),
+            "optimizer": read_weights(self.trainer.optimizer),
             "best": best.weights,
             "mean": mean.weights,
         }
         self.session.checkpoint.save(facts, groups)
 
-    def restore(self, state: State, best: Best, mean: Mean, place: File) -> tuple[int, list[float]]:
+    def restore(self, state: State, best: BestWeights, mean: MeanWeights, place: File) -> tuple[int, list[float]]:
         """Take the state of the checkpoint at `place` over; returns the epoch and the losses of its steps.
 
         Raises `InputError` for that of another training.
@@ -226,7 +226,7 @@ class Loop:
         facts, groups = state
         self.trainer.optimizer.build(self.trainer.trainable_variables)
         for owner, name in ((self.trainer, "weights"), (self.trainer.optimizer, "optimizer")):
-            assign(owner, groups.get(name, []), place)
+            assign_weights(owner, groups.get(name, []), place)
         self.step, self.before = facts["step"], facts["before"]
         best.scores, best.best, best.stale = facts["scores"], tuple(facts["best"]), facts["stale"]
         best.weights = groups["best"]
@@ -234,12 +234,12 @@ class Loop:
         return facts["epoch"], facts["losses"]
 
 
-def weights_of(owner: Owner) -> Arrays:
+def read_weights(owner: Owner) -> Arrays:
     """Return the values of a trainer's or an optimizer's variables."""
     return [ops.convert_to_numpy(variable) for variable in _variables(owner)]
 
 
-def assign(owner: Owner, values: Arrays, place: File) -> None:
+def assign_weights(owner: Owner, values: Arrays, place: File) -> None:
     """Assign values to the variables of a trainer or an optimizer.
 
     Args:
@@ -263,20 +263,20 @@ def _variables(owner):
     return [variable for variable in owner.variables if id(variable) not in counted]
 
 
-def _state(trainer, losses):
+def _describe_state(trainer, losses):
     """Return the figures of an evaluation within training; the start and a mean have none."""
     if not losses:
         return {}
     return {"loss": float(np.mean(losses)), "learning_rate": float(trainer.optimizer.learning_rate)}
 
 
-class Best:
+class BestWeights:
     """The best dev score so far and the weights that gave it.
 
     The second name of `judged_by` breaks ties of the first.
     """
 
-    def __init__(self, trainer: Trained, patience: int | None = None, judged_by: Sequence[ScoreName] = JUDGED_BY):
+    def __init__(self, trainer: TrainedModel, patience: int | None = None, judged_by: Sequence[ScoreName] = JUDGED_BY):
         self.trainer, self.patience, self.judged_by = trainer, patience, judged_by
         self.scores: list[Scores] = []
         self.weights: Arrays = []
@@ -308,7 +308,7 @@ class Best:
         self.trainer.encoder.set_weights(self.weights)
 
 
-class Mean:
+class MeanWeights:
     """The mean of the weights that were added."""
 
     def __init__(self) -> None:

@@ -44,7 +44,7 @@ def squared_l2(a: Tensor, b: Tensor) -> Tensor:
 DISTANCES: dict[str, Distance] = {"squared_l2": squared_l2, "cosine": cosine_distance}
 
 
-def nested(distance: Distance, prefixes: Sequence[int]) -> Distance:
+def nest_distance(distance: Distance, prefixes: Sequence[int]) -> Distance:
     """Turn a distance into its mean over prefixes of the vectors.
 
     Kusupati et al. (2022), Matryoshka representation learning, Equation 1 with equal weights.

@@ -3,8 +3,8 @@
 Weights, the sums over a text's tokens, what comes after them and the losses stay float32, and so does the encoder
 outside of the step: on dev it is what will be saved. bfloat16 has float32's range, so that no loss is scaled. In
 float16 small gradients would be zeros: the loss is scaled up before them, and a step whose gradients overflow is left
-out and halves the scale (`rates.adam`). Micikevicius et al. (2018), Mixed precision training; Kalamkar et al. (2019), A
-study of BFLOAT16 for deep learning training.
+out and halves the scale (`rates.make_adam`). Micikevicius et al. (2018), Mixed precision training; Kalamkar et al.
+(2019), A study of BFLOAT16 for deep learning training.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def mixed_encode(
     def cast(x):
         return ops.cast(rows(x) if rows else x, policy.removeprefix("mixed_"))
 
-    with policy_of(encoder.token_layers, policy):
+    with apply_policy(encoder.token_layers, policy):
         return encoder.encode_packed(**packed, rows=cast)
 
 
 @contextmanager
-def policy_of(layers: Iterable[keras.layers.Layer], policy: str) -> Iterator[None]:
+def apply_policy(layers: Iterable[keras.layers.Layer], policy: str) -> Iterator[None]:
     """Apply a dtype policy to layers, and those inside them, within a block.
 
     Args:

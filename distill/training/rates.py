@@ -12,7 +12,7 @@ from ..system.types import Booleans, Tensor
 
 
 @dataclass(frozen=True)
-class TablePace:
+class TableSchedule:
     """The training of an embedding table: its learning `rate`, 0 for that of the rest, and the `rows` that move.
 
     `rows`, bool `(vocabulary,)`, is None for all. With some, no other weight of the encoder moves.
@@ -67,10 +67,10 @@ class ScaledLoss(keras.optimizers.LossScaleOptimizer):
             self.built = True
 
 
-def adam(
+def make_adam(
     learning_rate: float,
     parts: int = 1,
-    pace: TablePace | None = None,
+    pace: TableSchedule | None = None,
     tables: Sequence[keras.Variable] = (),
     scaled: bool = False,
 ) -> keras.optimizers.Optimizer:
@@ -89,7 +89,7 @@ def adam(
     Returns:
         The optimizer.
     """
-    pace = pace or TablePace()
+    pace = pace or TableSchedule()
     if pace.rate or pace.rows is not None:
         factor = pace.rate / learning_rate if pace.rate else 1.0
         optimizer = TableAdam(learning_rate, factor, tables, parts, pace.rows)
@@ -99,7 +99,7 @@ def adam(
 
 
 @dataclass(frozen=True)
-class Pace:
+class LearningRateSchedule:
     """The learning rate of each step of a training. Devlin et al. (2019), BERT, appendix A.2.
 
     Of n steps the first w = `warmup` n rise evenly, step t to `peak` t / w. Step t after them has

@@ -49,7 +49,7 @@ class Schedule:
         every: The number of steps between further scores.
         quantised: The number of last epochs with rounded weights.
         averaged: The number of last epochs whose mean weights are left in place of the best.
-        linear: Whether the learning rate falls evenly (`rates.Pace`). Else it is halved when dev stalls.
+        linear: Whether the learning rate falls evenly (`rates.LearningRateSchedule`), or is halved when dev stalls.
         warmup: The share of all steps over which the learning rate rises.
         judged_by: The two dev scores that decide which weights are better.
     """
@@ -109,7 +109,7 @@ class Session:
     dev: Dataset | None = None
     scorer: Scorer | None = None
 
-    def scored_on(self, dataset: Dataset, languages: Sequence[str]) -> tuple[Dataset, list[str]]:
+    def choose_dev(self, dataset: Dataset, languages: Sequence[str]) -> tuple[Dataset, list[str]]:
         """Return the data set that scores a training, and the languages that its dev has.
 
         Args:
@@ -137,7 +137,7 @@ class Session:
         return self.checkpoint.kept(name, epoch, make) if self.checkpoint else list(make())
 
 
-def session_of(stage: str, session: Session | None = None) -> Session:
+def name_session(stage: str, session: Session | None = None) -> Session:
     """Return the session of a stage.
 
     Args:

@@ -16,7 +16,7 @@ from keras import ops
 
 from ..errors import TrainingError
 from ..system.types import Model, Tensor
-from .batches import Make, StepInput, diverged
+from .batches import Make, StepInput, divergence_message
 
 # Losses that are on the device at most before the loop reads them; where steps are slow they are read, and shown, as
 # they come.
@@ -45,7 +45,7 @@ class StepLosses(keras.metrics.Metric):
         """Do nothing, because Keras resets metrics before each step."""
 
 
-class Trained(keras.Model):
+class TrainedModel(keras.Model):
     """The base of models that `loop.fit` trains.
 
     `encoder` has the weights that are kept, and `parts` batches make a step. This base computes with its weights as
@@ -96,7 +96,7 @@ class Trained(keras.Model):
 class UnreadLosses:
     """The steps of a stage since losses were last read: each batch's maker, its place in words, its learning rate."""
 
-    trainer: Trained
+    trainer: TrainedModel
     stage: str
     steps: list[tuple[Make, str, float | None]] = field(default_factory=list)
     read_at: float = field(default_factory=time.monotonic)
@@ -124,6 +124,6 @@ class UnreadLosses:
         for loss, (make, place, rate) in zip(losses, self.steps, strict=True):
             if not math.isfinite(loss):
                 pace = float(self.trainer.optimizer.learning_rate) if rate is None else rate
-                raise TrainingError(diverged(self.stage, make, loss, place, pace))
+                raise TrainingError(divergence_message(self.stage, make, loss, place, pace))
         self.steps, self.read_at = [], time.monotonic()
         return losses

@@ -20,12 +20,12 @@ from ..settings.sections import TrainingSettings
 from ..system.device import FLOAT16, resolve_precision
 from ..system.types import Model, Tensor
 from .batches import StepInput
-from .buckets import few_shapes
+from .buckets import round_shapes
 from .devices import require_devices
-from .fake_quantisation import fake_encode, quantised
+from .fake_quantisation import fake_encode, quantise_weights
 from .mixed_precision import mixed_encode
-from .rates import TablePace, adam
-from .trained import Trained
+from .rates import TableSchedule, make_adam
+from .trained import TrainedModel
 
 # `loss(vectors, x)`, a scalar; a Keras layer trains its own weights too.
 Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
@@ -58,7 +58,7 @@ def select_packed(x: Mapping[str, Tensor], prefix: str = "") -> dict[str, Tensor
     return {name: x[prefix + name] for name in PACKED if prefix + name in x}
 
 
-class Trainer(Trained):
+class Trainer(TrainedModel):
     """An encoder under training.
 
     Args:
@@ -69,7 +69,7 @@ class Trainer(Trained):
         train_table: Whether the embedding table trains.
         precision: The precision that `quantise` rounds weights to, by default `Precision()`.
         parts: The number of batches per step, of which the gradients' mean is taken.
-        options: How steps are computed. A trainer on several devices is made within `devices.shared_by`.
+        options: How steps are computed. A trainer on several devices is made within `devices.share_devices`.
         pace: The training of the table. If only some of its rows move, the rest of the encoder is fixed.
 
     Attributes:
@@ -87,7 +87,7 @@ class Trainer(Trained):
         precision: Precision | None = None,
         parts: int = 1,
         options: TrainingSettings | None = None,
-        pace: TablePace | None = None,
+        pace: TableSchedule | None = None,
     ):
         super().__init__()
         self.options = options or TrainingSettings()
@@ -103,8 +103,8 @@ class Trainer(Trained):
             table.trainable = train_table
         rows = [weight for table in tables for weight in table.weights]
         self.policy = resolve_precision(self.options.precision)
-        optimizer = adam(learning_rate, parts, pace, rows, scaled=self.policy == FLOAT16)
-        self.compile(optimizer=optimizer, jit_compile=self.jits)
+        optimizer = make_adam(learning_rate, parts, pace, rows, scaled=self.policy == FLOAT16)
+        self.compile(optimizer=optimizer, jit_compile=self.uses_xla)
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """Return the vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
@@ -127,7 +127,7 @@ class Trainer(Trained):
         return mixed_encode(student, self.policy, packed, rows=self.dropped)
 
     @property
-    def jits(self) -> bool:
+    def uses_xla(self) -> bool:
         """True if XLA compiles the step: on request, on several devices, and on JAX.
 
         A single operation is not worth sharing, and without XLA JAX computes one after another.
@@ -136,7 +136,7 @@ class Trainer(Trained):
 
     def shaped(self, batch: StepInput) -> StepInput:
         """Return a batch in the shape that steps take: one of few shapes if XLA compiles them."""
-        return few_shapes(batch, require_devices(self.options)) if self.jits else batch
+        return round_shapes(batch, require_devices(self.options)) if self.uses_xla else batch
 
     def compute_loss(
         self,
@@ -165,7 +165,7 @@ class Trainer(Trained):
         """Make the function of a step; on TensorFlow it is compiled once, which takes seconds, and not for every new
         shape.
         """
-        if keras.backend.backend() != "tensorflow" or self.run_eagerly or self.jits:
+        if keras.backend.backend() != "tensorflow" or self.run_eagerly or self.uses_xla:
             super().make_train_function(force)
         elif force or self.train_function is None:  # type: ignore[has-type]
             self.optimizer.build(self.trainable_variables)
@@ -183,4 +183,4 @@ class Trainer(Trained):
 
     def as_shipped(self) -> AbstractContextManager[Model | None]:
         """Return a context in which `encoder` has the weights that steps compute with: rounded ones if quantised."""
-        return quantised(self.encoder, self.precision) if self.quantised else nullcontext()
+        return quantise_weights(self.encoder, self.precision) if self.quantised else nullcontext()

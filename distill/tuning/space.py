@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..data.parallel import weighted
+from ..data.parallel import parse_weight
 from ..errors import ConfigError, InputError
 from ..settings.choices import MOST
 from ..settings.recipes import read_toml
@@ -82,11 +82,11 @@ class Values:
 
     def value(self, suggested: Value) -> Value:
         """Return the value that Optuna knows as `suggested`."""
-        return next(value for value in self.values if _same(_name(value), suggested))
+        return next(value for value in self.values if _equal(_name(value), suggested))
 
     def fixed(self, value: Value) -> Value | None:
         """Return the suggestion that stands for a value, or None if the value is not in the space."""
-        return next((_name(one) for one in self.values if _same(plain(one), plain(value))), None)
+        return next((_name(one) for one in self.values if _equal(plain(one), plain(value))), None)
 
     def plain(self) -> list[Json]:
         """Return the values as JSON."""
@@ -152,7 +152,7 @@ def _flat(values, prefix=""):
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchedSettings:
     """The settings of both stages, which a search may change. The others are the same for all trials.
 
     `whole` returns all settings with those of both stages, checked. It raises `ConfigError` if they contradict each
@@ -164,7 +164,7 @@ class Searched:
     whole: Callable[[TeacherSettings, StudentSettings], Settings]
 
 
-def default_space(searched: Searched, stage: str, given: Collection[str] = ()) -> dict[str, Json]:
+def default_space(searched: SearchedSettings, stage: str, given: Collection[str] = ()) -> dict[str, Json]:
     """Return the default space: CL-ReLKT's Table 1, and the weights and temperatures of other objectives.
 
     Args:
@@ -185,18 +185,18 @@ def default_space(searched: Searched, stage: str, given: Collection[str] = ()) -
         for objective in searched.student.objectives:
             space |= BY_OBJECTIVE.get(objective, {})
         space |= PARALLEL_SPACE if searched.student.parallel else {}
-        space |= _weights(searched.student.parallel)
+        space |= _find_weights(searched.student.parallel)
     return {name: value for name, value in space.items() if name not in given}
 
 
-def _weights(parallel):
+def _find_weights(parallel):
     """Return the weights of sources that have none, if there are others beside them."""
-    plainly = [Path(source) for source in parallel if weighted(source)[0] == Path(source)]
+    plainly = [Path(source) for source in parallel if parse_weight(source)[0] == Path(source)]
     return {f"{WEIGHT}{path}": WEIGHTS for path in plainly} if len(parallel) > 1 else {}
 
 
-def checked_space(
-    space: Mapping[str, Json], searched: Searched, stage: str, place: str = "the space"
+def check_space(
+    space: Mapping[str, Json], searched: SearchedSettings, stage: str, place: str = "the space"
 ) -> dict[str, Part]:
     """Check the space of a file.
 
@@ -214,7 +214,7 @@ def checked_space(
     """
     if not space:
         raise ConfigError(f"{place}: nothing to search; give a setting and its values")
-    parts, known = {}, searchable(searched, stage)
+    parts, known = {}, list_searchable(searched, stage)
     for name, value in space.items():
         if name not in known:
             raise ConfigError(f"{place}: {_unknown(name, known, stage)}")
@@ -225,7 +225,7 @@ def checked_space(
     return parts
 
 
-def searchable(searched: Searched, stage: str) -> list[str]:
+def list_searchable(searched: SearchedSettings, stage: str) -> list[str]:
     """Return the names of the settings that a trial may change.
 
     Args:
@@ -239,7 +239,7 @@ def searchable(searched: Searched, stage: str) -> list[str]:
     fixed = free_of(Work.TRIAL)
     names = [name for part in sections for name in _names(part, getattr(searched, part)) if name not in fixed]
     files = searched.student.parallel if "student" in sections else ()
-    return [*names, *(f"{WEIGHT}{weighted(source)[0]}" for source in files)]
+    return [*names, *(f"{WEIGHT}{parse_weight(source)[0]}" for source in files)]
 
 
 def _unknown(name, known, stage):
@@ -251,7 +251,7 @@ def _unknown(name, known, stage):
 
 def _values(stored, name, place):
     values = tuple(tuple(value) if isinstance(value, list) else value for value in stored)
-    if not values or any(_same(value, other) for n, value in enumerate(values) for other in values[:n]):
+    if not values or any(_equal(value, other) for n, value in enumerate(values) for other in values[:n]):
         raise ConfigError(f"{place}, {name}: expected a list of different values, got {stored!r}")
     return Values(values)
 
@@ -279,7 +279,7 @@ def _is_number(value):
 def _cast(part, name, searched, place):
     """Convert the values of a part to those of the setting, each of which must be allowed."""
     try:
-        ends: list[Json] = [value_of(applied(searched, {name: value}), name) for value in part.ends]
+        ends: list[Json] = [read_value(apply_values(searched, {name: value}), name) for value in part.ends]
     except InputError as error:
         raise ConfigError(f"{place}: {error}") from error
     if isinstance(part, Values):
@@ -295,7 +295,7 @@ def _names(part, section):
     return [name for name, _, _ in walk(section, f"{part}.")]
 
 
-def applied(searched: Searched, values: Mapping[str, Value]) -> Searched:
+def apply_values(searched: SearchedSettings, values: Mapping[str, Value]) -> SearchedSettings:
     """Return a checked copy of the settings with a trial's values.
 
     Args:
@@ -323,7 +323,7 @@ def _within(part, values):
 
 
 def _reweighted(source, weights):
-    path = str(weighted(source)[0])
+    path = str(parse_weight(source)[0])
     if path not in weights:
         return source
     weight = weights[path]
@@ -332,7 +332,7 @@ def _reweighted(source, weights):
     return f"{path}={float(weight)}"
 
 
-def value_of(searched: Searched, name: str) -> Value:
+def read_value(searched: SearchedSettings, name: str) -> Value:
     """Return the value of a setting, or the weight of a file of `--parallel`.
 
     Args:
@@ -343,13 +343,13 @@ def value_of(searched: Searched, name: str) -> Value:
         The value.
     """
     if name.startswith(WEIGHT):
-        weights = {str(path): weight for path, weight in map(weighted, searched.student.parallel)}
+        weights = {str(path): weight for path, weight in map(parse_weight, searched.student.parallel)}
         return weights[name.removeprefix(WEIGHT)]
     part, _, key = name.partition(".")
     return values_by_name(getattr(searched, part))[key]
 
 
-def start_of(space: Mapping[str, Part], searched: Searched) -> dict[str, Value]:
+def suggest_start(space: Mapping[str, Part], searched: SearchedSettings) -> dict[str, Value]:
     """Return the suggestions that stand for the settings' own values, as far as the space has them.
 
     Args:
@@ -359,7 +359,7 @@ def start_of(space: Mapping[str, Part], searched: Searched) -> dict[str, Value]:
     Returns:
         The suggestions by setting.
     """
-    start = {name: part.fixed(value_of(searched, name)) for name, part in space.items()}
+    start = {name: part.fixed(read_value(searched, name)) for name, part in space.items()}
     return {name: value for name, value in start.items() if value is not None}
 
 
@@ -367,6 +367,6 @@ def _name(value):
     return ",".join(value) if isinstance(value, tuple) else value
 
 
-def _same(one, other):
+def _equal(one, other):
     """Compare two values without taking True for 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)

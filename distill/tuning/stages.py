@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ..catalog.loading import load_keras_encoder
-from ..data.parallel import Parallel, weighted
+from ..data.parallel import Parallel, parse_weight
 from ..encoders.encoder import KerasEncoder
 from ..pipeline.first_stage import teacher_job
 from ..pipeline.inputs import Inputs
-from ..pipeline.second_stage import student_job, student_of
+from ..pipeline.second_stage import shape_student, student_job
 from ..settings.sections import ShapeSettings, StudentSettings, TrainingSettings
 from ..system.backend import start
 from ..system.types import File
 from ..training.session import Session, Watch
-from .space import Searched
+from .space import SearchedSettings
 
 if TYPE_CHECKING:
     from ..students.shape import Shape
@@ -29,7 +29,7 @@ class Teachers:
     def __init__(self, inputs: Inputs, base: KerasEncoder, session: Session):
         self.inputs, self.base, self.session = inputs, base, session
 
-    def train(self, settings: Searched, watch: Watch | None = None) -> KerasEncoder:
+    def train(self, settings: SearchedSettings, watch: Watch | None = None) -> KerasEncoder:
         """Train the teacher of a trial's settings.
 
         Args:
@@ -56,11 +56,11 @@ class Students:
         self.inputs, self.session, self.teacher = inputs, session, teacher
         job = student_job(inputs)
         self.job = replace(job, table_of=table_of or job.table_of)
-        self.start = student_of(inputs, teacher, teacher, shape)
+        self.start = shape_student(inputs, teacher, teacher, shape)
         require_space(teacher.dimension, self.start)
         self.targets = self.job.targets(teacher)
 
-    def train(self, settings: Searched, watch: Watch | None = None) -> KerasEncoder:
+    def train(self, settings: SearchedSettings, watch: Watch | None = None) -> KerasEncoder:
         """Train the student of a trial's settings.
 
         Args:
@@ -70,14 +70,14 @@ class Students:
         Returns:
             The student.
         """
-        sources = reweighted(self.inputs.sources, settings.student)
+        sources = reweight_sources(self.inputs.sources, settings.student)
         inputs = replace(self.inputs, student=settings.student, sources=sources)
-        job = replace(self.job, settings=settings.student, sources=inputs.learned_lines)
+        job = replace(self.job, settings=settings.student, sources=inputs.student_lines)
         session = replace(self.session, watch=watch)
-        return job.train(job.reweighted(self.targets), self.start, self.teacher, session)
+        return job.train(job.reweight(self.targets), self.start, self.teacher, session)
 
 
-def reweighted(sources: Sequence[Parallel], student: StudentSettings) -> list[Parallel]:
+def reweight_sources(sources: Sequence[Parallel], student: StudentSettings) -> list[Parallel]:
     """Return sources of parallel text with the weights that the settings give them. The data set's own stays last.
 
     Args:
@@ -87,7 +87,7 @@ def reweighted(sources: Sequence[Parallel], student: StudentSettings) -> list[Pa
     Returns:
         The sources.
     """
-    weights = [weight for _, weight in map(weighted, student.parallel)]
+    weights = [weight for _, weight in map(parse_weight, student.parallel)]
     named = zip(sources, weights, strict=False)
     return [*(replace(one, weight=weight) for one, weight in named), *sources[len(weights) :]]
 
@@ -99,7 +99,7 @@ class Both:
         self.inputs, self.session, self.shape = inputs, session, shape
         self.teachers = Teachers(inputs, base, session)
 
-    def train(self, settings: Searched, watch: Watch | None = None) -> KerasEncoder:
+    def train(self, settings: SearchedSettings, watch: Watch | None = None) -> KerasEncoder:
         """Train a teacher and its student with a trial's settings.
 
         Args:
@@ -113,7 +113,7 @@ class Both:
         return Students(inputs, teacher, self.session, self.shape).train(settings, watch)
 
 
-def first_encoder(
+def load_first_encoder(
     inputs: Inputs, shape: ShapeSettings, training: TrainingSettings, teacher_path: File | None = None
 ) -> tuple[KerasEncoder, Shape]:
     """Load the encoder that trials start from.
@@ -143,7 +143,7 @@ def first_encoder(
     return encoder, Shape.of(shape).check(encoder.model)
 
 
-def stage_of(
+def make_stage(
     name: str,
     inputs: Inputs,
     first: tuple[KerasEncoder, Shape],
@@ -156,7 +156,7 @@ def stage_of(
     Args:
         name: "teacher", "student" or "both".
         inputs: The inputs.
-        first: The encoder and shape of `first_encoder`. Students take the encoder for their teacher.
+        first: The encoder and shape of `load_first_encoder`. Students take the encoder for their teacher.
         session: The session of all trials.
         folder: A folder, in which students have a teacher trained and saved now.
         table_of: The name of the encoder that the students' table comes from, by default the base.

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError, InputError, TrainingError, first_line
-from ..report.run_tables import shown_value
+from ..report.run_tables import format_value
 from ..settings.renames import is_gone
 from ..settings.sections import Settings, Value
 from ..settings.store import plain, values_by_name
@@ -23,7 +23,7 @@ from ..system.progress import say
 from ..system.types import File, Json
 from ..training.log import RunLog
 from ..training.session import Scores, Watch
-from .space import Part, Searched, applied, start_of
+from .space import Part, SearchedSettings, apply_values, suggest_start
 
 NAME, MADE_OF, REASON = "distill tune", "made of", "reason"
 # None is pruned before so many trials came to their end, nor at an evaluation before this one; 0 is the start's.
@@ -31,7 +31,7 @@ STARTUP, WARMUP = 5, 1
 COMPLETE, PRUNED, FAILED = "complete", "pruned", "failed"
 
 
-Train: TypeAlias = Callable[[Searched, Watch], KerasEncoder | None]
+Train: TypeAlias = Callable[[SearchedSettings, Watch], KerasEncoder | None]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Tuning:
         path: File,
         made_of: Mapping[str, Json],
         space: Mapping[str, Part],
-        settings: Searched,
+        settings: SearchedSettings,
         seed: int = 0,
         log: RunLog | None = None,
     ):
@@ -99,7 +99,7 @@ class Tuning:
         """Run trials until so many have ended or were pruned.
 
         The first trial has the settings' own values, as far as the space holds them. The value that is maximised is
-        that of `reached`. A trial is pruned too if its loss is not a number or its values contradict each other.
+        that of `final_score`. A trial is pruned too if its loss is not a number or its values contradict each other.
 
         Args:
             train: Called with (settings, watch); it trains, and calls `watch(step, scores)` at each evaluation on dev,
@@ -128,14 +128,14 @@ class Tuning:
     def _trial(self, train, done, trials):
         import optuna
 
-        self.study.sampler = _sampler(self.seed, done, start_of(self.space, self.settings))
+        self.study.sampler = _make_sampler(self.seed, done, suggest_start(self.space, self.settings))
         trial, scores = self.study.ask(), []
         try:
             values = {name: part.suggest(trial, name) for name, part in self.space.items()}
-            say(f"trial {trial.number}, {done + 1} of {trials}: {shown_values(values)}")
+            say(f"trial {trial.number}, {done + 1} of {trials}: {format_values(values)}")
             self.log.write("trial", number=trial.number, values=values)
             train(self._settings(values), self._watch(trial, scores))
-            self._end(trial, "COMPLETE", reached(scores))
+            self._end(trial, "COMPLETE", final_score(scores))
         except (optuna.TrialPruned, TrainingError) as error:
             if str(error):
                 trial.set_user_attr(REASON, first_line(error))
@@ -146,7 +146,7 @@ class Tuning:
 
     def _settings(self, values):
         try:
-            return applied(self.settings, values)
+            return apply_values(self.settings, values)
         except ConfigError as error:
             raise TrainingError(str(error)) from error
 
@@ -195,7 +195,7 @@ class Tuning:
             raise InputError(f"{self.path}: not a study that can be used: {first_line(error)}") from error
 
 
-def best_of(rows: Sequence[TrialRow]) -> TrialRow:
+def find_best(rows: Sequence[TrialRow]) -> TrialRow:
     """Return the ended trial with the highest P@1, the first of several. Raises `TrainingError` if there is none."""
     ended = [row for row in rows if row.state == COMPLETE]
     if not ended:
@@ -203,7 +203,7 @@ def best_of(rows: Sequence[TrialRow]) -> TrialRow:
     return max(ended, key=lambda row: row.p1 or 0.0)
 
 
-def reached(scores: Sequence[Scores]) -> float:
+def final_score(scores: Sequence[Scores]) -> float:
     """Return the P@1 of the weights that `loop.fit` leaves: a mean's, or the best of the last phase."""
     last = scores[-1].get("quantised")
     if scores[-1].get("averaged"):
@@ -211,9 +211,9 @@ def reached(scores: Sequence[Scores]) -> float:
     return max(one["p@1"] for one in scores if one.get("quantised") == last)
 
 
-def shown_values(values: Mapping[str, Value]) -> str:
+def format_values(values: Mapping[str, Value]) -> str:
     """Return all values in one line as `name value`."""
-    return ", ".join(f"{name} {shown_value(value)}" for name, value in values.items())
+    return ", ".join(f"{name} {format_value(value)}" for name, value in values.items())
 
 
 def _study(path):
@@ -229,7 +229,7 @@ def _study(path):
     )
 
 
-def _sampler(seed, done, first):
+def _make_sampler(seed, done, first):
     """Seed Optuna by the number of ended trials, so that a resumed search equals one that was not broken off."""
     import optuna
 

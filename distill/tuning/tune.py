@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from ..catalog.kinds import require_trainable
-from ..data.dataset import texts_digest
+from ..data.dataset import digest_texts
 from ..encoders.encoder import MODEL_FILE
 from ..errors import InputError
 from ..pipeline.inputs import Inputs
 from ..pipeline.preparing import read_inputs
-from ..report.run_tables import NOTE, maximised
+from ..report.run_tables import NOTE, describe_objective
 from ..settings.assignments import refuse_unused
 from ..settings.sections import Settings, Value, Work
 from ..settings.store import as_dict, check, config_text, free_of, plain, values_by_name
@@ -22,13 +22,13 @@ from ..system.hashes import digest, sha256
 from ..system.types import File, Json
 from ..training.log import RunLog
 from ..training.session import Session
-from .space import Part, Searched, applied, checked_space, default_space, read_space
-from .stages import first_encoder, stage_of
-from .study import TrialRow, Tuning, best_of, require_optuna
+from .space import Part, SearchedSettings, apply_values, check_space, default_space, read_space
+from .stages import load_first_encoder, make_stage
+from .study import TrialRow, Tuning, find_best, require_optuna
 
 
 @dataclass(frozen=True)
-class Tuned:
+class FinishedSearch:
     """A finished search: its settings, its space, the unit and languages of dev scores, and its trials."""
 
     stage: str
@@ -65,17 +65,19 @@ class Search:
     space: File | None = None
     given: Collection[str] = ()
 
-    def space_of(self, settings: Searched) -> dict[str, Part]:
+    def read_space(self, settings: SearchedSettings) -> dict[str, Part]:
         """Return the checked space. Raises `InputError` if a file asks for settings that were given as flags."""
         if not self.space:
-            return checked_space(default_space(settings, self.stage, self.given), settings, self.stage)
+            return check_space(default_space(settings, self.stage, self.given), settings, self.stage)
         space = read_space(self.space)
         if both := [name for name in self.given if name in space]:
             raise InputError(f"{', '.join(both)}: given as a flag, and searched by {self.space}; leave one of them out")
-        return checked_space(space, settings, self.stage, str(self.space))
+        return check_space(space, settings, self.stage, str(self.space))
 
 
-def tune(settings: Settings, search: Search, study: File, output: File, teacher_path: str | None = None) -> Tuned:
+def tune(
+    settings: Settings, search: Search, study: File, output: File, teacher_path: str | None = None
+) -> FinishedSearch:
     """Start a search, or resume one, until so many trials have ended.
 
     P@1 on dev is maximised as training tracks it (`dev_score.DevScore`), on `--dev-dataset` if given: for a student the
@@ -101,36 +103,36 @@ def tune(settings: Settings, search: Search, study: File, output: File, teacher_
     if teacher_path and search.stage != "student":
         raise InputError("--teacher-path is of --stage student, which alone has one teacher for all trials")
     settings, study, output = settings.steered(), Path(study), Path(output)
-    searched = Searched(
+    searched = SearchedSettings(
         settings.teacher,
         settings.student,
         lambda teacher, student: check(replace(settings, teacher=teacher, student=student)),
     )
-    space = search.space_of(searched)
+    space = search.read_space(searched)
     inputs, folder = read_inputs(settings), study.with_name(f"{study.stem}-teacher")
-    made_of = depends_on(inputs, values_by_name(settings), space, search.stage, teacher_path)
+    made_of = list_dependencies(inputs, values_by_name(settings), space, search.stage, teacher_path)
     if not study.exists():
         require_writable(folder)
     trained = folder if search.stage == "student" and folder.is_dir() else None
     teacher = teacher_path or trained
-    first = first_encoder(inputs, settings.shape, settings.training, teacher)
+    first = load_first_encoder(inputs, settings.shape, settings.training, teacher)
     tuning = Tuning(study, made_of, space, searched, settings.seed)
     tuning.log = log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
     try:
         session = Session(log, options=settings.training, dev=inputs.dev)
         to_train, left = None if teacher else folder, tuning.done < search.trials
-        train = stage_of(search.stage, inputs, first, session, to_train, teacher_path or "").train if left else None
+        train = make_stage(search.stage, inputs, first, session, to_train, teacher_path or "").train if left else None
         rows = tuning.run(train, search.trials)
     finally:
         log.close()
     result = _result(inputs, as_dict(settings), rows, space, search.stage)
-    best = applied(searched, result.best.values)
+    best = apply_values(searched, result.best.values)
     config = partial(config_text, best.whole(best.teacher, best.student))
     _write(result, config, output, teacher_path)
     return result
 
 
-def depends_on(
+def list_dependencies(
     inputs: Inputs, values: Mapping[str, Value], space: Mapping[str, Part], stage: str, teacher_path: str | None = None
 ) -> dict[str, Json]:
     """Return the plain values that a trial's figures depend on, apart from its own.
@@ -153,12 +155,12 @@ def depends_on(
         **first,
         "stage": stage,
         "languages": list(inputs.languages),
-        "texts": texts_digest(inputs.dataset),
+        "texts": digest_texts(inputs.dataset),
         "parallel text": digest([[source.texts, source.languages, source.pivots] for source in inputs.lines]),
         "vocabulary text": digest(inputs.text),
         "triplets": digest([[one.questions, one.passages] for one in inputs.triplets]),
-        **({"dev texts": texts_digest(inputs.dev)} if inputs.dev else {}),
-        **({"descriptions": texts_digest(inputs.described)} if inputs.described else {}),
+        **({"dev texts": digest_texts(inputs.dev)} if inputs.dev else {}),
+        **({"descriptions": digest_texts(inputs.described)} if inputs.described else {}),
         **({"words": digest(inputs.words)} if inputs.words else {}),
     }
 
@@ -177,13 +179,13 @@ def _result(inputs, values, rows, space, stage):
     unit, languages = inputs.student.dev_unit, list(inputs.languages)
     if stage == "teacher":
         unit, languages = inputs.teacher.unit, [inputs.teacher.language]
-    return Tuned(stage, unit, languages, values, space, best_of(rows), rows)
+    return FinishedSearch(stage, unit, languages, values, space, find_best(rows), rows)
 
 
 def _write(result, config, output, teacher_path):
     best, figures = result.best, result.as_dict()
     write_json(trials_path(output), figures)
-    notes = [f"distill tune, trial {best.number}: {maximised(figures)}: {100 * best.p1:.1f}, {NOTE}."]
+    notes = [f"distill tune, trial {best.number}: {describe_objective(figures)}: {100 * best.p1:.1f}, {NOTE}."]
     if teacher_path:
         notes.append(f"Its teacher was {teacher_path}; distill run trains one with the settings of [teacher].")
     write_text(output, config(notes))

@@ -14,14 +14,14 @@ import numpy as np
 from ...encoders.tokenizer import Tokenizer
 from ...errors import ExportError
 from ...settings.choices import PASSAGE_SCORES
-from ...system.hashes import joint
+from ...system.hashes import join_hashes
 from ...system.types import Floats, Json
 from ..encode import ANSWERABLE
-from ..families.registry import family_part, owner
+from ..families.registry import family_part, find_owner
 from ..tflite.graph import Graph, Product
 from ..tflite.parts import parts_of
 from ..tflite.weights import table_in
-from ..weights.codecs import MIXED
+from ..weights.codecs import MIXED_CODECS
 from ..weights.kernels import LEVELS_OF_4
 from .tokenizer_sections import tokenizer_sections
 
@@ -30,14 +30,14 @@ ZERO_OF_4 = 8
 # The version and the length of the list `settings`.
 VERSION, SETTINGS = 1, 16
 # The numbers in `settings` of the codecs that a program in C decodes. A table of two parts stores where they meet.
-TABLES = {"float32": 0, "uint8": 1, "int4": 2, **dict.fromkeys(MIXED, 3)}
+TABLES = {"float32": 0, "uint8": 1, "int4": 2, **dict.fromkeys(MIXED_CODECS, 3)}
 # The place in `settings` where the numbers of a family begin.
 FAMILY = 8
 # The suffixes of the names of a kernel in 4 bits, and of position embeddings in 8.
 PACKED, CODES, SCALES = "packed", "codes", "scales"
 # The columns of the section `answerable`, with a row for each of `PASSAGE_SCORES`, are followed by `POINTS` columns
 # of `at` and as many of `probability`.
-CALIBRATED, POINTS = ("best", "margin", "usual", "threshold", "precision"), 12
+CALIBRATION_COLUMNS, POINTS = ("best", "margin", "usual", "threshold", "precision"), 12
 Sections = dict[str, np.ndarray]
 
 
@@ -85,7 +85,7 @@ class Settings:
     def from_array(cls, numbers: np.ndarray) -> Settings:
         """Return the settings that a file stores, int32 `(16,)`."""
         _, number, dimension, width, vocabulary, most, rounded, table, *rest = numbers.tolist()
-        part = owner("plain", lambda family: number == family.NUMBER)
+        part = find_owner("plain", lambda family: number == family.NUMBER)
         codec = next(codec for codec, one in TABLES.items() if one == table)
         return cls(part.FAMILY, dimension, width, vocabulary, most or None, bool(rounded), codec, tuple(rest))
 
@@ -125,7 +125,7 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
     return {
         "settings": settings,
         "name": _text(name),
-        "fingerprint": _text(fingerprint(content, tokenizer)),
+        "fingerprint": _text(compute_fingerprint(content, tokenizer)),
         **tokenizer_sections(tokenizer),
         **{f"table.{place}": array for place, array in enumerate(arrays)},
         **layer_sections(parts.products),
@@ -139,14 +139,14 @@ def answerable_sections(said: Mapping[str, Json]) -> Sections:
     Raises:
         ExportError: If the card has more points than the section has room for.
     """
-    rows = np.zeros((len(PASSAGE_SCORES), len(CALIBRATED) + 2 * POINTS), dtype=np.float32)
+    rows = np.zeros((len(PASSAGE_SCORES), len(CALIBRATION_COLUMNS) + 2 * POINTS), dtype=np.float32)
     for name, fields in said["scores"].items():
-        lines = [_filled(fields[line]) for line in ("at", "probability")]
-        rows[PASSAGE_SCORES.index(name)] = np.concatenate([[fields[field] for field in CALIBRATED], *lines])
+        lines = [_pad_line(fields[line]) for line in ("at", "probability")]
+        rows[PASSAGE_SCORES.index(name)] = np.concatenate([[fields[field] for field in CALIBRATION_COLUMNS], *lines])
     return {ANSWERABLE: rows}
 
 
-def _filled(line: list[float]) -> Floats:
+def _pad_line(line: list[float]) -> Floats:
     """Return a line padded to the fixed length by repeating its last number."""
     if not 0 < len(line) <= POINTS:
         raise ExportError(f"the format c supports 1 to {POINTS} points of probability, the card has {len(line)}")
@@ -178,7 +178,7 @@ def _kernel_section(name, stored):
     return {f"{name}.{PACKED}": low | high << 4}
 
 
-def unpack(packed: np.ndarray) -> np.ndarray:
+def unpack_kernel(packed: np.ndarray) -> np.ndarray:
     """Unpack a kernel of 4 bits, uint8 `(out, in / 2)`, to int8 `(out, in)`."""
     return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.int8) - np.int8(ZERO_OF_4)
 
@@ -188,7 +188,7 @@ def find_shortest(*lengths: int | None) -> int | None:
     return min((length for length in lengths if length), default=None)
 
 
-def fingerprint(content: bytes, tokenizer: Tokenizer) -> str:
+def compute_fingerprint(content: bytes, tokenizer: Tokenizer) -> str:
     """Compute the identity of an encoder, which is also that of its bundle: 64 hexadecimal digits.
 
     Args:
@@ -200,7 +200,7 @@ def fingerprint(content: bytes, tokenizer: Tokenizer) -> str:
     """
     spellings = () if tokenizer.spellings is None else (tokenizer.spellings,)
     parts = (content, tokenizer.proto, *spellings, *filter(None, [tokenizer.reading.content()]))
-    return joint(hashlib.sha256(part).hexdigest() for part in parts)
+    return join_hashes(hashlib.sha256(part).hexdigest() for part in parts)
 
 
 def _text(text: str) -> np.ndarray:

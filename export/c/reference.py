@@ -12,12 +12,12 @@ import numpy as np
 
 from ...errors import DataError, EncoderError
 from ...system.sections import read_sections
-from ...system.text import well_formed
+from ...system.text import make_well_formed
 from ...system.types import File, Floats, Progress, Role
 from ..encode import shortened
 from ..families.registry import family_part
-from ..weights.codecs import CODECS, decoded
-from .encoder_file import CODES, PACKED, SCALES, Settings, unpack
+from ..weights.codecs import CODECS, decode_rows
+from .encoder_file import CODES, PACKED, SCALES, Settings, unpack_kernel
 from .tokenizer_sections import tokenizer_of
 
 LOWEST, HIGHEST = np.float32(-128), np.float32(127)
@@ -46,7 +46,7 @@ class SectionsEncoder:
         self.dimension, self.max_length = settings.dimension, settings.max_length
         self._tokenizer = tokenizer_of(self._arrays)
         arrays = [self._arrays[f"table.{place}"] for place in range(CODECS[settings.table].arrays)]
-        self._table = decoded(settings.table, arrays, settings.width)
+        self._table = decode_rows(settings.table, arrays, settings.width)
         self._layers = Layers(self._arrays)
         self._vector = family_part(settings.family, "plain", "an encoder in C or Java").vector_of
         self._numbers = settings.numbers
@@ -61,7 +61,7 @@ class SectionsEncoder:
         Returns:
             Token ids, truncated to `max_length`.
         """
-        (ids,) = self._tokenizer.encode([well_formed(text)], role)
+        (ids,) = self._tokenizer.encode([make_well_formed(text)], role)
         return shortened(ids, self.max_length)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
@@ -106,7 +106,7 @@ class Layers:
         """
         bias, scales = (self._arrays.get(f"{name}.{part}") for part in ("bias", "scales"))
         if f"{name}.{PACKED}" in self._arrays or self._arrays[f"{name}.kernel"].dtype == np.int8:
-            x, steps = rounded(x)
+            x, steps = quantize_rows(x)
             # float32 is exact for whole numbers up to 2^24, and no sum comes near that.
             x = (x @ self._kernel(name)) * steps
         else:
@@ -126,7 +126,7 @@ class Layers:
 
     def _stored(self, name):
         packed = self._arrays.get(f"{name}.{PACKED}")
-        return self._arrays[f"{name}.kernel"] if packed is None else unpack(packed)
+        return self._arrays[f"{name}.kernel"] if packed is None else unpack_kernel(packed)
 
     def norm(self, name: str, x: Floats, epsilon: float = LEAST) -> Floats:
         """Normalise rows to zero mean and unit variance, and apply the gains and biases of a layer.
@@ -162,11 +162,11 @@ class Layers:
         if codes is None:
             rows = self._arrays[f"{name}.embeddings"]
         else:
-            rows = decoded("uint8", [codes, self._arrays[f"{name}.{SCALES}"][:, None]], codes.shape[1])
+            rows = decode_rows("uint8", [codes, self._arrays[f"{name}.{SCALES}"][:, None]], codes.shape[1])
         return rows[np.minimum(np.arange(count), len(rows) - 1)]
 
 
-def rounded(x: Floats) -> tuple[Floats, Floats]:
+def quantize_rows(x: Floats) -> tuple[Floats, Floats]:
     """Round each row to whole numbers, less the number that stands for zero.
 
     Args:
@@ -184,7 +184,7 @@ def rounded(x: Floats) -> tuple[Floats, Floats]:
     return np.clip(np.rint(x * scale), LOWEST - zero, HIGHEST - zero), np.float32(1) / scale
 
 
-def windows(x: Floats, order: int) -> Floats:
+def stack_windows(x: Floats, order: int) -> Floats:
     """Concatenate each row with its neighbours, with zeros beyond the ends.
 
     Args:
@@ -204,6 +204,6 @@ def flatten(vectors: Mapping[str, Floats]) -> dict[str, Floats]:
     return {name: np.asarray(vector, dtype=np.float32).reshape(-1) for name, vector in vectors.items()}
 
 
-def unit(x: Floats) -> Floats:
+def to_unit_length(x: Floats) -> Floats:
     """Scale rows `(n, d)` to unit length."""
     return x / np.sqrt(np.maximum(np.sum(x * x, axis=1, keepdims=True), np.float32(LEAST)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...encoders.spellings import array_in, content_of
+from ...encoders.spellings import parse_spellings, serialise_spellings
 from ...encoders.tokenizer import Tokenizer, empty_proto, whole_proto
 from ...errors import ExportError
 from ..encode import Reading
@@ -49,7 +49,11 @@ def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
         "piece_scores": np.array([piece.score for piece in proto.pieces], dtype=np.float32),
         "piece_types": types,
         "charsmap": np.frombuffer(normalizer.precompiled_charsmap, dtype=np.uint8),
-        **({SPELLINGS: array_in(tokenizer.spellings, tokenizer.source)} if tokenizer.spellings is not None else {}),
+        **(
+            {SPELLINGS: parse_spellings(tokenizer.spellings, tokenizer.source)}
+            if tokenizer.spellings is not None
+            else {}
+        ),
         **{
             f"{PROMPT}{role}": np.frombuffer(prompt.encode(), dtype=np.uint8)
             for role, prompt in tokenizer.reading.prompts.items()
@@ -72,7 +76,7 @@ def tokenizer_of(sections: Mapping[str, np.ndarray]) -> Tokenizer:
     for name, value in zip(FLAGS, flags, strict=True):
         setattr(proto.normalizer_spec, name, bool(value))
     proto.normalizer_spec.precompiled_charsmap = sections["charsmap"].tobytes()
-    spellings = content_of(sections[SPELLINGS]) if SPELLINGS in sections else None
+    spellings = serialise_spellings(sections[SPELLINGS]) if SPELLINGS in sections else None
     return Tokenizer(proto.SerializeToString(), spellings=spellings, reading=_reading_of(sections))
 
 

@@ -13,7 +13,7 @@ from .registry import family_part
 FACTOR = "factor/kernel"
 
 
-def prepared(model: Model, precision: Precision) -> Model:
+def prepare_table(model: Model, precision: Precision) -> Model:
     """Return a student that computes the same, with the table that its codec stores best.
 
     If the family adds a factor behind the rotated table, the copy has its `rank`.

@@ -48,7 +48,7 @@ def has_part(family: str, part: str) -> bool:
     return find_spec(f".{family}.{part}", __package__) is not None
 
 
-def owner(part: str, owns: Callable[[ModuleType], bool]) -> ModuleType:
+def find_owner(part: str, owns: Callable[[ModuleType], bool]) -> ModuleType:
     """Find the first family with a module that recognises something as its own.
 
     Args:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...system.backend import hushed
+from ...system.backend import hush_stderr
 from ...system.types import Floats, Progress, Role
 from .. import encode
-from ..weights.codecs import Remade
+from ..weights.codecs import TableEdit
 from ..weights.precision import Precision
 from .folder import as_encoder_error
 from .format import Format, Label, Lengths
@@ -63,7 +63,7 @@ def load_bundle(folder: Path, label: Label, threads: int) -> Bundle:
     Raises:
         EncoderError: If the artefact is incomplete or damaged.
     """
-    with as_encoder_error(), hushed():
+    with as_encoder_error(), hush_stderr():
         return Bundle(folder, threads)
 
 
@@ -78,7 +78,7 @@ def write_tokenizer(student: KerasEncoder, folder: Path) -> None:
     shutil.copyfile(encode.__file__, folder / "encode.py")
 
 
-def how_to(runtime: str) -> str:
+def usage_text(runtime: str) -> str:
     """Return the README's section on using an artefact that has an `encode.py`."""
     return f"""```
 pip install numpy sentencepiece {runtime}
@@ -110,7 +110,7 @@ def _table(content: bytes, rows: int, codec: str) -> Floats:
     return rows_in(content, rows, codec)
 
 
-def _with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
+def _with_table(content: bytes, rows: int, codec: str, remade: TableEdit) -> bytes:
     from ..tflite.rows import with_table
 
     return with_table(content, rows, codec, remade)
@@ -128,7 +128,7 @@ FORMATS = (
         encode.MODELS["bundle"],
         _write,
         load_bundle,
-        how_to("ai-edge-litert"),
+        usage_text("ai-edge-litert"),
         worker="bundle",
         fixable=True,
         signatures=True,

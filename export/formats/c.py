@@ -11,7 +11,7 @@ import numpy as np
 
 from ...system.types import Json
 from ..weights.precision import Precision
-from .folder import whole_file
+from .folder import require_whole_file
 from .format import Artefact, Format, Label, Lengths
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, len
     from ..c.encoder_file import encoder_sections, require_table
 
     require_table(precision.table)
-    content = precision.content or _converted(student, precision)
+    content = precision.content or _convert(student, precision)
     sections = encoder_sections(content, student.tokenizer, student.name, precision.table, lengths.fixed)
     write_sections(folder / MODEL, sections)
 
 
-def _converted(student, precision):
+def _convert(student, precision):
     # This import needs TensorFlow, which copying the weights of a bundle does not.
     from ..tflite.convert import convert
 
@@ -97,7 +97,7 @@ def load_sections(folder: Path, label: Label, threads: int) -> Artefact:
     """
     from ..c.reference import SectionsEncoder
 
-    return SectionsEncoder(whole_file(folder, label, MODEL), label.name)
+    return SectionsEncoder(require_whole_file(folder, label, MODEL), label.name)
 
 
 FORMATS = (

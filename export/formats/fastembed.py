@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..weights.precision import Precision
-from .folder import require_whole
+from .folder import require_whole_folder
 from .format import Artefact, Format, Label, Lengths
 
 if TYPE_CHECKING:
@@ -42,26 +42,26 @@ If there is a `reading.json`, put its prompts before the texts; `distill.plugs.f
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
     from ..hub.tokenizer_files import write_tokenizer_files
-    from ..onnx.masked import masked_ids
-    from ..onnx.model import onnx_model
+    from ..onnx.masked import add_masked_inputs
+    from ..onnx.model import convert_to_onnx
 
     write_tokenizer_files(student.tokenizer, folder)
-    inputs = partial(masked_ids, spellings=_spellings(student))
-    (folder / MODEL).write_bytes(onnx_model(student.model, precision.dense, precision.table, inputs))
+    inputs = partial(add_masked_inputs, spellings=_spellings(student))
+    (folder / MODEL).write_bytes(convert_to_onnx(student.model, precision.dense, precision.table, inputs))
 
 
 def _spellings(student: KerasEncoder) -> Expansions | None:
-    from ...encoders.spellings import Expansions, stored
-    from ...encoders.tokenizer import spellings_of
+    from ...encoders.spellings import Expansions, pack_spellings
+    from ...encoders.tokenizer import list_spellings
 
-    spellings = spellings_of(student.tokenizer)
-    return Expansions.in_array(len(student.tokenizer), stored(spellings)) if spellings else None
+    spellings = list_spellings(student.tokenizer)
+    return Expansions.in_array(len(student.tokenizer), pack_spellings(spellings)) if spellings else None
 
 
 def _load(folder: Path, label: Label, threads: int) -> Artefact:
     from ..hub.onnx_reference import OnnxFolderEncoder
 
-    return OnnxFolderEncoder(require_whole(folder), MODEL, label.name, label.dimension, threads)
+    return OnnxFolderEncoder(require_whole_folder(folder), MODEL, label.name, label.dimension, threads)
 
 
 FORMATS = (

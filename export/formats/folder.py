@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import EncoderError
-from ...system.hashes import joint
+from ...system.hashes import join_hashes
 from ...system.types import File
 from .. import encode
 from .format import Label
@@ -44,10 +44,10 @@ def bundle_fingerprint(folder: File) -> str | None:
     names = (encode.MODELS["bundle"], encode.TOKENIZER)
     if not all(name in files for name in names):
         return None
-    return joint(files[name]["sha256"] for name in (*names, encode.SPELLINGS, encode.READING) if name in files)
+    return join_hashes(files[name]["sha256"] for name in (*names, encode.SPELLINGS, encode.READING) if name in files)
 
 
-def whole_file(folder: Path, label: Label, name: str) -> Path:
+def require_whole_file(folder: Path, label: Label, name: str) -> Path:
     """Check the files of an artefact and return the path of one of them.
 
     Args:
@@ -64,11 +64,11 @@ def whole_file(folder: Path, label: Label, name: str) -> Path:
     with as_encoder_error():
         encode.check_files(folder, encode.read_card(folder))
     if name not in label.files:
-        raise unknown_format(folder, label)
+        raise unknown_format_error(folder, label)
     return folder / name
 
 
-def require_whole(folder: Path) -> Path:
+def require_whole_folder(folder: Path) -> Path:
     """Check all files of an artefact, including those in subfolders, and return its folder.
 
     Args:
@@ -87,7 +87,7 @@ def require_whole(folder: Path) -> Path:
     return folder
 
 
-def one_file(folder: Path, label: Label, name: str) -> Path:
+def require_only_file(folder: Path, label: Label, name: str) -> Path:
     """Check the only file of an artefact and return its path.
 
     Args:
@@ -101,13 +101,13 @@ def one_file(folder: Path, label: Label, name: str) -> Path:
     Raises:
         EncoderError: If the file was changed, or the card lists other files.
     """
-    path = whole_file(folder, label, name)
+    path = require_whole_file(folder, label, name)
     if label.files != (name,):
-        raise unknown_format(folder, label)
+        raise unknown_format_error(folder, label)
     return path
 
 
-def unknown_format(folder: Path, label: Label) -> EncoderError:
+def unknown_format_error(folder: Path, label: Label) -> EncoderError:
     """Return the error for a folder whose files are not those of the format that its card names.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 from ...encoders.encoder import Encoder
 from ...errors import ExportError
 from ...system.types import Floats, Json
-from ..weights.codecs import Remade
+from ..weights.codecs import TableEdit
 from ..weights.precision import Precision
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ class Artefact(Encoder, Protocol):
         """Tokenize a text to ids, including bos and eos."""
 
 
-def _in_card_alone(folder: Path, said: Mapping[str, Json]) -> None:
+def _leave_files(folder: Path, said: Mapping[str, Json]) -> None:
     """Leave the files as they are, because the format's readers read the card."""
 
 
-def _unreadable(content: bytes, rows: int, codec: str, remade: Remade | None = None) -> NoReturn:
+def _refuse_to_read(content: bytes, rows: int, codec: str, remade: TableEdit | None = None) -> NoReturn:
     raise ExportError("weights in this format cannot be read back")
 
 
@@ -119,13 +119,13 @@ class Format:
     fixable: bool = False
     signatures: bool = False
     length: int | None = None
-    weights: Callable[[bytes, int, str], dict[str, Floats]] = _unreadable
+    weights: Callable[[bytes, int, str], dict[str, Floats]] = _refuse_to_read
     table: Callable[[bytes, int, str], Floats] | None = None
-    with_table: Callable[[bytes, int, str, Remade], bytes] = _unreadable
+    with_table: Callable[[bytes, int, str, TableEdit], bytes] = _refuse_to_read
     arrays: Callable[[bytes, int], tuple[np.ndarray, ...]] | None = None
     keeps: bool = False
     library: str = ""
     others: float = 0.0
     expanded: bool = True
     reads: bool = False
-    add_answerable: Callable[[Path, Mapping[str, Json]], None] = _in_card_alone
+    add_answerable: Callable[[Path, Mapping[str, Json]], None] = _leave_files

@@ -34,14 +34,14 @@ for (hit in index.search("Where does the Danube end?", 5)) println("${{{{hit.sco
 ```"""
 
 
-def program() -> list[Path]:
+def list_sources() -> list[Path]:
     """Return the Java sources that are copied into an artefact."""
     return sorted(SOURCES.glob("*.java"))
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
     write_encoder(student, folder, precision, lengths)
-    for path in program():
+    for path in list_sources():
         shutil.copyfile(path, folder / path.name)
 
 

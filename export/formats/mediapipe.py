@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..weights.precision import Precision
-from .folder import one_file
+from .folder import require_only_file
 from .format import Artefact, Format, Label, Lengths
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ A text may have {{max_length}} tokens, including bos and eos. Count them first: 
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    from ..tflite.mediapipe import for_mediapipe
+    from ..tflite.mediapipe import to_mediapipe
     from ..tflite.strings import convert_string
 
     content = convert_string(student.model, student.tokenizer, precision)
-    (folder / MODEL).write_bytes(for_mediapipe(content))
+    (folder / MODEL).write_bytes(to_mediapipe(content))
 
 
 def _write_zip(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
@@ -35,17 +35,17 @@ def _write_zip(student: KerasEncoder, folder: Path, precision: Precision, length
 
 
 def _load(folder: Path, label: Label, threads: int) -> Artefact:
-    path = one_file(folder, label, MODEL)
-    from ..tflite.mediapipe import MediaPipeEncoder, string_ids
+    path = require_only_file(folder, label, MODEL)
+    from ..tflite.mediapipe import MediaPipeEncoder, load_string_tokenizer
 
-    return MediaPipeEncoder(path, label.name, label.dimension, string_ids(path))
+    return MediaPipeEncoder(path, label.name, label.dimension, load_string_tokenizer(path))
 
 
 def _load_zip(folder: Path, label: Label, threads: int) -> Artefact:
-    path = one_file(folder, label, ZIP)
-    from ..tflite.mediapipe import MediaPipeEncoder, zip_ids
+    path = require_only_file(folder, label, ZIP)
+    from ..tflite.mediapipe import MediaPipeEncoder, load_zip_tokenizer
 
-    return MediaPipeEncoder(path, label.name, label.dimension, zip_ids(path), label.max_length)
+    return MediaPipeEncoder(path, label.name, label.dimension, load_zip_tokenizer(path), label.max_length)
 
 
 FORMATS = (

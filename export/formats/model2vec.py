@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..weights.precision import Precision
-from .folder import require_whole
+from .folder import require_whole_folder
 from .format import Artefact, Format, Label, Lengths
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
 def _load(folder: Path, label: Label, threads: int) -> Artefact:
     from ..hub.reference import FolderEncoder
 
-    return FolderEncoder(require_whole(folder), label.name, label.dimension, known=True)
+    return FolderEncoder(require_whole_folder(folder), label.name, label.dimension, known=True)
 
 
 FORMATS = (

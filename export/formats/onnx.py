@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...system.types import Floats
 from .. import encode
-from ..weights.codecs import Remade
+from ..weights.codecs import TableEdit
 from ..weights.precision import Precision
-from .bundle import how_to, load_bundle, write_tokenizer
+from .bundle import load_bundle, usage_text, write_tokenizer
 from .format import Format, Lengths
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    from ..onnx.model import onnx_model
+    from ..onnx.model import convert_to_onnx
 
-    (folder / encode.MODELS["onnx"]).write_bytes(onnx_model(student.model, precision.dense, precision.table))
+    (folder / encode.MODELS["onnx"]).write_bytes(convert_to_onnx(student.model, precision.dense, precision.table))
     write_tokenizer(student, folder)
 
 
@@ -29,7 +29,7 @@ def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     return weights_in(content, rows, codec)
 
 
-def _with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
+def _with_table(content: bytes, rows: int, codec: str, remade: TableEdit) -> bytes:
     from ..onnx.weights import with_table
 
     return with_table(content, codec, remade)
@@ -41,7 +41,7 @@ FORMATS = (
         encode.MODELS["onnx"],
         _write,
         load_bundle,
-        how_to("onnxruntime"),
+        usage_text("onnxruntime"),
         needs=("onnx", "onnxruntime"),
         extra="onnx",
         worker="bundle",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..weights.precision import Precision
-from .folder import require_whole
+from .folder import require_whole_folder
 from .format import Artefact, Format, Label, Lengths
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ model.similarity(model.encode_query(["Wo entspringt die Donau?"]), passages)
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
     from ..hub.modules import NGRAM, write_pipeline, write_router
-    from ..hub.students import Pair, modules_of, prompts_of
+    from ..hub.students import EncoderPair, modules_of, prompts_of
 
     routes = {"query": modules_of(student)}
-    if isinstance(student, Pair):
+    if isinstance(student, EncoderPair):
         routes["document"] = modules_of(student.documents)
         write_router(folder, routes, prompts_of(student))
     else:
@@ -47,7 +47,7 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
 def _load(folder: Path, label: Label, threads: int) -> Artefact:
     from ..hub.reference import FolderEncoder
 
-    return FolderEncoder(require_whole(folder), label.name, label.dimension)
+    return FolderEncoder(require_whole_folder(folder), label.name, label.dimension)
 
 
 FORMATS = (

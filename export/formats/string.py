@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..weights.precision import Precision
-from .folder import one_file
+from .folder import require_only_file
 from .format import Artefact, Format, Label, Lengths
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
 
 
 def _load(folder: Path, label: Label, threads: int) -> Artefact:
-    path = one_file(folder, label, MODEL)
+    path = require_only_file(folder, label, MODEL)
     from ..tflite.strings import StringEncoder
 
     return StringEncoder(path, label.name, label.dimension)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...system.types import Floats, Json
-from .transformer_reference import ACTIVATIONS, Weights, means_of
+from .transformer_reference import ACTIVATIONS, Weights, attend
 
 SLIDING = "sliding_attention"
 
 
 @dataclass(frozen=True)
-class Modern:
+class ModernBert:
     """A `ModernBertModel`.
 
     Args:
@@ -34,23 +34,23 @@ class Modern:
         for place, kind in enumerate(self.config["layer_types"]):
             name = f"layers.{place}"
             read = self._norm(x, f"{name}.attn_norm") if f"{name}.attn_norm.weight" in self.weights else x
-            x = x + self._product(self._attended(read, f"{name}.attn.Wqkv", kind), f"{name}.attn.Wo")
+            x = x + self._product(self._attend(read, f"{name}.attn.Wqkv", kind), f"{name}.attn.Wo")
             both = self._product(self._norm(x, f"{name}.mlp_norm"), f"{name}.mlp.Wi")
             units, gate = np.split(both, 2, axis=1)
             x = x + self._product(ACTIVATIONS[self.config["hidden_activation"]](units) * gate, f"{name}.mlp.Wo")
         return self._norm(x, "final_norm")
 
-    def _attended(self, x: Floats, name: str, kind: str) -> Floats:
+    def _attend(self, x: Floats, name: str, kind: str) -> Floats:
         places, heads = np.arange(len(x), dtype=np.float32), self.config["num_attention_heads"]
         parts = np.split(self._product(x, name), 3, axis=1)
         query, key, value = (part.reshape(len(x), heads, -1).transpose(1, 0, 2) for part in parts)
         half = query.shape[-1] // 2
         theta = np.float32(self.config["rope_parameters"][kind]["rope_theta"])
         angles = places[:, None] * theta ** -(np.arange(half, dtype=np.float32) / half)
-        query, key = (_turned(part, angles.astype(np.float32)) for part in (query, key))
+        query, key = (_rotate(part, angles.astype(np.float32)) for part in (query, key))
         way = np.abs(places[:, None] - places)
         hidden = way > self.config["local_attention"] // 2 if kind == SLIDING else np.zeros_like(way, bool)
-        return means_of(query, key, value, hidden)
+        return attend(query, key, value, hidden)
 
     def _product(self, x: Floats, name: str) -> Floats:
         return x @ self.weights[f"{name}.weight"].T
@@ -61,7 +61,7 @@ class Modern:
         return centred / deviation * self.weights[f"{name}.weight"]
 
 
-def _turned(x: Floats, angles: Floats) -> Floats:
+def _rotate(x: Floats, angles: Floats) -> Floats:
     """Rotate the pairs of heads `(h, t, s)`, half a head apart, by angles `(t, s / 2)`."""
     first, second = np.split(x, 2, axis=-1)
     cosine, sine = np.cos(angles), np.sin(angles)

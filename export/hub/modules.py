@@ -82,7 +82,7 @@ class Module:
             write_content(folder / name, content)
 
 
-def embedding(table: Floats, tokenizer: Tokenizer) -> Module:
+def embedding_module(table: Floats, tokenizer: Tokenizer) -> Module:
     """Make the module that averages the embeddings of a text's tokens.
 
     Args:
@@ -95,12 +95,14 @@ def embedding(table: Floats, tokenizer: Tokenizer) -> Module:
     return Module(STATIC, weights={"embedding.weight": table}, tokenizer=tokenizer)
 
 
-def normalize() -> Module:
+def normalize_module() -> Module:
     """Make the module that scales vectors to unit length."""
     return Module(NORMALIZE, {"module_input_name": SENTENCE, "module_output_name": SENTENCE})
 
 
-def dense(kernel: Floats, bias: Floats | None = None, residual: Floats | None = None, relu: bool = False) -> Module:
+def dense_module(
+    kernel: Floats, bias: Floats | None = None, residual: Floats | None = None, relu: bool = False
+) -> Module:
     """Make a module of act(x K + b) + x R.
 
     Args:
@@ -129,7 +131,7 @@ def dense(kernel: Floats, bias: Floats | None = None, residual: Floats | None = 
     return Module(DENSE, config, weights)
 
 
-def plain_dense(kernel: Floats, bias: Floats | None = None, activation: str = "linear") -> Module:
+def plain_dense_module(kernel: Floats, bias: Floats | None = None, activation: str = "linear") -> Module:
     """Make a module of act(x K + b) that every version since 3 reads.
 
     Args:
@@ -239,7 +241,7 @@ def write_weights(path: Path, weights: Mapping[str, np.ndarray]) -> None:
     """
     from safetensors.numpy import save
 
-    arrays = {name: np.ascontiguousarray(array, dtype=_kind(array)) for name, array in weights.items()}
+    arrays = {name: np.ascontiguousarray(array, dtype=_dtype_of(array)) for name, array in weights.items()}
     # transformers and related libraries require this entry.
     path.write_bytes(save(arrays, metadata={"format": "pt"}))
 
@@ -248,10 +250,10 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     """Read the arrays of a safetensors file by name, in float32 or int32."""
     from safetensors.numpy import load_file
 
-    return {name: np.asarray(array, dtype=_kind(array)) for name, array in load_file(path).items()}
+    return {name: np.asarray(array, dtype=_dtype_of(array)) for name, array in load_file(path).items()}
 
 
-def _kind(array):
+def _dtype_of(array):
     return np.int32 if np.issubdtype(array.dtype, np.integer) else np.float32
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...encoders.reading import reading_of
+from ...encoders.reading import parse_reading
 from ...errors import EncoderError, first_line
 from ...system.reading import read_json
-from ...system.text import well_formed
+from ...system.text import make_well_formed
 from ...system.types import Floats, Progress, Role
 from ..encode import READING, Reading
 from .tokenizer_files import LONGEST, SETTINGS
@@ -39,7 +39,7 @@ class OnnxFolderEncoder:
     max_length: int | None = None
 
     def __init__(self, folder: Path, model: str, name: str, dimension: int, threads: int = 1) -> None:
-        self.name, self.dimension, self._reading = name, dimension, prompted_reading(folder)
+        self.name, self.dimension, self._reading = name, dimension, load_reading(folder)
         try:
             self._tokenizer = _tokenizer(folder)
             self._session = _session(folder / model, threads)
@@ -71,17 +71,17 @@ class OnnxFolderEncoder:
         return vectors
 
     def _ids(self, text, role):
-        return self._tokenizer.encode(self._reading.prompts.get(role, "") + well_formed(text)).ids
+        return self._tokenizer.encode(self._reading.prompts.get(role, "") + make_well_formed(text)).ids
 
 
-def prompted_reading(folder: Path) -> Reading:
+def load_reading(folder: Path) -> Reading:
     """Load how a folder's texts are read, which is plainly if there is no file for it.
 
     Raises:
         EncoderError: If the file is not valid.
     """
     path = folder / READING
-    return reading_of(path.read_bytes(), str(path)) if path.is_file() else Reading()
+    return parse_reading(path.read_bytes(), str(path)) if path.is_file() else Reading()
 
 
 def _tokenizer(folder: Path) -> Tokenizer:

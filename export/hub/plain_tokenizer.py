@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BPE = 2
 # Unused pieces score this much below the least piece, which is lower than an unknown character.
-NEVER = 1000
+UNUSED_PENALTY = 1000
 
 
 def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
@@ -35,14 +35,14 @@ def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
     proto = whole_proto(tokenizer)
     rules = tokenizer.reading.wordpiece
     if rules:
-        parts = _words(proto, rules, tokenizer.unknown)
+        parts = _wordpiece_parts(proto, rules, tokenizer.unknown)
     else:
-        parts = (merges_of if proto.trainer_spec.model_type == BPE else _unigram)(proto, tokenizer.source)
+        parts = (merges_of if proto.trainer_spec.model_type == BPE else _unigram_parts)(proto, tokenizer.source)
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": list(_added(proto)),
+        "added_tokens": list(_added_tokens(proto)),
         **parts,
         "post_processor": template_of(proto),
     }
@@ -71,7 +71,7 @@ def tokenizer_config(tokenizer: Tokenizer, longest: int) -> dict[str, Json]:
     }
 
 
-def _added(proto: Message) -> Iterator[dict[str, Json]]:
+def _added_tokens(proto: Message) -> Iterator[dict[str, Json]]:
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     # In a unigram model user-defined pieces are ordinary pieces with scores that no others reach.
     named = (USER_DEFINED,) if proto.trainer_spec.model_type == BPE else ()
@@ -80,7 +80,7 @@ def _added(proto: Message) -> Iterator[dict[str, Json]]:
             yield {"id": id, "content": piece.piece, **plain, "special": piece.type != USER_DEFINED}
 
 
-def _words(proto: Message, rules: Rules, unknown: int) -> dict[str, Json]:
+def _wordpiece_parts(proto: Message, rules: Rules, unknown: int) -> dict[str, Json]:
     return {
         "normalizer": {
             "type": "BertNormalizer",
@@ -101,10 +101,10 @@ def _words(proto: Message, rules: Rules, unknown: int) -> dict[str, Json]:
     }
 
 
-def _unigram(proto: Message, source: str) -> dict[str, Json]:
+def _unigram_parts(proto: Message, source: str) -> dict[str, Json]:
     require_unigram(proto, source)
     least = min((piece.score for piece in proto.pieces if piece.type == NORMAL), default=0.0)
-    scores = [least - NEVER if piece.type == UNUSED else piece.score for piece in proto.pieces]
+    scores = [least - UNUSED_PENALTY if piece.type == UNUSED else piece.score for piece in proto.pieces]
     scheme = "always" if proto.normalizer_spec.add_dummy_prefix else "never"
     metaspace = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": scheme, "split": True}
     return {

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ...encoders.encoder import unit_rows
+from ...encoders.encoder import normalise_rows
 from ...encoders.spellings import Expansions
 from ...errors import EncoderError
 from ...system.reading import read_json
-from ...system.text import well_formed
+from ...system.text import make_well_formed
 from ...system.types import Floats, Json, Progress, Role
-from .modern_reference import Modern
+from .modern_reference import ModernBert
 from .modules import CONFIG, LENGTHS, MODULES, ROUTER, SETTINGS, SPELLINGS, TASKS, WEIGHTS, read_weights
 from .ngram_reference import ngram_vectors
-from .tokenizer_json import FILE, before_others
+from .tokenizer_json import FILE, count_known
 from .transformer_reference import POOLINGS, Bert, gelu, relu
 
 # The number of texts that are encoded at a time.
@@ -47,8 +47,8 @@ class FolderEncoder:
     def __init__(self, folder: Path, name: str, dimension: int, known: bool = False) -> None:
         self.name, self.dimension = name, dimension
         try:
-            self._routes = _routes(folder, known)
-            self._prompts = _prompts(folder)
+            self._routes = _load_routes(folder, known)
+            self._prompts = _load_prompts(folder)
         except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
             raise EncoderError(f"{folder}: not a Sentence-Transformers folder: {error}; export it again") from error
 
@@ -90,23 +90,23 @@ class Pipeline:
         model = read_json(folder / FILE)["model"]
         self._unknown = model["unk_id"] if "unk_id" in model else model["vocab"][model["unk_token"]]
         # Such a tokenizer adds bos and eos by a template, and all others by a normaliser.
-        self._is_plain = _class(first) == "Transformer"
+        self._is_plain = _class_name(first) == "Transformer"
         if self._is_plain:
             self._tokenizer.enable_truncation(read_json(folder / LENGTHS)["max_seq_length"])
         self._left_out = {self._unknown} if known else set()
-        self._known = before_others(model) if known else len(model["vocab"])
+        self._known = count_known(model) if known else len(model["vocab"])
         # A StaticEmbedding averages no tokens for an empty text.
-        self._empty = read_json(folder / CONFIG)["empty"] if _class(first) == "NGramEncoder" else []
+        self._empty = read_json(folder / CONFIG)["empty"] if _class_name(first) == "NGramEncoder" else []
         if self._is_plain:
             (_, pooling), *rest = rest
-            self._embedded = _bert(folder, pooling)
+            self._embedded = _load_transformer(folder, pooling)
         else:
-            self._embedded = STARTS[_class(first)](folder)
-        self._steps = [STEPS[_class(type_)](path) for type_, path in rest]
+            self._embedded = FIRST_MODULES[_class_name(first)](folder)
+        self._steps = [NEXT_MODULES[_class_name(type_)](path) for type_, path in rest]
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokenize texts to lists of ids."""
-        texts = [well_formed(text) for text in texts]
+        texts = [make_well_formed(text) for text in texts]
         encodings = self._tokenizer.encode_batch(texts, add_special_tokens=self._is_plain)
         return [
             [id for id in encoding.ids if id not in self._left_out] if encoding.ids else self._empty
@@ -135,19 +135,19 @@ def _tokenizer(folder):
         raise ValueError(f"{folder / FILE}: {error}") from error
 
 
-def _prompts(folder: Path) -> dict[str, str]:
+def _load_prompts(folder: Path) -> dict[str, str]:
     """Return the prompt of each role; a folder of another library has none."""
     settings = read_json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
     return {role: settings.get("prompts", {}).get(task, "") for role, task in TASKS.items()}
 
 
-def _class(type_):
+def _class_name(type_):
     return type_.rpartition(".")[2]
 
 
-def _routes(folder: Path, known: bool) -> dict[str, Pipeline]:
+def _load_routes(folder: Path, known: bool) -> dict[str, Pipeline]:
     modules = [(module["type"], folder / module["path"]) for module in read_json(folder / MODULES)]
-    if _class(modules[0][0]) != "Router":
+    if _class_name(modules[0][0]) != "Router":
         return dict.fromkeys(TASKS, Pipeline(modules, known))
     router = read_json(folder / ROUTER)
     types: Mapping[str, str] = router["types"]
@@ -157,14 +157,14 @@ def _routes(folder: Path, known: bool) -> dict[str, Pipeline]:
     }
 
 
-def _mean(folder: Path) -> Callable[[Ids], Floats]:
+def _load_mean(folder: Path) -> Callable[[Ids], Floats]:
     weights = read_weights(folder / WEIGHTS)
     table = weights["embedding.weight"] if "embedding.weight" in weights else weights["embeddings"]
     empty = np.zeros(table.shape[1], dtype=np.float32)
     return lambda rows: np.stack([table[ids].mean(axis=0) if ids else empty for ids in rows])
 
 
-def _ngram(folder: Path) -> Callable[[Ids], Floats]:
+def _load_ngram(folder: Path) -> Callable[[Ids], Floats]:
     config: Mapping[str, Json] = read_json(folder / CONFIG)
     weights = read_weights(folder / WEIGHTS)
     if SPELLINGS not in weights:
@@ -173,7 +173,7 @@ def _ngram(folder: Path) -> Callable[[Ids], Floats]:
     return lambda rows: ngram_vectors([spellings.expanded(row) for row in rows], weights, config)
 
 
-def _bert(folder: Path, pooling: Path) -> Callable[[Ids], Floats]:
+def _load_transformer(folder: Path, pooling: Path) -> Callable[[Ids], Floats]:
     """Return a function of two modules, the second of which pools a text's tokens into one vector."""
     config = read_json(folder / CONFIG)
     bert = ARCHITECTURES[config["model_type"]](read_weights(folder / WEIGHTS), config)
@@ -181,9 +181,9 @@ def _bert(folder: Path, pooling: Path) -> Callable[[Ids], Floats]:
     return lambda rows: np.stack([pooled(bert.tokens(ids)) for ids in rows])
 
 
-def _dense(folder: Path) -> Step:
+def _load_dense(folder: Path) -> Step:
     config, weights = read_json(folder / CONFIG), read_weights(folder / WEIGHTS)
-    activation = ACTIVATIONS[_class(config["activation_function"])]
+    activation = ACTIVATIONS[_class_name(config["activation_function"])]
 
     def step(x: Floats) -> Floats:
         y = activation(x @ weights["linear.weight"].T + weights.get("linear.bias", 0))
@@ -192,8 +192,8 @@ def _dense(folder: Path) -> Step:
     return step
 
 
-ARCHITECTURES: dict[str, type[Bert | Modern]] = {"bert": Bert, "modernbert": Modern}
+ARCHITECTURES: dict[str, type[Bert | ModernBert]] = {"bert": Bert, "modernbert": ModernBert}
 # Functions by the names of PyTorch's classes.
 ACTIVATIONS: dict[str, Step] = {"Identity": lambda x: x, "ReLU": relu, "Tanh": np.tanh, "GELU": gelu}
-STARTS = {"StaticEmbedding": _mean, "NGramEncoder": _ngram}
-STEPS: dict[str, Callable[[Path], Step]] = {"Normalize": lambda folder: unit_rows, "Dense": _dense}
+FIRST_MODULES = {"StaticEmbedding": _load_mean, "NGramEncoder": _load_ngram}
+NEXT_MODULES: dict[str, Callable[[Path], Step]] = {"Normalize": lambda folder: normalise_rows, "Dense": _load_dense}

@@ -10,7 +10,7 @@ from ..families.registry import family_part
 from .modules import TASKS, Module
 
 
-class Pair(KerasEncoder):
+class EncoderPair(KerasEncoder):
     """An encoder of questions with another encoder of documents in the same vector space.
 
     Args:
@@ -39,9 +39,9 @@ class Pair(KerasEncoder):
             else super().encode(texts, role, progress)
         )
 
-    def without_spellings(self) -> Pair:
+    def without_spellings(self) -> EncoderPair:
         """Return the pair with both encoders reading text without spellings."""
-        return Pair(super().without_spellings(), self.documents.without_spellings())
+        return EncoderPair(super().without_spellings(), self.documents.without_spellings())
 
 
 def prompts_of(student: KerasEncoder) -> dict[str, str]:

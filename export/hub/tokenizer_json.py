@@ -51,7 +51,7 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: b
             f"{tokenizer.source}: it truncates texts to {tokenizer.reading.longest} ids, which a "
             "tokenizer.json of a student without attention does not; export a bundle"
         )
-    bos, eos, spare, other = _unused(proto, 4)
+    bos, eos, spare, other = _unused_characters(proto, 4)
     marks = {} if template else dict(zip(ends_of(proto), (bos, eos), strict=True))
     pieces = [[_piece(piece, marks, spare), piece.score] for piece in proto.pieces]
     normalizers = list(_normalizers(proto.normalizer_spec, (bos, eos, spare), other))
@@ -59,7 +59,7 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: b
         alphabet, apart = _characters(proto)
         least = min(score for _, score in pieces) - PENALTY
         pieces += [[character, least] for character in [other, *apart]]
-        normalizers.insert(-ENDS, _replaced(f"[^{_class(alphabet)}]+", other))
+        normalizers.insert(-ENDS, _replace_rule(f"[^{_character_class(alphabet)}]+", other))
     normal = {piece.piece for piece in proto.pieces if piece.type == NORMAL}
     return {
         "version": "1.0",
@@ -84,7 +84,7 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: b
     }
 
 
-def before_others(model: Mapping[str, Json]) -> int:
+def count_known(model: Mapping[str, Json]) -> int:
     """Return the number of pieces before those for unknown characters, in the model of a `tokenizer.json`."""
     least = min(score for _, score in model["vocab"])
     return sum(score > least for _, score in model["vocab"])
@@ -97,7 +97,7 @@ def _characters(proto: Message) -> tuple[list[str], list[str]]:
     return alphabet, [character for character in alphabet if character not in names and character != " "]
 
 
-def _class(characters: list[str]) -> str:
+def _character_class(characters: list[str]) -> str:
     """Return sorted characters as the inside of a regular expression's class, with ranges of consecutive ones."""
     ranges: list[list[int]] = []
     for code in map(ord, characters):
@@ -151,7 +151,7 @@ def require_unigram(proto: Message, source: str) -> None:
             raise ExportError(f"{source}: a tokenizer.json needs a plain unigram SentencePiece model, not {reason}")
 
 
-def _unused(proto: Message, count: int) -> list[str]:
+def _unused_characters(proto: Message, count: int) -> list[str]:
     """Return the first `count` characters of the private use area that are in no piece."""
     used = {character for piece in proto.pieces for character in piece.piece}
     return [chr(code) for code in PRIVATE if chr(code) not in used][:count]
@@ -166,17 +166,17 @@ def _piece(piece, marks: dict[str, str], spare: str) -> str:
 
 def _normalizers(spec, taken: tuple[str, str, str], other: str) -> Iterator[dict[str, Json]]:
     bos, eos, _ = taken
-    yield _replaced(f"[{''.join(taken)}]", other)
+    yield _replace_rule(f"[{''.join(taken)}]", other)
     if spec.precompiled_charsmap:
         yield {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(spec.precompiled_charsmap).decode()}
     if spec.remove_extra_whitespaces:
-        yield _replaced(r"\A +| +\z", "")
-        yield _replaced(" {2,}", " ")
+        yield _replace_rule(r"\A +| +\z", "")
+        yield _replace_rule(" {2,}", " ")
     if spec.add_dummy_prefix:
-        yield _replaced(r"\A(?=[\s\S])", " ")
-    yield _replaced(r"\A", bos)
-    yield _replaced(r"\z", eos)
+        yield _replace_rule(r"\A(?=[\s\S])", " ")
+    yield _replace_rule(r"\A", bos)
+    yield _replace_rule(r"\z", eos)
 
 
-def _replaced(pattern: str, content: str) -> dict[str, Json]:
+def _replace_rule(pattern: str, content: str) -> dict[str, Json]:
     return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}

@@ -38,18 +38,18 @@ class Bert:
         return x
 
     def _block(self, x: Floats, name: str) -> Floats:
-        attention = self._dense(self._attended(x, f"{name}.attention.self"), f"{name}.attention.output.dense")
+        attention = self._dense(self._attend(x, f"{name}.attention.self"), f"{name}.attention.output.dense")
         x = self._norm(x + attention, f"{name}.attention.output.LayerNorm")
         hidden = ACTIVATIONS[self.config["hidden_act"]](self._dense(x, f"{name}.intermediate.dense"))
         return self._norm(x + self._dense(hidden, f"{name}.output.dense"), f"{name}.output.LayerNorm")
 
-    def _attended(self, x: Floats, name: str) -> Floats:
+    def _attend(self, x: Floats, name: str) -> Floats:
         heads = self.config["num_attention_heads"]
         query, key, value = (
             self._dense(x, f"{name}.{part}").reshape(len(x), heads, -1).transpose(1, 0, 2)
             for part in ("query", "key", "value")
         )
-        return means_of(query, key, value)
+        return attend(query, key, value)
 
     def _dense(self, x: Floats, name: str) -> Floats:
         return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
@@ -60,7 +60,7 @@ class Bert:
         return centred / deviation * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
 
 
-def means_of(query: Floats, key: Floats, value: Floats, hidden: NDArray[np.bool_] | None = None) -> Floats:
+def attend(query: Floats, key: Floats, value: Floats, hidden: NDArray[np.bool_] | None = None) -> Floats:
     """Compute scaled dot-product attention: each token's weighted mean of the values.
 
     Args:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...system.types import Floats
-from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encoded
+from ..weights.codecs import CODECS, FRACTION_BITS, GROUP, INT4_ZERO, ZERO, encode_table
 from ..weights.kernels import LEVELS, quantize_channels
 from ..weights.products import CODEWORDS
 from .nodes import Graph
 
 EPSILON = 1e-12
 # The end of a slice without an upper bound.
-ALL = np.iinfo(np.int64).max
+TO_END = np.iinfo(np.int64).max
 # A function that adds the nodes of a value times a kernel, with its constants under a name.
 Product: TypeAlias = Callable[[Graph, str, str, Floats], str]
 
@@ -67,7 +67,7 @@ def int8_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     Returns:
         The name of the product `(..., out)`.
     """
-    codes, scales = unsaturated_channels(kernel)
+    codes, scales = quantize_unsaturated(kernel)
     largest = g.add("ReduceMax", g.add("Abs", x), axes=[-1], keepdims=1)
     step = g.add("Mul", g.add("Max", largest, g.number(EPSILON)), g.number(1 / LEVELS))
     whole = g.cast(g.add("Add", g.add("Round", g.add("Div", x, step)), g.number(float(ZERO))), "uint8")
@@ -75,7 +75,7 @@ def int8_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     return g.add("Mul", g.add("Mul", g.cast(y, "float32"), step), g.constant(f"{name}/scales", scales))
 
 
-def unsaturated_channels(kernel: Floats) -> tuple[NDArray[np.int8], Floats]:
+def quantize_unsaturated(kernel: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Quantise a kernel as `quantize_channels` does, such that no two products overflow 16 bits.
 
     Processors with AVX2 only add two neighbouring products in 16 bits and clip the sum. Therefore two neighbours of a
@@ -102,7 +102,7 @@ PRODUCTS: dict[str, tuple[Product, Product]] = {
 }
 
 
-def lookup_of(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str], str]:
+def make_lookup(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str], str]:
     """Store a table and return a function that adds the nodes of a lookup in it.
 
     Args:
@@ -114,7 +114,7 @@ def lookup_of(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str],
     Returns:
         A function from the name of ids `(b, t)` to the name of rows `(b, t, w)`.
     """
-    stored = [g.constant(f"{name}/{number}", array) for number, array in enumerate(encoded(codec, table))]
+    stored = [g.constant(f"{name}/{number}", array) for number, array in enumerate(encode_table(codec, table))]
     rows, shared = CODECS[codec].split(stored)
 
     def lookup(ids: str) -> str:
@@ -150,7 +150,7 @@ def uint8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
     Returns:
         The name of the rows `(b, t, width)`.
     """
-    return g.add("Mul", g.add("Sub", g.cast(codes, "float32"), g.number(ZERO)), real(g, scales))
+    return g.add("Mul", g.add("Sub", g.cast(codes, "float32"), g.number(ZERO)), scales_as_float(g, scales))
 
 
 def int8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
@@ -165,7 +165,7 @@ def int8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
     Returns:
         The name of the rows `(b, t, width)`.
     """
-    return g.add("Mul", g.cast(codes, "float32"), real(g, scales))
+    return g.add("Mul", g.cast(codes, "float32"), scales_as_float(g, scales))
 
 
 def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> str:
@@ -185,7 +185,7 @@ def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> s
     low = g.add("BitShift", g.add("BitShift", packed, four, direction="LEFT"), four, direction="RIGHT")
     halves = g.add("Concat", low, g.add("BitShift", packed, four, direction="RIGHT"), axis=-1)
     codes = g.add("Sub", g.cast(halves, "float32"), g.number(INT4_ZERO))
-    steps = g.add("Unsqueeze", g.add("Mul", g.cast(steps, "float32"), real(g, scales)), g.numbers(-1))
+    steps = g.add("Unsqueeze", g.add("Mul", g.cast(steps, "float32"), scales_as_float(g, scales)), g.numbers(-1))
     rows = g.add("Mul", g.add("Reshape", codes, g.numbers(0, 0, -1, GROUP)), steps)
     return _cut(g, g.add("Reshape", rows, g.numbers(0, 0, -1)), width, GROUP)
 
@@ -225,7 +225,7 @@ def column_lookup(g: Graph, codes: str, words: str, step: str, width: int, size:
     """
     rows = g.cast(g.add("Gather", words, _places(g, codes, width + 1, size)), "float32")
     rows = g.add("Reshape", rows, g.numbers(0, 0, -1))
-    lengths = g.add("Slice", rows, g.numbers(-1), g.numbers(ALL), g.numbers(-1))
+    lengths = g.add("Slice", rows, g.numbers(-1), g.numbers(TO_END), g.numbers(-1))
     rows = g.add("Slice", rows, g.numbers(0), g.numbers(width), g.numbers(-1))
     return g.add("Mul", rows, g.add("Mul", lengths, step))
 
@@ -264,7 +264,7 @@ def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str
     return g.add("Where", g.add("Unsqueeze", frequent, g.numbers(-1)), four, product)
 
 
-def real(g: Graph, scales: str) -> str:
+def scales_as_float(g: Graph, scales: str) -> str:
     """Convert scales in fixed point to float32.
 
     Args:
@@ -331,7 +331,7 @@ ACTIVATIONS: dict[str, Callable[[Graph, str], str]] = {
 }
 
 
-def unit(g: Graph, x: str, name: str) -> str:
+def to_unit_length(g: Graph, x: str, name: str) -> str:
     """Scale rows to unit length.
 
     Args:
@@ -346,7 +346,7 @@ def unit(g: Graph, x: str, name: str) -> str:
     return g.add("Div", x, g.add("Sqrt", g.add("Max", square, g.number(EPSILON))), name=name)
 
 
-def windows(g: Graph, x: str, order: int) -> str:
+def stack_windows(g: Graph, x: str, order: int) -> str:
     """Concatenate each token with its neighbours, with zeros beyond the ends.
 
     Args:
@@ -359,6 +359,6 @@ def windows(g: Graph, x: str, order: int) -> str:
     """
     reach = order - 1
     padded = g.add("Pad", x, g.numbers(0, reach // 2, 0, 0, reach - reach // 2, 0))
-    ends = [place - reach or ALL for place in range(order)]
+    ends = [place - reach or TO_END for place in range(order)]
     shifts = [g.add("Slice", padded, g.numbers(place), g.numbers(end), g.numbers(1)) for place, end in enumerate(ends)]
     return g.add("Concat", *shifts, axis=-1)

@@ -11,7 +11,7 @@ from .nodes import Graph, Value
 PADDING = -1
 
 
-def masked_ids(graph: Graph, spellings: Expansions | None = None) -> list[Value]:
+def add_masked_inputs(graph: Graph, spellings: Expansions | None = None) -> list[Value]:
     """Add the nodes that convert the inputs `input_ids` and `attention_mask`, int64 `(b, t)`, to `ids`.
 
     Args:
@@ -25,20 +25,20 @@ def masked_ids(graph: Graph, spellings: Expansions | None = None) -> list[Value]
     there = g.add("Greater", "attention_mask", g.number(0, "int64"))
     ids = g.add("Where", there, "input_ids", g.number(PADDING, "int64"))
     if spellings is not None:
-        ids = _closed(g, _expanded(g, ids, spellings))
+        ids = _close_gaps(g, _expand(g, ids, spellings))
     g.add("Cast", ids, name="ids", to=g.kind("int32"))
     return [("input_ids", "int64", ("b", "t")), ("attention_mask", "int64", ("b", "t"))]
 
 
-def _expanded(g: Graph, ids: str, spellings: Expansions) -> str:
+def _expand(g: Graph, ids: str, spellings: Expansions) -> str:
     """Replace each id by those that it stands for and padding: `(b, t)` -> `(b, t * most)`."""
     lengths = np.diff(spellings.starts)
     place = g.add("Sub", ids, g.number(spellings.first, "int64"))
     spelled = g.add("GreaterOrEqual", place, g.number(0, "int64"))
     # An id that is not a spelling is looked up at a place behind all spellings, with a length of one.
     place = g.add("Where", spelled, place, g.number(len(lengths), "int64"))
-    start = _of_each(g, place, "starts", np.append(spellings.starts[:-1], 0).astype(np.int32))
-    length = _of_each(g, place, "lengths", np.append(lengths, 1).astype(np.uint8))
+    start = _look_up_numbers(g, place, "starts", np.append(spellings.starts[:-1], 0).astype(np.int32))
+    length = _look_up_numbers(g, place, "lengths", np.append(lengths, 1).astype(np.uint8))
     reach = g.constant("spellings/reach", np.arange(lengths.max(), dtype=np.int64))
     last = g.number(len(spellings.ids) - 1, "int64")
     meant = g.add("Gather", g.constant("spellings/ids", spellings.ids), g.add("Min", g.add("Add", start, reach), last))
@@ -48,13 +48,13 @@ def _expanded(g: Graph, ids: str, spellings: Expansions) -> str:
     return g.add("Reshape", each, g.numbers(0, -1))
 
 
-def _of_each(g: Graph, place: str, name: str, array: Integers) -> str:
+def _look_up_numbers(g: Graph, place: str, name: str, array: Integers) -> str:
     """Look up numbers `(b, t, 1)` of the spellings at the places `(b, t)`."""
     numbers = g.add("Gather", g.constant(f"spellings/{name}", array), place)
     return g.add("Unsqueeze", g.cast(numbers, "int64"), g.numbers(-1))
 
 
-def _closed(g: Graph, ids: str) -> str:
+def _close_gaps(g: Graph, ids: str) -> str:
     """Move padding behind all ids, as neighbours are read together: `(b, n)` -> `(b, m)`, m ids of the longest row."""
     there = g.add("GreaterOrEqual", ids, g.number(0, "int64"))
     place = g.add("Sub", g.add("CumSum", g.cast(there, "int64"), g.number(1, "int64")), g.number(1, "int64"))

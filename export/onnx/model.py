@@ -13,23 +13,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...errors import ConfigError
-from ..families.prepared import prepared
+from ..families.prepared import prepare_table
 from ..families.registry import family_part
 from ..weights.precision import Precision
-from .layers import LOOKUPS, PRODUCTS, lookup_of
-from .nodes import Graph, Value, checked
+from .layers import LOOKUPS, PRODUCTS, make_lookup
+from .nodes import Graph, Value, serialize_checked
 
 if TYPE_CHECKING:
     from ...students.student import Student
 
 
-def plain_ids(graph: Graph) -> list[Value]:
+def add_plain_inputs(graph: Graph) -> list[Value]:
     """Return the input `ids`, int32 `(b, t)`, which needs no nodes."""
     return [("ids", "int32", ("b", "t"))]
 
 
-def onnx_model(
-    model: Student, dense: str = "int8", table: str = "uint8", inputs: Callable[[Graph], list[Value]] = plain_ids
+def convert_to_onnx(
+    model: Student, dense: str = "int8", table: str = "uint8", inputs: Callable[[Graph], list[Value]] = add_plain_inputs
 ) -> bytes:
     """Convert a student to ONNX; the same model gives the same bytes.
 
@@ -55,10 +55,10 @@ def onnx_model(
             f"dense is one of {', '.join(PRODUCTS)}, table one of {', '.join(LOOKUPS)}"
         )
     nodes = family_part(model.family, "onnx", "ONNX").OnnxEncoder
-    graph, model = Graph(), prepared(model, Precision(dense, table))
+    graph, model = Graph(), prepare_table(model, Precision(dense, table))
     values = inputs(graph)
     (rows,) = model.get_layer("embedding").get_weights()
-    nodes(graph, model, PRODUCTS[dense]).vectors(lookup_of(graph, rows, table, "table"))
+    nodes(graph, model, PRODUCTS[dense]).vectors(make_lookup(graph, rows, table, "table"))
     # The model's name is left out, because Keras's automatic names depend on the models made before.
     text = f"Token ids, negative where padded, to vectors of unit length; dense {dense}, table {table}"
-    return checked(graph.model("encoder", values, [("vectors", "float32", ("b", model.dimension))], text))
+    return serialize_checked(graph.model("encoder", values, [("vectors", "float32", ("b", model.dimension))], text))

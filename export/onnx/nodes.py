@@ -25,7 +25,7 @@ Value: TypeAlias = tuple[str, str, tuple[int | str, ...]]
 Attribute: TypeAlias = int | float | str | list[int]
 
 
-def onnx_package() -> ModuleType:
+def import_onnx() -> ModuleType:
     """Import the package `onnx`.
 
     Raises:
@@ -46,7 +46,7 @@ class Graph:
     """
 
     def __init__(self) -> None:
-        self.onnx = onnx_package()
+        self.onnx = import_onnx()
         self.nodes, self.constants = [], {}
         self.settings: dict[str, Json] = {}
 
@@ -153,7 +153,7 @@ class Graph:
         return model
 
 
-def checked(model: ModelProto, largest: int = LARGEST) -> bytes:
+def serialize_checked(model: ModelProto, largest: int = LARGEST) -> bytes:
     """Check a model and serialise it.
 
     Args:
@@ -166,7 +166,7 @@ def checked(model: ModelProto, largest: int = LARGEST) -> bytes:
     Raises:
         ExportError: If the model is not valid or is too large.
     """
-    onnx = onnx_package()
+    onnx = import_onnx()
     if model.ByteSize() > largest:
         raise ExportError(
             f"the ONNX file would have {model.ByteSize()} bytes, {largest} at most; choose a smaller table"

@@ -11,9 +11,9 @@ import numpy as np
 from ...errors import ExportError
 from ...students.told import SETTINGS, as_array
 from ...system.types import Floats
-from ..families.registry import owner
-from ..weights.codecs import CODECS, Remade, decoded
-from .nodes import checked, onnx_package
+from ..families.registry import find_owner
+from ..weights.codecs import CODECS, TableEdit, decode_rows
+from .nodes import import_onnx, serialize_checked
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -38,13 +38,13 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     try:
         if model.metadata_props:
             arrays[SETTINGS] = as_array({entry.key: json.loads(entry.value) for entry in model.metadata_props})
-        weights = owner("stored_onnx", lambda family: family.owns(arrays)).weights_of(arrays)
+        weights = find_owner("stored_onnx", lambda family: family.owns(arrays)).weights_of(arrays)
         return {"embedding/embeddings": table_of(arrays, codec, weights.pop("width").size)[:rows], **weights}
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
         raise ExportError("its graph is not that of a student") from error
 
 
-def with_table(content: bytes, codec: str, remade: Remade) -> bytes:
+def with_table(content: bytes, codec: str, remade: TableEdit) -> bytes:
     """Replace the arrays of the embedding table.
 
     Args:
@@ -55,13 +55,13 @@ def with_table(content: bytes, codec: str, remade: Remade) -> bytes:
     Returns:
         The content of the new file.
     """
-    model, helper = read_model(content), onnx_package().numpy_helper
+    model, helper = read_model(content), import_onnx().numpy_helper
     stored = {array.name: array for array in model.graph.initializer}
     tables = [stored[name] for name in _names(codec)]
     arrays = remade([helper.to_array(table) for table in tables])
     for table, array in zip(tables, arrays, strict=True):
         table.CopyFrom(helper.from_array(array, table.name))
-    return checked(model)
+    return serialize_checked(model)
 
 
 def _names(codec: str, name: str = "table") -> list[str]:
@@ -78,14 +78,14 @@ def read_model(content: bytes) -> ModelProto:
     from google.protobuf.message import DecodeError
 
     try:
-        return onnx_package().load_model_from_string(content)
+        return import_onnx().load_model_from_string(content)
     except DecodeError as error:
         raise ExportError("not an ONNX file") from error
 
 
 def arrays_of(model: ModelProto) -> dict[str, np.ndarray]:
     """Return the constants of a model by name."""
-    helper = onnx_package().numpy_helper
+    helper = import_onnx().numpy_helper
     return {stored.name: helper.to_array(stored) for stored in model.graph.initializer}
 
 
@@ -101,7 +101,7 @@ def table_of(arrays: Mapping[str, np.ndarray], codec: str, width: int, name: str
     Returns:
         float32 array `(n, width)`.
     """
-    return np.ascontiguousarray(decoded(codec, [arrays[part] for part in _names(codec, name)], width))
+    return np.ascontiguousarray(decode_rows(codec, [arrays[part] for part in _names(codec, name)], width))
 
 
 def kernel_of(arrays: Mapping[str, np.ndarray], name: str) -> Floats:

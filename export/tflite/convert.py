@@ -15,14 +15,14 @@ import keras
 from ...encoders.tokenizer import Tokenizer
 from ...errors import ExportError, first_line
 from ...students.student import Student
-from ...system.backend import hushed
+from ...system.backend import hush_stderr
 from ...system.types import Model
 from ..weights.codecs import CODECS
 from ..weights.precision import Precision
 from .edge import edge_model, edge_models
 from .flatbuffer import require_operators
 from .narrow import narrow_kernels
-from .packing import signed
+from .packing import add_signature
 
 # With fewer free bytes in the temporary folder, a failed conversion is taken to have run out of space.
 ROOM = 1 << 20
@@ -56,11 +56,11 @@ def convert(
     require_tensorflow()
     precision = precision or Precision()
     if lengths:
-        content = converted_signatures(model, precision, lengths)
+        content = convert_signatures(model, precision, lengths)
     else:
         sliced = length is None if sliced is None else sliced
-        content = converted(edge_model(model, precision, length, sliced, tokenizer), precision)
-    return checked(narrow_kernels(content) if precision.dense == "int4" else content, model, precision)
+        content = convert_keras_model(edge_model(model, precision, length, sliced, tokenizer), precision)
+    return require_complete(narrow_kernels(content) if precision.dense == "int4" else content, model, precision)
 
 
 def require_tensorflow() -> None:
@@ -75,7 +75,7 @@ def require_tensorflow() -> None:
         )
 
 
-def converted(keras_model: Model, precision: Precision, custom: bool = False) -> bytes:
+def convert_keras_model(keras_model: Model, precision: Precision, custom: bool = False) -> bytes:
     """Convert a functional Keras model with one input and one output.
 
     Args:
@@ -86,10 +86,10 @@ def converted(keras_model: Model, precision: Precision, custom: bool = False) ->
     Returns:
         The flatbuffer.
     """
-    return signed(_convert(lambda lite: _frozen(lite, keras_model), precision, custom))
+    return add_signature(_convert(lambda lite: _make_frozen_converter(lite, keras_model), precision, custom))
 
 
-def _frozen(lite, keras_model):
+def _make_frozen_converter(lite, keras_model):
     """Return a converter of the graph with its weights as constants; a SavedModel would take four times as long."""
     import tensorflow as tf
 
@@ -101,7 +101,7 @@ def _frozen(lite, keras_model):
     return converter
 
 
-def converted_half(keras_model: Model) -> bytes:
+def convert_to_float16(keras_model: Model) -> bytes:
     """Convert a functional Keras model to a flatbuffer with weights in float16."""
     import tensorflow as tf
 
@@ -114,7 +114,7 @@ def converted_half(keras_model: Model) -> bytes:
     return _convert(make, Precision("float32"))
 
 
-def converted_signatures(model: Student, precision: Precision, lengths: Sequence[int]) -> bytes:
+def convert_signatures(model: Student, precision: Precision, lengths: Sequence[int]) -> bytes:
     """Convert a student to one flatbuffer with a signature for each length.
 
     Args:
@@ -127,7 +127,7 @@ def converted_signatures(model: Student, precision: Precision, lengths: Sequence
     """
     archive, names = keras.export.ExportArchive(), [f"encode_{length}" for length in lengths]
     with tempfile.TemporaryDirectory() as folder:
-        with hushed(), contextlib.redirect_stdout(io.StringIO()):
+        with hush_stderr(), contextlib.redirect_stdout(io.StringIO()):
             for name, edge in zip(names, edge_models(model, precision, lengths).values(), strict=True):
                 archive.track(edge)
                 spec = keras.InputSpec(shape=edge.input_shape, dtype="int32", name="ids")
@@ -145,8 +145,8 @@ def _convert(make, precision, custom=False):
     from tensorflow.lite.python.convert_phase import ConverterError
 
     try:
-        with hushed(), contextlib.redirect_stdout(io.StringIO()):
-            return _configured(tf.lite, make(tf.lite), precision, custom).convert()
+        with hush_stderr(), contextlib.redirect_stdout(io.StringIO()):
+            return _configure(tf.lite, make(tf.lite), precision, custom).convert()
     except (ConverterError, tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:
         _require_room(error)
         raise ExportError(f"TFLite conversion failed: {first_line(error)}") from error
@@ -159,7 +159,7 @@ def _require_room(error):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder) from error
 
 
-def _configured(lite, converter, precision, custom):
+def _configure(lite, converter, precision, custom):
     converter.target_spec.supported_ops = [lite.OpsSet.TFLITE_BUILTINS]
     converter.allow_custom_ops = custom
     if precision.dense != "float32":
@@ -169,7 +169,7 @@ def _configured(lite, converter, precision, custom):
     return converter
 
 
-def checked(content: bytes, model: Student, precision: Precision, custom: Sequence[str] = ()) -> bytes:
+def require_complete(content: bytes, model: Student, precision: Precision, custom: Sequence[str] = ()) -> bytes:
     """Check that a flatbuffer has its weights and that its operators run where they should.
 
     Args:

@@ -8,13 +8,13 @@ import keras
 import numpy as np
 from keras import ops
 
-from ...encoders.tokenizer import Tokenizer, spellings_of
+from ...encoders.tokenizer import Tokenizer, list_spellings
 from ...students.student import Student
 from ...system.types import Model, Tensor
-from ..families.prepared import prepared
+from ..families.prepared import prepare_table
 from ..families.registry import family_part
 from ..weights.precision import Precision
-from .layers import Padding, unpadded
+from .layers import Padding, remove_padding
 
 
 def edge_encoder(model: Student, precision: Precision, padding: Padding = None) -> keras.layers.Layer:
@@ -29,7 +29,7 @@ def edge_encoder(model: Student, precision: Precision, padding: Padding = None) 
         The layer.
     """
     part = family_part(model.family, "edge", "a TFLite graph")
-    return part.EdgeEncoder(prepared(model, precision), precision, padding, name="encoder")
+    return part.EdgeEncoder(prepare_table(model, precision), precision, padding, name="encoder")
 
 
 def edge_model(
@@ -55,8 +55,10 @@ def edge_model(
     """
     if tokenizer and tokenizer.spellings is not None:
         encoder = edge_encoder(model, precision)
-        return _around(lambda ids: encoder(expanded(Unpadded(name="unpadded")(ids), tokenizer)), length)
-    return _around(edge_encoder(model, precision, "sliced" if sliced else "masked"), length)
+        return _functional_model(
+            lambda ids: encoder(expand_spellings(PaddingRemoval(name="unpadded")(ids), tokenizer)), length
+        )
+    return _functional_model(edge_encoder(model, precision, "sliced" if sliced else "masked"), length)
 
 
 def edge_models(model: Student, precision: Precision, lengths: Sequence[int]) -> dict[int, Model]:
@@ -71,10 +73,10 @@ def edge_models(model: Student, precision: Precision, lengths: Sequence[int]) ->
         Models by length.
     """
     encoder = edge_encoder(model, precision, "masked")
-    return {length: _around(encoder, length) for length in lengths}
+    return {length: _functional_model(encoder, length) for length in lengths}
 
 
-def expanded(ids: Tensor, tokenizer: Tokenizer) -> Tensor:
+def expand_spellings(ids: Tensor, tokenizer: Tokenizer) -> Tensor:
     """Replace the ids of spellings by those that they stand for, ids `(t,)` -> `(n,)`.
 
     Args:
@@ -84,15 +86,15 @@ def expanded(ids: Tensor, tokenizer: Tokenizer) -> Tensor:
     Returns:
         int32 ids `(n,)`.
     """
-    return ids if tokenizer.spellings is None else Expanded(tokenizer, name="expanded")(ids)
+    return ids if tokenizer.spellings is None else SpellingExpansion(tokenizer, name="expanded")(ids)
 
 
-class Expanded(keras.layers.Layer):
+class SpellingExpansion(keras.layers.Layer):
     """Replaces the ids of spellings by those that they stand for: ids `(t,)` without padding -> `(n,)`."""
 
     def __init__(self, tokenizer: Tokenizer, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        rows = [one.ids for one in spellings_of(tokenizer)]
+        rows = [one.ids for one in list_spellings(tokenizer)]
         self.first, self.counts = len(tokenizer), np.array([len(row) for row in rows], dtype=np.int32)
         self.starts = np.cumsum([0, *self.counts[:-1]]).astype(np.int32)
         self.numbers = np.array([id for row in rows for id in row], dtype=np.int32)
@@ -115,16 +117,16 @@ class Expanded(keras.layers.Layer):
         return keras.KerasTensor((None,), dtype="int32")
 
 
-class Unpadded(keras.layers.Layer):
+class PaddingRemoval(keras.layers.Layer):
     """Cuts off the padding behind ids `(t,)`."""
 
     def call(self, ids: Tensor) -> Tensor:
-        return unpadded(ids)
+        return remove_padding(ids)
 
     def compute_output_spec(self, ids: Tensor) -> Tensor:
         return keras.KerasTensor((None,), dtype="int32")
 
 
-def _around(encoder, length):
+def _functional_model(encoder, length):
     ids = keras.Input(batch_shape=(1, length), dtype="int32", name="ids")
     return keras.Model(ids, encoder(ops.reshape(ids, (-1,))), name="encoder")

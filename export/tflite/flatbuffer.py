@@ -30,7 +30,7 @@ def require_operators(content: bytes, custom: Sequence[str] = ()) -> None:
     Raises:
         ExportError: If an operator is neither builtin nor allowed, or is newer than in `NEWEST`.
     """
-    for name, version, is_custom in operators(content):
+    for name, version, is_custom in list_operators(content):
         if is_custom and name not in custom:
             raise ExportError(f"the converted file needs the operator {name}, which is not builtin")
         if not is_custom and version > NEWEST.get(name, 0):
@@ -41,7 +41,7 @@ def require_operators(content: bytes, custom: Sequence[str] = ()) -> None:
             )
 
 
-def operators(content: bytes) -> list[tuple[str, int, bool]]:
+def list_operators(content: bytes) -> list[tuple[str, int, bool]]:
     """List the operators of a flatbuffer as `(name, version, is_custom)`."""
     model = _model(content)
     codes = [model.OperatorCodes(number) for number in range(model.OperatorCodesLength())]
@@ -57,7 +57,7 @@ def _operator(code):
     return names[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())], code.Version(), False
 
 
-def renamed(content: bytes, old: str, new: str) -> bytes:
+def rename_operator(content: bytes, old: str, new: str) -> bytes:
     """Rename a custom operator in place, without moving anything else.
 
     Args:

@@ -147,7 +147,7 @@ class Graph:
         if stored is None:
             raise ValueError("a product of two values")
         step, added, scales = self._step_of(kernel, stored), self.real(bias), None
-        while scales is None and (following := self._alone(end)):
+        while scales is None and (following := self._only_reader(end)):
             other = next((vector for tensor in following.inputs if (vector := self.real(tensor)) is not None), None)
             if following.name == "RELU":
                 relu = True
@@ -159,7 +159,7 @@ class Graph:
             end = following.outputs[0]
         return Product(stored, step, added, scales, relu, start, end)
 
-    def _alone(self, tensor: int) -> Operator | None:
+    def _only_reader(self, tensor: int) -> Operator | None:
         """Return the only operator that reads a tensor, or None if there are several."""
         readers = self.readers(tensor)
         return readers[0] if len(readers) == 1 else None
@@ -199,31 +199,34 @@ class Graph:
         Returns:
             The numbers of the tensors that ids select rows of, and of those of codebooks.
         """
-        gathers = [operator for operator in self._gathers if operator not in self._placed]
+        gathers = [operator for operator in self._gathers if operator not in self._position_gathers]
         after = {operator.inputs[0]: self.after(operator) for operator in gathers}
         picked = frozenset().union(*after.values())
         tables = [operator.inputs[0] for operator in gathers if operator.inputs[1] not in picked]
         books = [operator for operator in gathers if operator.inputs[1] in picked]
-        words = self._widest(operator.inputs[0] for operator in books)
+        words = self._sort_by_width(operator.inputs[0] for operator in books)
         if self.count is None:
-            return self._widest(tensor for tensor in tables if len(self.stored(tensor)) == rows), words
+            return self._sort_by_width(tensor for tensor in tables if len(self.stored(tensor)) == rows), words
         codes = [tensor for tensor in tables if any(operator.inputs[1] in after[tensor] for operator in books)]
         steps = [self._step(operator) for operator in books]
-        return [], [*self._widest(set(tables) - set(codes)), *codes, *words, *steps, self.count]
+        return [], [*self._sort_by_width(set(tables) - set(codes)), *codes, *words, *steps, self.count]
 
     @property
     def _gathers(self) -> list[Operator]:
         return [operator for operator in self.operators if operator.name == "GATHER"]
 
     @cached_property
-    def _placed(self) -> list[Operator]:
+    def _position_gathers(self) -> list[Operator]:
         """The operators that look up positions in a text, which are counted, and not its ids."""
         counted = frozenset().union(*(self.after(one) for one in self.operators if one.name == "CUMSUM"))
         return [operator for operator in self._gathers if operator.inputs[1] in counted]
 
     def positions(self) -> list[np.ndarray]:
         """Return the arrays that positions in a text select rows of, in the order of the codecs."""
-        return [self.stored(tensor) for tensor in self._widest(operator.inputs[0] for operator in self._placed)]
+        return [
+            self.stored(tensor)
+            for tensor in self._sort_by_width(operator.inputs[0] for operator in self._position_gathers)
+        ]
 
     def _step(self, gather: Operator) -> int:
         """Return the tensor of the first vector that gathered rows are multiplied by."""
@@ -244,7 +247,7 @@ class Graph:
                 reached |= set(other.outputs)
         return reached
 
-    def _widest(self, tensors):
+    def _sort_by_width(self, tensors):
         return sorted(tensors, key=lambda tensor: (self.stored(tensor).dtype == np.int32, -self.stored(tensor).size))
 
     def stored(self, tensor: int) -> np.ndarray:

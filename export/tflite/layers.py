@@ -22,19 +22,19 @@ from ..weights.precision import Precision
 from ..weights.products import CODEWORDS
 
 # This is below every activation and above the least float32.
-FLOOR = -3.0e38
+LEAST = -3.0e38
 # How a graph treats padding behind a text's ids; None if there is none.
 Padding: TypeAlias = Literal["masked", "sliced"] | None
 # A trained weight, or its values.
 Kernel: TypeAlias = Union[Floats, "keras.Variable"]
 
 
-def apart(x: Tensor) -> Tensor:
+def keep_apart(x: Tensor) -> Tensor:
     """Return x in a form that keeps the converter from merging the kernels before and after it."""
-    return ops.maximum(x, FLOOR)
+    return ops.maximum(x, LEAST)
 
 
-def constant(layer: keras.layers.Layer, value: Tensor | np.ndarray) -> keras.Variable:
+def add_constant(layer: keras.layers.Layer, value: Tensor | np.ndarray) -> keras.Variable:
     """Add a weight that does not train.
 
     Args:
@@ -50,12 +50,12 @@ def constant(layer: keras.layers.Layer, value: Tensor | np.ndarray) -> keras.Var
     )
 
 
-def unpadded(ids: Tensor) -> Tensor:
+def remove_padding(ids: Tensor) -> Tensor:
     """Cut off the padding behind ids `(t,)`."""
     return ids[: ops.sum(ops.cast(ops.greater_equal(ids, 0), "int32"))]
 
 
-def windows(x: Tensor, order: int) -> Tensor:
+def stack_windows(x: Tensor, order: int) -> Tensor:
     """Concatenate each row with its neighbours, with zeros beyond the ends: `(t, c)` -> `(t, order * c)`.
 
     Args:
@@ -71,7 +71,7 @@ def windows(x: Tensor, order: int) -> Tensor:
     return ops.concatenate([x if i == before else padded[i : i - reach or None] for i in range(order)], axis=-1)
 
 
-def kept(x: Tensor, keep: Tensor | None) -> Tensor:
+def mask_padding(x: Tensor, keep: Tensor | None) -> Tensor:
     """Set the rows of padding to zero.
 
     Args:
@@ -96,8 +96,8 @@ class FloatDense(keras.layers.Layer):
 
     def __init__(self, kernel: Kernel, bias: Kernel | None = None, relu: bool = False, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        self.kernel, self.relu = constant(self, kernel), relu
-        self.bias = None if bias is None else constant(self, bias)
+        self.kernel, self.relu = add_constant(self, kernel), relu
+        self.bias = None if bias is None else add_constant(self, bias)
 
     def call(self, x: Tensor) -> Tensor:
         x = ops.matmul(x, self.kernel)
@@ -105,7 +105,7 @@ class FloatDense(keras.layers.Layer):
         return ops.relu(x) if self.relu else x
 
 
-class WholeDense(keras.layers.Layer):
+class Int8Dense(keras.layers.Layer):
     """A dense layer with a kernel of whole numbers, act(x V + b / s) s for W = V s, where no scale s is negative.
 
     The numbers are stored in 8 bits, or in 4 if they are at most 7 (`narrow.narrow_kernels`). The arguments are those
@@ -118,34 +118,34 @@ class WholeDense(keras.layers.Layer):
         super().__init__(**kwargs)
         whole, scale = quantize_channels(np.asarray(kernel), self.levels)
         self.dense = FloatDense(whole, None if bias is None else np.asarray(bias) / scale, relu, name="whole")
-        self.scale = constant(self, scale)
+        self.scale = add_constant(self, scale)
 
     def call(self, x: Tensor) -> Tensor:
         x = self.dense(x)
-        return (x if self.dense.relu else apart(x)) * self.scale
+        return (x if self.dense.relu else keep_apart(x)) * self.scale
 
 
-class NarrowDense(WholeDense):
-    """Like `WholeDense`, with whole numbers up to 7."""
+class Int4Dense(Int8Dense):
+    """Like `Int8Dense`, with whole numbers up to 7."""
 
     levels = LEVELS_OF_4
 
 
 class MixedDense(keras.layers.Layer):
-    """The sum of one `WholeDense` of the first inputs and one `NarrowDense` of the others.
+    """The sum of one `Int8Dense` of the first inputs and one `Int4Dense` of the others.
 
     Args:
         kernel: `(in, out)`.
         bias: `(out,)`, or None.
-        wide: The number of inputs of the `WholeDense`.
+        wide: The number of inputs of the `Int8Dense`.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
     def __init__(self, kernel: Kernel, bias: Kernel | None, wide: int, **kwargs: str) -> None:
         super().__init__(**kwargs)
         kernel, self.count = np.asarray(kernel), wide
-        self.wide = WholeDense(kernel[:wide], name="wide")
-        self.narrow = NarrowDense(kernel[wide:], bias, name="narrow")
+        self.wide = Int8Dense(kernel[:wide], name="wide")
+        self.narrow = Int4Dense(kernel[wide:], bias, name="narrow")
 
     def call(self, x: Tensor) -> Tensor:
         return self.wide(x[:, : self.count]) + self.narrow(x[:, self.count :])
@@ -161,8 +161,8 @@ class Norm(keras.layers.Layer):
 
     def __init__(self, norm: keras.layers.LayerNormalization, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        self.gamma, self.epsilon = constant(self, norm.gamma), norm.epsilon
-        self.beta = constant(self, norm.beta) if norm.center else None
+        self.gamma, self.epsilon = add_constant(self, norm.gamma), norm.epsilon
+        self.beta = add_constant(self, norm.beta) if norm.center else None
 
     def call(self, x: Tensor) -> Tensor:
         centred = x - ops.mean(x, axis=-1, keepdims=True)
@@ -173,11 +173,11 @@ class Norm(keras.layers.Layer):
 
 # The classes of dense layers by precision.
 Dense: TypeAlias = Callable[..., keras.layers.Layer]
-DENSE: dict[str, Dense] = {"int8": WholeDense, "int4": NarrowDense, "float32": FloatDense}
+DENSE: dict[str, Dense] = {"int8": Int8Dense, "int4": Int4Dense, "float32": FloatDense}
 
 
 class Table(keras.layers.Layer):
-    """Looks up rows of a table that is stored as by `codecs.encoded`, and decodes only these.
+    """Looks up rows of a table that is stored as by `codecs.encode_table`, and decodes only these.
 
     It maps ids `(t,)` to rows `(t, width)`.
 
@@ -190,7 +190,7 @@ class Table(keras.layers.Layer):
     def __init__(self, table: Floats, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
         self.width, self.decode = table.shape[1], DECODE[precision.table]
-        stored = [constant(self, _opaque(array)) for array in precision.encoded(table)]
+        stored = [add_constant(self, _as_bits(array)) for array in precision.encode_table(table)]
         self.stored, self.shared = CODECS[precision.table].split(stored)
 
     def call(self, ids: Tensor) -> Tensor:
@@ -198,7 +198,7 @@ class Table(keras.layers.Layer):
         return _cut(self.decode(*rows, *self.shared), self.width)
 
 
-def _opaque(array):
+def _as_bits(array):
     """Return float32 rows as their bits, because the converter quantises float matrices, though not vectors."""
     return array.view(np.int32) if array.dtype == np.float32 and array.ndim > 1 else array
 
@@ -215,7 +215,7 @@ def _rows(array, ids):
     return tf.gather(ops.convert_to_tensor(array), ids)
 
 
-def _real(scales):
+def _as_float(scales):
     return ops.cast(scales, "float32") * 2.0**-FRACTION_BITS
 
 
@@ -229,13 +229,13 @@ def _int4(packed, steps, scales):
     packed = ops.cast(packed, "float32")
     high = ops.floor(packed * (1 / 16))
     codes = ops.concatenate([packed - 16 * high, high], axis=-1) - INT4_ZERO  # (t, stored)
-    step = ops.expand_dims(ops.cast(steps, "float32") * _real(scales), -1)  # (t, groups, 1)
+    step = ops.expand_dims(ops.cast(steps, "float32") * _as_float(scales), -1)  # (t, groups, 1)
     # A step repeated to the row's width would take longer than all else here.
     return ops.reshape(ops.reshape(codes, (-1, step.shape[1], GROUP)) * step, (-1, codes.shape[-1]))
 
 
 def _uint8(codes, scales):
-    return (ops.cast(codes, "float32") - ZERO) * _real(scales)
+    return (ops.cast(codes, "float32") - ZERO) * _as_float(scales)
 
 
 def _product(codes, words, scales):
@@ -266,7 +266,7 @@ def _words(codes, words):
 # Functions by codec that decode gathered rows, or take ids if the codec gathers no rows by them.
 DECODE: dict[str, Callable] = {
     "uint8": _uint8,
-    "int8-row": lambda codes, scales: ops.cast(codes, "float32") * _real(scales),
+    "int8-row": lambda codes, scales: ops.cast(codes, "float32") * _as_float(scales),
     "int4": _int4,
     "float32": _float32,
     "pq4": _product,

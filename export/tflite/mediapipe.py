@@ -15,10 +15,10 @@ import numpy as np
 
 from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError, ExportError, first_line
-from ...system.text import well_formed
+from ...system.text import make_well_formed
 from ...system.types import Floats, Progress, Role
 from . import mediapipe_worker
-from .flatbuffer import renamed
+from .flatbuffer import rename_operator
 from .strings import MEDIAPIPE_OPERATOR, OPERATOR, StringRuntime
 
 # The members that MediaPipe looks for in the zip, and the alignment that it needs to map them into memory.
@@ -27,9 +27,9 @@ MODEL_MEMBER, TOKENIZER_MEMBER, ALIGNMENT = "encoder.tflite", "sentencepiece.mod
 HEADER = 30
 
 
-def for_mediapipe(content: bytes) -> bytes:
+def to_mediapipe(content: bytes) -> bytes:
     """Rename the tokenizer's operator in a string model to the name that MediaPipe registers."""
-    return renamed(content, OPERATOR, MEDIAPIPE_OPERATOR)
+    return rename_operator(content, OPERATOR, MEDIAPIPE_OPERATOR)
 
 
 def write_zip(path: Path, content: bytes, proto: bytes) -> None:
@@ -44,7 +44,7 @@ def write_zip(path: Path, content: bytes, proto: bytes) -> None:
         for name, member in ((TOKENIZER_MEMBER, proto), (MODEL_MEMBER, content)):
             info = ZipInfo(name)  # of a fixed date
             start = file.tell() + HEADER + len(name)
-            info.extra = _filler(-start % ALIGNMENT)
+            info.extra = _alignment_field(-start % ALIGNMENT)
             archive.writestr(info, member)
 
 
@@ -64,7 +64,7 @@ def read_tokenizer(path: Path) -> bytes:
     raise EncoderError(f"{path}: expected only {TOKENIZER_MEMBER} and {MODEL_MEMBER}, got {names}; export it again")
 
 
-def _filler(size):
+def _alignment_field(size):
     """Return an extra field for a zip member's header, of `size` bytes modulo the alignment."""
     if size == 0:
         return b""
@@ -73,12 +73,12 @@ def _filler(size):
     return (0xD935).to_bytes(2, "little") + (size - 4).to_bytes(2, "little") + bytes(size - 4)
 
 
-def string_ids(path: Path) -> Callable[[str], list[int]]:
+def load_string_tokenizer(path: Path) -> Callable[[str], list[int]]:
     """Return the tokenizer of a `mediapipe` artefact as a function of a text."""
-    return StringRuntime(renamed(path.read_bytes(), MEDIAPIPE_OPERATOR, OPERATOR)).tokenize
+    return StringRuntime(rename_operator(path.read_bytes(), MEDIAPIPE_OPERATOR, OPERATOR)).tokenize
 
 
-def zip_ids(path: Path) -> Callable[[str], list[int]]:
+def load_zip_tokenizer(path: Path) -> Callable[[str], list[int]]:
     """Return the tokenizer of a `mediapipe-zip` artefact as a function of a text.
 
     Raises:
@@ -100,7 +100,7 @@ class MediaPipeEncoder:
         path: The path of the artefact's file.
         name: The name of the encoder.
         dimension: The number of components of a vector.
-        tokenize: `string_ids` or `zip_ids` of the file.
+        tokenize: `load_string_tokenizer` or `load_zip_tokenizer` of the file.
         max_length: The largest number of tokens of a text, or None for texts of any length.
     """
 
@@ -130,9 +130,9 @@ class MediaPipeEncoder:
             EncoderError: If a text has more than `max_length` tokens, after which MediaPipe would not work any more.
             ExportError: If MediaPipe fails or is not installed.
         """
-        texts = [well_formed(text) for text in texts]
+        texts = [make_well_formed(text) for text in texts]
         self._require_length(texts)
-        command = [*without_network(), sys.executable, mediapipe_worker.__file__, str(self.path)]
+        command = [*network_isolation_words(), sys.executable, mediapipe_worker.__file__, str(self.path)]
         done = subprocess.run(command, input=json.dumps(texts).encode(), capture_output=True, check=False)
         if done.returncode:
             raise ExportError(f"MediaPipe cannot run {self.path.name}: {_reason(done)}")
@@ -159,7 +159,7 @@ def _reason(done):
     return lines[-1] if lines else f"its process ended with {done.returncode}"
 
 
-def without_network() -> list[str]:
+def network_isolation_words() -> list[str]:
     """Return the words before a command that run it without a network, none if the system cannot do that."""
     words = ["unshare", "--map-root-user", "--net"]
     if shutil.which(words[0]) and not subprocess.run([*words, "true"], capture_output=True, check=False).returncode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..weights.kernels import LEVELS, LEVELS_OF_4
-from .packing import packed
+from .packing import pack_model
 
 
 def narrow_kernels(content: bytes) -> bytes:
@@ -23,7 +23,7 @@ def narrow_kernels(content: bytes) -> bytes:
             if max(code.builtinCode, code.deprecatedBuiltinCode) == dense:
                 kernel = graph.tensors[operator.inputs[1]]
                 _narrow(schema, kernel, model.buffers[kernel.buffer])
-    return packed(model, len(content))
+    return pack_model(model, len(content))
 
 
 def _narrow(schema, kernel, buffer):

@@ -18,7 +18,7 @@ IDENTIFIER = b"TFL3"
 SIGNATURE, OUTPUT = b"serving_default", b"output_0"
 
 
-def packed(model: ModelT, size: int) -> bytes:
+def pack_model(model: ModelT, size: int) -> bytes:
     """Serialise a model to a flatbuffer.
 
     Args:
@@ -31,13 +31,13 @@ def packed(model: ModelT, size: int) -> bytes:
     from ai_edge_litert import schema_py_generated as schema
 
     for buffer in model.buffers:
-        buffer.Pack = partial(_packed, schema, buffer)
+        buffer.Pack = partial(_pack_buffer, schema, buffer)
     builder = flatbuffers.Builder(size)
     builder.Finish(model.Pack(builder), file_identifier=IDENTIFIER)
     return bytes(builder.Output())
 
 
-def signed(content: bytes) -> bytes:
+def add_signature(content: bytes) -> bytes:
     """Add to a flatbuffer with one input and one output the signature that a SavedModel's would have."""
     from ai_edge_litert import schema_py_generated as schema
 
@@ -45,21 +45,21 @@ def signed(content: bytes) -> bytes:
     [graph], signature = model.subgraphs, schema.SignatureDefT()
     [start], [end] = graph.inputs, graph.outputs
     signature.signatureKey, signature.subgraphIndex = SIGNATURE, 0
-    signature.inputs = [_named(schema, graph.tensors[start].name, start)]
-    signature.outputs = [_named(schema, OUTPUT, end)]
+    signature.inputs = [_tensor_map(schema, graph.tensors[start].name, start)]
+    signature.outputs = [_tensor_map(schema, OUTPUT, end)]
     model.signatureDefs = [signature]
-    return packed(model, len(content))
+    return pack_model(model, len(content))
 
 
-def _named(schema, name, tensor):
+def _tensor_map(schema, name, tensor):
     place = schema.TensorMapT()
     place.name, place.tensorIndex = name, int(tensor)
     return place
 
 
-def _packed(schema, buffer, builder):
+def _pack_buffer(schema, buffer, builder):
     """Pack a buffer as the schema does, with its alignment."""
-    data = None if buffer.data is None else _vector(builder, np.asarray(buffer.data, dtype=np.uint8))
+    data = None if buffer.data is None else _create_vector(builder, np.asarray(buffer.data, dtype=np.uint8))
     schema.BufferStart(builder)
     if data is not None:
         schema.BufferAddData(builder, data)
@@ -68,7 +68,7 @@ def _packed(schema, buffer, builder):
     return schema.BufferEnd(builder)
 
 
-def _vector(builder, data):
+def _create_vector(builder, data):
     """Create a vector as `Builder.CreateNumpyVector` does, with the schema's alignment."""
     builder.StartVector(1, len(data), ALIGNMENT)
     builder.head -= len(data)

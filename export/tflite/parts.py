@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ...errors import ExportError
 from ...system.types import Floats, Json
-from ..families.registry import owner
+from ..families.registry import find_owner
 from .graph import Graph, Product
 
 
@@ -48,7 +48,7 @@ def parts_of(graph: Graph) -> Parts:
         ExportError: If the graph is not a student's.
     """
     with as_graph_error():
-        return owner("stored", lambda family: family.owns(graph)).parts_of(graph)
+        return find_owner("stored", lambda family: family.owns(graph)).parts_of(graph)
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import keras
 
 from ...system.types import Model
-from .convert import converted_half, require_tensorflow
+from .convert import convert_to_float16, require_tensorflow
 
 
-def reader_flatbuffer(network: Model, lengths: Mapping[str, int | None]) -> bytes:
+def convert_reader(network: Model, lengths: Mapping[str, int | None]) -> bytes:
     """Convert a network with named inputs to a flatbuffer with one signature.
 
     Args:
@@ -26,7 +26,7 @@ def reader_flatbuffer(network: Model, lengths: Mapping[str, int | None]) -> byte
     """
     require_tensorflow()
     inputs = {name: _fixed(name, network.input[name].shape, length) for name, length in lengths.items()}
-    return converted_half(keras.Model(list(inputs.values()), network(inputs), name="reader"))
+    return convert_to_float16(keras.Model(list(inputs.values()), network(inputs), name="reader"))
 
 
 def _fixed(name, shape, length):

@@ -6,12 +6,12 @@ import copy
 
 import numpy as np
 
-from ..weights.codecs import CODECS, Remade
+from ..weights.codecs import CODECS, TableEdit
 from .graph import Graph
-from .packing import packed
+from .packing import pack_model
 
 
-def with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
+def with_table(content: bytes, rows: int, codec: str, remade: TableEdit) -> bytes:
     """Replace the arrays of the embedding table.
 
     Args:
@@ -39,7 +39,7 @@ def with_table(content: bytes, rows: int, codec: str, remade: Remade) -> bytes:
             _set_count(schema, model, after)
         elif after is not before:
             _set_array(model, graph.buffer(tensor), after)
-    return packed(model, len(content))
+    return pack_model(model, len(content))
 
 
 def _set_array(model, number, array):

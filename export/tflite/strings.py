@@ -11,12 +11,12 @@ import numpy as np
 from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError, first_line
 from ...students.student import Student
-from ...system.backend import hushed
-from ...system.text import well_formed
+from ...system.backend import hush_stderr
+from ...system.text import make_well_formed
 from ...system.types import Floats, Progress, Role, Tensor
 from ..weights.precision import Precision
-from .convert import checked, converted, require_tensorflow
-from .edge import edge_encoder, expanded
+from .convert import convert_keras_model, require_complete, require_tensorflow
+from .edge import edge_encoder, expand_spellings
 
 # The names of the tokenizer's operator in tensorflow-text and in MediaPipe.
 OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepieceTokenizeOp"
@@ -38,13 +38,13 @@ def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -
     """
     require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
-    ids = Pieces(tokenizer.proto, name="pieces")(text)
-    vectors = edge_encoder(model, precision)(expanded(ids, tokenizer))
-    content = converted(keras.Model(text, vectors, name="encoder"), precision, custom=True)
-    return checked(content, model, precision, custom=(OPERATOR,))
+    ids = TokenizerLayer(tokenizer.proto, name="pieces")(text)
+    vectors = edge_encoder(model, precision)(expand_spellings(ids, tokenizer))
+    content = convert_keras_model(keras.Model(text, vectors, name="encoder"), precision, custom=True)
+    return require_complete(content, model, precision, custom=(OPERATOR,))
 
 
-class Pieces(keras.layers.Layer):
+class TokenizerLayer(keras.layers.Layer):
     """Tokenizes one text `(1,)` to ids int32 `(t,)`, including bos and eos.
 
     Args:
@@ -72,7 +72,7 @@ class StringRuntime:
         from tensorflow.lite.python.interpreter import InterpreterWithCustomOps
         from tensorflow_text.core.pybinds.tflite_registrar import SELECT_TFTEXT_OPS
 
-        with hushed():
+        with hush_stderr():
             self._interpreter = InterpreterWithCustomOps(
                 custom_op_registerers=SELECT_TFTEXT_OPS, model_content=content, num_threads=1
             )
@@ -93,7 +93,7 @@ class StringRuntime:
         return self._interpreter.get_tensor(self._ids).tolist()
 
     def _invoke(self, text):
-        self._interpreter.set_tensor(self._input, np.array([well_formed(text).encode()], dtype=object))
+        self._interpreter.set_tensor(self._input, np.array([make_well_formed(text).encode()], dtype=object))
         self._interpreter.invoke()
 
 

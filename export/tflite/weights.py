@@ -10,7 +10,7 @@ import numpy as np
 
 from ...system.types import Floats
 from ..families.registry import family_part
-from ..weights.codecs import CODECS, decoded
+from ..weights.codecs import CODECS, decode_rows
 from .graph import Graph
 from .parts import as_graph_error, parts_of
 
@@ -96,4 +96,4 @@ def _stored(codec, arrays):
 
 
 def _table(codec, arrays, rows, width):
-    return np.ascontiguousarray(decoded(codec, _stored(codec, arrays), width)[:rows])
+    return np.ascontiguousarray(decode_rows(codec, _stored(codec, arrays), width)[:rows])

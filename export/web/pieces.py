@@ -48,7 +48,7 @@ def write_pieces(encoder: File, output: File) -> None:
         name: array for name, array in sections.items() if name not in {*VOCABULARY, *(part.name for part in parts)}
     }
     core |= {
-        "always": vocabulary.content(sorted({*short, *vocabulary.always(), *_first_rows(sections)})),
+        "always": vocabulary.content(sorted({*short, *vocabulary.required_ids(), *_first_rows(sections)})),
         "bucket_keys": np.frombuffer(b"".join(keys), np.uint8),
         "bucket_key_starts": np.cumsum([0, *map(len, keys)]).astype(np.uint32),
         "bucket_starts": np.cumsum([0, *map(len, contents)]).astype(np.uint32),
@@ -94,7 +94,7 @@ class Vocabulary:
         scores, types = sections["piece_scores"].astype(np.float32), sections["piece_types"].astype(np.uint8)
         return cls(pieces, scores, types, spelled)
 
-    def always(self) -> list[int]:
+    def required_ids(self) -> list[int]:
         """Return the ids that every question needs.
 
         These are the control and user-defined tokens, and the normal ones with the smallest and the largest score.

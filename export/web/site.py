@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 
 from ...errors import DataError, EncoderError
-from ...system.hashes import fingerprint_of, joint
+from ...system.hashes import fingerprint_of, join_hashes
 from ...system.sections import read_sections
 from .pieces import write_pieces
 
@@ -22,7 +22,7 @@ SOURCES = Path(__file__).parent
 TITLE, HEADING = "Search by meaning", "Ask in your own language"
 ABOUT = "A small encoder and its index, in this page alone. Nothing that you type leaves it."
 # Templates, into which facts about the page's files are filled.
-FILLED = ("index.html", "offline.js", "manifest.webmanifest")
+TEMPLATES = ("index.html", "offline.js", "manifest.webmanifest")
 SCRIPTS = ("engine", "distill", "sections", "notes", "notebook", "ranged", "ranges", "pieces", "clusters")
 COPIED = ("page.css", "page.js", *(f"{name}.js" for name in SCRIPTS), "icon.svg", PROGRAM)
 
@@ -64,11 +64,11 @@ def write_page(folder: Path, text: PageText = PageText()) -> None:
         shutil.copyfile(SOURCES / name, folder / name)
     parts = {name: folder / f"{name}.bin" for name in ("encoder", "index", "pieces", "clusters")}
     values = {name: _bytes(path) for name, path in parts.items()}
-    files = [*(SOURCES / name for name in (*FILLED, *COPIED)), *parts.values()]
+    files = [*(SOURCES / name for name in (*TEMPLATES, *COPIED)), *parts.values()]
     values["files"] = ", ".join(json.dumps(name) for name in COPIED)
     values["version"] = _version(files, text)
     values |= text.values()
-    for name in FILLED:
+    for name in TEMPLATES:
         content = Template((SOURCES / name).read_text(encoding="utf-8")).substitute(values)
         (folder / name).write_text(content, encoding="utf-8")
 
@@ -87,7 +87,7 @@ def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: 
         EncoderError: If the index was made by another encoder than the page's.
         DataError: If the file is not an index.
     """
-    require_own(folder / ENCODER, index)
+    require_same_encoder(folder / ENCODER, index)
     if clusters:
         write_pieces(folder / ENCODER, folder / PIECES)
         shutil.copyfile(clusters, folder / CLUSTERS)
@@ -96,7 +96,7 @@ def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: 
     write_page(folder, text)
 
 
-def require_own(encoder: Path, index: Path) -> None:
+def require_same_encoder(encoder: Path, index: Path) -> None:
     """Require that an index was made by the page's encoder, or is searched with it.
 
     Args:
@@ -127,4 +127,4 @@ def _bytes(path):
 def _version(paths, text):
     """Return a version for the content of the page, by which a browser tells whether its cached copy is current."""
     files = fingerprint_of(*(path for path in paths if path.is_file()))
-    return joint([files, *text.values().values()])[:16]
+    return join_hashes([files, *text.values().values()])[:16]

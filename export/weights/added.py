@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...system.types import Floats, Integers
-from .codecs import CODECS, MIXED, int4_rows, uint8_values
-from .products import CODEWORDS, nearest
+from .codecs import CODECS, MIXED_CODECS, int4_rows, uint8_values
+from .products import CODEWORDS, find_nearest
 from .stored import StoredTable
 
 
@@ -40,28 +40,30 @@ class Addition:
         Returns:
             int `(rows + n,)`: ids below `rows` for old rows, and from `rows` on for new ones.
         """
-        ids, first = np.arange(self.rows + len(self.new)), self._frequent(arrays)
-        return np.concatenate([ids[:first], ids[self.rows :][: self.often], ids[first : self.rows], ids[self._rare :]])
+        ids, first = np.arange(self.rows + len(self.new)), self._count_frequent(arrays)
+        return np.concatenate(
+            [ids[:first], ids[self.rows :][: self.often], ids[first : self.rows], ids[self._first_rare_id :]]
+        )
 
-    def remade(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    def extend(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Return the arrays of the larger table, with its rows in their `order`; no old row is rounded again.
 
         Args:
             arrays: The stored arrays of the table.
         """
-        if self.codec in MIXED:
+        if self.codec in MIXED_CODECS:
             return self._mixed(arrays)
         codec = CODECS[self.codec]
         rows, shared = codec.split(arrays)
         new = [_codes(self.new, rows[0], shared)] if shared else codec.rows(self.new)
-        return *(np.concatenate([old, like(more, old)]) for old, more in zip(rows, new, strict=True)), *shared
+        return *(np.concatenate([old, view_as_stored(more, old)]) for old, more in zip(rows, new, strict=True)), *shared
 
     @property
-    def _rare(self):
+    def _first_rare_id(self):
         return self.rows + self.often
 
-    def _frequent(self, arrays):
-        return int(arrays[-1][0]) if self.codec in MIXED else self.rows
+    def _count_frequent(self, arrays):
+        return int(arrays[-1][0]) if self.codec in MIXED_CODECS else self.rows
 
     def _mixed(self, arrays):
         *first, codes, words, step, count = arrays
@@ -74,7 +76,7 @@ class Addition:
         return *often, np.concatenate([codes[:there], rest]), words, step, larger
 
 
-def like(array: np.ndarray, stored: np.ndarray) -> np.ndarray:
+def view_as_stored(array: np.ndarray, stored: np.ndarray) -> np.ndarray:
     """View an array in the type of a stored one; a flatbuffer stores float32 as bytes.
 
     Args:
@@ -93,5 +95,5 @@ def _codes(table: Floats, codes: np.ndarray, shared: Sequence[np.ndarray]) -> np
     books = uint8_values(words, scales).reshape(codes.shape[1], CODEWORDS, -1)
     places, size = codes.shape[1], books.shape[2]
     parts = np.pad(table, [(0, 0), (0, places * size - table.shape[1])]).reshape(len(table), places, size)
-    chosen = [nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books)]
+    chosen = [find_nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books)]
     return np.column_stack(chosen).astype(np.uint8)

@@ -13,7 +13,7 @@ are unpacked separately and concatenated.
 by descending score, frequent ones first, so most tokens of a text look up the first rows. `int4-pq3` has codewords of 3
 numbers and needs half as many bytes more. The codewords of these formats share one step, while `pq4` and `pq8` have a
 scale per codeword, which doubles the gathers of a lookup. The codewords stand for rows of unit length, and the last
-codeword of a row also holds its length; an export rotates the table first, see `rotation`.
+codeword of a row also holds its length; an export rotates the table first, see `compute_rotation`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ...system.types import Floats, Integers
 from .kernels import LEVELS
 from .products import CODEWORDS, product_codes, row_lengths
-from .rotation import rotation
+from .rotation import compute_rotation
 
 # A float constant of 1,024 elements or more would be quantised by the TFLite converter, so scales are stored as
 # int32 fixed point with this many fractional bits.
@@ -51,7 +51,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 Scales: TypeAlias = NDArray[np.int32]
 Array = TypeVar("Array")
 # A function from the stored arrays of a table to other arrays.
-Remade: TypeAlias = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
+TableEdit: TypeAlias = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
 
 def float32_rows(table: Floats) -> tuple[Floats]:
@@ -93,7 +93,7 @@ def uint8_values(codes: Bytes, scales: Scales) -> Floats:
     Returns:
         float32 array `(..., width)`.
     """
-    return (codes.astype(np.float32) - ZERO) * _real(scales)
+    return (codes.astype(np.float32) - ZERO) * _as_float(scales)
 
 
 def int8_rows(table: Floats) -> tuple[NDArray[np.int8], Scales]:
@@ -119,7 +119,7 @@ def int8_values(codes: NDArray[np.int8], scales: Scales) -> Floats:
     Returns:
         float32 array `(..., width)`.
     """
-    return codes.astype(np.float32) * _real(scales)
+    return codes.astype(np.float32) * _as_float(scales)
 
 
 def int4_rows(table: Floats) -> tuple[Bytes, Bytes, Scales]:
@@ -141,14 +141,14 @@ def int4_rows(table: Floats) -> tuple[Bytes, Bytes, Scales]:
         rows = slice(start, start + BLOCK)
         groups = _groups(table[rows], stored)
         steps[rows], scales[rows] = group_steps(groups)
-        packed[rows] = pack(_codes(groups, steps[rows], scales[rows]))
+        packed[rows] = pack_halves(_codes(groups, steps[rows], scales[rows]))
     return packed, steps, scales
 
 
 def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
     """Decode rows of `int4_rows` to float32 `(..., stored)`.
 
-    Columns beyond the table's width are zero; the caller, or `decoded`, cuts them off.
+    Columns beyond the table's width are zero; the caller, or `decode_rows`, cuts them off.
 
     Args:
         packed: uint8 array `(..., stored / 2)`.
@@ -158,9 +158,9 @@ def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
     Returns:
         float32 array `(..., stored)`.
     """
-    codes = unpack(packed).astype(np.float32) - INT4_ZERO
+    codes = unpack_halves(packed).astype(np.float32) - INT4_ZERO
     groups = codes.reshape(*codes.shape[:-1], -1, GROUP)
-    return (groups * (steps * _real(scales))[..., None]).reshape(codes.shape)
+    return (groups * (steps * _as_float(scales))[..., None]).reshape(codes.shape)
 
 
 def product_rows(table: Floats, size: int) -> tuple[Bytes, Bytes, Scales]:
@@ -215,7 +215,7 @@ def column_rows(table: Floats, size: int) -> tuple[Bytes, NDArray[np.int8], Floa
     numbers, scales = int8_rows(np.concatenate([books.reshape(-1), ends.reshape(-1)])[None])
     first, ends = np.split(numbers[0], [books.size])
     words = np.concatenate([first.reshape(-1, size), np.column_stack([ends.reshape(CODEWORDS, -1), lengths])])
-    return np.column_stack([codes, last.astype(np.uint8)]), words, _real(scales[0]) * step
+    return np.column_stack([codes, last.astype(np.uint8)]), words, _as_float(scales[0]) * step
 
 
 def _ends(left, lengths):
@@ -226,7 +226,7 @@ def _ends(left, lengths):
     """
     codes, books = product_codes(np.concatenate([left / lengths, np.log(lengths)], axis=1), left.shape[1] + 1, WHOLE)
     whole, scale = int8_rows(np.exp(books[0, :, -1])[None])
-    return codes[:, 0], books[0, :, :-1], whole.T, _real(scale)[0, 0]
+    return codes[:, 0], books[0, :, :-1], whole.T, _as_float(scale)[0, 0]
 
 
 def column_values(codes: Bytes, words: NDArray[np.int8], step: Floats) -> Floats:
@@ -256,7 +256,7 @@ def mixed_rows(table: Floats, size: int) -> tuple[np.ndarray, ...]:
     Returns:
         The arrays of `int4_rows`, those of `column_rows`, and the number of frequent rows, int32 `(1,)`.
     """
-    count = frequent(len(table))
+    count = count_frequent(len(table))
     rest = table[count:] if len(table) > count else np.zeros_like(table[:1])
     return *int4_rows(table[:count]), *column_rows(rest, size), np.array([count], dtype=np.int32)
 
@@ -290,7 +290,7 @@ def mixed_values(
     return np.concatenate([part[:, : min(parts[0].shape[1], parts[1].shape[1])] for part in parts])
 
 
-def frequent(rows: int) -> int:
+def count_frequent(rows: int) -> int:
     """Return how many of a table's rows `mixed_rows` stores as those of frequent tokens."""
     return max(1, rows // SHARE)
 
@@ -310,14 +310,14 @@ def group_steps(groups: Floats) -> tuple[Bytes, Scales]:
     return np.clip(np.ceil(wanted / scales), 1, STEPS).astype(np.uint8), scales.astype(np.int32)
 
 
-def pack(codes: Bytes) -> Bytes:
+def pack_halves(codes: Bytes) -> Bytes:
     """Pack codes from 0 to 15, uint8 `(..., stored)`, two per byte to `(..., stored / 2)`."""
     low, high = np.split(codes, 2, axis=-1)
     return low | high * np.uint8(16)
 
 
-def unpack(packed: Bytes) -> Bytes:
-    """Invert `pack`."""
+def unpack_halves(packed: Bytes) -> Bytes:
+    """Invert `pack_halves`."""
     return np.concatenate([packed & 15, packed >> 4], axis=-1)
 
 
@@ -364,7 +364,7 @@ class Codec:
         """The number of arrays that a table is stored in."""
         return len(self.rows(np.zeros((1, 1), dtype=np.float32)))
 
-    def taken(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
+    def take_rows(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
         """Return the arrays of some rows of a table; codes and scales are copied, not rounded again.
 
         Args:
@@ -378,7 +378,7 @@ class Codec:
         """Return the matrix `(width, width)` to multiply a table by before storing it, or None."""
         return None
 
-    def frequent(self, rows: int) -> int:
+    def frequent_count(self, rows: int) -> int:
         """Return how many of the first rows are stored as those of frequent tokens; without parts, all."""
         return rows
 
@@ -403,7 +403,7 @@ class MixedCodec(Codec):
 
     numbers: int = 5
 
-    def taken(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
+    def take_rows(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
         """Return the arrays of some rows of a table; codes and scales are copied, not rounded again.
 
         Args:
@@ -413,15 +413,17 @@ class MixedCodec(Codec):
         *first, codes, words, step, count = arrays
         often, rest = kept[kept < count], kept[kept >= count] - count
         left = np.array([len(often)], dtype=count.dtype)
-        return *(_some(array, often) for array in first), _some(codes, rest), words, step, left
+        return *(_take_or_first(array, often) for array in first), _take_or_first(codes, rest), words, step, left
 
     def basis(self, table: Floats) -> Floats | None:
         """Return the rotation for the rows that become codewords, `(width, width)`."""
-        return rotation(_some(table, np.arange(self.frequent(len(table)), len(table))), self.numbers)
+        return compute_rotation(
+            _take_or_first(table, np.arange(self.frequent_count(len(table)), len(table))), self.numbers
+        )
 
-    def frequent(self, rows: int) -> int:
+    def frequent_count(self, rows: int) -> int:
         """Return how many of the first rows are stored in int4."""
-        return frequent(rows)
+        return count_frequent(rows)
 
     def size(self, rows: int, width: int) -> int:
         """Return the size in bytes of the arrays of a table.
@@ -432,12 +434,12 @@ class MixedCodec(Codec):
         """
         # A table of one row has one row in each part.
         *first, codes, words, step, count = self.rows(np.zeros((1, width), dtype=np.float32))
-        often = self.frequent(rows)
+        often = self.frequent_count(rows)
         rest = max(1, rows - often)
         return often * _bytes(first) + rest * codes.nbytes + _bytes([words, step, count])
 
 
-def _some(array, rows):
+def _take_or_first(array, rows):
     return array[rows] if len(rows) else array[:1]
 
 
@@ -445,7 +447,7 @@ def _bytes(arrays):
     return sum(array.nbytes for array in arrays)
 
 
-def _mixed(name, numbers, bits):
+def _mixed_codec(name, numbers, bits):
     rows = partial(mixed_rows, size=numbers)
     return MixedCodec(name, rows, mixed_values, bits, 7, least_cosine=0.9, trainable=False, numbers=numbers)
 
@@ -457,16 +459,16 @@ _CODECS = (
     Codec("int4", int4_rows, int4_values, 4, least_cosine=0.9, searched=True),
     Codec("pq4", partial(product_rows, size=4), product_values, 2, 2, least_cosine=0.8, trainable=False, searched=True),
     Codec("pq8", partial(product_rows, size=8), product_values, 1, 2, least_cosine=0.5, trainable=False, searched=True),
-    _mixed("int4-pq5", 5, 1),
-    _mixed("int4-pq3", 3, 2),
+    _mixed_codec("int4-pq5", 5, 1),
+    _mixed_codec("int4-pq3", 3, 2),
     Codec("float32", float32_rows, float32_values, 32),
 )
 CODECS = {codec.name: codec for codec in _CODECS}
 # The names of the formats with two parts, which differ in the number of components of a codeword.
-MIXED = tuple(codec.name for codec in _CODECS if isinstance(codec, MixedCodec))
+MIXED_CODECS = tuple(codec.name for codec in _CODECS if isinstance(codec, MixedCodec))
 
 
-def encoded(name: str, table: Floats) -> tuple[np.ndarray, ...]:
+def encode_table(name: str, table: Floats) -> tuple[np.ndarray, ...]:
     """Encode a table.
 
     Args:
@@ -490,8 +492,8 @@ def stored_bytes(name: str, rows: int, width: int) -> int:
     return CODECS[name].size(rows, width)
 
 
-def decoded(name: str, arrays: Sequence[np.ndarray], width: int) -> Floats:
-    """Decode rows that were gathered from the arrays of `encoded`.
+def decode_rows(name: str, arrays: Sequence[np.ndarray], width: int) -> Floats:
+    """Decode rows that were gathered from the arrays of `encode_table`.
 
     Args:
         name: The format, a key of `CODECS`.
@@ -504,7 +506,7 @@ def decoded(name: str, arrays: Sequence[np.ndarray], width: int) -> Floats:
     return CODECS[name].values(*arrays)[..., :width]
 
 
-def kept(name: str, table: Floats) -> Floats:
+def round_trip(name: str, table: Floats) -> Floats:
     """Return a table as a format keeps it: encoded and decoded.
 
     Args:
@@ -514,7 +516,7 @@ def kept(name: str, table: Floats) -> Floats:
     Returns:
         float32 array `(rows, width)`.
     """
-    return decoded(name, encoded(name, table), table.shape[1])[: len(table)]
+    return decode_rows(name, encode_table(name, table), table.shape[1])[: len(table)]
 
 
 def _places(codes):
@@ -522,7 +524,7 @@ def _places(codes):
     return codes.astype(np.int32) + CODEWORDS * np.arange(codes.shape[-1], dtype=np.int32)
 
 
-def _real(scales):
+def _as_float(scales):
     return scales.astype(np.float32) * np.float32(2.0**-FRACTION_BITS)
 
 
@@ -532,6 +534,6 @@ def _groups(rows, stored):
 
 
 def _codes(groups, steps, scales):
-    step = (steps * _real(scales))[..., None]
+    step = (steps * _as_float(scales))[..., None]
     codes = np.clip(np.round(groups / step), INT4_LOWEST, INT4_HIGHEST) + INT4_ZERO
     return codes.astype(np.uint8).reshape(len(groups), -1)

@@ -106,7 +106,7 @@ def rank_by_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_OF_4
         The inputs, int `(in,)`.
     """
     scale = _best_scales(kernel, levels)
-    error = np.square(_rounded(kernel, scale, levels) - kernel).sum(axis=1)
+    error = np.square(_round_to_levels(kernel, scale, levels) - kernel).sum(axis=1)
     return np.argsort(-error * np.diag(moments), kind="stable")
 
 
@@ -126,12 +126,12 @@ def _best_scales(kernel, levels):
     best, least = largest, np.full(kernel.shape[1], np.inf)
     for share in SHARES:
         scale = largest * share
-        error = np.square(_rounded(kernel, scale, levels) - kernel).sum(axis=0)
+        error = np.square(_round_to_levels(kernel, scale, levels) - kernel).sum(axis=0)
         best, least = np.where(error < least, scale, best), np.minimum(error, least)
     return best.astype(np.float64)
 
 
-def _rounded(kernel, scale, levels):
+def _round_to_levels(kernel, scale, levels):
     return np.clip(np.round(kernel / scale), -levels, levels) * scale
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...system.types import Floats
 
 
-def parted(kernel: Floats, bias: Floats, dimension: int) -> tuple[Floats, Floats, Floats]:
+def factorize_dense(kernel: Floats, bias: Floats, dimension: int) -> tuple[Floats, Floats, Floats]:
     """Split a dense layer into one of `dimension` outputs and a product.
 
     The result is the same function where the layer's rank is at most `dimension`, except for rounding, and else the

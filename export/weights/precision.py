@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...system.types import Floats, Integers
-from .codecs import CODECS, encoded, kept
+from .codecs import CODECS, encode_table, round_trip
 from .stored import StoredTable
 
 # The formats of tables that lose less, the smaller one first.
@@ -33,19 +33,19 @@ class Precision:
     def __str__(self) -> str:
         return f"layers in {self.dense} and a table in {self.table}"
 
-    def encoded(self, table: Floats) -> tuple[np.ndarray, ...]:
+    def encode_table(self, table: Floats) -> tuple[np.ndarray, ...]:
         """Return the arrays that store a float32 table `(rows, width)`, codebooks last."""
-        return self.stored.again(table).arrays if self.stored else encoded(self.table, table)
+        return self.stored.requantize(table).arrays if self.stored else encode_table(self.table, table)
 
-    def kept(self, table: Floats) -> Floats:
+    def round_trip(self, table: Floats) -> Floats:
         """Return a float32 table `(rows, width)` as it is stored: encoded and decoded."""
-        return self.stored.keep(table) if self.stored else kept(self.table, table)
+        return self.stored.keep(table) if self.stored else round_trip(self.table, table)
 
-    def taken(self, rows: Integers) -> Precision:
+    def take_rows(self, rows: Integers) -> Precision:
         """Return the precision for a table with only some of its rows, given by ascending ids `(n,)`."""
-        return replace(self, stored=self.stored.taken(rows)) if self.stored else self
+        return replace(self, stored=self.stored.take_rows(rows)) if self.stored else self
 
-    def finer(self) -> list[Precision]:
+    def list_finer(self) -> list[Precision]:
         """Return the precisions to try in turn if the gate refuses this one; each needs more bytes."""
         wide = replace(self, dense="int8") if self.dense == "int4" else self
         tables = [table for table in FINER if CODECS[table].bits > CODECS[self.table].bits]

@@ -38,12 +38,12 @@ def product_codes(table: Floats, size: int, whole: int = 0, seed: int = 0) -> tu
     codes, books = np.empty((len(table), places), np.uint8), np.empty((places, CODEWORDS, size), np.float32)
     for place in range(places):
         values = np.ascontiguousarray(padded[:, place * size : (place + 1) * size], dtype=np.float32)
-        books[place] = codebook(values, np.random.default_rng([seed, place]), whole)
-        codes[:, place] = nearest(values, books[place])
+        books[place] = learn_codebook(values, np.random.default_rng([seed, place]), whole)
+        codes[:, place] = find_nearest(values, books[place])
     return codes, books
 
 
-def codebook(values: Floats, random: np.random.Generator, whole: int = 0) -> Floats:
+def learn_codebook(values: Floats, random: np.random.Generator, whole: int = 0) -> Floats:
     """Learn a codebook of 256 codewords by k-means, first on a sample of the values.
 
     Args:
@@ -62,7 +62,7 @@ def codebook(values: Floats, random: np.random.Generator, whole: int = 0) -> Flo
     sample = random.permutation(values)[:SAMPLE]
     words = cluster(sample, CODEWORDS, random)
     for _ in range(whole):
-        words = _means(values, nearest(values, words), words, random)
+        words = _means(values, find_nearest(values, words), words, random)
     return words
 
 
@@ -79,11 +79,11 @@ def cluster(values: Floats, count: int, random: np.random.Generator) -> Floats:
     """
     words = values[random.choice(len(values), count, replace=False)]
     for _ in range(ROUNDS):
-        words = _means(values, nearest(values, words), words, random)
+        words = _means(values, find_nearest(values, words), words, random)
     return words
 
 
-def nearest(values: Floats, words: Floats) -> Integers:
+def find_nearest(values: Floats, words: Floats) -> Integers:
     """Find the codeword with the least squared distance to each value, the first one of equals.
 
     Args:

@@ -17,7 +17,7 @@ FARTHEST = 8
 NOTHING = 1e-4
 
 
-def balanced(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
+def balance(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
     """Rescale the hidden units of the head, which does not change its function.
 
     max(0, a x) = a max(0, x) for a > 0, so the incoming columns of a unit can be multiplied by a and its outgoing rows
@@ -39,7 +39,7 @@ def balanced(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
     return {**kernels, **columns, **rows}
 
 
-def merged(dense: Floats, bias: Floats, kernels: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+def merge(dense: Floats, bias: Floats, kernels: Mapping[str, Floats]) -> tuple[Floats, Floats]:
     """Merge pooling's dense layer and the head's first products into one layer.
 
     Nothing else reads what is between them.
@@ -82,7 +82,7 @@ def complement(kernel: Floats) -> tuple[Floats, Floats] | None:
     return (left[:, :rank] * lengths[:rank]).astype(np.float32), up[:rank].astype(np.float32)
 
 
-def lifted(model: Model) -> Floats:
+def merge_projection(model: Model) -> Floats:
     """Return the last kernel of a `StaticEncoder`, multiplied by its projection if it has one, `(w, d)`.
 
     The scaling to unit length between the two changes no direction.

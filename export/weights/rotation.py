@@ -17,7 +17,7 @@ TABLE = "embedding/embeddings"
 LEAST = 1e-6
 
 
-def rotation(rows: Floats, size: int) -> Floats:
+def compute_rotation(rows: Floats, size: int) -> Floats:
     """Compute the orthogonal matrix to multiply rows by before every `size` columns become a codeword.
 
     It keeps the mean of a row, for a normalisation behind the table.
@@ -33,13 +33,13 @@ def rotation(rows: Floats, size: int) -> Floats:
     directions = directions - directions.mean(axis=0)
     variances, axes = np.linalg.eigh((directions.T @ directions / len(rows)).astype(np.float64))
     variances = np.maximum(variances, LEAST * max(variances.mean(), np.finfo(np.float32).tiny))
-    basis, body = axes[:, dealt(variances, size)], len(axes) // size * size
+    basis, body = axes[:, deal_columns(variances, size)], len(axes) // size * size
     # Codewords do not depend on the basis of their place, but int4 has one step for columns of several places.
-    basis[:, :body] = (basis[:, :body].reshape(len(axes), -1, size) @ cosines(size)).reshape(len(axes), body)
-    return mean_kept(basis)
+    basis[:, :body] = (basis[:, :body].reshape(len(axes), -1, size) @ dct_matrix(size)).reshape(len(axes), body)
+    return keep_mean(basis)
 
 
-def dealt(variances: Floats, size: int) -> Integers:
+def deal_columns(variances: Floats, size: int) -> Integers:
     """Order columns such that each run of `size` columns has about the same product of variances.
 
     The largest variance goes to the run with the least product so far. The least columns, which fill no run, come last.
@@ -62,7 +62,7 @@ def dealt(variances: Floats, size: int) -> Integers:
     return np.array([column for run in runs for column in run] + left.tolist(), dtype=np.int64)
 
 
-def cosines(size: int) -> Floats:
+def dct_matrix(size: int) -> Floats:
     """Return an orthogonal matrix `(size, size)` that spreads each direction: the discrete cosine transform."""
     places = np.arange(size)
     matrix = np.cos(np.pi * np.outer(places, 2 * places + 1) / (2 * size)) * np.sqrt(2 / size)
@@ -70,13 +70,13 @@ def cosines(size: int) -> Floats:
     return matrix
 
 
-def mean_kept(basis: Floats) -> Floats:
+def keep_mean(basis: Floats) -> Floats:
     """Rotate an orthogonal matrix `(w, w)` such that multiplying a row by it keeps the sum of the row."""
     ones = np.full(len(basis), len(basis) ** -0.5)
     before = ones @ basis
     if before @ ones < 0:
         # Opposite vectors span no plane, and the negated matrix is as good.
-        return mean_kept(-basis)
+        return keep_mean(-basis)
     both = before + ones
     turn = np.eye(len(basis)) - np.outer(both, both) / (1 + before @ ones) + 2 * np.outer(before, ones)
     return basis @ turn

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from ...system.types import Floats, Integers
-from .codecs import CODECS, column_values, decoded, frequent, int4_rows
-from .products import CODEWORDS, nearest, row_lengths
+from .codecs import CODECS, column_values, count_frequent, decode_rows, int4_rows
+from .products import CODEWORDS, find_nearest, row_lengths
 
 CODEC = "int4-pq5"
 # The number of rows from which the length of a row of codewords, before its own length multiplies it, is estimated.
@@ -23,7 +23,7 @@ STILL = 1e-5
 
 
 @dataclass(frozen=True)
-class Books:
+class Codebooks:
     """The codebooks of a stored table.
 
     Args:
@@ -57,15 +57,15 @@ class StoredTable:
     @property
     def values(self) -> Floats:
         """The table that the arrays stand for, float32 `(rows, width)`."""
-        return decoded(CODEC, self.arrays, self.width)[: self.rows]
+        return decode_rows(CODEC, self.arrays, self.width)[: self.rows]
 
-    def again(self, table: Floats) -> StoredTable:
+    def requantize(self, table: Floats) -> StoredTable:
         """Store a float32 table `(rows, width)` with the same codewords; rows that did not move keep their codes."""
-        return self._round(table, self._moved(table))
+        return self._round(table, self._find_moved(table))
 
     def _round(self, table, moved):
         """Store the table with its `moved` rows (ids) as their nearest codewords, or in int4 if they are frequent."""
-        (*first, codes, words, step, count), often = self.arrays, self.frequent
+        (*first, codes, words, step, count), often = self.arrays, self.frequent_count
         first, codes = [array.copy() for array in first], codes.copy()
         here, there = moved[moved < often], moved[moved >= often]
         for array, rows in zip(first, int4_rows(table[here]), strict=True):
@@ -74,7 +74,7 @@ class StoredTable:
         return replace(self, arrays=(*first, codes, words, step, count))
 
     def promote(self, table: Floats) -> tuple[StoredTable, Integers]:
-        """Store a table as `again` does, but give int4 to the moved rows that codewords would change most.
+        """Store a table as `requantize` does, but give int4 to the moved rows that codewords would change most.
 
         These are at most an eighth of the rows, and no more than int4 has already. They are placed right behind the
         latter.
@@ -85,13 +85,13 @@ class StoredTable:
         Returns:
             The stored table, and the ids of its rows in `table`, int64 `(rows,)`.
         """
-        often, moved = self.frequent, self._moved(table)
+        often, moved = self.frequent_count, self._find_moved(table)
         again = self._round(table, moved)
         *first, codes, words, step, _ = again.arrays
         moved = moved[moved >= often]
         lost = np.square(again.values[moved] - table[moved]).sum(axis=1)
         # At least one row is left to the codewords.
-        most = min(often, frequent(self.rows), len(codes) - 1)
+        most = min(often, count_frequent(self.rows), len(codes) - 1)
         best = np.sort(moved[np.argsort(-lost, kind="stable")[:most]])
         pairs = zip(first, int4_rows(table[best]), strict=True)
         first = [np.concatenate([before, promoted]) for before, promoted in pairs]
@@ -107,17 +107,17 @@ class StoredTable:
         values[order] = stored.values
         return values
 
-    def taken(self, kept: Integers) -> StoredTable:
+    def take_rows(self, kept: Integers) -> StoredTable:
         """Return the table with only the given rows, ascending ids `(n,)`."""
-        return StoredTable(CODECS[CODEC].taken(self.arrays, kept), len(kept), self.width)
+        return StoredTable(CODECS[CODEC].take_rows(self.arrays, kept), len(kept), self.width)
 
     @property
-    def frequent(self) -> int:
+    def frequent_count(self) -> int:
         """The number of rows, the first ones, that are in int4."""
         return int(self.arrays[-1][0])
 
     @cached_property
-    def books(self) -> Books:
+    def books(self) -> Codebooks:
         """The codebooks of the rows behind these."""
         *_, codes, words, step, _ = self.arrays
         books = words.astype(np.float32).reshape(-1, CODEWORDS, words.shape[1])
@@ -125,7 +125,7 @@ class StoredTable:
         # The factor from the whole number that a codeword has for a length to the length of the row.
         unit = np.median(np.linalg.norm(column_values(some, words, step), axis=1) / lengths[some[:, -1], 0])
         ends = np.concatenate([books[-1, :, :left] * (step / unit), np.log(lengths * unit)], axis=1)
-        return Books(books[:-1], books[-1, :, :left], lengths * step, ends.astype(np.float32))
+        return Codebooks(books[:-1], books[-1, :, :left], lengths * step, ends.astype(np.float32))
 
     def codes(self, rows: Floats) -> Integers:
         """Find the nearest codewords of rows: first for the last place, with the length, then for all others.
@@ -138,12 +138,12 @@ class StoredTable:
         """
         books, lengths = self.books, row_lengths(rows)
         body = books.words.shape[0] * books.words.shape[2]
-        last = nearest(np.concatenate([rows[:, body:] / lengths, np.log(lengths)], axis=1), books.ends)
+        last = find_nearest(np.concatenate([rows[:, body:] / lengths, np.log(lengths)], axis=1), books.ends)
         parts = (rows[:, :body] / books.scales[last]).reshape(len(rows), *books.words.shape[::2])
-        firsts = [nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books.words)]
+        firsts = [find_nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books.words)]
         return np.column_stack([*firsts, last]).astype(np.uint8)
 
-    def _moved(self, table: Floats) -> Integers:
+    def _find_moved(self, table: Floats) -> Integers:
         """Return the ids of the rows that differ from those stored."""
         far = np.abs(table - self.values).max(axis=1)
         return np.flatnonzero(far > STILL * np.abs(table).max(axis=1))

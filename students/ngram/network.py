@@ -212,7 +212,7 @@ class NGramEncoder(Student):
     def rounded_kernels(self) -> list[tuple[keras.Variable, Tensor | None]]:
         """Those of the branches, the head and a factor: an export multiplies pooling's into the head's first.
 
-        It divides what reads the hidden units by their size (`rewrite.balanced`). That it multiplies columns of those
+        It divides what reads the hidden units by their size (`rewrite.balance`). That it multiplies columns of those
         before changes no rounding.
         """
         head = self.get_layer("head")
@@ -262,7 +262,7 @@ def token_features(x: Tensor, keep: Tensor | None, branches: Sequence[Branch], n
 
 
 def hidden_scale(kernel: Tensor) -> Tensor:
-    """The factors by which `rewrite.balanced` multiplies the hidden units that `fourth_skip` reads: `(hidden, 1)`."""
+    """The factors by which `rewrite.balance` multiplies the hidden units that `fourth_skip` reads: `(hidden, 1)`."""
     scale = ops.sqrt(ops.max(ops.abs(kernel), axis=1, keepdims=True))
     return ops.clip(scale / ops.maximum(ops.median(scale), 1e-12), 1 / FARTHEST, FARTHEST)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 
-from ...encoders.batching import by_length, pad
+from ...encoders.batching import group_by_length, pad
 from ...system.types import Floats, IdLists
 from ..linear import RIDGE, linear_map
 from .network import NGramEncoder
@@ -30,7 +30,7 @@ def refitted(model: NGramEncoder, original: NGramEncoder, rows: IdLists) -> NGra
 def features(model: NGramEncoder, rows: IdLists) -> Floats:
     """Return the joined, normalised features of all tokens of id lists, text after text in any order: `(n, w)`."""
     inner, parts = keras.Model(model.input, model.get_layer("norm").output), []
-    for group in by_length([len(ids) for ids in rows]):
+    for group in group_by_length([len(ids) for ids in rows]):
         ids = pad([rows[i] for i in group])
         parts.append(np.asarray(inner.predict_on_batch(ids))[ids >= 0])
     return np.concatenate(parts)

@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from ...encoders.batching import by_length, pad
+from ...encoders.batching import group_by_length, pad
 from ...export.encode import shortened
 from ...system.progress import say, task
 from ...system.types import Floats, IdLists
@@ -57,7 +57,7 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
     lose together is what counts here. The first of modern blocks stays: it reads rows that are normalised already.
     """
     first = int(model.block == "modern")
-    batches = [pad([rows[place] for place in group]) for group in by_length([len(row) for row in rows])]
+    batches = [pad([rows[place] for place in group]) for group in group_by_length([len(row) for row in rows])]
     stays = list(range(model.depth))
     wanted = vectors_of(model, stays, batches)
     tries = sum(range(depth + 1 - first, model.depth + 1 - first))
@@ -108,7 +108,7 @@ def with_units(model: TransformerEncoder, inner: int, rows: IdLists) -> Transfor
 def _unit_sizes(model, rows):
     """The mean size of each unit of each block, `(depth, inner)`."""
     sizes, tokens = np.zeros((model.depth, model.inner)), 0
-    for group in by_length([len(row) for row in rows]):
+    for group in group_by_length([len(row) for row in rows]):
         ids = pad([rows[place] for place in group])
         x, there, order = model.place(ids)
         for place, block in enumerate(model.blocks):

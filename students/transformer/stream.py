@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from keras import ops
 
-from ...encoders.batching import by_length, pad
+from ...encoders.batching import group_by_length, pad
 from ...system.types import Doubles, Floats, IdLists, Tensor
 from .block import Block
 from .network import TransformerEncoder
@@ -18,7 +18,9 @@ Batches = list[tuple[Tensor, Tensor, Tensor]]
 
 def place_rows(model: TransformerEncoder, rows: IdLists) -> Batches:
     """Return the tokens of id lists as inputs of the first block, in batches of like length."""
-    placed = (model.place(pad([rows[place] for place in group])) for group in by_length([len(row) for row in rows]))
+    placed = (
+        model.place(pad([rows[place] for place in group])) for group in group_by_length([len(row) for row in rows])
+    )
     return [(ops.stop_gradient(x), there, places) for x, there, places in placed]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...encoders.encoder import KerasEncoder
-from ...encoders.tokenizer import SPACE, Tokenizer, model_proto, spellings_of, with_spellings
+from ...encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ...errors import EncoderError, InputError, first_line
 from ...system.types import Floats
 from ..rows import TABLE, with_table
@@ -128,7 +128,7 @@ def with_new_pieces(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> T
         proto.pieces.add(piece=piece, score=score)
     proto.trainer_spec.vocab_size = len(proto.pieces)
     larger = tokenizer.with_proto(proto.SerializeToString())
-    return larger if tokenizer.spellings is None else with_spellings(larger, spellings_of(tokenizer))
+    return larger if tokenizer.spellings is None else with_spellings(larger, list_spellings(tokenizer))
 
 
 def admitted(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...encoders.encoder import KerasEncoder
-from ...encoders.spellings import renumbered
-from ...encoders.tokenizer import SPACE, Tokenizer, model_proto, spellings_of, with_spellings
+from ...encoders.spellings import renumber_spellings
+from ...encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ...errors import EncoderError
 from ...export.encode import WITHIN
 from ...system.types import Doubles, Integers
@@ -155,7 +155,7 @@ def _of_pieces(tokenizer, proto, old_ids):
     if tokenizer.spellings is None:
         return smaller
     places = {int(old): new for new, old in enumerate(old_ids)}
-    return with_spellings(smaller, renumbered(spellings_of(tokenizer), places))
+    return with_spellings(smaller, renumber_spellings(list_spellings(tokenizer), places))
 
 
 def _with_pieces(proto, old_ids):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...encoders.encoder import Encoder, KerasEncoder, unit_rows
+from ...encoders.encoder import Encoder, KerasEncoder, normalise_rows
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ...errors import EncoderError
 from ...retrieval.exact import top_k
@@ -121,7 +121,7 @@ def centred(known: Floats, vectors: Floats, scripts: Iterable[frozenset[str]]) -
     for script in set(scripts):
         rows = [row for row, written in enumerate(scripts) if written == script]
         moved[rows] = vectors[rows] - (vectors[rows].mean(axis=0) if len(rows) >= FEW else mean)
-    return unit_rows(moved), unit_rows(known - mean)
+    return normalise_rows(moved), normalise_rows(known - mean)
 
 
 def softmax(values: Floats) -> Floats:

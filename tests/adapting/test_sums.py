@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distill.adapting.sums import SummedPassages, Summing, require_sums
+from distill.adapting.sums import FeaturePooler, PooledPassages, require_sums
 from distill.adapting.training import Head
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
@@ -22,13 +22,13 @@ def static(tokenizer):
 @pytest.mark.parametrize("kind", ["base", "static"])
 def test_the_layers_behind_the_sums_give_the_vectors_of_the_encoder(kind, request):
     encoder = request.getfixturevalue(kind)
-    vectors = Head(encoder.model).vectors(Summing(encoder).sums(TEXTS))
+    vectors = Head(encoder.model).vectors(FeaturePooler(encoder).sums(TEXTS))
     np.testing.assert_allclose(vectors, encoder.encode(TEXTS), atol=2e-6)
 
 
 def test_a_passage_is_the_sum_of_its_sentences_and_can_do_without_one(static, sample):
-    summing = Summing(static)
-    summed = SummedPassages.of(summing, sample)
+    summing = FeaturePooler(static)
+    summed = PooledPassages.of(summing, sample)
     # Pieces do not reach over the end of a sentence here, and a static encoder sees no neighbours.
     whole = summing.sums([" ".join(sample.passage_texts[0].split())])
     np.testing.assert_allclose(summed.passages.features[:1], whole.features, atol=1e-4)

@@ -10,7 +10,7 @@ from distill.adapting.lines import HeldLines, hold_out_lines, named_lines, write
 from distill.catalog.loading import load_encoder
 from distill.cli import main
 from distill.data.loading import load_dataset, read_dataset
-from distill.data.parallel import Parallel, in_languages, labelled_text, read_parallel
+from distill.data.parallel import Parallel, make_labelled_text, read_parallel, select_languages
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import DataError, EncoderError
 from distill.pipeline.fixed_teacher import require_apart
@@ -66,7 +66,7 @@ def test_nothing_that_is_held_out_is_learned(held):
 
 
 def test_lines_are_written_as_a_data_set_and_as_text_to_learn(held, tmp_path):
-    labelled = tuple(labelled_text({"fr": ["un", "deux"]}))
+    labelled = tuple(make_labelled_text({"fr": ["un", "deux"]}))
     whole = HeldLines(held.dataset, (*held.sources, *held.sources), labelled)
     write_lines(whole, tmp_path / "lines")
     parallel, text = named_lines(whole, tmp_path / "lines")
@@ -80,7 +80,7 @@ def test_lines_are_written_as_a_data_set_and_as_text_to_learn(held, tmp_path):
 
 def test_text_without_translations_and_without_blanks_asks_by_halves():
     chinese = [f"{chr(0x4E00 + number)}" * 8 + f"{chr(0x5E00 + number)}" * 8 for number in range(40)]
-    data = hold_out_lines([], labelled_text({"zh": chinese}), "zh").dataset
+    data = hold_out_lines([], make_labelled_text({"zh": chinese}), "zh").dataset
     assert data.languages == ("zh",) and [len(data.splits[split]) for split in ("dev", "test")] == [5, 5]
     for question in data.questions["zh"].values():
         assert question.text + data.passages[question.passage].text in chinese
@@ -113,7 +113,7 @@ def test_a_student_learns_a_teacher_from_parallel_text_alone(
     # German lines are nearer to the teacher's vectors of their translations than they began.
     teacher, student = load_encoder(folder / "teacher"), KerasEncoder.load(folder / "student")
     began = KerasEncoder.load(folder / "checkpoint" / "start")
-    [learned] = (in_languages(source, ["de"]) for source in read_parallel(settings.student.parallel, "en"))
+    [learned] = (select_languages(source, ["de"]) for source in read_parallel(settings.student.parallel, "en"))
     labels = teacher.encode(learned.pivots)
     before, after = (np.mean(np.sum(one.encode(learned.texts) * labels, axis=1)) for one in (began, student))
     assert after > before

@@ -28,12 +28,12 @@ class Encoder:
 @pytest.fixture
 def scripted(tmp_path):
     """A maker of bundles, and of what runs them, which does as it is told: `scripted(name, encode, load)` -> `Spec`."""
-    from distill.bench.process import Spec
+    from distill.bench.process import WorkerSpec
 
     def make(name="toy", encode="pass", load="pass"):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "encode.py").write_text(SCRIPT.format(load=load, encode=encode), encoding="utf-8")
-        return Spec("bundle", str(folder), values={"code": str(folder / "encode.py")})
+        return WorkerSpec("bundle", str(folder), values={"code": str(folder / "encode.py")})
 
     return make

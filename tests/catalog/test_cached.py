@@ -103,6 +103,6 @@ def test_a_fingerprint_is_of_texts_and_of_what_files_hold(tmp_path):
 def test_a_part_has_few_texts_or_few_characters(monkeypatch):
     monkeypatch.setattr(cache, "PART", 3)
     monkeypatch.setattr(cache, "CHARACTERS", 10)
-    slices = cache.portions([1, 1, 1, 1, 9, 1, 20, 5])
+    slices = cache.cut_portions([1, 1, 1, 1, 9, 1, 20, 5])
     assert [(part.start, part.stop) for part in slices] == [(0, 3), (3, 5), (5, 6), (6, 7), (7, 8)]
-    assert cache.portions([]) == []
+    assert cache.cut_portions([]) == []

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from distill.catalog.learned import Sources, files_of, learned_from, learned_in
+from distill.catalog.learned import Sources, describe_learned, hash_run_files, read_learned
 from distill.catalog.named import named_paths
 from distill.data.dataset import Dataset, Passage, Question
-from distill.data.descriptions import with_descriptions
+from distill.data.descriptions import add_descriptions
 from distill.data.parallel import Parallel
 from distill.settings.sections import Settings
 from distill.settings.store import changed, recipe_settings
@@ -30,7 +30,7 @@ def toys():
 
 
 def told(settings, sources):
-    return learned_from(sources, settings.teacher, settings.student, settings.evaluation.dev_dataset)
+    return describe_learned(sources, settings.teacher, settings.student, settings.evaluation.dev_dataset)
 
 
 def words(settings, toys, *more, **others):
@@ -58,16 +58,18 @@ def test_descriptions_are_counted_and_those_of_what_test_asks_about_told(toys, t
     text = "".join(f"{json.dumps(row)}\n" for row in rows)
     (tmp_path / "descriptions.jsonl").write_text(text, encoding="utf-8")
     (tmp_path / "parallel.tsv").write_text("en\tde\none\teins\n", encoding="utf-8")
-    described, settings = with_descriptions(toys, tmp_path), recipe_settings("default")
+    described, settings = add_descriptions(toys, tmp_path), recipe_settings("default")
     settings.data.dataset = str(tmp_path)
     learned, _, seen = words(settings, toys, described=described)
     assert f"descriptions of {len(passages)} of its 4 passages" in learned and learned.endswith(", parallel.tsv")
     assert seen == "no question" + f"; described in training: {share} passages that answer its questions" * bool(share)
     # Both are files that it learned from, with what is in them.
-    files, _ = files_of(toys, named_paths(settings))
+    files, _ = hash_run_files(toys, named_paths(settings))
     assert list(files) == ["questions.jsonl", "parallel.tsv", "descriptions.jsonl"]
     assert files["descriptions.jsonl"] == hashlib.sha256(text.encode()).hexdigest()
-    assert list(files_of(toys, named_paths(changed(settings, {"student.own_text": False})))[0]) == ["questions.jsonl"]
+    assert list(hash_run_files(toys, named_paths(changed(settings, {"student.own_text": False})))[0]) == [
+        "questions.jsonl"
+    ]
 
 
 def test_questions_of_test_that_stand_in_other_text_and_passages_of_both_splits_are_told(toys):
@@ -95,9 +97,9 @@ def test_text_of_other_places_is_named_with_its_folder_and_its_sha256(toys, tmp_
     for name in ("documents.jsonl", "questions.jsonl"):
         content = hashlib.sha256(f"dev/{name}".encode()).hexdigest()
         expected[f"evaluation.dev_dataset {folder / 'dev' / name}"] = content
-    assert files_of(toys, named_paths(settings))[1] == expected
+    assert hash_run_files(toys, named_paths(settings))[1] == expected
 
 
 def test_a_card_hands_the_words_on():
     card = {"name": "x", "learned_from": "a", "chosen_by": "b"}
-    assert learned_in(card) == {"learned_from": "a", "chosen_by": "b"} and learned_in({}) == {}
+    assert read_learned(card) == {"learned_from": "a", "chosen_by": "b"} and read_learned({}) == {}

@@ -6,8 +6,8 @@ import pytest
 
 import distill
 from distill.catalog.bundle import find_artefact, is_artefact, released_folder
-from distill.catalog.identity import fingerprint, origin, place, provenance
-from distill.catalog.kinds import folder_of
+from distill.catalog.identity import describe_origin, describe_training, fingerprint, locate_encoder
+from distill.catalog.kinds import find_folder
 from distill.catalog.loading import load_aligner, load_encoder, load_keras_encoder, load_teacher
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
@@ -99,7 +99,7 @@ def fixed(tiny_folder, tmp_path):
     """The folder of a fixed teacher, and what it is made of: a saved encoder, centred."""
     source = shutil.copytree(tiny_folder, tmp_path / "encoder")
     teacher = centred(KerasEncoder.load(source), TEXTS, ["The Danube ends in the Black Sea.", "No."])
-    save_teacher(tmp_path / "teacher", teacher, place(source), fingerprint(source, teacher.encoder))
+    save_teacher(tmp_path / "teacher", teacher, locate_encoder(source), fingerprint(source, teacher.encoder))
     return tmp_path / "teacher", teacher
 
 
@@ -136,9 +136,9 @@ def test_a_fingerprint_is_of_the_files_an_encoder_is_loaded_from(run, tiny_folde
 
 def test_a_place_names_an_encoder_from_any_folder(run, monkeypatch):
     monkeypatch.chdir(run)
-    assert place("student") == str(run / "student")
+    assert locate_encoder("student") == str(run / "student")
     for name in ("muse", "e5", "https://tfhub.dev/some/encoder"):
-        assert place(name) == name
+        assert locate_encoder(name) == name
 
 
 def test_a_damaged_bundle_is_refused_and_one_without_its_card_is_none(tiny_bundle, tmp_path):
@@ -153,7 +153,7 @@ def test_a_damaged_bundle_is_refused_and_one_without_its_card_is_none(tiny_bundl
 
 
 def test_the_student_and_the_bundle_of_a_run_are_found(run, tiny_folder, tiny_bundle):
-    assert folder_of(run) == run / "student" and folder_of(tiny_folder) == tiny_folder
+    assert find_folder(run) == run / "student" and find_folder(tiny_folder) == tiny_folder
     assert find_artefact(run) == run / "bundle"
     assert find_artefact(tiny_bundle) == find_artefact(str(tiny_bundle)) == tiny_bundle
     shutil.rmtree(run / "bundle")
@@ -178,7 +178,7 @@ def test_released_is_the_bundle_that_comes_with_the_package(released, tiny_bundl
     shutil.copytree(tiny_folder, tmp_path / "here" / "released")
     monkeypatch.chdir(tmp_path / "here")
     assert find_artefact("released") == find_artefact("multi12-ngram") == released
-    assert (origin("released"), place("released")) == ({"source": "released"}, "released")
+    assert (describe_origin("released"), locate_encoder("released")) == ({"source": "released"}, "released")
     vectors = load_keras_encoder("released").encode(TEXTS)
     np.testing.assert_allclose(vectors, load_encoder(tiny_bundle).encode(TEXTS), atol=0.02)
 
@@ -198,31 +198,31 @@ LEARNED = {"dataset": "xquad", "languages": ["de", "ru"], "teacher": "hi", "seed
 
 def test_encoders_of_a_run_say_what_they_learned_from_and_others_their_name(run, tiny_folder, tmp_path, monkeypatch):
     for source in (run, str(run), run / "student", run / "teacher"):
-        assert origin(source) == {"source": "run", **LEARNED}
+        assert describe_origin(source) == {"source": "run", **LEARNED}
     for folder, source in ((run / "student", "."), (run / "teacher", "."), (run, "."), (run, "student")):
         monkeypatch.chdir(folder)
-        assert origin(source) == {"source": "run", **LEARNED}
+        assert describe_origin(source) == {"source": "run", **LEARNED}
     # Nothing of the run that one stands in.
-    assert origin("muse") == {"source": "muse"}
+    assert describe_origin("muse") == {"source": "muse"}
     shutil.copytree(tiny_folder, tmp_path / "encoder")
     # Of another program.
     (tmp_path / "config.toml").write_text("[server]\nport = 80\n")
-    assert origin(tiny_folder) == origin(tmp_path / "encoder") == {"source": "encoder"}
+    assert describe_origin(tiny_folder) == describe_origin(tmp_path / "encoder") == {"source": "encoder"}
     for name in ("muse", "https://tfhub.dev/some/encoder"):
-        assert origin(name) == {"source": name}
+        assert describe_origin(name) == {"source": name}
 
 
 def test_settings_without_languages_stand_for_all():
     settings = Settings()
-    assert provenance(settings) == {"dataset": "sample", "languages": ["all"], "teacher": "en", "seed": 0}
+    assert describe_training(settings) == {"dataset": "sample", "languages": ["all"], "teacher": "en", "seed": 0}
     settings.student.parallel = ("data/mkqa/questions.tsv=0.5", "ntrex")
-    assert provenance(settings)["parallel_text"] == ["mkqa/questions.tsv", "ntrex"]
+    assert describe_training(settings)["parallel_text"] == ["mkqa/questions.tsv", "ntrex"]
     settings.teacher.triplets = ("data/squad/pairs.tsv",)
-    assert provenance(settings)["triplets"] == ["squad/pairs.tsv"]
+    assert describe_training(settings)["triplets"] == ["squad/pairs.tsv"]
     settings.teacher.model = "e5"
-    assert provenance(settings)["teacher_model"] == "e5"
+    assert describe_training(settings)["teacher_model"] == "e5"
     settings.teacher.centre = True
-    assert provenance(settings)["teacher_model"] == "e5, centred"
+    assert describe_training(settings)["teacher_model"] == "e5, centred"
 
 
 @pytest.fixture

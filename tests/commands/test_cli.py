@@ -25,7 +25,18 @@ from distill.export.weights.precision import Precision
 from distill.system.extras import TRAINING
 
 COMMANDS = "answers run compress teach transfer evaluate compare prune reduce lir report export bench encode"
-COMMANDS = (*COMMANDS.split(), "add-language", "add-spellings", "index", "init", "mcp", "page", "read", "recipes")
+COMMANDS = (
+    *COMMANDS.split(),
+    "add-language",
+    "add-spellings",
+    "index",
+    "init",
+    "mcp",
+    "page",
+    "papers",
+    "read",
+    "recipes",
+)
 COMMANDS = (*COMMANDS, "search", "serve", "add-words", "subset", "tune")
 HEAVY = "tensorflow keras numpy scipy matplotlib sentencepiece statsmodels bm25s jinja2 snowballstemmer pythainlp"
 HEAVY = {*HEAVY.split(), "starlette", "uvicorn", "orjson", "rjieba", "sudachipy", "mecab", "ray", "pyarrow", "pandas"}

@@ -8,7 +8,7 @@ from fixtures.data import squad, write_lines, write_squad
 
 from distill.catalog.named import named_paths
 from distill.pipeline.preparing import read_inputs
-from distill.pipeline.resuming import sources_of
+from distill.pipeline.resuming import hash_sources
 from distill.settings.store import load_settings
 
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour", "garden", "market", "bridge", "tower")
@@ -95,7 +95,7 @@ def test_a_data_sets_own_text_is_read_by_its_name(distill, folder):
     assert [len(source.texts) for source in inputs.sources] == [4, 2]
     train = [question.text for question in inputs.described.select("de", "train")]
     assert train[20:] == ["Ein alter Fluss", "Ein Turm"] and len(inputs.dataset.select("de", "train")) == 20
-    assert set(sources_of(named_paths(settings))) >= {
+    assert set(hash_sources(named_paths(settings))) >= {
         f"student.own_text {folder / name}" for name in ("parallel.tsv", "descriptions.jsonl")
     }
 

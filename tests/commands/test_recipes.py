@@ -8,7 +8,7 @@ import pytest
 from fixtures.commands import process
 
 from distill.cli import cli
-from distill.commands.shared.help import FEW, TITLES, title_of
+from distill.commands.shared.help import FEW, TITLES, find_title
 from distill.settings.recipes import FOLDER, recipe_names
 
 HEAVY = {"numpy", "keras", "tensorflow", "rich", "distill.settings.sections"}
@@ -38,7 +38,7 @@ def options_of(name):
 @pytest.mark.parametrize("name", PANELLED)
 def test_every_option_is_in_one_panel_and_help_all_shows_it(distill, name):
     options = options_of(name)
-    titles = [title_of(one.panel) for one in options if hasattr(one, "panel")]
+    titles = [find_title(one.panel) for one in options if hasattr(one, "panel")]
     short, whole = distill(name, "--help"), distill(name, "--help-all")
     assert (short.code, whole.code, short.err, whole.err) == (0, 0, "", "")
     lines = [line for line in whole.out.splitlines() if line.startswith("  -")]
@@ -51,7 +51,7 @@ def test_every_option_is_in_one_panel_and_help_all_shows_it(distill, name):
 
 
 def test_a_panel_has_a_title_that_no_other_has():
-    titles = [*TITLES.values(), *(title_of(name) for name in ("data", "teacher", "student", "export", "budget"))]
+    titles = [*TITLES.values(), *(find_title(name) for name in ("data", "teacher", "student", "export", "budget"))]
     assert all(titles) and len(set(titles)) == len(titles)
 
 

@@ -2,7 +2,7 @@ from typing import NamedTuple
 
 import pytest
 
-from distill.compression.budget import Budget, bytes_of, choose, front
+from distill.compression.budget import Budget, choose_bundle, pareto_front, parse_bytes
 from distill.errors import ConfigError
 
 
@@ -23,13 +23,13 @@ def costs(row):
     [("10MB", 10_000_000), ("1.5 mb", 1_500_000), ("500KB", 500_000), ("2G", 2_000_000_000), ("700", 700), ("5B", 5)],
 )
 def test_sizes(text, count):
-    assert bytes_of(text) == count
+    assert parse_bytes(text) == count
 
 
 @pytest.mark.parametrize("text", ["", "MB", "ten", "-3MB", "0MB", "3 TB", "1,5MB", "nan", "9" * 303 + "MB", "9" * 400])
 def test_what_is_no_size_is_refused(text):
     with pytest.raises(ConfigError, match="^--max-size: "):
-        bytes_of(text)
+        parse_bytes(text)
 
 
 def test_excess_names_each_limit_that_is_not_kept():
@@ -45,11 +45,11 @@ def test_the_front_by_hand():
         Row("beaten in size by small", 0.8, 60, 3.0),
         Row("fast", 0.6, 100, 1.0),
     ]
-    assert [one.name for one in front(rows, costs)] == ["best", "small", "fast"]
+    assert [one.name for one in pareto_front(rows, costs)] == ["best", "small", "fast"]
     # Of equals both stay, and over size alone no time is asked for.
-    assert len(front([Row("a", 0.5, 10), Row("b", 0.5, 10)], costs)) == 2
+    assert len(pareto_front([Row("a", 0.5, 10), Row("b", 0.5, 10)], costs)) == 2
     rows = [Row("a", 0.5, 10, 3.0), Row("b", 0.5, 20, 1.0)]
-    assert [one.name for one in front(rows, lambda row: (row.bytes,))] == ["a"]
+    assert [one.name for one in pareto_front(rows, lambda row: (row.bytes,))] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_the_front_by_hand():
     ids=["size", "loss", "neither", "no loss"],
 )
 def test_the_choice(rows, budget):
-    assert choose(rows, budget).name == "chosen"
+    assert choose_bundle(rows, budget).name == "chosen"

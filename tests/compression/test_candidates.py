@@ -1,7 +1,16 @@
 import pytest
 
 from distill.compression.budget import Budget
-from distill.compression.candidates import GRID, LAYERS, SEARCHED_TABLES, SHAPES, Candidate, cost, grid_of, to_train
+from distill.compression.candidates import (
+    GRID,
+    LAYERS,
+    SEARCHED_TABLES,
+    SHAPES,
+    Candidate,
+    choose_grid,
+    choose_to_train,
+    relative_cost,
+)
 from distill.settings.choices import SHAPE_NAMES, TABLES
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
@@ -28,14 +37,14 @@ def test_every_shape_is_a_cut_of_the_base():
     sizes = {"vocabulary": 10}
     assert all(shape.check(NGramEncoder(**sizes)) for shape in SHAPES.values())
     assert SHAPES["full"] == Shape()
-    assert {*SHAPES, *LAYERS} == set(SHAPE_NAMES) and grid_of(NGramEncoder(**sizes)) is GRID
+    assert {*SHAPES, *LAYERS} == set(SHAPE_NAMES) and choose_grid(NGramEncoder(**sizes)) is GRID
 
 
 def test_of_a_transformer_shares_of_its_layers_are_tried():
     sizes = {"vocabulary": 10, "width": 8, "heads": 2, "head_size": 4, "inner": 8, "positions": 8, "dimension": 8}
-    shapes = grid_of(TransformerEncoder(depth=12, **sizes)).shapes
+    shapes = choose_grid(TransformerEncoder(depth=12, **sizes)).shapes
     assert shapes["half"] == Shape(depth=6) and shapes["quarter"] == Shape(depth=3) and "small" not in shapes
-    assert grid_of(TransformerEncoder(depth=2, **sizes)).shapes["quarter"] == Shape(depth=1)
+    assert choose_grid(TransformerEncoder(depth=2, **sizes)).shapes["quarter"] == Shape(depth=1)
 
 
 def test_names_say_what_a_candidate_is():
@@ -54,15 +63,15 @@ def test_names_say_what_a_candidate_is():
     ],
 )
 def test_each_shape_takes_the_first_that_fits(budget, full, small):
-    assert to_train(ORDER, SPEEDS, size, budget) == {"full": full, "small": small}
+    assert choose_to_train(ORDER, SPEEDS, size, budget) == {"full": full, "small": small}
 
 
 def test_a_static_student_has_a_table_that_learns_and_what_is_trained_pieces_for_new_languages():
-    assert to_train(ORDER[1:][::-1], {"static": 1.0}, lambda one: 0, Budget())["static"].table == "int4"
-    chosen = to_train(ORDER, SPEEDS, size, Budget(bytes=60), new=True)
+    assert choose_to_train(ORDER[1:][::-1], {"static": 1.0}, lambda one: 0, Budget())["static"].table == "int4"
+    chosen = choose_to_train(ORDER, SPEEDS, size, Budget(bytes=60), new=True)
     assert [one.vocabulary for one in chosen.values()] == ["used+new", "used+new"]
 
 
 def test_the_cost_of_the_whole_shape_is_one():
-    assert cost(5, 5) == 1
-    assert cost(0, 5) == 0.2
+    assert relative_cost(5, 5) == 1
+    assert relative_cost(0, 5) == 0.2

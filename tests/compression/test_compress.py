@@ -8,12 +8,12 @@ from distill.catalog.loading import load_keras_encoder
 from distill.compression import candidates
 from distill.compression.budget import Budget
 from distill.compression.candidates import Grid
-from distill.compression.compress import budget_of, depends_on, require_same, seconds_an_epoch
+from distill.compression.compress import read_budget, require_same_inputs, search_inputs, seconds_an_epoch
 from distill.errors import ConfigError, InputError
 from distill.export.runtime import load_artefact, size_of
 from distill.export.subset import write_subset
 from distill.pipeline import shipping
-from distill.report.run_tables import summary
+from distill.report.run_tables import describe_search
 from distill.settings.sections import Settings
 from distill.settings.store import as_dict, load_settings
 from distill.students.shape import Shape
@@ -170,15 +170,15 @@ def test_a_folder_with_other_things_in_it_is_left_as_it_is(distill, folder, tmp_
 def test_settings_that_are_none_are_others(content, tmp_path):
     (tmp_path / "settings.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=r"\(student, seed\)"):
-        require_same(tmp_path, {"student": {"epochs": 1}, "seed": 0})
+        require_same_inputs(tmp_path, {"student": {"epochs": 1}, "seed": 0})
 
 
 def test_trials_depend_on_the_texts_of_another_dev(sample, tmp_path):
     of = as_dict(Settings()), sample, {}
-    require_same(tmp_path, depends_on(*of))
-    require_same(tmp_path, depends_on(*of))
+    require_same_inputs(tmp_path, search_inputs(*of))
+    require_same_inputs(tmp_path, search_inputs(*of))
     with pytest.raises(InputError, match=r"\(dev texts\)"):
-        require_same(tmp_path, depends_on(*of, sample))
+        require_same_inputs(tmp_path, search_inputs(*of, sample))
 
 
 def test_what_no_trial_depends_on_may_change(folder, sample):
@@ -193,8 +193,10 @@ def test_what_no_trial_depends_on_may_change(folder, sample):
     try:
         settings = load_settings(folder / "config.toml")
         settings.teacher.allow_weak, settings.export.min_cosine = True, 0.25
-        values = {**stored, **depends_on(as_dict(settings), sample, {})}
-        require_same(folder / "small" / "trials", {**values, "texts": stored["texts"], "corpus": stored["corpus"]})
+        values = {**stored, **search_inputs(as_dict(settings), sample, {})}
+        require_same_inputs(
+            folder / "small" / "trials", {**values, "texts": stored["texts"], "corpus": stored["corpus"]}
+        )
     finally:
         path.write_bytes(before)
 
@@ -214,12 +216,12 @@ def test_other_settings_a_folder_that_is_no_run_and_a_size_that_is_none_are_refu
 
 def test_settings_name_a_budget():
     settings = Settings()
-    assert budget_of(settings.budget, settings.export.max_drop) == Budget(None, None, 1.0)
+    assert read_budget(settings.budget, settings.export.max_drop) == Budget(None, None, 1.0)
     settings.budget.max_size, settings.budget.max_ms, settings.export.max_drop = "2MB", 0.1, 3.0
-    assert budget_of(settings.budget, settings.export.max_drop) == Budget(2_000_000, 0.1, 3.0)
+    assert read_budget(settings.budget, settings.export.max_drop) == Budget(2_000_000, 0.1, 3.0)
     settings.budget.max_size = "much"
     with pytest.raises(ConfigError):
-        budget_of(settings.budget, settings.export.max_drop)
+        read_budget(settings.budget, settings.export.max_drop)
 
 
 def test_seconds_an_epoch_by_hand():
@@ -230,4 +232,4 @@ def test_seconds_an_epoch_by_hand():
 
 
 def test_a_summary_without_any_bundle():
-    assert summary({"chosen": None}).startswith("no bundle")
+    assert describe_search({"chosen": None}).startswith("no bundle")

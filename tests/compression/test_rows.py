@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 from distill.compression.candidates import Candidate
-from distill.compression.rows import Bundle, Probe, Tried, ranked
+from distill.compression.rows import BundleRow, ShapeProbe, TrialRow, rank_candidates
 
-TRIED = Tried(Candidate("used", "pq8"), 70, 20, 0.5, 12.5, {"de": 0.25, "en": 0.75}, seconds=1.5)
+TRIED = TrialRow(Candidate("used", "pq8"), 70, 20, 0.5, 12.5, {"de": 0.25, "en": 0.75}, seconds=1.5)
 # As a file of the first version has it.
 STORED = {
     "name": "full-used-pq8", "vocabulary": "used", "table": "pq8", "shape": "full", "trained": False, "pieces": 70,
@@ -13,15 +13,15 @@ STORED = {
 
 def test_a_row_is_stored_as_it_always_was():
     assert list(TRIED.as_dict().items()) == list(STORED.items())
-    assert Tried.of(STORED) == TRIED
+    assert TrialRow.of(STORED) == TRIED
     probe = {"other_bytes": 9, "width": 8, "dense": 7, "ms": 0.5, "seconds": 2.0}
-    assert Probe.of(probe).as_dict() == probe
+    assert ShapeProbe.of(probe).as_dict() == probe
 
 
 def test_a_bundles_row_has_its_time_once_it_is_measured():
     more = {"bytes": 99, "mcnemar": {"de": {"p": 1.0}}, "refused": []}
     stored = {**STORED, **more}
-    bundle = Bundle.of(stored)
+    bundle = BundleRow.of(stored)
     assert (bundle.as_dict(), bundle.p1, bundle.drop) == (stored, 0.5, 12.5)
     assert replace(bundle, ms=0.25).as_dict() == {**stored, "ms": 0.25}
 
@@ -29,4 +29,4 @@ def test_a_bundles_row_has_its_time_once_it_is_measured():
 def test_the_order_is_by_p1_and_of_equals_the_smaller_first():
     rows = [("all", "uint8", 0.9, 100), ("used", "pq8", 0.7, 20), ("used", "int4", 0.9, 50)]
     tried = [replace(TRIED, candidate=Candidate(v, t), p1=p, table_bytes=b) for v, t, p, b in rows]
-    assert [one.table for one in ranked(tried)] == ["int4", "uint8", "pq8"]
+    assert [one.table for one in rank_candidates(tried)] == ["int4", "uint8", "pq8"]

@@ -5,7 +5,7 @@ import json
 import pytest
 from fixtures.data import squad
 
-from distill.data.corpora import corpus_reader, read_mlqa, read_xor
+from distill.data.corpora import find_corpus_reader, read_mlqa, read_xor
 from distill.data.dataset import Passage, Question
 from distill.data.loading import read_dataset
 from distill.errors import DataError
@@ -164,4 +164,4 @@ def test_xor_tydi_has_english_paragraphs_alone(tmp_path):
 
 def test_another_folder_has_no_reader_of_its_own(tmp_path):
     (tmp_path / "en.json").write_text("{}")
-    assert corpus_reader(tmp_path) is None
+    assert find_corpus_reader(tmp_path) is None

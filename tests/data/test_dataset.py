@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fixtures.data import squad, write_lines, write_squad
 
-from distill.data.dataset import Dataset, Passage, Question, trainable
+from distill.data.dataset import Dataset, Passage, Question, require_trainable_data
 from distill.data.loading import load_dataset
 from distill.errors import DataError
 from distill.settings.choices import SPLITS
@@ -50,11 +50,11 @@ def test_select_follows_the_order_of_the_split_and_leaves_out_what_the_language_
 
 def test_a_sound_data_set_is_returned_and_one_with_a_language_of_no_questions_refused():
     for data in (small(), small(splits={"train": ("a",), "dev": ("b",)})):
-        assert trainable(data) is data
+        assert require_trainable_data(data) is data
     data = small()
     data.questions["ru"] = {}
     with pytest.raises(DataError, match=r"^small: .*\bru\b"):
-        trainable(data)
+        require_trainable_data(data)
 
 
 @pytest.mark.parametrize(("split", "id"), [("train", "a"), ("dev", "b"), ("test", "c")])
@@ -62,10 +62,10 @@ def test_a_split_that_is_empty_is_refused_even_in_one_language(split, id):
     data = small()
     del data.questions["de"][id]
     with pytest.raises(DataError, match=rf"^small: .*\b{split}\b.*\bde$"):
-        trainable(data)
+        require_trainable_data(data)
     data.splits[split] = ()
     with pytest.raises(DataError, match=rf"^small: .*\b{split}\b.*;"):
-        trainable(data)
+        require_trainable_data(data)
 
 
 # loading

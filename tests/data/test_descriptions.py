@@ -5,7 +5,7 @@ import json
 import pytest
 from fixtures.data import write_lines
 
-from distill.data.descriptions import own_text_files, with_descriptions
+from distill.data.descriptions import add_descriptions, find_own_text
 from distill.data.loading import load_dataset
 from distill.errors import DataError
 
@@ -37,7 +37,7 @@ def test_descriptions_join_the_train_questions_with_their_passage_in_languages_w
         folder, {"passage": "d0/0", "en": "About 0", "fr": "De 0"}, {"passage": "d5/0", "en": "About 5", "de": "Zu 5"}
     )
     dataset = load_dataset(folder)
-    learned = with_descriptions(dataset, folder)
+    learned = add_descriptions(dataset, folder)
     assert learned.languages == ("de", "en")
     texts = {
         language: [(learned.passages[question.passage].id, question.text) for question in questions]
@@ -51,7 +51,7 @@ def test_descriptions_join_the_train_questions_with_their_passage_in_languages_w
     }
     for split in ("dev", "test"):
         assert learned.select("en", split) == dataset.select("en", split)
-    assert own_text_files(folder) == [folder / "descriptions.jsonl"]
+    assert find_own_text(folder) == [folder / "descriptions.jsonl"]
 
 
 def test_a_description_names_its_passage_by_a_whole_number_too(folder):
@@ -61,13 +61,13 @@ def test_a_description_names_its_passage_by_a_whole_number_too(folder):
         [{"id": id, "language": "en", "text": "?", "passage": 5} for id in ("q-d0", "q-d3", "q-d4")],
     )
     write(folder, {"passage": 5, "en": "About it"})
-    train = with_descriptions(load_dataset(folder), folder).select("en", "train")
+    train = add_descriptions(load_dataset(folder), folder).select("en", "train")
     assert [(one.text, one.passage) for one in train] == [("?", 0), ("About it", 0)]
 
 
 def test_without_descriptions_it_is_the_data_set(folder):
     dataset = load_dataset(folder)
-    assert with_descriptions(dataset, folder) is dataset and own_text_files(folder) == []
+    assert add_descriptions(dataset, folder) is dataset and find_own_text(folder) == []
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_without_descriptions_it_is_the_data_set(folder):
 def test_a_line_that_describes_no_passage_is_refused_with_its_place(folder, row, place):
     write(folder, {"passage": "d0/0", "en": "About 0"}, row)
     with pytest.raises(DataError, match=f"descriptions.jsonl, line 2: .*{place}"):
-        with_descriptions(load_dataset(folder), folder)
+        add_descriptions(load_dataset(folder), folder)

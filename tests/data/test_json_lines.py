@@ -7,7 +7,7 @@ from distill.data.dataset import Passage, Question
 from distill.data.readers import read_jsonl_folder
 from distill.documents.reading import read_documents
 from distill.errors import DataError
-from distill.indexing.cutting import pieces
+from distill.indexing.cutting import cut_document
 from distill.words.cutting import Cut
 
 QUESTION = {"id": "q", "language": "en", "text": "What is baked?", "passage": "bread/0"}
@@ -73,7 +73,7 @@ def test_a_text_is_cut_into_the_passages_of_an_index(tmp_path):
     indexed = [
         document.text[piece.start : piece.end]
         for document in read_documents([tmp_path / "documents.jsonl"])
-        for piece in pieces(document, Cut())
+        for piece in cut_document(document, Cut())
     ]
     assert data.passage_texts == indexed
 

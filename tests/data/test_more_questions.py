@@ -5,7 +5,7 @@ import pytest
 from fixtures.data import write_lines
 
 from distill.data.loading import load_dataset, load_dev
-from distill.data.more_questions import collection_of, load_triplets, own_collection, read_triplets
+from distill.data.more_questions import load_triplets, make_collection, make_own_collection, read_triplets
 from distill.errors import DataError, InputError
 
 ROWS = [("question", "sentence"), ("who ?", "it was her ."), ("where ?", "it was here .")]
@@ -138,12 +138,12 @@ def test_the_sentence_that_holds_the_answer_is_a_positive_of_its_passages_docume
     nile, egypt, cairo = (sources[0].passages[0], *(f"{part}." for part in sources[0].passages[0][:-1].split(". ")))
     data = load_dataset(rivers)
     questions = [data.questions["en"][id] for id in "abc"]
-    for pooled in (collection_of(sources, "en", True), own_collection(data, questions, True)):
+    for pooled in (make_collection(sources, "en", True), make_own_collection(data, questions, True)):
         assert pooled.passages == (nile, egypt, cairo, "A Po.")
         assert pooled.document_of.tolist() == [0, 0, 0, 1] and [q.passage for q in pooled.questions] == [0, 0, 3]
         assert [rows.tolist() for rows in pooled.positives] == [[0, 1], [0, 2], [3]]
-    assert collection_of(sources, "en").passages == (nile, "A Po.")
-    assert [rows.tolist() for rows in own_collection(data, questions).positives] == [[0], [0], [1]]
+    assert make_collection(sources, "en").passages == (nile, "A Po.")
+    assert [rows.tolist() for rows in make_own_collection(data, questions).positives] == [[0], [0], [1]]
 
 
 def test_what_shares_text_with_the_dev_documents_is_counted_and_their_questions_left_out(rivers, sample, capsys):

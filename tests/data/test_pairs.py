@@ -5,7 +5,7 @@ import pytest
 
 from distill.data.contexts import read_answers, read_contexts
 from distill.data.loading import load_dataset, read_dataset
-from distill.data.pairs import gold_pairs, sentence_pairs, with_lines
+from distill.data.pairs import add_lines, make_gold_pairs, make_sentence_pairs
 from distill.data.parallel import Parallel
 from distill.data.pool_readers import load_pool
 from distill.errors import DataError
@@ -19,7 +19,7 @@ def data(sentence_data):
 @pytest.fixture(scope="module")
 def pairs(data, sentence_data):
     """Eight train questions in two languages, twelve passages in both, English first."""
-    return gold_pairs(data, read_contexts(data, sentence_data, ("de", "en")), ("en", "de"))
+    return make_gold_pairs(data, read_contexts(data, sentence_data, ("de", "en")), ("en", "de"))
 
 
 def test_contexts_and_answers_of_a_language_whose_questions_are_left_out(tmp_path):
@@ -54,18 +54,18 @@ def test_a_question_has_its_passage_in_every_language(pairs):
 
 def test_a_question_may_have_the_sentence_that_answers_it_in_every_language(data, sentence_data):
     """Six articles of two paragraphs of three sentences, the third of which answers: 36 a language, German first."""
-    pairs = sentence_pairs(data, load_pool(sentence_data, ("de", "en"), "train"), ("en", "de"))
+    pairs = make_sentence_pairs(data, load_pool(sentence_data, ("de", "en"), "train"), ("en", "de"))
     assert (len(pairs.questions), len(pairs.passages)) == (16, 72)
     # Bridge 1 is the fourth paragraph of a language.
     assert [pairs.positives[row].tolist() for row in (3, 11)] == [[11, 36 + 11], [11, 36 + 11]]
     assert [pairs.passages[row] for row in (11, 47)] == ["bridge 1 ist 101 Jahre alt.", "bridge 1 is 101 years old."]
     assert pairs.languages[[11, 47]].tolist() == ["de", "en"] and pairs.in_language(11, "en") == 47
-    assert sentence_pairs(data, load_pool(sentence_data, ("en",), "train"), ("en",)).positives[3].tolist() == [11]
+    assert make_sentence_pairs(data, load_pool(sentence_data, ("en",), "train"), ("en",)).positives[3].tolist() == [11]
 
 
 def test_parallel_text_asks_for_its_pivot(pairs):
     one = Parallel("a", 1.0, ("Hallo", "Salut", "Tag"), ("de", "fr", "de"), ("Hello", "Hello", "Day"))
-    both = with_lines(pairs, [one, Parallel("b", 1.0, ("Welt",), ("de",), ("World",))], "en")
+    both = add_lines(pairs, [one, Parallel("b", 1.0, ("Welt",), ("de",), ("World",))], "en")
     assert both.questions[:16] == pairs.questions and both.passages[24:] == ("Hello", "Day", "World")
     assert [(question.text, question.language) for question in both.questions[16:]] == [
         ("Hallo", "de"), ("Salut", "fr"), ("Tag", "de"), ("Welt", "de")

@@ -4,9 +4,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from distill.data.parallel import Parallel, groups_of, read_parallel, shares
+from distill.data.parallel import Parallel, compute_shares, group_pairs, read_parallel
 from distill.errors import DataError, InputError
-from distill.system.draws import drawn
+from distill.system.draws import draw_rows
 
 
 @pytest.fixture
@@ -56,15 +56,15 @@ def source(weight, **counts):
 
 def test_small_languages_are_not_drowned():
     sources = [source(3, de=16, th=4), source(1, de=5)]
-    assert groups_of(sources)[1] == 3
-    assert groups_of(sources)[0].tolist() == [0] * 16 + [1] * 4 + [2] * 5
-    np.testing.assert_allclose(shares(sources, 1), [0.75 * 16 / 20, 0.75 * 4 / 20, 0.25])
-    np.testing.assert_allclose(shares(sources, 2), [0.75 * 4 / 6, 0.75 * 2 / 6, 0.25])  # square roots
+    assert group_pairs(sources)[1] == 3
+    assert group_pairs(sources)[0].tolist() == [0] * 16 + [1] * 4 + [2] * 5
+    np.testing.assert_allclose(compute_shares(sources, 1), [0.75 * 16 / 20, 0.75 * 4 / 20, 0.25])
+    np.testing.assert_allclose(compute_shares(sources, 2), [0.75 * 4 / 6, 0.75 * 2 / 6, 0.25])  # square roots
 
 
 def test_rows_are_drawn_by_share_each_before_one_comes_again_and_draws_go_on_where_they_ended():
     groups = np.array([0] * 30 + [1] * 3)
-    rows = drawn(groups, np.array([0.5, 0.5]), 6000, 0, seed=1)
+    rows = draw_rows(groups, np.array([0.5, 0.5]), 6000, 0, seed=1)
     assert np.mean(groups[rows] == 0) == pytest.approx(0.5, abs=0.03)
     counts = Counter(rows.tolist())
     for group in (0, 1):
@@ -74,7 +74,7 @@ def test_rows_are_drawn_by_share_each_before_one_comes_again_and_draws_go_on_whe
     assert sorted(first) == list(range(30)) and first.tolist() != list(range(30))
     groups = np.array([0] * 7 + [1] * 5)
     chances = np.array([0.3, 0.7])
-    whole = drawn(groups, chances, 20, 0, seed=3)
-    parts = [drawn(groups, chances, 12, 0, 3), drawn(groups, chances, 8, 12, 3)]
+    whole = draw_rows(groups, chances, 20, 0, seed=3)
+    parts = [draw_rows(groups, chances, 12, 0, 3), draw_rows(groups, chances, 8, 12, 3)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
-    assert drawn(groups, chances, 20, 0, seed=4).tolist() != whole.tolist()
+    assert draw_rows(groups, chances, 20, 0, seed=4).tolist() != whole.tolist()

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from distill.data.pool import pool_of
+from distill.data.pool import make_pool
 from distill.errors import DataError
 
 
 @pytest.fixture
 def pool():
     german = (["d0", "d1", "d2"], ["d", "d", "e"], [("x", "Was?", [2]), ("y", "Wo?", [1, 0, 1])])
-    return pool_of("toys", {"th": (["t0"], ["t"], [("y", "ที่ไหน", [0])]), "de": german})
+    return make_pool("toys", {"th": (["t0"], ["t"], [("y", "ที่ไหน", [0])]), "de": german})
 
 
 def test_sentences_stand_by_language_in_order_and_translations_share_their_targets(pool):
@@ -34,4 +34,4 @@ def test_a_language_without_questions_or_sentences_is_named(pool):
     with pytest.raises(DataError, match="^toys: .* th "):
         pool.select(["x"])
     with pytest.raises(DataError, match="^toys: .* th "):
-        pool_of("toys", {"de": (["a"], ["a"], [("x", "?", [0])]), "th": ([], [], [])})
+        make_pool("toys", {"de": (["a"], ["a"], [("x", "?", [0])]), "th": ([], [], [])})

@@ -7,7 +7,7 @@ from fixtures.data import write_lines
 
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.loading import load_dataset
-from distill.data.splits import read_splits, seeded_splits
+from distill.data.splits import draw_splits, read_splits
 from distill.errors import DataError, InputError
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.evaluation.tasks.task import TaskOptions
@@ -44,19 +44,19 @@ def write_splits(folder, stored):
 
 
 def test_a_hundred_questions_are_shuffled_and_split_seventy_ten_twenty_those_of_one_language_too():
-    splits = seeded_splits(dataset(100), seed=7)
+    splits = draw_splits(dataset(100), seed=7)
     assert lengths(splits) == {"train": 70, "dev": 10, "test": 20}
     assert set(splits["train"]) != {f"q{i:03d}" for i in range(70)}
-    assert splits == seeded_splits(dataset(100), seed=7) != seeded_splits(dataset(100), seed=8)
+    assert splits == draw_splits(dataset(100), seed=7) != draw_splits(dataset(100), seed=8)
     data = dataset(10)
     data.questions["de"]["extra"] = Question("extra", "de", "Noch eine?", 0)
-    splits = seeded_splits(data)
+    splits = draw_splits(data)
     assert sum("extra" in ids for ids in splits.values()) == 1
 
 
 @pytest.mark.parametrize("by", ["question", "document"])
 def test_every_question_is_in_one_split_whatever_the_order_of_the_files(by):
-    splits = seeded_splits(dataset(37, documents=11), by)
+    splits = draw_splits(dataset(37, documents=11), by)
     ids = [id for split in splits.values() for id in split]
     assert sorted(ids) == [f"q{i:03d}" for i in range(37)]
     data, turned = dataset(40, documents=10), dataset(40, documents=10)
@@ -64,17 +64,17 @@ def test_every_question_is_in_one_split_whatever_the_order_of_the_files(by):
         del turned.questions[language]
         turned.questions[language] = dict(reversed(known.items()))
     assert list(turned.questions["en"]) != list(data.questions["en"])
-    assert seeded_splits(turned, by, 3) == seeded_splits(data, by, 3)
+    assert draw_splits(turned, by, 3) == draw_splits(data, by, 3)
 
 
 def test_by_document_keeps_the_questions_of_a_document_together_and_by_question_does_not():
     data = dataset(40, documents=10)
-    splits = seeded_splits(data, "document", seed=5)
+    splits = draw_splits(data, "document", seed=5)
     documents = {split: {data.questions["en"][id].passage for id in ids} for split, ids in splits.items()}
     assert lengths(documents) == {"train": 7, "dev": 1, "test": 2}
     assert lengths(splits) == {"train": 28, "dev": 4, "test": 8}
     data = dataset(40, documents=2)
-    train, dev, _ = ({data.questions["en"][id].passage for id in ids} for ids in seeded_splits(data).values())
+    train, dev, _ = ({data.questions["en"][id].passage for id in ids} for ids in draw_splits(data).values())
     assert train & dev
 
 
@@ -82,7 +82,7 @@ def test_by_document_means_the_document_and_not_the_passage():
     passages = tuple(Passage(f"p{i}", f"Passage {i}.", i // 4) for i in range(40))
     questions = {"en": {f"q{i}": Question(f"q{i}", "en", f"{i}?", i) for i in range(40)}}
     data = Dataset("made", "en", tuple("0123456789"), passages, questions)
-    splits = seeded_splits(data, "document")
+    splits = draw_splits(data, "document")
     assert lengths(splits) == {"train": 28, "dev": 4, "test": 8}
     for ids in splits.values():
         assert all(f"q{int(id[1:]) // 4 * 4 + k}" in ids for id in ids for k in range(4))

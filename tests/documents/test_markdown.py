@@ -2,7 +2,7 @@
 
 import pytest
 
-from distill.documents.front_matter import split
+from distill.documents.front_matter import split_front_matter
 from distill.documents.markdown import read_markdown
 from distill.documents.reading import read_documents
 
@@ -78,13 +78,13 @@ Last <script> one.
 def test_fields_of_front_matter_are_json():
     text = "---\ndate: 2024-01-02\ntags: [a, b]\nat: 10:30\nlang: no\n"
     text += "n: .nan\nm: -.inf\nzip: 0123\nx: 1.5\ny: true\n3: {z: null}\n---\nText."
-    fields, rest, problem = split(text)
+    fields, rest, problem = split_front_matter(text)
     assert fields == {
         **{"date": "2024-01-02", "tags": ["a", "b"], "at": "10:30", "lang": "no", "n": None, "m": None},
         **{"zip": "0123", "x": 1.5, "y": True, "3": {"z": None}},
     }
     assert (rest, problem) == ("Text.", "")
-    fields, rest, _ = split("+++\nd = 2024-01-02\nn = nan\n[a]\nb = 1\n+++\nText.")
+    fields, rest, _ = split_front_matter("+++\nd = 2024-01-02\nn = nan\n[a]\nb = 1\n+++\nText.")
     assert (fields, rest) == ({"d": "2024-01-02", "n": None, "a": {"b": 1}}, "Text.")
 
 
@@ -92,7 +92,7 @@ def test_fields_of_front_matter_are_json():
     "text", ["---\nWords.\n---\nMore.", "---\n- a\n---\nMore.", "Text\n---\na: 1\n---\n", "---\na: 1\n"]
 )
 def test_text_between_rules_is_no_front_matter(text):
-    assert split(text) == ({}, text, "")
+    assert split_front_matter(text) == ({}, text, "")
 
 
 @pytest.mark.parametrize(
@@ -118,5 +118,5 @@ def test_fields_do_not_take_the_place_of_id_and_path(tmp_path):
 
 
 def test_front_matter_makes_no_objects():
-    fields, _, problem = split("---\na: !!python/object/apply:os.getcwd []\n---\nText.")
+    fields, _, problem = split_front_matter("---\na: !!python/object/apply:os.getcwd []\n---\nText.")
     assert fields == {} and problem

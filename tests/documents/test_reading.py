@@ -8,7 +8,7 @@ import pytest
 from distill.documents import formats
 from distill.documents.reading import read_documents
 from distill.documents.records import Columns
-from distill.documents.skipped import MOST, Skipped
+from distill.documents.skipped import MOST, SkippedFiles
 from distill.errors import DataError
 
 
@@ -22,7 +22,7 @@ def write(folder, **files):
 
 def read(*paths, columns=None):
     """The documents, and the lines that tell what was left out."""
-    skipped = Skipped()
+    skipped = SkippedFiles()
     return list(read_documents(paths, columns or Columns(), skipped)), skipped
 
 
@@ -91,7 +91,7 @@ def test_of_many_bad_records_the_rest_is_counted(tmp_path, capsys):
     skipped = read(tmp_path)[1]
     skipped.say()
     assert f"and {100 - MOST} more" in capsys.readouterr().err
-    assert "line 1:" in str(skipped.nothing_left("a")) and "99 " in str(skipped.nothing_left("a"))
+    assert "line 1:" in str(skipped.make_error("a")) and "99 " in str(skipped.make_error("a"))
 
 
 def test_a_null_id_or_title_is_as_if_it_were_missing_and_no_field_is_lost(tmp_path):
@@ -184,7 +184,7 @@ def test_without_the_extra_its_formats_are_refused_by_its_name(tmp_path, monkeyp
     skipped.say()
     assert len(documents) == 1 and "distill[files]" in capsys.readouterr().err
     for name in ("a.pdf", "b.docx"):
-        assert "distill[files]" in str(read(tmp_path / name)[1].nothing_left(name))
+        assert "distill[files]" in str(read(tmp_path / name)[1].make_error(name))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distill.encoders.batching import BUDGET, MOST, by_length, pack, pack_rows, pad, rounded
+from distill.encoders.batching import BUDGET, MOST, group_by_length, pack, pack_rows, pad, round_length
 
 
 def test_rows_are_padded_with_minus_one():
@@ -24,17 +24,17 @@ def lengths_of(groups, lengths):
 
 def test_texts_of_like_length_go_together_and_one_over_the_budget_alone():
     lengths = [8, 40, 16, 40, 8, 16]
-    groups = by_length(lengths, budget=80)
+    groups = group_by_length(lengths, budget=80)
     assert [sorted(group) for group in groups] == [[1, 3], [0, 2, 4, 5]]
-    assert lengths_of(by_length([8, 100, 200], budget=50), [8, 100, 200]) == [[200], [100], [8]]
-    assert by_length([]) == []
-    group = by_length(np.array([3, 2]))[0]
+    assert lengths_of(group_by_length([8, 100, 200], budget=50), [8, 100, 200]) == [[200], [100], [8]]
+    assert group_by_length([]) == []
+    group = group_by_length(np.array([3, 2]))[0]
     assert all(type(i) is int for i in group)
 
 
 def test_every_text_is_in_one_group_none_longer_than_the_shortest_of_the_one_before():
     lengths = np.random.default_rng(0).integers(1, 200, size=500)
-    groups = by_length(lengths, budget=1000, most=16)
+    groups = group_by_length(lengths, budget=1000, most=16)
     assert sorted(i for group in groups for i in group) == list(range(500))
     groups = lengths_of(groups, lengths)
     assert len(groups) > 10
@@ -42,17 +42,17 @@ def test_every_text_is_in_one_group_none_longer_than_the_shortest_of_the_one_bef
 
 
 def test_a_group_has_at_most_so_many_rows_and_fills_its_budget_which_counts_padding():
-    assert [len(group) for group in by_length([8] * 5, budget=1000, most=2)] == [2, 2, 1]
-    assert [len(group) for group in by_length([8] * 5, budget=16)] == [2, 2, 1]
+    assert [len(group) for group in group_by_length([8] * 5, budget=1000, most=2)] == [2, 2, 1]
+    assert [len(group) for group in group_by_length([8] * 5, budget=16)] == [2, 2, 1]
     # 40 + 8 + 8 tokens would fit, but three rows of 40 do not.
-    assert lengths_of(by_length([8, 40, 8], budget=60), [8, 40, 8]) == [[40], [8, 8]]
+    assert lengths_of(group_by_length([8, 40, 8], budget=60), [8, 40, 8]) == [[40], [8, 8]]
     # Rows of 9 are padded to 16.
-    assert [len(group) for group in by_length([9] * 10, budget=96)] == [6, 4]
+    assert [len(group) for group in group_by_length([9] * 10, budget=96)] == [6, 4]
 
 
 def test_few_sizes_are_two_an_octave_and_hold_what_they_round():
     lengths = range(1, 2049)
-    sizes = [rounded(length, few=True) for length in lengths]
+    sizes = [round_length(length, few=True) for length in lengths]
     assert sorted(set(sizes)) == [8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
     assert all(length <= size <= max(1.5 * length, length + 7) for length, size in zip(lengths, sizes, strict=True))
 
@@ -61,7 +61,7 @@ def test_texts_of_any_number_and_length_come_in_few_shapes_whose_first_rows_they
     random, shapes = np.random.default_rng(0), set()
     for many in (1, 2, 119, 952, 3000, 3001, 3400):
         lengths = random.integers(1, 120, size=many)
-        for group in by_length(lengths, few=True):
+        for group in group_by_length(lengths, few=True):
             rows = [[number % 7] * lengths[number] for number in group]
             got = pad(rows, few=True)
             assert [ids[ids >= 0].tolist() for ids in got[: len(group)]] == rows

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from distill.catalog.identity import fingerprint, place
+from distill.catalog.identity import fingerprint, locate_encoder
 from distill.catalog.kinds import require_trainable
-from distill.catalog.loading import load_encoder, load_teacher, with_documents
-from distill.encoders.by_role import AsymmetricEncoder, DualEncoder, is_dual, parameters
+from distill.catalog.loading import combine_encoders, load_encoder, load_teacher
+from distill.encoders.by_role import AsymmetricEncoder, DualEncoder, count_parameters, is_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
 
@@ -31,8 +31,8 @@ def test_questions_and_documents_are_encoded_by_their_own_of_one_space():
 
 def test_without_another_an_encoder_is_itself(tiny_folder):
     alone = Fixed("small", 1)
-    assert with_documents(alone, None) is alone
-    both = with_documents(Fixed("small", 1, dimension=16), tiny_folder)
+    assert combine_encoders(alone, None) is alone
+    both = combine_encoders(Fixed("small", 1, dimension=16), tiny_folder)
     assert both.document.dimension == 16
 
 
@@ -61,11 +61,11 @@ def test_it_loads_by_its_folder_with_a_part_a_role(load, folder, parts):
 
 def test_it_counts_both_cannot_be_trained_and_is_known_by_its_files(folder, parts, tmp_path):
     one = sum(weight.size for weight in parts[0].model.get_weights())
-    assert parameters(parts[0]) == {"parameters": one, "bytes": 4 * one}
-    assert parameters(load_encoder(str(folder))) == {"parameters": 2 * one, "bytes": 8 * one}
+    assert count_parameters(parts[0]) == {"parameters": one, "bytes": 4 * one}
+    assert count_parameters(load_encoder(str(folder))) == {"parameters": 2 * one, "bytes": 8 * one}
     with pytest.raises(EncoderError, match=f"{folder}: a dual encoder"):
         require_trainable(str(folder))
-    assert place(str(folder)) == str(folder)
+    assert locate_encoder(str(folder)) == str(folder)
     DualEncoder(*reversed(parts), "two").save(tmp_path / "other")
     prints = [fingerprint(str(one), load_encoder(str(one))) for one in (folder, tmp_path / "other")]
     assert prints[0] != prints[1]

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from distill.encoders.health import LEAST, LIMIT, collapsed, mean_cosine, told
-from distill.pipeline.shipping import warnings_of
+from distill.encoders.health import LEAST, LIMIT, collapse_warning, find_collapse, mean_cosine
+from distill.pipeline.shipping import list_warnings
 
 TEXTS = [f"What is {number}?" for number in range(50)]
 
@@ -36,26 +36,30 @@ def test_translations_of_one_question_do_not_count():
 def test_equal_vectors_are_collapsed_and_so_are_zeros(value):
     vectors = np.full((9, 4), value, dtype=np.float32)
     assert mean_cosine(vectors, range(9)) == pytest.approx(1.0)
-    assert collapsed(vectors, range(9), TEXTS[:9]) == 1.0
+    assert find_collapse(vectors, range(9), TEXTS[:9]) == 1.0
 
 
 def test_the_limit_is_between_a_narrow_cone_and_a_collapse_and_of_few_questions_nothing_is_said():
     # Of the mean m and noise of d - 1 dimensions the cosine is about m² / (m² + d - 1).
     cone, point = rows(50, 65, common=16.0), rows(50, 65, common=160.0)
-    assert mean_cosine(cone, range(50)) == pytest.approx(0.8, abs=0.03) and collapsed(cone, range(50), TEXTS) is None
-    assert collapsed(point, range(50), TEXTS) > LIMIT
+    assert (
+        mean_cosine(cone, range(50)) == pytest.approx(0.8, abs=0.03) and find_collapse(cone, range(50), TEXTS) is None
+    )
+    assert find_collapse(point, range(50), TEXTS) > LIMIT
     vectors = np.ones((LEAST, 1))
-    assert collapsed(vectors, range(LEAST), TEXTS[:LEAST]) == 1.0
-    assert collapsed(vectors[1:], range(LEAST - 1), TEXTS[1:LEAST]) is None
-    assert collapsed(vectors, [0] * LEAST, TEXTS[:LEAST]) is None
+    assert find_collapse(vectors, range(LEAST), TEXTS[:LEAST]) == 1.0
+    assert find_collapse(vectors[1:], range(LEAST - 1), TEXTS[1:LEAST]) is None
+    assert find_collapse(vectors, [0] * LEAST, TEXTS[:LEAST]) is None
 
 
 def test_equal_texts_have_equal_vectors_and_say_nothing_of_an_encoder():
     texts, vectors = ["What?", " what? "] * 1500 + TEXTS[:LEAST], np.eye(2)[[0] * 3000 + [1] * LEAST]
     # Of nine distinct texts 28 of 36 pairs have a cosine of 1, the others of 0.
-    assert mean_cosine(vectors, range(3008)) > LIMIT and collapsed(vectors, range(3008), texts) is None
+    assert mean_cosine(vectors, range(3008)) > LIMIT and find_collapse(vectors, range(3008), texts) is None
     alike = np.full((3008, 1), 1.0)
-    assert collapsed(alike, range(3008), ["What?"] * 3008) is None and collapsed(alike, range(3008), texts) == 1.0
+    assert (
+        find_collapse(alike, range(3008), ["What?"] * 3008) is None and find_collapse(alike, range(3008), texts) == 1.0
+    )
 
 
 def test_a_wide_matrix_of_pairs_is_not_made():
@@ -64,7 +68,9 @@ def test_a_wide_matrix_of_pairs_is_not_made():
 
 
 def test_what_is_said_names_the_encoder_or_the_stage_and_says_when_and_how_much():
-    assert told("muse", 0.99912).startswith("WARNING: muse ") and "0.9991" in told("muse", 0.99912)
+    assert collapse_warning("muse", 0.99912).startswith("WARNING: muse ") and "0.9991" in collapse_warning(
+        "muse", 0.99912
+    )
     scores = {"p@1": 0.1, "mrr@10": 0.2}
     log = [
         {"event": "data", "files": {}},
@@ -73,9 +79,9 @@ def test_what_is_said_names_the_encoder_or_the_stage_and_says_when_and_how_much(
         {"event": "teacher", "step": 8, **scores, "collapsed": 0.99951},
         {"event": "student", "step": 0, **scores},
     ]
-    [warning] = warnings_of(log)
+    [warning] = list_warnings(log)
     assert warning.startswith("teacher: ") and all(part in warning for part in ("2 of 3", "step 4", "0.9995"))
-    assert warnings_of([row for row in log if "collapsed" not in row]) == []
+    assert list_warnings([row for row in log if "collapsed" not in row]) == []
 
 
 def test_the_encoders_here_are_far_from_it(tiny, sample):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.spellings import FILE, Spelling
-from distill.encoders.tokenizer import SPACE, Tokenizer, model_proto, plain, spellings_of, with_spellings
+from distill.encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings, without_spellings
 from distill.errors import EncoderError
 from distill.students.vocabulary.new_pieces import with_new_pieces
 from distill.students.vocabulary.pieces import pruned, reordered
@@ -25,8 +25,8 @@ def test_a_spelling_is_read_as_what_it_stands_for_and_all_else_as_before(tokeniz
     assert spelled.encode(["teh nyl", "in teh nyl there"]) == tokenizer.encode(["the Nile", "in the Nile there"])
     assert spelled.encode(TEXTS) == tokenizer.encode(TEXTS)
     assert len(spelled) == len(tokenizer) == 2000
-    assert [one.piece for one in spellings_of(spelled)] == [f"{SPACE}teh{SPACE}nyl", "qairo"]
-    assert model_proto(spelled) == model_proto(tokenizer) == model_proto(plain(spelled))
+    assert [one.piece for one in list_spellings(spelled)] == [f"{SPACE}teh{SPACE}nyl", "qairo"]
+    assert model_proto(spelled) == model_proto(tokenizer) == model_proto(without_spellings(spelled))
     assert spelled.unexpanded.encode(["teh nyl"])[0][1:-1] == [2000]
 
 
@@ -39,7 +39,7 @@ def test_what_a_spelling_stands_for_has_its_place(spelled):
 def test_what_is_a_piece_is_no_spelling_and_none_scores_below_the_pieces(tokenizer):
     pieces = [piece for piece in model_proto(tokenizer).pieces if piece.type == piece.NORMAL]
     rows = [Spelling(pieces[0].piece, -1.0, (7,)), Spelling("qqqq", -1000.0, (7,))]
-    (kept,) = spellings_of(with_spellings(tokenizer, rows))
+    (kept,) = list_spellings(with_spellings(tokenizer, rows))
     assert (kept.piece, kept.score) == ("qqqq", min(piece.score for piece in pieces))
     assert with_spellings(tokenizer, rows[:1]).spellings is None
 
@@ -47,7 +47,7 @@ def test_what_is_a_piece_is_no_spelling_and_none_scores_below_the_pieces(tokeniz
 def test_a_file_beside_the_model_has_them(spelled, tmp_path):
     spelled.save(tmp_path / "tokenizer.model")
     with np.load(tmp_path / FILE) as stored:
-        ids = [id for one in spellings_of(spelled) for id in (*one.ids, -1)]
+        ids = [id for one in list_spellings(spelled) for id in (*one.ids, -1)]
         assert stored["ids"].tolist() == ids and stored["ids"].dtype == np.int32
     loaded = Tokenizer.load(tmp_path / "tokenizer.model")
     assert loaded.stored_bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
@@ -78,10 +78,10 @@ def test_what_is_no_file_of_spellings_is_refused(spelled, broken):
 def test_fewer_more_and_other_pieces_keep_them(tokenizer, spelled):
     nile = set(tokenizer.encode(["the Nile"])[0])
     smaller, old = pruned(spelled, nile)
-    assert [one.piece for one in spellings_of(smaller)] == [f"{SPACE}teh{SPACE}nyl"]
+    assert [one.piece for one in list_spellings(smaller)] == [f"{SPACE}teh{SPACE}nyl"]
     assert [old[id] for id in smaller.encode(["teh nyl"])[0]] == tokenizer.encode(["the Nile"])[0]
     larger = with_new_pieces(spelled, [("qairo", -3.0), (f"{SPACE}zzz", -3.0)])
-    assert len(larger) == 2002 and [one.piece for one in spellings_of(larger)] == [f"{SPACE}teh{SPACE}nyl"]
+    assert len(larger) == 2002 and [one.piece for one in list_spellings(larger)] == [f"{SPACE}teh{SPACE}nyl"]
     assert larger.encode(["teh nyl", "zzz"])[0] == tokenizer.encode(["the Nile"])[0]
     assert larger.encode(["zzz"])[0][1:-1] == [2001]
     order = np.concatenate([np.arange(3), np.arange(len(tokenizer) - 1, 2, -1)])

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from distill.catalog.kinds import folder_of
+from distill.catalog.kinds import find_folder
 from distill.catalog.loading import load_encoder
 from distill.encoding.encode_file import encode_file
 from distill.encoding.text_file import TextFile
@@ -135,7 +135,7 @@ def test_what_is_read_is_not_written_over(link, path, encoder, tmp_path):
 
 
 def test_the_encoders_files_are_not_written_over_and_vectors_may_lie_beside_them(path, encoder, tmp_path):
-    folder, texts = shutil.copytree(folder_of(MODEL), tmp_path / "copy"), TextFile(path, BLOCK)
+    folder, texts = shutil.copytree(find_folder(MODEL), tmp_path / "copy"), TextFile(path, BLOCK)
     for name in ("card.json", "encoder.tflite", "tokenizer.model"):
         before = (folder / name).read_bytes()
         with pytest.raises(InputError, match=name):

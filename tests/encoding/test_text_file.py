@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from distill.encoding.text_file import TextFile, rereadable
+from distill.encoding.text_file import TextFile, make_rereadable
 from distill.errors import DataError
 
 
@@ -95,7 +95,7 @@ def test_a_pipe_is_read_once_and_copied(tmp_path):
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=('{"id": 1, "text": "x"}',))
     writer.start()
-    with rereadable(pipe) as path:
+    with make_rereadable(pipe) as path:
         assert (texts_of(path), path.name) == (["x"], "pipe")
     writer.join()
     assert not path.exists()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fixtures.folders import names
 
-from distill.encoding.vector_file import vector_file
+from distill.encoding.vector_file import open_vector_file
 from distill.errors import DistillError, EncoderError, InputError
 
 MADE_OF = {"input": "0123456789abcdef", "role": "question"}
@@ -22,7 +22,7 @@ class Stop(Exception):
 
 
 def opened(path, restart=False, **made_of):
-    return vector_file(path, VECTORS.shape, 2, MADE_OF | made_of, {"input": "texts.jsonl"}, restart)
+    return open_vector_file(path, VECTORS.shape, 2, MADE_OF | made_of, {"input": "texts.jsonl"}, restart)
 
 
 def write(file, *blocks):

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from distill.evaluation.answer_scripts import bleu, mlqa_words, xor_words
-from distill.evaluation.answers import WORDS, measure, scores
+from distill.evaluation.answers import WORDS, measure_answers, score_answer
 from distill.settings.choices import NORMALISATIONS
 
 
@@ -44,14 +44,14 @@ def test_mlqas_words(text, language, words):
 
 
 def test_two_empty_answers_match_exactly_and_have_nothing_in_common():
-    assert scores("年", ["人"], "ja", "xor") == scores("the", ["a"], "en", "mlqa") == (1.0, 0.0)
-    assert scores("the", ["a"], "en") == (1.0, 1.0)
+    assert score_answer("年", ["人"], "ja", "xor") == score_answer("the", ["a"], "en", "mlqa") == (1.0, 0.0)
+    assert score_answer("the", ["a"], "en") == (1.0, 1.0)
 
 
 def test_dots_and_commas_of_a_japanese_prediction_alone_are_changed():
     # There the gold comma stays a word of its own, so one word of two is in common with each.
-    assert scores("京都、大阪", ["京都 大阪"], "ja", "xor") == (1.0, 1.0)
-    assert scores("京都 大阪", ["京都、大阪"], "ja", "xor") == (0.0, pytest.approx(4 / 5))
+    assert score_answer("京都、大阪", ["京都 大阪"], "ja", "xor") == (1.0, 1.0)
+    assert score_answer("京都 大阪", ["京都、大阪"], "ja", "xor") == (0.0, pytest.approx(4 / 5))
 
 
 def geometric(*precisions):
@@ -71,7 +71,7 @@ def test_bleu_is_of_one_to_four_characters_without_smoothing():
 
 def test_a_languages_figures_by_the_scripts():
     golds = {"1": ["abcde", "y"], "2": ["1990년"], "3": ["z"]}
-    figures = measure({"1": "abcdx", "2": "1990"}, golds, "ko", ("xor", "mlqa"))
+    figures = measure_answers({"1": "abcdx", "2": "1990"}, golds, "ko", ("xor", "mlqa"))
     xor = {"em": 1 / 3, "f1": 1 / 3}
     # The year is one character short of its gold answer.
     runs = (geometric(4 / 5, 3 / 4, 2 / 3, 1 / 2) + math.exp(1 - 5 / 4)) / 3

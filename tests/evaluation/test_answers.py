@@ -3,7 +3,15 @@ import json
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.evaluation.answers import Match, f1, measure, plain_words, read_predictions, scores, stemmed_words
+from distill.evaluation.answers import (
+    Match,
+    f1,
+    measure_answers,
+    plain_words,
+    read_predictions,
+    score_answer,
+    stemmed_words,
+)
 from distill.words import morphology
 
 
@@ -29,10 +37,10 @@ def test_f1(predicted, gold, expected):
 
 
 def test_the_best_gold_answer_counts_and_none_is_refused():
-    assert scores("the red car", ["blue", "red car", "car"], "en") == (1.0, 1.0)
-    assert scores("red", ["red car", "green"], "en") == (0.0, pytest.approx(2 / 3))
+    assert score_answer("the red car", ["blue", "red car", "car"], "en") == (1.0, 1.0)
+    assert score_answer("red", ["red car", "green"], "en") == (0.0, pytest.approx(2 / 3))
     with pytest.raises(InputError, match="gold"):
-        scores("a", [], "en")
+        score_answer("a", [], "en")
 
 
 @pytest.mark.parametrize(
@@ -45,26 +53,26 @@ def test_the_best_gold_answer_counts_and_none_is_refused():
     ],
 )
 def test_inflection_costs_nothing_with_morphology(language, prediction, gold):
-    assert scores(prediction, [gold], language)[0] == 0.0
-    assert scores(prediction, [gold], language, "morphology") == (1.0, 1.0)
+    assert score_answer(prediction, [gold], language)[0] == 0.0
+    assert score_answer(prediction, [gold], language, "morphology") == (1.0, 1.0)
 
 
 def test_a_missing_prediction_counts_as_wrong_and_unknown_ids_are_refused():
     golds = {"1": ["Häuser"], "2": ["Baum"], "3": ["x y"], "4": ["z"]}
-    assert measure({"1": "Haus", "2": "Baum", "3": "y"}, golds, "de").as_dict() == {
+    assert measure_answers({"1": "Haus", "2": "Baum", "3": "y"}, golds, "de").as_dict() == {
         "questions": 4,
         "missing": 1,
         "plain": {"em": 1 / 4, "f1": pytest.approx((0 + 1 + 2 / 3) / 4)},
         "morphology": {"em": 2 / 4, "f1": pytest.approx((1 + 1 + 2 / 3) / 4)},
     }
-    assert measure({}, golds, "de").matches["plain"] == Match(0.0, 0.0)
+    assert measure_answers({}, golds, "de").matches["plain"] == Match(0.0, 0.0)
     with pytest.raises(DataError, match="1 predictions .* 9;"):
-        measure({"9": "x"}, {"1": ["x"]}, "en")
+        measure_answers({"9": "x"}, {"1": ["x"]}, "en")
 
 
 def test_answers_without_a_stemmer_are_counted(capsys):
     morphology._warn.cache_clear()
-    measure({"1": "x"}, {"1": ["x"], "2": ["y"]}, "he")
+    measure_answers({"1": "x"}, {"1": ["x"], "2": ["y"]}, "he")
     said = "warning: he: no stemmer; the words of the answers of 2 questions are compared whole\n"
     assert capsys.readouterr().err == said
 

@@ -8,7 +8,7 @@ from distill.catalog.kinds import require_kind
 from distill.data.dataset import Dataset, Passage, Question
 from distill.errors import EncoderError
 from distill.evaluation.bm25 import Bm25
-from distill.evaluation.evaluate import Typed, evaluate
+from distill.evaluation.evaluate import QueryNoise, evaluate
 from distill.settings.choices import ALL_UNITS
 
 # Documents of two, one and two passages; a sentence ends with a full stop.
@@ -89,7 +89,7 @@ def test_bm25_stands_in_an_encoders_place_in_every_unit(rivers):
 
 
 def test_bm25_is_asked_as_people_type_too(rivers):
-    typed = evaluate(Bm25("bm25"), rivers, "dev", ["de"], ["passage"], typed=Typed(("lower-case",))).typed
+    typed = evaluate(Bm25("bm25"), rivers, "dev", ["de"], ["passage"], typed=QueryNoise(("lower-case",))).typed
     assert typed["lower-case"]["passage"]["de"].tolist() == [expected(*question)["passage"] for question in QUESTIONS]
 
 

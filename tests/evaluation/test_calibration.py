@@ -8,15 +8,15 @@ from sklearn.metrics import roc_auc_score
 from distill.data.dataset import Dataset, Passage, Question
 from distill.errors import DataError
 from distill.evaluation.calibration import (
+    as_card_entry,
     auroc,
     calibration_error,
-    fit,
-    judged,
+    choose_threshold,
+    confidence_figures,
+    fit_calibration,
     risk_coverage,
-    said,
-    threshold_of,
 )
-from distill.evaluation.unanswerable import Cases, Encoded, half_without, with_and_without
+from distill.evaluation.unanswerable import Cases, EncodedSplit, half_unanswerable_cases, paired_cases
 from distill.export.encode import COMPARED, Calibration
 
 
@@ -43,7 +43,7 @@ def drawn():
 
 def test_a_fit_gives_the_probabilities_that_cases_were_drawn_by_and_keeps_its_promise(drawn):
     cases, truth = drawn
-    fitted = fit(cases, 0.9)
+    fitted = fit_calibration(cases, 0.9)
     known = fitted.calibration.probabilities(cases.first)
     assert np.abs(known - truth).mean() < 0.03
     assert fitted.margin / fitted.best == pytest.approx(3, rel=0.2)
@@ -60,13 +60,13 @@ def test_each_language_and_each_share_counts_alike():
     few, many = (cases_of(first, right, language) for language in ("de", "en"))
     twice = Cases.concatenate([few, many])
     often = Cases.concatenate([few, *[many] * 9])
-    one, other = fit(twice), fit(often)
+    one, other = fit_calibration(twice), fit_calibration(often)
     assert (one.best, one.margin) == pytest.approx((other.best, other.margin), abs=1e-3)
 
 
 def test_too_few_cases_are_refused():
     with pytest.raises(DataError, match="^5 .*20"):
-        fit(cases_of(np.ones((20, COMPARED)), np.arange(20) < 5))
+        fit_calibration(cases_of(np.ones((20, COMPARED)), np.arange(20) < 5))
 
 
 def test_a_line_is_evaluated_as_numpy_interpolates_and_missing_passages_score_as_usual():
@@ -90,19 +90,19 @@ def test_figures_are_scikit_learns_and_those_by_hand(drawn):
     # Bins .8-.9 (two), .9-1 (one), .3-.4 (two): |.8 + .85 - 1| + |.9 - 1| + |.3 + .35 - 1|, of five.
     assert calibration_error(known, right) == pytest.approx((0.65 + 0.1 + 0.35) / 5)
     assert risk_coverage(known, right, 5) == [[0.2, 0], [0.4, 0.5], [0.6, 1 / 3], [0.8, 0.5], [1, 0.4]]
-    figures = judged(known, right, 0.8)
+    figures = confidence_figures(known, right, 0.8)
     assert (figures.answered, figures.precision, figures.right) == (0.6, pytest.approx(2 / 3), 0.6)
-    assert judged(known, right, 0.95).precision is None and judged(known, right).ece is None
+    assert confidence_figures(known, right, 0.95).precision is None and confidence_figures(known, right).ece is None
 
 
 def test_a_threshold_is_the_least_from_which_on_enough_are_right():
     known, right = np.array([0.9, 0.7, 0.7, 0.5, 0.2]), np.array([True, True, False, True, False])
     ones = np.ones(5)
     # From the top 1, then both of .7 2/3, then 3/4, then 3/5.
-    assert threshold_of(known, right, ones, 0.75) == (0.5, 0.75)
-    assert threshold_of(known, right, ones, 0.76) == (0.9, 1.0)
-    assert threshold_of(known, right, np.array([1, 1, 1, 3, 1.0]), 0.8) == (0.5, pytest.approx(5 / 6))
-    assert threshold_of(known, ~right, ones, 0.9) == (0.9, 0.0)
+    assert choose_threshold(known, right, ones, 0.75) == (0.5, 0.75)
+    assert choose_threshold(known, right, ones, 0.76) == (0.9, 1.0)
+    assert choose_threshold(known, right, np.array([1, 1, 1, 3, 1.0]), 0.8) == (0.5, pytest.approx(5 / 6))
+    assert choose_threshold(known, ~right, ones, 0.9) == (0.9, 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def encoded():
     data = Dataset("toy", "en", titles, passages, questions, {"dev": tuple(map(str, range(8)))})
     vectors = {"passage": unit_rows(8, 5, 2)}
     questions = {"de": unit_rows(8, 5, 3), "en": unit_rows(8, 5, 4)}
-    return Encoded(data, "dev", questions, vectors)
+    return EncodedSplit(data, "dev", questions, vectors)
 
 
 def expected(encoded, language, row, kept):
@@ -128,7 +128,7 @@ def expected(encoded, language, row, kept):
 
 
 def test_an_unanswerable_question_has_all_documents_of_its_title_taken_out(encoded):
-    cases = with_and_without(encoded, "vector")
+    cases = paired_cases(encoded, "vector")
     for number in range(32):
         language, there, row = "de" if number < 16 else "en", number % 16 < 8, number % 8
         article = {0: {0, 1}, 1: {2, 3, 6, 7}, 2: {4, 5}, 3: {2, 3, 6, 7}}[row // 2]
@@ -139,18 +139,18 @@ def test_an_unanswerable_question_has_all_documents_of_its_title_taken_out(encod
 
 
 def test_of_a_share_of_the_articles_those_of_the_question_are_kept(encoded):
-    cases = with_and_without(encoded, "vector", (0.0,))
+    cases = paired_cases(encoded, "vector", (0.0,))
     with_, without = cases.of(cases.there), cases.of(~cases.there)
     assert np.isnan(without.first).all() and not without.right.any()
     assert (~np.isnan(with_.first)).sum(axis=1).tolist() == [2, 2, 4, 4, 2, 2, 4, 4] * 2
 
 
 def test_half_of_the_ids_have_no_answer_alike_in_all_languages(encoded):
-    cases, both = half_without(encoded, "vector", 3), with_and_without(encoded, "vector")
+    cases, both = half_unanswerable_cases(encoded, "vector", 3), paired_cases(encoded, "vector")
     assert cases.there.sum() == 8 and cases.there[:8].tolist() == cases.there[8:].tolist()
     places = [16 * (row // 8) + row % 8 + (0 if cases.there[row] else 8) for row in range(16)]
     assert np.array_equal(cases.first, both.first[places], equal_nan=True)
-    assert half_without(encoded, "vector", 4).there.tolist() != cases.there.tolist()
-    fitted = fit(cases_of(np.random.default_rng(0).uniform(size=(300, COMPARED)), np.arange(300) % 2 == 0))
-    entry = said({"vector": fitted}, encoded)
+    assert half_unanswerable_cases(encoded, "vector", 4).there.tolist() != cases.there.tolist()
+    fitted = fit_calibration(cases_of(np.random.default_rng(0).uniform(size=(300, COMPARED)), np.arange(300) % 2 == 0))
+    entry = as_card_entry({"vector": fitted}, encoded)
     assert entry["questions"] == {"de": 8, "en": 8} and entry["scores"]["vector"]["threshold"] == fitted.threshold

@@ -7,12 +7,12 @@ from distill.data.dataset import Dataset, Passage, Question
 from distill.errors import EncoderError, InputError
 from distill.evaluation.evaluate import (
     Evaluation,
-    Typed,
+    QueryNoise,
+    count_noisy_questions,
+    count_texts,
     encode_units,
     evaluate,
-    evaluation_size,
-    needed_units,
-    typed_size,
+    units_to_encode,
 )
 
 # Document A has two passages that point elsewhere than their joined text.
@@ -106,16 +106,16 @@ def test_each_language_has_its_own_questions_roles_and_the_same_weight(toy, data
 def test_what_no_unit_needs_is_not_encoded_and_of_several_splits_the_documents_count_once(toy, dataset):
     assert list(encode_units(toy, dataset, ["maxp"])) == ["passage"]
     assert toy.calls == [("document", ["a0", "a1", "b0", "c0"])]
-    dev, test = (evaluation_size(dataset, [split], ["en"]) for split in ("dev", "test"))
+    dev, test = (count_texts(dataset, [split], ["en"]) for split in ("dev", "test"))
     documents = len(dataset.titles) + len(dataset.passages)
-    assert evaluation_size(dataset, ["dev", "test"], ["en"]) == dev + test - documents
+    assert count_texts(dataset, ["dev", "test"], ["en"]) == dev + test - documents
 
 
 @pytest.mark.parametrize("units", [("document", "passage", "maxp"), ("document",), ("passage",), ("maxp", "passage")])
 def test_the_size_is_the_number_of_texts_that_are_encoded(toy, dataset, units):
     steps = []
     evaluate(toy, dataset, "dev", ["en", "de"], units, steps.append)
-    assert evaluation_size(dataset, ["dev"], ["en", "de"], units) == sum(steps)
+    assert count_texts(dataset, ["dev"], ["en", "de"], units) == sum(steps)
 
 
 ANSWERS = {"1": ("a1",), "2": ("yes",), "3": ("b0", "nothing"), "4": ("c0",)}
@@ -140,8 +140,8 @@ def test_recall_by_tokens_is_of_passages_which_count_as_texts_and_of_questions_w
     assert evaluation.recalls()["r@1kt"] == {"en": {"recall": 1, "questions": 2}}
     with pytest.raises(InputError, match="^toys: .*r@2kt"):
         evaluate(toy, dataset, "dev", ["en"], recalls=("r@2kt",))
-    assert sum(steps) == evaluation_size(dataset, ["dev"], ["en"], needed_units(("document",), ("r@1kt",)))
-    assert sum(steps) > evaluation_size(dataset, ["dev"], ["en"], ("document",))
+    assert sum(steps) == count_texts(dataset, ["dev"], ["en"], units_to_encode(("document",), ("r@1kt",)))
+    assert sum(steps) > count_texts(dataset, ["dev"], ["en"], ("document",))
 
 
 def test_other_metrics_by_name(dataset):
@@ -189,7 +189,7 @@ def test_questions_as_people_type_them_are_ranked_beside(toy, dataset, monkeypat
     monkeypatch.setitem(VECTORS, "x", (0, 0, 1))
     monkeypatch.setitem(VECTORS, "y", (0, 1, 0))
     monkeypatch.setitem(VECTORS, "z", (0, 0, 1))
-    typed, languages = Typed(("speech", "no-accents")), ["en", "de"]
+    typed, languages = QueryNoise(("speech", "no-accents")), ["en", "de"]
     evaluation = evaluate(toy, dataset, "dev", languages, ["passage"], typed=typed)
     plain = evaluate(toy, dataset, "dev", languages, ["passage"])
     assert evaluation.ranks["passage"]["en"].tolist() == plain.ranks["passage"]["en"].tolist() and plain.typed == {}
@@ -198,4 +198,4 @@ def test_questions_as_people_type_them_are_ranked_beside(toy, dataset, monkeypat
     assert list(evaluation.typed["no-accents"]["passage"]) == ["de"]
     p_at_1 = evaluation.noisy_table(["p@1"])["speech"]["passage"]["en"]["p@1"]
     assert p_at_1 == pytest.approx(np.mean(evaluation.typed["speech"]["passage"]["en"] == 1))
-    assert typed_size(dataset, "dev", languages, typed.kinds) == 3 + 1 + 1
+    assert count_noisy_questions(dataset, "dev", languages, typed.kinds) == 3 + 1 + 1

@@ -5,7 +5,14 @@ import pytest
 
 from distill.data.dataset import Dataset, Passage, Question
 from distill.evaluation.evaluate import Evaluation
-from distill.evaluation.examples import AROUND, Encoded, choose_examples, excerpt, nearest_passage, spread
+from distill.evaluation.examples import (
+    AROUND,
+    EncodedTexts,
+    choose_diverse,
+    choose_examples,
+    cut_excerpt,
+    find_nearest_passage,
+)
 
 TEXTS = ["One. Two here. Three.", "Four is it. Five.", "Six. Seven."]
 SPANS = [((0, 4), (5, 14), (15, 21)), ((0, 11), (12, 17)), ((0, 4), (5, 11))]
@@ -66,7 +73,7 @@ def vectors():
 def test_won_and_lost_questions_have_the_passage_that_is_first_and_the_right_one(dataset):
     questions, by_kind = vectors()
     encoder = Table({"Two here.": (1, 0, 0)})
-    chosen = choose_examples(dataset, evaluations(**RIGHT), Encoded(encoder, questions, by_kind), "passage")
+    chosen = choose_examples(dataset, evaluations(**RIGHT), EncodedTexts(encoder, questions, by_kind), "passage")
     # Student and bundle both: English 0. The base alone: English 3, German 1 and 2.
     assert (chosen.split, chosen.unit, chosen.questions_won, chosen.questions_lost) == ("test", "passage", 1, 3)
     [won] = chosen.won
@@ -83,7 +90,7 @@ def test_vectors_of_sentences_are_used_where_they_are(dataset):
     questions, by_kind = vectors()
     by_kind["sentence"] = np.eye(3, dtype=np.float32)[[1, 1, 0, 1, 1, 1, 1]]
     encoder = Table({})
-    [won] = choose_examples(dataset, evaluations(**RIGHT), Encoded(encoder, questions, by_kind), "passage").won
+    [won] = choose_examples(dataset, evaluations(**RIGHT), EncodedTexts(encoder, questions, by_kind), "passage").won
     assert won.nearest.sentence == "Three." and encoder.texts == []
 
 
@@ -97,23 +104,25 @@ def test_the_passage_is_the_units_first_or_its_documents_best(dataset, unit, pas
     questions, by_kind = vectors()
     by_kind["sentence"] = np.zeros((7, 3), dtype=np.float32)
     by_kind["sentence"][[3, 6], 0] = 1, 0.9
-    assert nearest_passage(dataset, by_kind, questions["en"][0], unit) == passage
+    assert find_nearest_passage(dataset, by_kind, questions["en"][0], unit) == passage
 
 
 def test_the_draw_takes_as_many_languages_and_then_ids_as_there_are():
     rows = [(Question(f"q{id}", language, "", 0), id) for language in ("ar", "de", "en", "zh") for id in range(5)]
-    taken = spread(rows, seed=3)
-    assert taken == spread(rows, seed=3) != spread(rows, seed=4)
+    taken = choose_diverse(rows, seed=3)
+    assert taken == choose_diverse(rows, seed=3) != choose_diverse(rows, seed=4)
     languages = [question.language for question, _ in taken]
     assert len(taken) == 6 and set(languages[:4]) == {"ar", "de", "en", "zh"} and len(set(languages[4:])) == 2
     assert len({question.id for question, _ in taken}) == 5
-    assert spread(rows[:2], seed=3, most=6) in (rows[:2], rows[1::-1]) and spread([], seed=3) == []
+    assert choose_diverse(rows[:2], seed=3, most=6) in (rows[:2], rows[1::-1]) and choose_diverse([], seed=3) == []
 
 
 def test_a_long_passage_is_cut_at_words_around_its_sentence():
     text = "a" * 30 + " " + "word " * 200 + "Here it is. " + "end " * 300
     start = text.index("Here")
-    one = excerpt(Dataset("long", "en", ("title",), (Passage("0", text, 0),), {}), 0, start, start + len("Here it is."))
+    one = cut_excerpt(
+        Dataset("long", "en", ("title",), (Passage("0", text, 0),), {}), 0, start, start + len("Here it is.")
+    )
     assert one.sentence == "Here it is." and text.find(one.before[1:] + one.sentence + one.after[:-1]) > 30
     assert one.before.startswith("…word ") and one.after.endswith("end…")
     assert AROUND - 10 < len(one.before) <= AROUND + 1 and AROUND - 10 < len(one.after) <= AROUND + 1

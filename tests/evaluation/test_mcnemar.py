@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from distill.evaluation.mcnemar import compare, disagreements, mcnemar_p
+from distill.evaluation.mcnemar import compare, count_disagreements, mcnemar_p
 
 
 def answers(only_a, only_b, both=3, neither=4):
@@ -21,7 +21,7 @@ def rank_pair(only_a, only_b):
 
 
 def test_disagreements_alone_enter_the_test_whoever_comes_first():
-    assert disagreements(*answers(only_a=5, only_b=2)) == (5, 2)
+    assert count_disagreements(*answers(only_a=5, only_b=2)) == (5, 2)
     assert mcnemar_p(*answers(9, 2, both=0, neither=0)) == mcnemar_p(*answers(9, 2, both=500, neither=300))
     assert mcnemar_p(*answers(0, 0)) == 1.0
     for only_a, only_b in ((9, 2), (30, 11)):

@@ -9,7 +9,7 @@ from scipy import stats
 
 from distill.errors import InputError
 from distill.evaluation.mcnemar import compare
-from distill.evaluation.paired import compare_pooled, compare_scores, comparisons
+from distill.evaluation.paired import compare_pooled, compare_scores, count_comparisons
 
 IDS = [f"q{number}" for number in range(40)]
 
@@ -155,7 +155,7 @@ def test_the_same_seed_gives_the_same_rows_of_the_draws_asked_for():
 def test_every_row_is_told_as_progress():
     tasks, told = {"document": p_at_1(de=(1, 2), hi=(2, 2)), "maxp": p_at_1(de=(1, 2))}, []
     compare_scores(tasks, "p@1", draws=100, progress=lambda: told.append(1))
-    assert len(told) == comparisons(tasks) == 4
+    assert len(told) == count_comparisons(tasks) == 4
 
 
 @pytest.mark.parametrize(

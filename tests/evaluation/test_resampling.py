@@ -10,11 +10,11 @@ from statsmodels.stats.power import TTestPower
 from distill.evaluation import resampling
 from distill.evaluation.resampling import (
     bootstrap,
-    clusters,
     detectable_difference,
     effect_size,
     sign_flip_p,
     standard_error,
+    sum_clusters,
 )
 
 # Question x differs in both of its translations, y in one of three, z not at all.
@@ -40,7 +40,7 @@ def translated(seed, questions=40, languages=6, mean=0.0):
 
 
 def test_signs_by_hand_flip_a_question_with_all_its_translations():
-    sums, counts = clusters(DIFFERENCES, IDS)
+    sums, counts = sum_clusters(DIFFERENCES, IDS)
     assert (sums.tolist(), counts.tolist()) == ([2, 0.5, 0], [2, 3, 1])
     # Sums 3, 1 and 2 by question: |+-3 +-1 +-2| is 6 for two of eight signs, 4 for two more.
     assert sign_flip_p([1, 2, 1, 2], ["x", "x", "y", "z"]) == 2 / 8

@@ -16,7 +16,7 @@ def recall():
 def test_words_are_counted_as_nltk_counts_them_and_enough_passages_hold_them(recall):
     np.testing.assert_array_equal(recall.lengths, [5, 7, 3])
     # The shortest first: 3, then 8, then 15 words.
-    assert [recall.enough(tokens) for tokens in (1, 3, 4, 8, 9, 15)] == [1, 1, 2, 2, 3, 3]
+    assert [recall.passages_needed(tokens) for tokens in (1, 3, 4, 8, 9, 15)] == [1, 1, 2, 2, 3, 3]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.data.dataset import Dataset, Passage, Question
-from distill.data.pool import pool_of
+from distill.data.pool import make_pool
 from distill.errors import DataError, InputError
 from distill.evaluation.translation import (
     PARALLEL,
@@ -14,8 +14,8 @@ from distill.evaluation.translation import (
     ParallelQuestions,
     TranslationFile,
     read_translations,
-    translated,
-    translated_pool,
+    translate_pool,
+    translate_questions,
     translation_of,
 )
 
@@ -40,7 +40,7 @@ def dataset():
 def pool():
     questions = {lang: [(id, text, [0]) for id, text in of.items()] for lang, of in ASKED.items()}
     rows = {lang: ([f"{lang} a", f"{lang} b"], [f"{lang} a {lang} b"] * 2, questions[lang]) for lang in ASKED}
-    return pool_of("toys", rows)
+    return make_pool("toys", rows)
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_what_is_asked_for_is_one_thing_that_is_there(written):
 
 
 def test_parallel_questions_replace_those_of_the_split(dataset):
-    changed, done = translated(dataset, ParallelQuestions(), "dev", ("de", "en", "th"))
+    changed, done = translate_questions(dataset, ParallelQuestions(), "dev", ("de", "en", "th"))
     assert texts_of(changed) == {
         "de": {"1": "How old?", "2": "What is it?", "3": "Wo?"},
         "en": ASKED["en"],
@@ -142,18 +142,18 @@ def test_parallel_questions_replace_those_of_the_split(dataset):
 
 def test_a_languages_own_translation_comes_before_that_of_all(dataset):
     lines = {("1", None): "Age?", ("1", "de"): "Years?", ("2", None): "It?", ("2", "en"): "no"}
-    changed, _ = translated(dataset, TranslationFile("a", lines), "dev", ("de", "en", "th"))
+    changed, _ = translate_questions(dataset, TranslationFile("a", lines), "dev", ("de", "en", "th"))
     assert texts_of(changed) == {"de": {"1": "Years?", "2": "It?", "3": "Wo?"}, "en": ASKED["en"], "th": {"1": "Age?"}}
 
 
 def test_what_a_file_or_the_parallel_questions_miss_is_counted_and_stays(dataset, capsys):
-    changed, done = translated(dataset, TranslationFile("a.tsv", {("2", "de"): "It?"}), "dev", ("de", "th"))
+    changed, done = translate_questions(dataset, TranslationFile("a.tsv", {("2", "de"): "It?"}), "dev", ("de", "th"))
     assert texts_of(changed) == {**ASKED, "de": {"1": "Wie alt?", "2": "It?", "3": "Wo?"}}
     assert (done.questions, done.as_they_are) == ({"de": 1}, {"de": 1, "th": 1})
     warning = capsys.readouterr().err
     assert "a.tsv: 2 " in warning and "de 1, th 1" in warning
     both = replace(dataset, splits={"dev": ("2", "3")})
-    _, done = translated(both, ParallelQuestions(), "dev", ("de",))
+    _, done = translate_questions(both, ParallelQuestions(), "dev", ("de",))
     assert done.as_they_are == {"de": 1} and "de 1" in capsys.readouterr().err
 
 
@@ -161,7 +161,7 @@ def test_what_a_file_or_the_parallel_questions_miss_is_counted_and_stays(dataset
 def test_parallel_questions_of_which_there_are_none_are_refused(dataset, questions):
     known = {"de": dataset.questions["de"], "en": {id: Question(id, "en", text, 0) for id, text in questions.items()}}
     with pytest.raises(DataError, match=" de;.*--languages"):
-        translated(replace(dataset, questions=known), ParallelQuestions(), "test", ("de",))
+        translate_questions(replace(dataset, questions=known), ParallelQuestions(), "test", ("de",))
 
 
 @pytest.mark.parametrize(
@@ -174,13 +174,13 @@ def test_parallel_questions_of_which_there_are_none_are_refused(dataset, questio
 )
 def test_unknown_ids_and_nothing_to_translate_are_refused(dataset, lines, languages, error, said):
     with pytest.raises(error, match=said):
-        translated(dataset, TranslationFile("a.tsv", lines), "dev", languages)
+        translate_questions(dataset, TranslationFile("a.tsv", lines), "dev", languages)
 
 
 def test_a_translator_leaves_languages_it_does_not_serve_and_takes_the_others_time(dataset, monkeypatch):
     clock = iter([10.0, 10.5])
     monkeypatch.setattr("distill.evaluation.translation.time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    changed, done = translated(dataset, MachineTranslation(Upper()), "dev", ("de", "en", "th"))
+    changed, done = translate_questions(dataset, MachineTranslation(Upper()), "dev", ("de", "en", "th"))
     assert texts_of(changed)["de"] == {"1": "WIE ALT? de", "2": "WAS IST DAS? de", "3": "Wo?"}
     assert (texts_of(changed)["en"], texts_of(changed)["th"]) == (ASKED["en"], ASKED["th"])
     assert done.as_they_are == {"th": 1}
@@ -191,9 +191,9 @@ def test_a_translator_leaves_languages_it_does_not_serve_and_takes_the_others_ti
 @pytest.mark.parametrize("languages", [("th",), ("de", "th")])
 def test_a_translator_of_no_language_that_is_asked_is_refused(dataset, pool, languages):
     with pytest.raises(DataError, match=f"^upper: .* {', '.join(languages)};"):
-        translated(dataset, MachineTranslation(Upper(("de", "th"))), "dev", languages)
+        translate_questions(dataset, MachineTranslation(Upper(("de", "th"))), "dev", languages)
     with pytest.raises(DataError, match="de, th;"):
-        translated_pool(pool, MachineTranslation(Upper(("de", "th"))), "en")
+        translate_pool(pool, MachineTranslation(Upper(("de", "th"))), "en")
 
 
 def test_an_empty_translation_is_none(dataset):
@@ -201,23 +201,23 @@ def test_an_empty_translation_is_none(dataset):
         def translate(self, texts, language, progress=None):
             return [" " if text == ASKED["de"]["1"] else "x" for text in texts]
 
-    changed, done = translated(dataset, MachineTranslation(Silent()), "dev", ("de",))
+    changed, done = translate_questions(dataset, MachineTranslation(Silent()), "dev", ("de",))
     assert texts_of(changed)["de"] == {"1": "Wie alt?", "2": "x", "3": "Wo?"}
     assert done.as_they_are == {"de": 1}
 
 
 def test_a_pools_questions_are_replaced_by_those_in_the_documents_language_and_its_sentences_stay(pool):
-    changed, done = translated_pool(pool, ParallelQuestions(), "en")
+    changed, done = translate_pool(pool, ParallelQuestions(), "en")
     assert changed.questions == ("How old?", "What is it?", "Wo?", "How old?", "What is it?", "How old?")
     assert (changed.sentences, changed.contexts, changed.ids) == (pool.sentences, pool.contexts, pool.ids)
     assert done.questions == {"de": 2, "th": 1} and done.candidates == 0
     data = {lang: (["a"], ["a"], [(id, text, [0]) for id, text in ASKED[lang].items()]) for lang in ("de", "th")}
     with pytest.raises(DataError, match="de, th;"):
-        translated_pool(pool_of("toys", data), ParallelQuestions(), "en")
+        translate_pool(make_pool("toys", data), ParallelQuestions(), "en")
 
 
 def test_a_translator_translates_sentences_too(pool):
-    changed, done = translated_pool(pool, MachineTranslation(Upper()), "en")
+    changed, done = translate_pool(pool, MachineTranslation(Upper()), "en")
     assert changed.questions[:4] == ("WIE ALT? de", "WAS IST DAS? de", "WO? de", "How old?")
     assert changed.sentences == ("DE A de", "DE B de", "en a", "en b", "th a", "th b")
     assert changed.contexts[:3] == ("DE A de DE B de", "DE A de DE B de", "en a en b")
@@ -227,7 +227,7 @@ def test_a_translator_translates_sentences_too(pool):
 
 def test_ids_of_the_pools_other_splits_are_known(pool):
     chosen = pool.select(["1"])
-    changed, _ = translated_pool(chosen, TranslationFile("a", {("1", None): "Age?", ("3", None): "Where?"}), "en")
+    changed, _ = translate_pool(chosen, TranslationFile("a", {("1", None): "Age?", ("3", None): "Where?"}), "en")
     assert changed.questions == ("Age?", "How old?", "Age?")
     with pytest.raises(DataError, match="1 ids .*'9'"):
-        translated_pool(chosen, TranslationFile("a", {("1", None): "Age?", ("9", None): "Where?"}), "en")
+        translate_pool(chosen, TranslationFile("a", {("1", None): "Age?", ("9", None): "Where?"}), "en")

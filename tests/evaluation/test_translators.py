@@ -8,8 +8,8 @@ from distill.evaluation.translators import (
     BATCH,
     ManyToManyTranslator,
     MarianTranslator,
-    folders_of,
     load_translators,
+    parse_folders,
 )
 
 WORDS = {"Wie": "How", "alt": "old", "ist": "is", "der": "the", "Fluss": "river", "Burg?": "castle?"}
@@ -98,9 +98,9 @@ def test_only_texts_in_another_language_are_translated(folder):
 def test_folders_are_told_from_languages_and_a_missing_one_is_named(tmp_path, empty):
     both = tmp_path / "a=b"
     shutil.copytree(empty, both)
-    assert folders_of([f"de={empty}", both]) == {"de": empty, None: both}
+    assert parse_folders([f"de={empty}", both]) == {"de": empty, None: both}
     with pytest.raises(TranslatorError, match="de=.*de="):
-        folders_of([f"de={empty}", f"de={both}"])
+        parse_folders([f"de={empty}", f"de={both}"])
     for one, said in (("de=", "^de=: .*LANGUAGE=FOLDER"), ("=x", "^=x: .*LANGUAGE=FOLDER"), ("nowhere", "^nowhere: ")):
         with pytest.raises(TranslatorError, match=said):
             load_translators([one])

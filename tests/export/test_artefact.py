@@ -51,7 +51,7 @@ FILES = {
     "mediapipe": ["encoder.tflite"],
     "mediapipe-zip": ["encoder.task"],
     "c": ["encoder.bin", *PROGRAM],
-    "java": [*(path.name for path in java.program()), "encoder.bin"],
+    "java": [*(path.name for path in java.list_sources()), "encoder.bin"],
     "sentence-transformers": [
         *("config.json", "config_sentence_transformers.json", "distill_ngram.py", "model.safetensors"),
         *("modules.json", "tokenizer.json"),
@@ -240,10 +240,10 @@ def test_a_missing_bos_in_a_string_model_is_refused(refused, student, monkeypatc
     import tensorflow_text
 
     def init(self, proto, **kwargs):
-        super(strings.Pieces, self).__init__(**kwargs)
+        super(strings.TokenizerLayer, self).__init__(**kwargs)
         self.tokenizer = tensorflow_text.FastSentencepieceTokenizer(proto, add_bos=False, add_eos=True)
 
-    monkeypatch.setattr(strings.Pieces, "__init__", init)
+    monkeypatch.setattr(strings.TokenizerLayer, "__init__", init)
     assert "40 of 40" in refused(student, Form("string"), min_cosine=-1.0, max_drop=100.0)
 
 

@@ -6,7 +6,15 @@ import pytest
 from fixtures.folders import card_in
 
 import distill
-from distill.export.card import JudgedCard, card_of, lengths, p1_table, readme, write_card, write_judged
+from distill.export.card import (
+    JudgedCard,
+    describe_lengths,
+    make_card,
+    p1_table,
+    render_readme,
+    write_card,
+    write_judged_card,
+)
 from distill.export.form import Form
 from distill.export.formats.registry import format_of
 from distill.export.gate import Figures, Scores
@@ -53,11 +61,11 @@ def folder(tmp_path):
 
 @pytest.fixture
 def card(folder):
-    return card_of("small", STUDENT, Form(), folder, NOTES)
+    return make_card("small", STUDENT, Form(), folder, NOTES)
 
 
 def page_of(card, *refused):
-    return readme(JudgedCard(card, FIGURES, refused))
+    return render_readme(JudgedCard(card, FIGURES, refused))
 
 
 def test_the_page_has_what_is_known_and_why_the_artefact_was_refused(card, folder):
@@ -70,13 +78,13 @@ def test_the_page_has_what_is_known_and_why_the_artefact_was_refused(card, folde
     assert [line.rpartition("**: ")[2] for line in lines if line.startswith("- **")] == list(reasons)
     # A name with braces is only a name, and one in any script stays readable.
     assert page_of(replace(card, name="{seed} {0}")).startswith("# {seed} {0}\n")
-    write_card(folder, card_of("многоязычный", STUDENT, Form(), folder))
+    write_card(folder, make_card("многоязычный", STUDENT, Form(), folder))
     assert '"name": "многоязычный"' in (folder / "card.json").read_text(encoding="utf-8")
 
 
 def test_the_card_says_what_it_is(folder):
     form = Form("bundle", Precision("float32", "int4"), signatures=(8, 32))
-    card = card_of("small", STUDENT, form, folder, NOTES).as_dict()
+    card = make_card("small", STUDENT, form, folder, NOTES).as_dict()
     files = card.pop("files")
     assert card == {
         "name": "small",
@@ -100,9 +108,9 @@ def test_the_card_is_json_and_the_page_comes_with_the_gates_figures(folder, card
     write_card(folder, card)
     assert card_in(folder) == card.as_dict() and not (folder / "README.md").exists()
     judged = JudgedCard(card, FIGURES, ("too far",))
-    write_judged(folder, judged)
+    write_judged_card(folder, judged)
     assert card_in(folder) == {**card.as_dict(), "dev": FIGURES.as_dict(), "refused": ["too far"]}
-    assert (folder / "README.md").read_text(encoding="utf-8") == readme(judged)
+    assert (folder / "README.md").read_text(encoding="utf-8") == render_readme(judged)
 
 
 def test_the_page_has_size_origin_and_figures(card):
@@ -125,7 +133,7 @@ def test_the_page_has_size_origin_and_figures(card):
 def test_the_page_says_how_to_use_it(folder, name):
     precision = Precision("float32", "float32") if format_of(name).library else Precision()
     form = Form(name, precision, max_length=64 if name == "mediapipe-zip" else None)
-    page = page_of(card_of("small", STUDENT, form, folder))
+    page = page_of(make_card("small", STUDENT, form, folder))
     assert [other for other in HOW_TO if HOW_TO[other] in page] == [name]
     assert ("# float32 (1, 512)" in page) == (name in ("bundle", "onnx"))
 
@@ -140,8 +148,8 @@ def test_the_page_says_how_to_use_it(folder, name):
     ],
 )
 def test_lengths_in_words(folder, form, words):
-    assert lengths(form) == words
-    assert f"- texts: {words}\n" in page_of(card_of("small", STUDENT, form, folder))
+    assert describe_lengths(form) == words
+    assert f"- texts: {words}\n" in page_of(make_card("small", STUDENT, form, folder))
 
 
 def test_the_page_of_a_real_bundle_can_be_followed(tiny_bundle):

@@ -8,7 +8,7 @@ from fixtures.pieces import spelled_tokenizer
 
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.artefact import export_artefact
-from distill.export.cost import Cost, spelling_cost, told
+from distill.export.cost import Cost, format_costs, spelling_cost
 from distill.export.form import Form
 from distill.export.gate import Gate
 from distill.settings.sections import ExportSettings
@@ -36,7 +36,7 @@ def test_by_hand(sample):
     costs = spelling_cost(ByName(sample), ByName(sample, dev[:5]), gate)
     share = 1 - 5 / len(dev)
     assert costs == {"de": Cost(1.0, pytest.approx(share), pytest.approx(share)), "en": Cost(1.0, 1.0, 1.0)}
-    assert told({"el": Cost(0.382, 0.282, 0.873)}) == "el 38.2 to 28.2 (0.873)"
+    assert format_costs({"el": Cost(0.382, 0.282, 0.873)}) == "el 38.2 to 28.2 (0.873)"
 
 
 def test_an_artefact_without_spellings_is_measured_as_such_and_says_what_is_lost(
@@ -56,7 +56,7 @@ def test_an_artefact_without_spellings_is_measured_as_such_and_says_what_is_lost
     )
     assert Tokenizer.load(tmp_path / "out" / "tokenizer.model").encode([dev]) == tokenizer.encode([dev])
     page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "without its words and spellings" in page and told(judged.costs) in page
+    assert "without its words and spellings" in page and format_costs(judged.costs) in page
     # With them the vectors of MODEL, and no such entry.
     whole = export_artefact(student, tmp_path / "whole", gate, Form())
     assert whole.costs == {} and "without_spellings" not in card_in(tmp_path / "whole")

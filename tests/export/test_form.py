@@ -2,7 +2,7 @@ import pytest
 
 from distill.errors import InputError
 from distill.export import form as module
-from distill.export.form import Form, lengths_of
+from distill.export.form import Form, parse_lengths
 
 WHOLE, ZIP = ("string", "mediapipe", "onnx"), "mediapipe-zip"
 
@@ -33,10 +33,10 @@ def test_lengths_that_a_form_cannot_have_are_refused(values, named):
 def test_lengths_are_numbers_between_commas():
     # Their order is `Form`'s to judge.
     lengths = {"32,16,64": (32, 16, 64), " 16 , 32 ,": (16, 32), "": (), None: (), ",": ()}
-    assert {text: lengths_of(text) for text in lengths} == lengths
+    assert {text: parse_lengths(text) for text in lengths} == lengths
     for text in ("16,many", "1.5", "16;32", "16 32", "0x10"):
         with pytest.raises(InputError, match=f"^--signatures: .*{text}$"):
-            lengths_of(text)
+            parse_lengths(text)
 
 
 def test_packages_that_are_there_are_enough(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.errors import EncoderError
-from distill.export.gate import Figures, Scores, measure, other_ids, size, verdict
+from distill.export.gate import Figures, Scores, count_gate_texts, find_texts_with_other_ids, measure, refusal_reasons
 from distill.settings.sections import ExportSettings
 
 LANGUAGES = ("de", "en")
@@ -62,7 +62,7 @@ def judged(sample):
 
     def call(artefact, min_cosine=0.0, max_drop=1.0, table="uint8", student=None):
         figures = measure(student or Oracle(sample), artefact, sample, LANGUAGES)
-        return verdict(figures, ExportSettings(min_cosine=min_cosine, max_drop=max_drop), table)
+        return refusal_reasons(figures, ExportSettings(min_cosine=min_cosine, max_drop=max_drop), table)
 
     return call
 
@@ -87,9 +87,11 @@ def test_ids_are_compared_on_every_dev_question_and_others_refused_whatever_the_
 def test_ids_that_are_cut_where_the_artefact_ends_are_the_students(sample, questions):
     # By hand: of a text of more than 10 characters the first nine and the last.
     short, texts = Oracle(sample, max_length=10), [*questions["de"], *questions["en"]]
-    assert other_ids(Oracle(sample), short, texts) == []
+    assert find_texts_with_other_ids(Oracle(sample), short, texts) == []
     short.tokenize = lambda text: [*map(ord, text)][:10]
-    assert other_ids(Oracle(sample), short, texts) == [text for text in texts if len(text) > 10 and text[9] != text[-1]]
+    assert find_texts_with_other_ids(Oracle(sample), short, texts) == [
+        text for text in texts if len(text) > 10 and text[9] != text[-1]
+    ]
 
 
 def test_cosines_are_over_the_dev_questions_of_the_languages(sample, questions):
@@ -200,7 +202,7 @@ def test_progress_is_told_as_many_texts_as_there_are(sample, max_length):
     told = []
     measure(Oracle(sample), Oracle(sample, max_length=max_length), sample, LANGUAGES, told.append)
     # 40 questions and 48 documents, each by both, but that one of the two encodes no document.
-    assert sum(told) == size(sample, LANGUAGES, max_length) == 2 * (40 + 48) - (48 if max_length else 0)
+    assert sum(told) == count_gate_texts(sample, LANGUAGES, max_length) == 2 * (40 + 48) - (48 if max_length else 0)
 
 
 def test_figures_in_a_card_are_plain_values_and_come_back(sample):

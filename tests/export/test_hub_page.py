@@ -5,10 +5,10 @@ import pytest
 from fixtures.folders import card_in
 
 from distill.errors import EncoderError, ExportError, InputError
-from distill.export.card import JudgedCard, card_of
+from distill.export.card import JudgedCard, make_card
 from distill.export.form import Form
 from distill.export.gate import Figures, Scores, require_passed
-from distill.export.hub_page import hub_page, said_of
+from distill.export.hub_page import read_origin_notes, render_hub_page
 from distill.export.runtime import load_artefact
 from distill.export.weights.precision import Precision
 from distill.settings.sections import ExportSettings
@@ -32,13 +32,13 @@ def test_the_head_says_what_the_hub_reads_and_the_page_the_codes_hash(artefacts,
 def test_the_page_has_data_figures_and_what_the_bundle_says_of_itself(student, tmp_path):
     form = Form("model2vec", FLOAT, about="\n## What it learned from\n\nNews.\n")
     notes = {"dataset": "xquad", "languages": ["de", "en"], "parallel_text": ["massive/utterances.tsv", "a/b.tsv"]}
-    page = hub_page(JudgedCard(card_of("small", student, form, tmp_path, notes), FIGURES))
+    page = render_hub_page(JudgedCard(make_card("small", student, form, tmp_path, notes), FIGURES))
     assert '- "google/xquad"\n- "AmazonScience/massive"\n' in page and '"value": 0.875' in page
     assert "2 of 400" in page and page.index("## What it learned from") > page.index("| de | 90.0 | 87.5 |")
 
 
 def test_a_bundles_card_and_page_are_read(tiny_bundle):
-    notes, about = said_of(tiny_bundle)
+    notes, about = read_origin_notes(tiny_bundle)
     assert notes.keys() <= {"source", "dataset"} and about == ""
 
 

@@ -12,11 +12,11 @@ from fixtures.plain_c import program
 import distill
 from distill.catalog.bundle import released_folder
 from distill.catalog.loading import load_keras_encoder
-from distill.encoders.tokenizer import Tokenizer, plain
+from distill.encoders.tokenizer import Tokenizer, without_spellings
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.runtime import load_artefact
-from distill.export.student import StoredEncoder, bundle_form
+from distill.export.student import StoredEncoder, form_of_bundle
 from distill.export.weights.precision import Precision
 
 MODELS = ("released", "released-small")
@@ -55,7 +55,7 @@ def questions():
 @cache
 def tokenizers(name):
     tokenizer = Tokenizer.load(released_folder(name) / "tokenizer.model")
-    return tokenizer, plain(tokenizer)
+    return tokenizer, without_spellings(tokenizer)
 
 
 def chosen(name, lines):
@@ -104,7 +104,7 @@ def kept(tmp_path_factory):
     @cache
     def make(name, format_):
         source = released_folder(name)
-        form = bundle_form(source, Form(format_))
+        form = form_of_bundle(source, Form(format_))
         write_artefact(StoredEncoder(source), folder / f"{name}-{format_}", form, name)
         return folder / f"{name}-{format_}"
 

@@ -12,7 +12,7 @@ from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.runtime import load_artefact
-from distill.export.student import load_student, stored_table, table_of
+from distill.export.student import load_codewords, load_student, load_table
 from distill.export.weights.precision import Precision
 from distill.export.weights.stored import CODEC
 
@@ -40,7 +40,7 @@ def test_the_weights_of_an_artefact_give_its_vectors(name, form, tokenizer, rand
     write_artefact(encoder, folder, FORMS[form], "small")
     student = load_student(folder)
     (table,) = student.model.get_layer("embedding").get_weights()
-    np.testing.assert_array_equal(table_of(folder, len(table)), table)
+    np.testing.assert_array_equal(load_table(folder, len(table)), table)
     cosines = np.sum(student.encode(TEXTS) * load_artefact(folder).encode(TEXTS), axis=1)
     # Its activations are rounded, the student's are not.
     assert cosines.min() >= (0.99999 if "float" in form else 0.999)
@@ -75,10 +75,10 @@ def test_a_bundle_made_of_a_bundle_has_the_same_table(tokenizer, randomised, tmp
     stored = load_stored_table(tmp_path / "small", CODEC, student)
     assert load_stored_table(tmp_path / "small", "int4", student) is None
     write_artefact(student, tmp_path / "again", Form(precision=Precision("int8", CODEC, stored)), "again")
-    again = stored_table(tmp_path / "again", CODEC, student)
+    again = load_codewords(tmp_path / "again", CODEC, student)
     assert all(np.array_equal(before, after) for before, after in zip(stored.arrays, again.arrays, strict=True))
     write_artefact(student, tmp_path / "int4", FORMS["int4"], "int4")
-    assert stored_table(tmp_path / "int4", CODEC, student) is None
+    assert load_codewords(tmp_path / "int4", CODEC, student) is None
     # Its pieces, and a table of another width.
     narrow = made_student("static", tokenizer, randomised)
-    assert stored_table(tmp_path / "small", CODEC, narrow) is None
+    assert load_codewords(tmp_path / "small", CODEC, narrow) is None

@@ -14,10 +14,10 @@ from distill.encoding.text_file import TextFile
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
-from distill.export.languages import FILE, PieceLanguages, piece_languages, read_languages, write_languages
+from distill.export.languages import FILE, TokenLanguages, find_token_languages, read_languages, write_languages
 from distill.export.runtime import load_artefact
 from distill.export.student import load_student
-from distill.export.subset import kept_pieces, write_subset
+from distill.export.subset import select_tokens, write_subset
 from distill.export.weights.precision import Precision
 
 LANGUAGES = ("en", "de", "ru")
@@ -70,8 +70,8 @@ def test_texts_of_the_languages_have_the_same_vectors_and_the_rest_is_left_out(f
 
 
 def test_pieces_that_all_languages_need_stay(wide, texts):
-    pieces = piece_languages(wide.tokenizer, texts)
-    kept, rows = kept_pieces(wide.tokenizer, pieces.of(["de"])), model_proto(wide.tokenizer).pieces
+    pieces = find_token_languages(wide.tokenizer, texts)
+    kept, rows = select_tokens(wide.tokenizer, pieces.of(["de"])), model_proto(wide.tokenizer).pieces
     names = {rows[id].piece for id in kept}
     assert {"<unk>", "<s>", "</s>", "?", "1"} <= names and {"ж", "ы"}.isdisjoint(names)
     used = {id for ids in wide.tokenizer.encode(texts["de"]) for id in ids}
@@ -84,7 +84,7 @@ def test_a_piece_is_of_the_languages_that_use_it_often_enough(wide, texts, tmp_p
     for name, lines in texts.items():
         for ids in wide.tokenizer.encode(lines):
             np.add.at(counts[name], ids[1:-1], 1)
-    pieces = piece_languages(wide.tokenizer, texts, 3)
+    pieces = find_token_languages(wide.tokenizer, texts, 3)
     np.testing.assert_array_equal(pieces.used, np.stack(list(counts.values()), axis=1) >= 3)
     for folder in (tmp_path / "a", tmp_path / "b"):
         folder.mkdir()
@@ -92,7 +92,7 @@ def test_a_piece_is_of_the_languages_that_use_it_often_enough(wide, texts, tmp_p
     assert (tmp_path / "a" / FILE).read_bytes() == (tmp_path / "b" / FILE).read_bytes()
     card = {"pieces": {"languages": list(LANGUAGES)}, "files": {FILE: {}}, "vocabulary": 2000}
     stored = read_languages(tmp_path / "a", card)
-    assert isinstance(stored, PieceLanguages) and stored.languages == LANGUAGES
+    assert isinstance(stored, TokenLanguages) and stored.languages == LANGUAGES
     np.testing.assert_array_equal(stored.used, pieces.used)
     with pytest.raises(EncoderError, match=FILE):
         read_languages(tmp_path / "a", {**card, "vocabulary": 1999})

@@ -18,7 +18,7 @@ from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.sources import SOURCES
 from distill.indexing.stored import FILE, Index
 from distill.jobs.subset_languages import subset_languages
-from distill.system.locking import held
+from distill.system.locking import hold_lock
 from distill.system.sections import read_sections
 
 MODEL = "released-small"
@@ -170,7 +170,7 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
     ):
         with pytest.raises(kind, match=place):
             build_index(tmp_path / "kb", change, model, given)
-    with held(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="kb"):
+    with hold_lock(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="kb"):
         build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     assert content(tmp_path / "kb") == whole
 
@@ -228,7 +228,7 @@ def test_an_index_that_another_folder_leads_to_is_written_by_one_command(expecte
     build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / FILE).symlink_to(tmp_path / "kb" / FILE)
-    with held(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="other"):
+    with hold_lock(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="other"):
         build_index(tmp_path / "other", IndexChange([path]), MODEL)
     (tmp_path / "link").symlink_to(tmp_path / "new")
     assert (

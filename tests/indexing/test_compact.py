@@ -11,7 +11,7 @@ from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.indexing.stored import FILE, Index
-from distill.retrieval.codes import unpacked
+from distill.retrieval.codes import unpack
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"
@@ -65,7 +65,7 @@ def test_the_best_are_scored_by_their_text_as_if_stored_in_float32(folder, encod
     answers = Answers(folder / "kb")
     sections, starts = answers.index.sections, answers.index.array("sentence_starts").astype(int)
     values = {
-        kind: unpacked(sections[f"{kind}_vectors"], 1, encoder.dimension) * sections[f"{kind}_scales"][:, None]
+        kind: unpack(sections[f"{kind}_vectors"], 1, encoder.dimension) * sections[f"{kind}_scales"][:, None]
         for kind in ("passage", "sentence")
     }
     sentences = [

@@ -5,7 +5,7 @@ import json
 from distill.documents.document import Document
 from distill.documents.reading import read_documents
 from distill.indexing.batches import write_texts
-from distill.indexing.cutting import pieces
+from distill.indexing.cutting import cut_document
 from distill.system.sections import read_sections
 from distill.words.cutting import Cut
 
@@ -14,7 +14,7 @@ TEXT = "One two. Three four! Five six seven eight nine ten eleven twelve? End."
 
 def cut(text, **settings):
     """The passages of a text, each a list of its sentences."""
-    parts = pieces(Document("1", text, "", {}), Cut(**settings))
+    parts = cut_document(Document("1", text, "", {}), Cut(**settings))
     return [[text[part.start : part.end][start:end] for start, end in part.sentences] for part in parts]
 
 
@@ -32,7 +32,7 @@ def test_a_document_is_cut_at_sentence_ends_and_a_long_sentence_between_words():
 
 def test_the_languages_rules_decide_on_the_ends_of_sentences():
     text = "Das kostet z. B. 3 Euro. Mehr nicht."
-    parts = pieces(Document("1", text, "", {}, language="de"), Cut())
+    parts = cut_document(Document("1", text, "", {}, language="de"), Cut())
     assert parts[0].sentences == ((0, 24), (25, 36))
 
 
@@ -60,5 +60,5 @@ def test_a_data_sets_passages_stay_as_they_are(tmp_path):
     path.write_text(json.dumps({"id": "d", "title": "T", "passages": parts}), encoding="utf-8")
     [document] = read_documents([path])
     assert (document.text, document.fields["passages"]) == ("One. Two. Drei. Vier.", ["p0", "p1"])
-    places = [(part.start, part.end, part.sentences) for part in pieces(document, Cut(length=50))]
+    places = [(part.start, part.end, part.sentences) for part in cut_document(document, Cut(length=50))]
     assert places == [(0, 9, ((0, 9),)), (10, 21, ((0, 5), (6, 11)))]

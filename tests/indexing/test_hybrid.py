@@ -11,7 +11,7 @@ from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.stored import FILE, Index
-from distill.indexing.words.lexical import Lexical, inverted
+from distill.indexing.words.lexical import Lexical, invert_texts
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"
@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 
 
 def test_words_are_added_to_an_index_that_is_there_and_stay(folder, tmp_path):
-    kb, sections = tmp_path / "kb", inverted(TEXTS)
+    kb, sections = tmp_path / "kb", invert_texts(TEXTS)
     build_index(kb, IndexChange([folder / "all.jsonl"]), MODEL)
     result = CliRunner().invoke(cli, ["index", "--model", MODEL, "--output", str(kb), "--hybrid"])
     assert result.exit_code == 0
@@ -46,7 +46,7 @@ def test_words_are_added_to_an_index_that_is_there_and_stay(folder, tmp_path):
     for name, array in sections.items():
         np.testing.assert_array_equal(Index(kb).array(name), array)
     build_index(kb, IndexChange(removed=["1"]), MODEL)
-    np.testing.assert_array_equal(Index(kb).array("bm25.rows"), inverted(TEXTS[:1] + TEXTS[2:])["bm25.rows"])
+    np.testing.assert_array_equal(Index(kb).array("bm25.rows"), invert_texts(TEXTS[:1] + TEXTS[2:])["bm25.rows"])
 
 
 def test_shares_of_words_are_added_in_deviations_of_the_scores(folder):
@@ -56,7 +56,7 @@ def test_shares_of_words_are_added_in_deviations_of_the_scores(folder):
     scores = np.zeros(6)
     for hit in hits:
         scores[hit.row] = hit.score
-    shares = Lexical(inverted(TEXTS), 6).shares(question)
+    shares = Lexical(invert_texts(TEXTS), 6).shares(question)
     expected = scores + 8 * float(f"{scores.std():.1e}") * shares
     hits = next(hybrid.answers([question], 6)).hits
     assert hits[0].row == 2 == int(np.argmax(expected))

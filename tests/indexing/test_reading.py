@@ -1,5 +1,5 @@
 from distill.indexing.answers import Answer, Hit
-from distill.indexing.reading import read_answers, written_answers
+from distill.indexing.reading import read_answers, write_generated_answers
 from distill.reading.reader import Answer as Span
 
 
@@ -33,4 +33,4 @@ def test_what_is_written_comes_of_all_passages_with_the_titles_of_their_document
 
     titled = Hit(1.0, 0, 0, 0, "1817.", None, {"id": "a", "title": "Laufrad"})
     answers = [Answer("Wann?", [titled, hit("Nie.")]), Answer("Wo?", [])]
-    assert list(written_answers(answers, Copying())) == ["Wann? [('Laufrad', '1817.'), ('', 'Nie.')]", "Wo? []"]
+    assert list(write_generated_answers(answers, Copying())) == ["Wann? [('Laufrad', '1817.'), ('', 'Nie.')]", "Wo? []"]

@@ -11,7 +11,7 @@ from distill.indexing.building import IndexChange, build_index
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import FILE, Index
 from distill.retrieval import products
-from distill.retrieval.codes import quantised
+from distill.retrieval.codes import quantise
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"
@@ -71,7 +71,7 @@ class Stored:
             if kind == "passage":
                 rows[3::4] = rows[2::4]
             unit = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-            self.sections[f"{kind}_vectors"], self.sections[f"{kind}_scales"] = quantised(unit)
+            self.sections[f"{kind}_vectors"], self.sections[f"{kind}_scales"] = quantise(unit)
         self.score, self.has_sentences, self.path, self.array = score, True, FILE, self.sections.__getitem__
         self.bits, self.axes, self.scored_again = 8, dimension, 0
 

@@ -6,11 +6,11 @@ import shutil
 import numpy as np
 import pytest
 
-from distill.documents.source import Source, place_of
+from distill.documents.source import Source, locate_file
 from distill.errors import DataError
 from distill.indexing.building import IndexChange, build_index
 from distill.indexing.sources import SOURCES, Sources
-from distill.indexing.stored import Index, id_hash
+from distill.indexing.stored import Index, hash_id
 from distill.system.sections import read_sections
 
 MODEL = "released-small"
@@ -95,12 +95,12 @@ def test_an_index_that_knows_no_files_goes_by_the_paths_of_its_documents(here):
 
 
 def test_the_file_has_a_path_a_file_and_a_number_a_document(here):
-    kb, place = here / "kb", place_of("d/a.md")
+    kb, place = here / "kb", locate_file("d/a.md")
     kb.mkdir()
-    Sources({}, {}).changed({id_hash("i"): Source(here / "d" / "a.md", "d/a.md", place)}, ()).write(kb)
+    Sources({}, {}).changed({hash_id("i"): Source(here / "d" / "a.md", "d/a.md", place)}, ()).write(kb)
     sections = read_sections(kb / SOURCES)
     assert json.loads(sections["files"].tobytes()) == [["../d/a.md", "d/a.md"]]
-    np.testing.assert_array_equal(sections["ids"], [id_hash("i")])
+    np.testing.assert_array_equal(sections["ids"], [hash_id("i")])
     np.testing.assert_array_equal(sections["file_of"], [0])
 
 

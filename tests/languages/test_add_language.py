@@ -9,7 +9,7 @@ from fixtures.folders import card_in
 
 from distill.cli import main
 from distill.encoders.encoder import KerasEncoder
-from distill.encoders.tokenizer import Tokenizer, model_proto, spellings_of
+from distill.encoders.tokenizer import Tokenizer, list_spellings, model_proto
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.languages import read_languages
@@ -93,7 +93,7 @@ def test_a_bundle_learns_a_language_and_keeps_all_else_to_the_last_bit(bundle, f
     np.testing.assert_array_equal(used.used[rows][:, :3], there.used)
     assert used.used[[number for number in range(len(pieces[1])) if number not in set(rows)], 3].all()
     # What a word is spelled as is the language's.
-    spellings = spellings_of(Tokenizer.load(output / "tokenizer.model"))
+    spellings = list_spellings(Tokenizer.load(output / "tokenizer.model"))
     assert 0 < len(spellings) == new["added"][0]["spellings"] <= 4
     assert used.used[[id for one in spellings for id in one.ids], 3].all()
     assert used.spelled.tolist() == [[False, False, False, True]] * len(spellings)

@@ -7,7 +7,7 @@ import pytest
 from fixtures.folders import card_in
 
 from distill.cli import main
-from distill.encoders.tokenizer import Tokenizer, spellings_of
+from distill.encoders.tokenizer import Tokenizer, list_spellings
 from distill.errors import InputError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
@@ -60,7 +60,7 @@ def test_words_are_read_as_what_they_mean_and_all_else_is_as_it_was(bundle, dict
     np.testing.assert_array_equal(after.encode(texts), before.encode(texts))
     assert set(report["sample"]) == set(LANGUAGES) and report["sample"]["de"]["cut_otherwise"] == 0
     assert (output / "encoder.tflite").read_bytes() == (bundle / "encoder.tflite").read_bytes()
-    card, spellings = card_in(output), spellings_of(Tokenizer.load(output / "tokenizer.model"))
+    card, spellings = card_in(output), list_spellings(Tokenizer.load(output / "tokenizer.model"))
     assert card["spelled"] == {"kinds": ["words"], "spellings": {"words": {"ru": len(spellings)}}}
     assert len(spellings) == len(report["words"])
     # What a word is read as is the language's, so that a subset keeps it.
@@ -69,7 +69,7 @@ def test_words_are_read_as_what_they_mean_and_all_else_is_as_it_was(bundle, dict
     np.testing.assert_array_equal(used.used[:, :2], there.used[:, :2])
     for languages, many in ((("en", "de"), 0), (("en", "ru"), len(spellings))):
         write_subset(output, tmp_path / languages[1], languages, "out")
-        assert len(spellings_of(Tokenizer.load(tmp_path / languages[1] / "tokenizer.model"))) == many
+        assert len(list_spellings(Tokenizer.load(tmp_path / languages[1] / "tokenizer.model"))) == many
     assert read_languages(tmp_path / "ru", card_in(tmp_path / "ru")).spelled.tolist() == [[False, True]] * many
     # Again nothing is new.
     assert add(output, "ru", dictionary, tmp_path / "again") == 2 and not (tmp_path / "again").exists()
@@ -82,7 +82,7 @@ def test_spellings_made_anew_are_any_languages_again(bundle, dictionary, tmp_pat
     with pytest.raises(SystemExit, match="0"):
         main(["add-spellings", str(tmp_path / "words"), *text])
     write_subset(tmp_path / "typed", tmp_path / "en", ("en",), "typed")
-    assert len(spellings_of(Tokenizer.load(tmp_path / "en" / "tokenizer.model"))) > 0
+    assert len(list_spellings(Tokenizer.load(tmp_path / "en" / "tokenizer.model"))) > 0
 
 
 def test_words_without_a_list_count_by_their_uses_in_text(dictionary, tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from distill.languages.induced import commonest_words, induced
+from distill.languages.induced import commonest_words, induce_lexicon
 
 
 class Two:
@@ -18,7 +18,7 @@ class Two:
 
 def test_each_language_is_looked_at_from_its_own_middle():
     words = ["cat", "horse", "bird", "tree", "stone", "river", "moon", "field", "bread", "water", "wolf", "door"]
-    near = induced([word.upper() for word in words], words, Two())
+    near = induce_lexicon([word.upper() for word in words], words, Two())
     assert near.nearest[:, 0].tolist() == list(range(12))
     np.testing.assert_allclose(near.weights.sum(axis=1), 1, rtol=1e-6)
     vectors = np.eye(12, dtype=np.float32)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from distill.encoders.tokenizer import spellings_of
+from distill.encoders.tokenizer import list_spellings
 from distill.languages.material import LanguageSources, read_lexicon, read_material
-from distill.languages.spelled import spelled
+from distill.languages.spelled import spell_words
 
 WORDS = {"lehmä": ("dog", "house"), "hevonen": ("large river", "bridge"), "kissa": ("music",), "karhu": ("city",)}
 
@@ -46,8 +46,8 @@ def meant(encoder, word):
 
 
 def test_a_word_is_read_as_what_comes_nearest_to_its_translations(wide, material):
-    tokenizer = spelled(wide, len(wide.tokenizer), material, None, 100)
-    lower = {one.piece[1:] for one in spellings_of(tokenizer) if one.piece[1:].islower()}
+    tokenizer = spell_words(wide, len(wide.tokenizer), material, None, 100)
+    lower = {one.piece[1:] for one in list_spellings(tokenizer) if one.piece[1:].islower()}
     gains = {word: meant(wide, word) for word in WORDS}
     expected = {word for word, (gain, _) in gains.items() if gain >= 0.1} - {"karhu"}
     assert lower == expected and len(expected) > 1
@@ -58,7 +58,7 @@ def test_a_word_is_read_as_what_comes_nearest_to_its_translations(wide, material
 
 
 def test_the_most_useful_word_comes_first(wide, material):
-    [one] = spellings_of(spelled(wide, len(wide.tokenizer), material, None, 1))
+    [one] = list_spellings(spell_words(wide, len(wide.tokenizer), material, None, 1))
     # By the share of all words that it is, so much of it within a sentence, and by what it gains.
     within = {"lehmä": 0.9, "hevonen": 0.9, "kissa": 1 - (20 + 5 * 0.1) / 45}
     use = {word: 0.01 / n * within.get(word, 0) * meant(wide, word)[0] for n, word in enumerate(WORDS, 1)}
@@ -66,7 +66,7 @@ def test_the_most_useful_word_comes_first(wide, material):
 
 
 def test_without_words_nothing_is_spelled(wide, material):
-    assert spelled(wide, len(wide.tokenizer), replace(material, words={}), None, 10) is wide.tokenizer
+    assert spell_words(wide, len(wide.tokenizer), replace(material, words={}), None, 10) is wide.tokenizer
 
 
 def test_of_two_words_with_one_capital_the_more_useful_is_read(wide, material, tmp_path):
@@ -74,7 +74,7 @@ def test_of_two_words_with_one_capital_the_more_useful_is_read(wide, material, t
     lexicon = replace(
         read_lexicon(LanguageSources("tr", dictionary=(tmp_path / "meant.tsv",))), words={"iskı": 0.01, "ıskı": 0.001}
     )
-    tokenizer = spelled(wide, len(wide.tokenizer), lexicon, None, 10)
-    pieces = [one.piece[1:] for one in spellings_of(tokenizer)]
+    tokenizer = spell_words(wide, len(wide.tokenizer), lexicon, None, 10)
+    pieces = [one.piece[1:] for one in list_spellings(tokenizer)]
     assert sorted(pieces) == ["Iskı", "iskı", "ıskı"]
     assert tokenizer.encode(["Iskı"]) == tokenizer.encode(["iskı"]) != tokenizer.encode(["ıskı"])

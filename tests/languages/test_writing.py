@@ -2,7 +2,7 @@
 
 import pytest
 
-from distill.languages.writing import foreign, scripts_of_language
+from distill.languages.writing import find_foreign, scripts_of_language
 
 
 @pytest.mark.parametrize(
@@ -15,5 +15,5 @@ def test_a_language_has_the_scripts_that_its_code_names_or_its_usual_ones(langua
 
 def test_lines_in_another_script_are_counted_and_numbers_are_kept():
     lines = ["kissa", "γάτα", "42!", "кошка", "kissa on cat: γάτα", "η γάτα ja"]
-    chosen = foreign(lines, "fi")
+    chosen = find_foreign(lines, "fi")
     assert (chosen.kept, chosen.counts) == ([0, 2, 4], {"Grek": 2, "Cyrl": 1})

@@ -18,9 +18,9 @@ from distill.encoders.tokenizer import model_proto
 from distill.errors import DataError, InputError, TrainingError
 from distill.evaluation.bias.lareqa import encode_pool, mean_average_precision
 from distill.pipeline import shipping
-from distill.pipeline.execute import begin, finish_on_tensorflow
+from distill.pipeline.execute import begin_run, finish_on_tensorflow
 from distill.pipeline.inputs import Inputs
-from distill.pipeline.preparing import chosen_languages, prepare, unseen_languages
+from distill.pipeline.preparing import choose_languages, find_unseen_languages, prepare
 from distill.pipeline.run import Run
 from distill.settings.sections import Settings, TranslationSettings
 from distill.settings.store import load_settings
@@ -135,7 +135,7 @@ def test_what_the_log_warns_of_stands_in_the_metrics(metrics, sample, tmp_path, 
     run = Run(Inputs(sample, ("en",)), tmp_path)
     run.log.write("teacher", step=3, **{"p@1": 0.1, "mrr@10": 0.2, "collapsed": 0.995})
     monkeypatch.setattr(shipping, "write_report", lambda *arguments: None)
-    shipping.close(run, None)
+    shipping.write_results(run, None)
     [warning] = read_json(tmp_path / "metrics.json")["warnings"]
     assert warning.startswith("teacher: ") and " step 3: " in warning
     assert "warnings" not in metrics
@@ -200,7 +200,7 @@ def test_a_run_that_another_process_finished_meanwhile_is_left_as_it_is(folder, 
     shutil.copyfile(folder / "metrics.json", again / "metrics.json")
     before = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
     with pytest.raises(InputError, match=str(again)):
-        begin(run)
+        begin_run(run)
     assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == before
 
 
@@ -221,14 +221,14 @@ def test_what_a_run_left_that_was_killed_at_once_is_no_run(folder, tmp_path):
     for name in (".lock", ".config.toml.0123abcd.aside"):
         (tmp_path / name).write_text("", encoding="utf-8")
     run = prepare(load_settings(folder / "config.toml"), tmp_path)
-    begin(run)
+    begin_run(run)
     run.log.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "config.toml", "log.jsonl"]
 
 
 def test_a_full_disk_does_not_hide_what_ended_a_stage(folder, tmp_path, monkeypatch):
     run = prepare(load_settings(folder / "config.toml"), tmp_path)
-    begin(run)
+    begin_run(run)
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -286,7 +286,7 @@ def test_what_cannot_be_is_refused_before_the_work(settings_for, tmp_path, setti
 
 def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample):
     def chosen(*names):
-        return chosen_languages(sample, *names, TranslationSettings())
+        return choose_languages(sample, *names, TranslationSettings())
 
     assert chosen("ru", ("ru", "en", "de")) == ("ru", "de", "en")
     assert chosen("ru", ("de",)) == ("ru", "de")
@@ -294,9 +294,13 @@ def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample):
     for names in (("xx", ()), ("en", ("de", "xx"))):
         with pytest.raises(DataError, match=" xx: "):
             chosen(*names)
-    assert unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
-    assert unseen_languages("path/to/encoder", ("en", "el")) == []
-    assert unseen_languages("released", ("en", "el", "fi")) == unseen_languages("released-small", ("fi",)) == ["fi"]
+    assert find_unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
+    assert find_unseen_languages("path/to/encoder", ("en", "el")) == []
+    assert (
+        find_unseen_languages("released", ("en", "el", "fi"))
+        == find_unseen_languages("released-small", ("fi",))
+        == ["fi"]
+    )
 
 
 def test_the_mean_is_over_the_teachers_language_when_it_is_alone_and_no_sealed_split(sample, settings_for):

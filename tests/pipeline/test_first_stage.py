@@ -7,11 +7,11 @@ from distill.data.parallel import Parallel
 from distill.encoders.by_role import DualEncoder, is_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
-from distill.pipeline.execute import count_weights, first_of, make_teacher
-from distill.pipeline.first_stage import asked_in, pairs_of, require_lines
+from distill.pipeline.execute import choose_start, count_weights, make_teacher
+from distill.pipeline.first_stage import collect_pairs, question_languages, require_lines
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
-from distill.pipeline.second_stage import Beginning, study
+from distill.pipeline.second_stage import StudentStart, train_student
 from distill.settings.sections import Settings
 from distill.settings.store import changed
 from distill.students.shape import Shape
@@ -34,12 +34,12 @@ def settings(folder, batches="x-y"):
 
 
 def pairs_in(options, dataset, languages):
-    return pairs_of(options.data, options.teacher, options.pairs, options.seed, dataset, languages)
+    return collect_pairs(options.data, options.teacher, options.pairs, options.seed, dataset, languages)
 
 
 def test_languages_that_ask_and_answer_are_those_of_the_batches(sentence_data, sample):
-    assert asked_in("en-en", "en", ("en", "de")) == ("en",)
-    assert asked_in("x-y", "en", ("en", "de")) == ("en", "de")
+    assert question_languages("en-en", "en", ("en", "de")) == ("en",)
+    assert question_languages("x-y", "en", ("en", "de")) == ("en", "de")
     data = load_dataset(sentence_data)
     for batches, languages in (("x-en", ["en"]), ("en-en", ["en"]), ("x-y", ["de", "en"])):
         pairs = pairs_in(settings(sentence_data, batches), data, ("en", "de"))
@@ -65,9 +65,9 @@ def trained(slim, tiny_folder, sentence_data, tmp_path_factory):
     values |= {"teacher.bm25_epochs": 1, "teacher.online_epochs": 0, "student.epochs": 0}
     options = changed(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
     run = Run(read_inputs(options), tmp_path_factory.mktemp("run"))
-    teacher, beginning = make_teacher(run, slim), Beginning(Shape())
+    teacher, beginning = make_teacher(run, slim), StudentStart(Shape())
     count_weights(run, teacher)
-    return run, teacher, study(run, teacher, first_of(run, beginning, slim, teacher), beginning)
+    return run, teacher, train_student(run, teacher, choose_start(run, beginning, slim, teacher), beginning)
 
 
 def test_a_run_has_both_encoders_counted_a_student_of_one_and_a_log_of_what_was_filtered(trained, slim):

@@ -11,7 +11,14 @@ from distill.data.parallel import Parallel
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError, EncoderError
 from distill.export.runtime import load_artefact
-from distill.pipeline.fixed_teacher import centre, fixed_teacher, into_space, is_foreign, require_no_dimension, settled
+from distill.pipeline.fixed_teacher import (
+    centre,
+    freeze_teacher,
+    is_foreign,
+    load_fixed_teacher,
+    map_into_space,
+    require_no_dimension,
+)
 from distill.settings.sections import TeacherSettings
 from distill.students.linear import linear_map
 from distill.students.ngram import NGramEncoder
@@ -85,7 +92,7 @@ def test_the_space_of_a_student_on_axes_is_its_teachers(tiny, data):
 
 def test_a_map_is_fitted_on_questions_passages_and_pivots(tiny, data, questions):
     teacher, sources = Words(), [Parallel("a", 1.0, ("eins", "zwei"), ("de", "de"), ("one", "one"))]
-    mapped = into_space(tiny, teacher, data, "en", sources)
+    mapped = map_into_space(tiny, teacher, data, "en", sources)
     texts = [*questions, "one"]
     vectors = np.concatenate([tiny.encode(texts), tiny.encode(data.passage_texts)])
     labels = np.concatenate([teacher.encode(texts), teacher.encode(data.passage_texts, "document")])
@@ -103,8 +110,8 @@ def test_a_shorter_vector_of_another_space_is_refused(tiny):
 @pytest.mark.parametrize("centre", [False, True])
 def test_a_teacher_is_saved_and_loads_with_the_same_vectors(centre, slim_folder, data, questions, tmp_path):
     settings = TeacherSettings(model=str(slim_folder), centre=centre)
-    plain = fixed_teacher(str(slim_folder))
-    saved, note = settled(plain, settings, data, tmp_path / "teacher")
+    plain = load_fixed_teacher(str(slim_folder))
+    saved, note = freeze_teacher(plain, settings, data, tmp_path / "teacher")
     expected = plain.encode(TEXTS), plain.encode(TEXTS, "document")
     if centre:
         means = plain.encode(questions).mean(axis=0), plain.encode(data.passage_texts, "document").mean(axis=0)
@@ -133,14 +140,14 @@ def test_an_encoder_whose_vectors_cannot_be_is_refused(columns, place, tmp_path)
     module.__call__ = tf.function(call, input_signature=[tf.TensorSpec([None], tf.string)])
     tf.saved_model.save(module, str(tmp_path / "hub"))
     with pytest.raises(EncoderError, match=place):
-        fixed_teacher(str(tmp_path / "hub"))
+        load_fixed_teacher(str(tmp_path / "hub"))
 
 
 def test_what_a_teacher_has_computed_is_kept(teacher_folder, monkeypatch, tmp_path):
     monkeypatch.setenv("DISTILL_CACHE", str(tmp_path))
     expected = KerasEncoder.load(teacher_folder).encode(TEXTS)
-    np.testing.assert_array_equal(fixed_teacher(str(teacher_folder)).encode(TEXTS), expected)
-    again, calls = fixed_teacher(str(teacher_folder)), []
+    np.testing.assert_array_equal(load_fixed_teacher(str(teacher_folder)).encode(TEXTS), expected)
+    again, calls = load_fixed_teacher(str(teacher_folder)), []
     monkeypatch.setattr(KerasEncoder, "encode", lambda self, texts, *more: calls.extend(texts) or expected[:1])
     np.testing.assert_array_equal(again.encode(TEXTS), expected)
     assert calls == []

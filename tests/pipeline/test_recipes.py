@@ -9,7 +9,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.pipeline import shipping
 from distill.pipeline.execute import make_student
 from distill.pipeline.preparing import prepare
-from distill.pipeline.second_stage import beginning_of
+from distill.pipeline.second_stage import determine_start
 from distill.settings.recipes import recipe_names
 from distill.settings.store import changed, load_settings, recipe_settings
 from distill.students.rows import TABLE
@@ -86,6 +86,6 @@ def begun(sentence_data, slim_folder, tmp_path):
 
 def test_tiny_has_some_of_the_pieces(begun, slim, tmp_path):
     run = begun("tiny", {"student.epochs": 0, "vocabulary.most_pieces": 500})
-    student = make_student(run, beginning_of(run.inputs, slim, run.shape), slim, slim)
+    student = make_student(run, determine_start(run.inputs, slim, run.shape), slim, slim)
     # Those that are single characters stay.
     assert len(student.tokenizer) < len(slim.tokenizer)

@@ -11,18 +11,18 @@ from distill.catalog.named import named_paths
 from distill.errors import DataError, InputError
 from distill.pipeline import execute as pipeline
 from distill.pipeline import shipping
-from distill.pipeline.execute import steps_of
+from distill.pipeline.execute import list_steps
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.resuming import (
-    clear,
+    clear_unfinished,
+    find_settings,
+    hash_sources,
     require_resumable,
     require_same_data,
-    resumed_log,
-    settings_file,
-    sources_of,
+    resume_log,
 )
 from distill.pipeline.run import Run, save_measured
-from distill.pipeline.second_stage import Beginning
+from distill.pipeline.second_stage import StudentStart
 from distill.pipeline.steps import Engine
 from distill.settings.fields import Names
 from distill.settings.sections import Settings
@@ -52,7 +52,7 @@ def stopped(tmp_path):
 
 def told(settings, teacher=None):
     """The sources of a run of these settings, as it notes them."""
-    return sources_of(named_paths(settings), settings.teacher.model, teacher)
+    return hash_sources(named_paths(settings), settings.teacher.model, teacher)
 
 
 def write_log(folder, *rows):
@@ -60,7 +60,7 @@ def write_log(folder, *rows):
 
 
 def closed_log(folder):
-    log = resumed_log(folder)
+    log = resume_log(folder)
     log.close()
     return log
 
@@ -69,7 +69,7 @@ def test_a_stopped_run_of_the_same_settings_is_one_and_those_that_differ_are_nam
     settings, folder = stopped(seed=7)
     settings.teacher.allow_weak = True
     require_resumable(config_text(settings), folder)
-    assert settings_file(folder) == folder / "config.toml"
+    assert find_settings(folder) == folder / "config.toml"
     settings.teacher.margin, settings.teacher.negatives = 0.5, 5
     with pytest.raises(InputError) as error:
         require_resumable(config_text(settings), folder)
@@ -86,7 +86,7 @@ def test_data_that_has_changed_is_refused(stopped, sample):
         with pytest.raises(InputError, match=r"\(questions.jsonl\)"):
             require_same_data(folder, sample.files, told(settings))
         # After a second stop too.
-        resumed_log(folder).close()
+        resume_log(folder).close()
 
 
 # For each kind of what a setting may name: the files that make it up, and the value that names them in a folder.
@@ -199,13 +199,13 @@ def test_a_log_that_is_none_is_named(stopped, line, said):
     _, folder = stopped()
     (folder / "log.jsonl").write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(DataError, match=said):
-        resumed_log(folder)
+        resume_log(folder)
 
 
 @pytest.mark.parametrize("name", ["", "nowhere"])
 def test_a_folder_of_something_else_is_refused(tmp_path, name):
     with pytest.raises(InputError, match="config.toml"):
-        settings_file(tmp_path / name)
+        find_settings(tmp_path / name)
 
 
 @pytest.mark.parametrize("fixed", [False, True])
@@ -218,7 +218,7 @@ def test_what_is_whole_is_kept(stopped, fixed):
     names = [".env.template", ".gitignore.aside", ".name.x0123abcd.aside"]
     for name in names:
         (folder / name).write_text("a user's", encoding="utf-8")
-    clear(folder, fixed)
+    clear_unfinished(folder, fixed)
     kept = ["bundle", "checkpoint", "config.toml", "mine", "student", *([] if fixed else ["teacher"])]
     assert sorted(path.name for path in folder.iterdir()) == sorted([*kept, *names])
     assert [path.name for path in (folder / "checkpoint" / "teacher").iterdir()] == ["file"]
@@ -272,7 +272,7 @@ def test_a_finished_teacher_is_not_trained_again(slim, slim_folder, sentence_dat
     shutil.copytree(slim_folder, tmp_path / "teacher")
     run = Run(read_inputs(settings), tmp_path, resumed=True)
     # Whatever it was trained with: there is nothing to train here.
-    [step] = [step for step in steps_of(run, Beginning(Shape())) if step.name == "teacher"]
+    [step] = [step for step in list_steps(run, StudentStart(Shape())) if step.name == "teacher"]
     teacher = Engine(0).do(step, [None])
     for weight, other in zip(teacher.model.get_weights(), slim.model.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, other)
@@ -294,7 +294,7 @@ def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(
     command = ["run", "--config", plain, "--base", static_folder, *flags, "--runs", tmp_path, "--name", "run"]
     # It is stopped when its teacher is saved.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "study", stop)
+        patch.setattr(pipeline, "train_student", stop)
         assert distill(*command) == 130
     before = written(folder)
     # Nothing here reads the report, which takes seconds.

@@ -14,7 +14,7 @@ from distill.export.runtime import load_artefact
 from distill.export.weights.precision import Precision
 from distill.pipeline.inputs import Inputs
 from distill.pipeline.run import Run
-from distill.pipeline.shipping import calibrate, export, shipping_steps
+from distill.pipeline.shipping import calibrate, export_bundle, list_shipping_steps
 from distill.pipeline.steps import Engine
 from distill.settings.sections import ExportSettings
 
@@ -33,7 +33,7 @@ def test_the_card_of_a_runs_bundle_says_how_likely_an_answer_is_and_the_metrics_
     data = load_dataset("sample", "en")
     run, card = Run(Inputs(data, LANGUAGES), tmp_path), card_in(bundle)
     # In the order in which a run has them.
-    steps = [step for step in shipping_steps(run, calibrate) if step.name in ("calibrate", "weigh")]
+    steps = [step for step in list_shipping_steps(run, calibrate) if step.name in ("calibrate", "weigh")]
     Engine(0).go(steps, {"bundle": load_artefact(bundle)})
     assert run.figures["bundle_bytes"] == sum(path.stat().st_size for path in bundle.iterdir())
     entry = card_in(bundle).pop("answerable")
@@ -57,7 +57,7 @@ def test_of_too_few_dev_questions_the_card_says_nothing(bundle, tmp_path, capsys
 def test_a_bundle_that_the_gate_refuses_is_made_in_the_next_finer_precision(tiny_encoder, tmp_path, capsys):
     inputs = Inputs(load_dataset("sample", "en"), ("de",), precision=Precision("int8", "pq8"))
     gate = ExportSettings(table="pq8", min_cosine=0.97, max_drop=100)
-    export(Run(inputs, tmp_path / "run", export=gate), tiny_encoder)
+    export_bundle(Run(inputs, tmp_path / "run", export=gate), tiny_encoder)
     card, said = card_in(tmp_path / "run" / "bundle"), capsys.readouterr().err
     assert card["precision"] == {"dense": "int8", "table": "int4"} and card["dev"]["cosine_min"] >= 0.97
     assert "pq8" in said and "int4" in said
@@ -65,5 +65,5 @@ def test_a_bundle_that_the_gate_refuses_is_made_in_the_next_finer_precision(tiny
         replace(inputs, precision=Precision("int8", "uint8")), tmp_path / "none", export=replace(gate, min_cosine=1)
     )
     with pytest.raises(GateError):
-        export(last, tiny_encoder)
+        export_bundle(last, tiny_encoder)
     assert not (tmp_path / "none" / "bundle").exists()

@@ -1,6 +1,6 @@
 import numpy as np
 
-from distill.reading.examples import Example, Text, retrieved
+from distill.reading.examples import Example, Text, make_hard_unanswerable
 
 PASSAGES = ["Rome is in Italy.", "Rome is old.", "Paris is in France.", "The Nile ends in the sea."]
 ASKED = {"Where is Rome?": (0, "Italy"), "Where does the Nile end?": (3, "sea"), "How old is Rome?": (1, "old")}
@@ -15,7 +15,7 @@ def examples(language="en"):
 
 def test_each_question_has_the_nearest_passage_that_does_not_answer(tiny_encoder):
     given = [*examples(), Example("x", "en", "Who?", Text(PASSAGES[2], "en"), (0, 5), ("is",))]
-    others = {one.id: one for one in retrieved(given, 1.0, 0, tiny_encoder)}
+    others = {one.id: one for one in make_hard_unanswerable(given, 1.0, 0, tiny_encoder)}
     vectors = tiny_encoder.encode(PASSAGES)
     for one in given[:3]:
         [question] = tiny_encoder.encode([one.question])
@@ -30,8 +30,8 @@ def test_each_question_has_the_nearest_passage_that_does_not_answer(tiny_encoder
 
 def test_passages_are_of_the_same_language_and_a_share_is_taken(tiny_encoder):
     both = [*examples(), *examples("fi")]
-    assert all(one.passage.language in ("en", "fi") for one in retrieved(both, 1.0, 0, tiny_encoder))
-    fi = [one for one in retrieved([*examples(), examples("fi")[0]], 1.0, 0, tiny_encoder)]
+    assert all(one.passage.language in ("en", "fi") for one in make_hard_unanswerable(both, 1.0, 0, tiny_encoder))
+    fi = [one for one in make_hard_unanswerable([*examples(), examples("fi")[0]], 1.0, 0, tiny_encoder)]
     # One passage alone in its language, and it answers.
     assert {one.passage.language for one in fi} == {"en"}
-    assert retrieved(examples(), 0.0, 0, tiny_encoder) == []
+    assert make_hard_unanswerable(examples(), 0.0, 0, tiny_encoder) == []

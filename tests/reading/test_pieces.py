@@ -5,7 +5,7 @@ import pytest
 
 from distill.reading.examples import Text
 from distill.reading.matches import passage_features
-from distill.reading.pieces import pieces_of, stemmer
+from distill.reading.pieces import stemmer, tokenise_text
 
 TEXT = "The rivers, 100 km long, run to Rome."
 SENTENCES = "It is old. Rome lies there."
@@ -13,7 +13,7 @@ SENTENCES = "It is old. Rome lies there."
 
 @pytest.fixture(scope="module")
 def cut(tokenizer):
-    return lambda text, language="en": pieces_of(Text(text, language), tokenizer)
+    return lambda text, language="en": tokenise_text(Text(text, language), tokenizer)
 
 
 def test_pieces_cover_the_text_and_know_their_words(cut, tokenizer):

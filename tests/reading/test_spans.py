@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 
-from distill.reading.spans import LONGEST, SHARED, WINDOW, Found, best_of, best_span, windows_of
+from distill.reading.spans import LONGEST, SHARED, WINDOW, TokenSpan, best_over_windows, best_span, split_windows
 
 
 def test_the_best_span_is_that_of_all_pairs():
@@ -16,19 +16,19 @@ def test_the_best_span_is_that_of_all_pairs():
 
 
 def test_windows_cover_a_long_text_and_overlap():
-    assert windows_of(WINDOW) == [(0, WINDOW)]
+    assert split_windows(WINDOW) == [(0, WINDOW)]
     for length in (WINDOW + 1, 1000, 1001):
-        windows = windows_of(length)
+        windows = split_windows(length)
         assert windows[0][0] == 0 and windows[-1][1] == length
         assert all(end - start == WINDOW for start, end in windows)
         assert all(one[1] - other[0] >= SHARED for one, other in itertools.pairwise(windows))
 
 
 def test_the_best_of_windows_is_in_pieces_of_the_text():
-    assert best_of([(0, Found(3, 4, 1.0)), (224, Found(1, 2, 2.0))]) == Found(225, 226, 2.0)
+    assert best_over_windows([(0, TokenSpan(3, 4, 1.0)), (224, TokenSpan(1, 2, 2.0))]) == TokenSpan(225, 226, 2.0)
 
 
 def test_a_text_without_pieces_has_no_window_and_no_answer():
-    assert windows_of(0) == []
-    nothing = best_of([])
+    assert split_windows(0) == []
+    nothing = best_over_windows([])
     assert nothing.last < nothing.first and nothing.score == 0

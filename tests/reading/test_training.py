@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from distill.reading.examples import Example, Text
-from distill.reading.inputs import Eyes, Looker, Standard
+from distill.reading.inputs import EmbeddingScale, Featuriser, TextView
 from distill.reading.network import ReaderNetwork
-from distill.reading.training import Batches, Lesson, ReaderOptions, lessons_of, span_loss
+from distill.reading.training import Batches, ReaderExample, ReaderOptions, make_reader_examples, span_loss
 
 PASSAGE = Text("The bridge is old. The castle of Rome is 100 years old.", "en")
 
@@ -12,14 +12,14 @@ PASSAGE = Text("The bridge is old. The castle of Rome is 100 years old.", "en")
 @pytest.fixture(scope="module")
 def eyes(tiny_encoder):
     table = tiny_encoder.model.get_layer("embedding").get_weights()[0]
-    return Eyes(tiny_encoder, tiny_encoder.tokenizer, table, Standard.of(table))
+    return TextView(tiny_encoder, tiny_encoder.tokenizer, table, EmbeddingScale.of(table))
 
 
 @pytest.fixture(scope="module")
 def lessons(eyes):
     answered = Example("a", "de", "Wie alt ist die Burg?", PASSAGE, (41, 44), ("100",))
     without = Example("b", "en", "Who paints?", PASSAGE, None, ())
-    return lessons_of([answered, without], [2.0, 1.0], Looker(eyes))
+    return make_reader_examples([answered, without], [2.0, 1.0], Featuriser(eyes))
 
 
 def test_the_loss_is_the_mean_cross_entropy_of_both_ends():
@@ -50,7 +50,7 @@ def test_batches_have_each_lesson_as_often_as_it_weighs_and_its_rows(eyes, lesso
 
 
 def test_words_in_common_are_hidden_in_a_share(eyes, lessons):
-    same = Lesson(lessons[0].seen, lessons[0].rows, 1.0)
+    same = ReaderExample(lessons[0].seen, lessons[0].rows, 1.0)
     assert same.seen.features[:, :3].any()
     shown, hidden = (
         Batches([same], eyes, ReaderOptions(hidden=share))(1)[0]()["features"][:, :, :3] for share in (0.0, 1.0)

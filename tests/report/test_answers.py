@@ -2,7 +2,15 @@ import re
 
 import pytest
 
-from distill.report.answers import against_base, answers, beside_peers, by_language, costs, language_rows, ordered
+from distill.report.answers import (
+    judge_against_base,
+    judge_against_peers,
+    judge_by_language,
+    list_costs,
+    list_verdicts,
+    make_language_rows,
+    order_splits,
+)
 from distill.report.verdicts import BAD, EVEN, GOOD
 
 # P@1, passage, in English on test; in German they are .563, .119 and .221.
@@ -26,14 +34,14 @@ def numbers(verdict):
 
 
 def test_the_student_is_compared_to_each_peer_over_all_languages_and_over_those_it_knows(beside):
-    verdict = beside_peers(beside)
+    verdict = judge_against_peers(beside)
     assert (verdict.mark, verdict.word) == (GOOD, "+14.7 points on muse")
     assert verdict.figures == (
         "Mean P@1 over all 2 languages: student 61.4 %, muse 46.7 % (p < 0.001). "
         "Over the 1 of them that muse knows: +34.2 points."
     )
     del beside["peers"]
-    assert beside_peers(beside).figures.endswith("muse 46.7 % (p < 0.001).")
+    assert judge_against_peers(beside).figures.endswith("muse 46.7 % (p < 0.001).")
 
 
 @pytest.mark.parametrize(("p", "p_1", "mark"), [(0.01, 0.9, GOOD), (0.05, 0.2, EVEN), (0.2, 0.01, BAD)])
@@ -45,7 +53,7 @@ def test_one_peer_that_is_as_good_or_better_decides_the_mark(beside, p, p_1, mar
     flips = part["sign_flips"]["student against muse"]["passage"]
     part["sign_flips"]["student against muse"]["passage"] = {**flips, "p": p}
     part["sign_flips"]["student against e5"] = {"passage": {**flips, "p": p if mark == GOOD else p_1}}
-    verdict = beside_peers(beside)
+    verdict = judge_against_peers(beside)
     assert verdict.mark == mark
     assert verdict.word == f"+14.7 points on muse, {'+1.4' if mark == GOOD else '−37.6'} points on e5"
 
@@ -61,25 +69,25 @@ def test_one_peer_that_is_as_good_or_better_decides_the_mark(beside, p, p_1, mar
 def test_the_base_is_compared_by_all_questions_together(beside, difference, p, expected):
     flips = beside["splits"]["test"]["sign_flips"]["student against base"]
     flips["passage"] = {**flips["passage"], "difference": difference, "p": p}
-    verdict = against_base(beside)
+    verdict = judge_against_base(beside)
     assert (verdict.mark, verdict.word) == expected
     assert numbers(verdict) == ["1,234", "61.0", "31.0", f"{p:.3f}", "617"]
 
 
 def test_an_earlier_run_has_means_and_tests_by_language(metrics):
     # Significantly better in German, worse in English.
-    peers, base, languages = answers(rounded(metrics))
+    peers, base, languages = list_verdicts(rounded(metrics))
     assert peers.mark == EVEN and numbers(peers) == ["1", "2", "61.4"]
     assert (base.mark, base.word) == (EVEN, "+30.1 points, mixed") and numbers(base) == ["1", "61.4", "31.3"]
     assert (languages.mark, languages.word) == (EVEN, "better in 1 of 2, worse in 1")
     assert re.findall(r": (\w+)", languages.figures) == ["de", "en"]
     metrics["splits"]["test"]["mcnemar"]["student against base"]["passage"]["en"]["significant"] = False
-    assert (against_base(metrics).mark, by_language(metrics).mark) == (GOOD, GOOD)
-    assert re.findall(r": (\w+)", by_language(metrics).figures) == ["de", "none"]
+    assert (judge_against_base(metrics).mark, judge_by_language(metrics).mark) == (GOOD, GOOD)
+    assert re.findall(r": (\w+)", judge_by_language(metrics).figures) == ["de", "none"]
 
 
 def test_the_table_has_peers_base_student_and_the_difference_with_its_signs(beside):
-    rows = {row.name: row for row in language_rows(beside)}
+    rows = {row.name: row for row in make_language_rows(beside)}
     assert list(rows) == ["muse", "base", "bundle", "student", "difference"]
     assert rows["base"].values == pytest.approx({"en": 50.7, "de": 11.9}) and rows["base"].mean == pytest.approx(31.3)
     assert rows["difference"].values == pytest.approx({"en": 15.8, "de": 44.4})
@@ -88,7 +96,7 @@ def test_the_table_has_peers_base_student_and_the_difference_with_its_signs(besi
 
 
 def test_the_picture_has_what_was_measured_in_full(beside):
-    rows = [tuple(vars(cost).values()) for cost in costs(beside)]
+    rows = [tuple(vars(cost).values()) for cost in list_costs(beside)]
     assert [row[:3] for row in rows] == [
         ("base", 0.5, 20_000_000),
         ("bundle", 0.25, 69_500_000),
@@ -97,5 +105,5 @@ def test_the_picture_has_what_was_measured_in_full(beside):
     # The bundle .5 and .555.
     assert [row[3] for row in rows] == pytest.approx([31.3, 52.75, 46.7])
     del beside["peers"]["muse"]["ms"], beside["timings"]["query"]["beside"]
-    assert [cost.name for cost in costs(beside)] == ["bundle"]
-    assert ordered(["dev", "test"]) == ["test", "dev"] and ordered(["dev"]) == ["dev"]
+    assert [cost.name for cost in list_costs(beside)] == ["bundle"]
+    assert order_splits(["dev", "test"]) == ["test", "dev"] and order_splits(["dev"]) == ["dev"]

@@ -5,9 +5,9 @@ import numpy as np
 from distill.data.bitext import Bitext
 from distill.data.pool import Pool
 from distill.evaluation.bias.analyses import BiasFigures, RemovalFigures
-from distill.evaluation.bias.lareqa import LareqaFigures, MeanPrecision, OneRemoved
+from distill.evaluation.bias.lareqa import LareqaFigures, MeanPrecision, TargetRemoval
 from distill.evaluation.bias.space import Identification, Projection
-from distill.evaluation.translation import Translated
+from distill.evaluation.translation import TranslationCounts
 from distill.report.bias_tables import print_bitext, print_lareqa, print_translated
 
 # Four questions a language, 30 and 10 sentences.
@@ -37,7 +37,7 @@ def analysed(shift=0.0, removed=(0.25, 0.2, 0.2), accuracy=0.95):
     lareqa = LareqaFigures(
         precision=MeanPrecision(0.3 + shift, {"de": 0.2, "en": 0.4}),
         p1={"de": 0.1, "en": 0.3},
-        removed=OneRemoved(*removed),
+        removed=TargetRemoval(*removed),
         one_target={},
         monolingual={"de": 0.6, "en": 0.8},
         share={"de": {"de": 0.7, "en": 0.3}, "en": {"de": 0.1, "en": 0.9}},
@@ -89,9 +89,9 @@ def test_bitext_has_a_row_a_direction_and_translations_a_line(printed):
     out = printed()
     assert "lines, 8" in out
     assert rows(out) == [["one", "→ en", "50.0", "100.0", "75.0"], ["one", "en →", "25.0", "75.0", "50.0"]]
-    print_translated("lareqa", Translated("a.tsv", {"de": 3, "th": 2}, {"th": 1}))
+    print_translated("lareqa", TranslationCounts("a.tsv", {"de": 3, "th": 2}, {"th": 1}))
     line = printed()
     assert line.startswith("lareqa: ") and re.findall(r"[.\w]*\d", line) == ["3", "2", "1"] and "a.tsv" in line
-    print_translated("lareqa", Translated("a.tsv", {"de": 3, "th": 2}, {}, 7, 1.25))
+    print_translated("lareqa", TranslationCounts("a.tsv", {"de": 3, "th": 2}, {}, 7, 1.25))
     # Sentences, and milliseconds a question.
     assert re.findall(r"[.\d]*\d", printed()) == ["3", "2", "7", "1.2"]

@@ -13,7 +13,7 @@ import pytest
 from matplotlib.image import imread
 
 from distill.pipeline.finished import read_run
-from distill.report.bias_sections import bitext_section, lareqa_section
+from distill.report.bias_sections import make_bitext_section, make_lareqa_section
 from distill.report.run_page import write_evaluation, write_report
 from distill.report.runs_page import write_comparison
 
@@ -349,7 +349,9 @@ def test_a_dark_scheme_is_followed_by_text_and_figures_but_paper_is_white(tab):
 
 def test_a_comparison_and_an_evaluation_are_quiet_and_fit_too(tab, run_folder, shown, tmp_path):
     write_comparison(tmp_path / "both.html", [read_run(run_folder(name, widened)) for name in "ab"])
-    write_evaluation(tmp_path / "alone.html", [lareqa_section(shown["lareqa"]()), bitext_section(shown["bitext"]())])
+    write_evaluation(
+        tmp_path / "alone.html", [make_lareqa_section(shown["lareqa"]()), make_bitext_section(shown["bitext"]())]
+    )
     for name in ("both.html", "alone.html"):
         opened = tab(tmp_path / name, width=390, height=844)
         assert opened.said == [] and len(opened.asked_for) == 1

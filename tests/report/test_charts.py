@@ -8,16 +8,16 @@ from distill.report.charts import (
     FAINTEST,
     STRONGEST,
     Cost,
-    bar_chart,
-    cost_chart,
-    curves,
-    distinct_encoders,
-    front_chart,
-    heat_map,
-    latency_chart,
-    opacity,
-    plane,
-    runs_chart,
+    compute_opacity,
+    draw_bar_chart,
+    draw_cost_chart,
+    draw_curves,
+    draw_front_chart,
+    draw_heat_map,
+    draw_latency_chart,
+    draw_plane,
+    draw_runs_chart,
+    list_distinct_encoders,
 )
 from distill.report.page import TEMPLATES
 
@@ -47,7 +47,7 @@ def corners(chart, name):
 
 
 def test_a_bar_has_its_precisions_height_and_teacher_and_bundle_are_hatched_each_otherwise(metrics):
-    chart = bar_chart(metrics, "dev", "passage")
+    chart = draw_bar_chart(metrics, "dev", "passage")
     whole = re.search(r'id="p1-dev-passage-patch_2">\s*<path d="([^"]*)"', chart)[1]  # the axes, 0 to 100 %
     whole = np.ptp(np.array(re.findall(r"[ML] [\d.]+ ([\d.]+)", whole), dtype=float))
     heights = [np.ptp(bar[:, 1]) / whole for name in ("base", "student") for bar in corners(chart, name)]
@@ -67,7 +67,7 @@ def test_the_bars_are_most_of_a_chart_however_few_the_languages(languages):
     encoders = {encoder: {"maxp": {name: {"p@1": 0.5} for name in names}} for encoder in ENCODERS}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        chart = bar_chart({"languages": names, "splits": {"dev": {"encoders": encoders}}}, "dev", "maxp")
+        chart = draw_bar_chart({"languages": names, "splits": {"dev": {"encoders": encoders}}}, "dev", "maxp")
     width = float(re.search(r'<svg[^>]* width="([\d.]+)pt"', chart)[1])
     drawn = np.concatenate([bar for name in ("base", "student") for bar in corners(chart, name)])
     assert np.ptp(drawn[:, 0]) > width / 3
@@ -81,7 +81,7 @@ def points(chart, name):
 
 def test_a_curve_shows_each_evaluation_of_its_stage_over_steps(shown):
     rows = shown["rows"]()
-    chart = curves(rows)
+    chart = draw_curves(rows)
     assert [len(points(chart, name)) for name in ("teacher", "student")] == [2, 3]
     # The student: steps 0, 5, 10; P@1 0.1, 0.2, 0.4; down is positive in an SVG.
     gaps = np.diff(points(chart, "student"), axis=0)
@@ -90,20 +90,20 @@ def test_a_curve_shows_each_evaluation_of_its_stage_over_steps(shown):
     lines = re.findall(r'<path d="([^"]*)"[^>]*stroke-dasharray[^>]*stroke: var\(--soft\)', chart)
     assert [len(re.findall("[ML]", line)) for line in lines] == [1, 2]
     # A stage that was only measured has one point, a fixed teacher none.
-    assert len(points(curves([row for row in rows if row.get("step", 0) == 0]), "student")) == 1
-    chart = curves([row for row in rows if row["event"] != "teacher"])
+    assert len(points(draw_curves([row for row in rows if row.get("step", 0) == 0]), "student")) == 1
+    chart = draw_curves([row for row in rows if row["event"] != "teacher"])
     assert [len(points(chart, name)) for name in ("teacher", "student")] == [0, 3]
-    assert chart.count("dev P@1, %") == 1 and curves([]).count("dev P@1, %") == 1
+    assert chart.count("dev P@1, %") == 1 and draw_curves([]).count("dev P@1, %") == 1
 
 
 def test_bars_of_latency_and_of_runs_are_in_proportion(metrics):
-    lengths = [np.ptp(bar[:, 0]) for bar in corners(latency_chart(metrics["timings"]["query"]), "bundle")]
+    lengths = [np.ptp(bar[:, 0]) for bar in corners(draw_latency_chart(metrics["timings"]["query"]), "bundle")]
     np.testing.assert_allclose(np.array(lengths) / lengths[0], [1, 3, 6], rtol=1e-3)
     means = {
         "a": {"base": 0.2, "teacher": 0.3, "student": 0.4, "bundle": 0.35},
         "$b$": {"base": 0.1, "teacher": 0.3, "student": 0.8, "bundle": 0.35},
     }
-    chart = runs_chart(means, "title")
+    chart = draw_runs_chart(means, "title")
     lengths = [np.ptp(bar[:, 0]) for name in ("base", "student") for bar in corners(chart, name)]
     np.testing.assert_allclose(np.array(lengths) / lengths[1], [2, 1, 4, 8], rtol=1e-3)
     assert {"a", "$b$", "20.0", "80.0"} <= set(texts(chart))
@@ -112,14 +112,14 @@ def test_bars_of_latency_and_of_runs_are_in_proportion(metrics):
 @pytest.mark.parametrize("draw", ["bars", "curves", "latency", "front", "runs", "map", "plane", "cost"])
 def test_a_chart_takes_every_colour_from_the_page(draw, metrics, shown):
     chart = {
-        "bars": lambda: bar_chart(metrics, "dev", "maxp"),
-        "curves": lambda: curves(shown["rows"]()),
-        "latency": lambda: latency_chart(metrics["timings"]["query"]),
-        "front": lambda: front_chart(metrics, shown["search"]()),
-        "runs": lambda: runs_chart({"a": dict.fromkeys(ENCODERS, 0.5)}, "title"),
-        "map": lambda: heat_map(SHARES, "label", "map", 0.8),
-        "plane": lambda: plane(POINTS, "label", "plane"),
-        "cost": lambda: cost_chart(COSTS),
+        "bars": lambda: draw_bar_chart(metrics, "dev", "maxp"),
+        "curves": lambda: draw_curves(shown["rows"]()),
+        "latency": lambda: draw_latency_chart(metrics["timings"]["query"]),
+        "front": lambda: draw_front_chart(metrics, shown["search"]()),
+        "runs": lambda: draw_runs_chart({"a": dict.fromkeys(ENCODERS, 0.5)}, "title"),
+        "map": lambda: draw_heat_map(SHARES, "label", "map", 0.8),
+        "plane": lambda: draw_plane(POINTS, "label", "plane"),
+        "cost": lambda: draw_cost_chart(COSTS),
     }[draw]()
     assert not re.findall(r"#[0-9a-fA-F]{6}|<style", chart)
     # What has no colour of its own is black, also on a dark page.
@@ -128,16 +128,16 @@ def test_a_chart_takes_every_colour_from_the_page(draw, metrics, shown):
 
 
 def test_ids_are_a_charts_own_whose_languages_may_have_markup(metrics, read_page):
-    ids = [set(re.findall(r' id="([^"]*)"', bar_chart(metrics, split, "maxp"))) for split in ("dev", "test")]
+    ids = [set(re.findall(r' id="([^"]*)"', draw_bar_chart(metrics, split, "maxp"))) for split in ("dev", "test")]
     assert all(ids) and not ids[0] & ids[1]
     for part in metrics["splits"]["dev"]["encoders"].values():
         part["passage"]["<x>"] = part["passage"]["en"]
-    chart = bar_chart({**metrics, "languages": ["<x>", "de"]}, "dev", "passage")
+    chart = draw_bar_chart({**metrics, "languages": ["<x>", "de"]}, "dev", "passage")
     assert "<x>" in read_page(chart).words and "<x>" not in chart
 
 
 def test_the_front_has_every_bundle_under_its_number(metrics, shown):
-    chart = front_chart(metrics, shown["search"]())
+    chart = draw_front_chart(metrics, shown["search"]())
     assert [texts(chart).count(number) for number in ("1", "2", "3")] == [2, 2, 0]
     # Bundle 1 is a full circle, the chosen one an open one; in both panels.
     filled = re.findall(r'<use [^>]*style="(fill[^;]*); stroke: var\(--bundle\)', chart)
@@ -145,7 +145,7 @@ def test_the_front_has_every_bundle_under_its_number(metrics, shown):
 
 
 def test_the_area_of_a_circle_is_the_size_and_names_never_lie_on_each_other():
-    chart = cost_chart(COSTS)
+    chart = draw_cost_chart(COSTS)
     names, sizes = ["base", "student's bundle", "a$b$"], ["20.0 MB, 0.50 ms, 60.0 %", "320.0 MB, 9.00 ms, 70.0 %"]
     assert {*names, *sizes} <= set(texts(chart))
     outline = r'd="([^"]*)" clip-path="[^"]*" style="fill: none; stroke: var\(--(\w+)\); stroke-width: 1.2"'
@@ -157,7 +157,7 @@ def test_the_area_of_a_circle_is_the_size_and_names_never_lie_on_each_other():
 
 
 def test_an_encoder_of_unknown_cost_is_a_dashed_line_and_the_axis_ends_at_tens():
-    chart = cost_chart(COSTS, {"m$use$": 42.0})
+    chart = draw_cost_chart(COSTS, {"m$use$": 42.0})
     assert "m$use$ 42.0 %" in texts(chart)
     assert {"30", "80"} <= set(texts(chart)) and "90" not in texts(chart)
     dashed = re.findall(r'<path d="M [\d.]+ ([\d.]+) \nL [\d.]+ ([\d.]+)[^>]*stroke-dasharray', chart)
@@ -165,21 +165,21 @@ def test_an_encoder_of_unknown_cost_is_a_dashed_line_and_the_axis_ends_at_tens()
 
 
 def test_a_teacher_that_is_the_base_has_no_bars_and_a_peer_has_markers(metrics, shown):
-    assert distinct_encoders(metrics) == ENCODERS
+    assert list_distinct_encoders(metrics) == ENCODERS
     for part in metrics["splits"].values():
         part["encoders"]["teacher"] = part["encoders"]["base"]
-    names = distinct_encoders(metrics)
+    names = list_distinct_encoders(metrics)
     assert names == ("base", "student", "bundle")
-    chart = bar_chart(metrics, "dev", "passage", names)
+    chart = draw_bar_chart(metrics, "dev", "passage", names)
     assert "teacher" not in texts(chart) and len(corners(chart, "base")) == 2
-    beside = bar_chart(shown["beside"](), "dev", "passage", ("muse", *ENCODERS))
+    beside = draw_bar_chart(shown["beside"](), "dev", "passage", ("muse", *ENCODERS))
     assert "muse" in texts(beside) and len(points(beside, "ink")) + beside.count("stroke: var(--ink)") > 2
     same = dict.fromkeys(("base", "teacher"), 0.4)
-    assert "teacher" not in texts(runs_chart({"a": {**same, "student": 0.5, "bundle": 0.5}}, "title"))
+    assert "teacher" not in texts(draw_runs_chart({"a": {**same, "student": 0.5, "bundle": 0.5}}, "title"))
 
 
 def test_a_cell_has_its_number_in_per_cent_and_its_row_and_column_are_languages():
-    chart = heat_map(SHARES, '<i>"', "map", 0.8)
+    chart = draw_heat_map(SHARES, '<i>"', "map", 0.8)
     assert texts(chart) == ["en", "de", "en", "&lt;b&gt;", "80", "20", "40", "–", "answer language"]
     assert 'aria-label="&lt;i&gt;&quot;"' in chart
     places = dict(zip(texts(chart), re.findall(r'<text [^>]*x="([\d.]+)" y="([\d.]+)"', chart), strict=True))
@@ -190,11 +190,11 @@ def test_a_cell_has_its_number_in_per_cent_and_its_row_and_column_are_languages(
 
 def test_shade_grows_with_the_share_and_there_is_none_of_none():
     shares = np.array([[0.8, 0.2], [0.4, np.nan]])
-    shades = opacity(shares, 0.8)
+    shades = compute_opacity(shares, 0.8)
     assert shades[1, 1] == 0 and shades[0, 0] == pytest.approx(STRONGEST)
     np.testing.assert_allclose((shades.ravel()[:3] - FAINTEST) / (STRONGEST - FAINTEST), [1, 0.25, 0.5])
-    assert opacity(np.zeros((1, 1)), 0) == FAINTEST
-    drawn = re.findall(r"fill: var\(--student\); fill-opacity: ([\d.]+)", heat_map(SHARES, "label", "map", 0.8))
+    assert compute_opacity(np.zeros((1, 1)), 0) == FAINTEST
+    drawn = re.findall(r"fill: var\(--student\); fill-opacity: ([\d.]+)", draw_heat_map(SHARES, "label", "map", 0.8))
     np.testing.assert_allclose(np.array(drawn, float), shades.ravel()[: len(drawn)], atol=1e-6)
     assert len(drawn) >= 3
 
@@ -244,7 +244,7 @@ def cloud(chart):
 
 
 def test_a_panel_shows_its_languages_points_and_those_of_all_stand_behind_on_one_scale():
-    chart = plane(POINTS, "label", "plane")
+    chart = draw_plane(POINTS, "label", "plane")
     assert texts(chart) == ["en", "$de$"]
     counts = [{name: len(places) for name, places in of.items()} for _, of in panels(chart)]
     assert counts == [{"student": 2, "ink": 1, "soft": 1}, {"student": 1, "ink": 0, "soft": 1}]
@@ -261,7 +261,9 @@ def test_a_panel_shows_its_languages_points_and_those_of_all_stand_behind_on_one
 
 
 def test_panels_stand_in_rows():
-    boxes = [box for box, _ in panels(plane({f"l{number}": POINTS["en"] for number in range(7)}, "label", "plane"))]
+    boxes = [
+        box for box, _ in panels(draw_plane({f"l{number}": POINTS["en"] for number in range(7)}, "label", "plane"))
+    ]
     lefts, tops = (np.round([box[:, axis].min() for box in boxes], 2) for axis in (0, 1))
     assert len(set(lefts)) == 6 and lefts[6] == lefts[0]
     assert len(set(tops)) == 2 and tops[6] > tops[0] == tops[5]
@@ -269,6 +271,6 @@ def test_panels_stand_in_rows():
 
 @pytest.mark.parametrize("places", [[], [[3.0, 3.0]]])
 def test_no_points_or_points_that_are_one_are_no_error(places):
-    ((box, of),) = panels(plane({"<b>": {"questions": places, "candidates": places}}, "label", "plane"))
+    ((box, of),) = panels(draw_plane({"<b>": {"questions": places, "candidates": places}}, "label", "plane"))
     assert [len(of[name]) for name in ("student", "ink")] == [len(places)] * 2
     np.testing.assert_allclose(of["student"], np.array([box.mean(axis=0)] * len(places)).reshape(-1, 2), atol=1e-3)

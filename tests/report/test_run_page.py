@@ -4,10 +4,10 @@ import re
 import numpy as np
 import pytest
 
-from distill.evaluation.calibration import by_language
+from distill.evaluation.calibration import figures_by_language
 from distill.evaluation.unanswerable import Cases
-from distill.report.answered import answerable_section
-from distill.report.bias_sections import bitext_section, lareqa_section
+from distill.report.answered import make_answerable_section
+from distill.report.bias_sections import make_bitext_section, make_lareqa_section
 from distill.report.run_page import write_evaluation, write_report
 
 
@@ -15,7 +15,7 @@ def unanswered():
     """Figures of two encoders on four questions, one of which is calibrated."""
     right, known = np.array([True, False, True, False]), np.array([0.9, 0.8, 0.3, 0.1])
     cases = Cases(np.ones((4, 5)), right, right, np.arange(4), np.array(["de", "de", "en", "en"]), np.ones(4))
-    encoders = {"bundle": by_language(cases, known, 0.5), "muse": by_language(cases, known)}
+    encoders = {"bundle": figures_by_language(cases, known, 0.5), "muse": figures_by_language(cases, known)}
     figures = {name: {of: row.as_dict() for of, row in one.items()} for name, one in encoders.items()}
     return {"name": "toys", "split": "test", "score": "sum", "seed": 0, "encoders": figures}
 
@@ -256,7 +256,7 @@ def test_lareqa_has_a_heat_map_an_encoder_on_one_scale_and_a_plane_of_vectors(pa
 
 
 def test_an_evaluation_alone_has_a_page(shown, read_page, tmp_path, page):
-    write_evaluation(tmp_path / "page.html", [lareqa_section(shown["lareqa"]())])
+    write_evaluation(tmp_path / "page.html", [make_lareqa_section(shown["lareqa"]())])
     alone = read_page(tmp_path / "page.html")
     assert "toys-r" in alone.words and "Bitext" not in alone.words and "steered" not in alone.words
     end = alone.rows.index(["package", "version"])
@@ -265,7 +265,7 @@ def test_an_evaluation_alone_has_a_page(shown, read_page, tmp_path, page):
 
 
 def test_questions_without_an_answer_have_curves_and_what_holds_at_the_threshold(page, read_page, tmp_path):
-    write_evaluation(tmp_path / "page.html", [answerable_section(unanswered())])
+    write_evaluation(tmp_path / "page.html", [make_answerable_section(unanswered())])
     alone = read_page(tmp_path / "page.html")
     # Of the two at .5 or above one is right; AUROC: three of the four pairs.
     assert ["right of these", "50.0", "–", "50.0"] in alone.rows and ["AUROC", "100.0", "100.0", "75.0"] in alone.rows
@@ -275,7 +275,9 @@ def test_questions_without_an_answer_have_curves_and_what_holds_at_the_threshold
 
 def test_bitext_retrieval_has_both_directions_and_data_is_named_by_its_hashes(shown, read_page, tmp_path):
     files = {"en.json": "ab12"}, {"dev.tsv": "cd34"}
-    write_evaluation(tmp_path / "page.html", [bitext_section({**shown["bitext"](), "files": each}) for each in files])
+    write_evaluation(
+        tmp_path / "page.html", [make_bitext_section({**shown["bitext"](), "files": each}) for each in files]
+    )
     page = read_page(tmp_path / "page.html")
     assert "news: 101 sentences" in page.words and "svg" not in page.tags
     assert ["XX → en, %", "de", "mean"] in page.rows and ["student", "72.2", "72.2"] in page.rows

@@ -1,7 +1,14 @@
 import pytest
 
 from distill.pipeline.finished import read_run
-from distill.report.runs_page import data_verdicts, differing, names_of, shared_languages, table, write_comparison
+from distill.report.runs_page import (
+    judge_data,
+    list_shared_languages,
+    name_runs,
+    select_differing,
+    transpose,
+    write_comparison,
+)
 
 
 @pytest.fixture
@@ -78,7 +85,7 @@ def test_means_are_over_the_languages_that_all_have(compared):
     assert "svg" not in page.tags
     assert ["a", "student", "66.2", "56.3", "–", "–", "–"] in page.rows
     named = {"a": {"mean_over": ["zh", "de", "ru"]}, "b": {"mean_over": ["ru", "zh"]}}
-    assert shared_languages(named) == ["zh", "ru"]
+    assert list_shared_languages(named) == ["zh", "ru"]
 
 
 def test_the_split_is_one_that_all_have(compared):
@@ -102,15 +109,15 @@ def test_only_what_differs_is_listed(compared):
     page = compared(same, change("settings", "teacher", "base", "<i>"))
     assert "i" not in page.tags and ["teacher.base", "muse", "<i>"] in page.rows
     values = {"a": {"x": 1, "y": 2}, "b": {"x": 1, "z": None}, "c": {"x": 1, "y": 2}}
-    assert list(differing(values)) == ["y"] and list(table(values)) == ["x", "y", "z"]
-    assert differing(values)["y"] == {"a": 2, "b": None, "c": 2}
+    assert list(select_differing(values)) == ["y"] and list(transpose(values)) == ["x", "y", "z"]
+    assert select_differing(values)["y"] == {"a": 2, "b": None, "c": 2}
 
 
 def verdicts(*changes, shown):
     named = {name: shown["metrics"]() for name, _ in zip("abc", changes, strict=False)}
     for change, metrics in zip(changes, named.values(), strict=True):
         change(metrics)
-    return [(verdict.mark, verdict.figures) for verdict in data_verdicts(named)]
+    return [(verdict.mark, verdict.figures) for verdict in judge_data(named)]
 
 
 def change(*path):
@@ -165,5 +172,5 @@ def test_an_older_run_leaves_it_open_whether_the_data_is_the_same(shown, compare
 
 def test_runs_of_one_name_are_told_apart_by_their_paths(run_folder, tmp_path):
     runs = [read_run(run_folder(name)) for name in ("one/first", "two/first", "second")]
-    assert names_of(runs[1:]) == ["first", "second"]
-    assert names_of(runs) == [str(run.folder) for run in runs]
+    assert name_runs(runs[1:]) == ["first", "second"]
+    assert name_runs(runs) == [str(run.folder) for run in runs]

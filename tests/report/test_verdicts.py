@@ -5,24 +5,24 @@ from distill.report.verdicts import (
     BAD,
     EVEN,
     GOOD,
-    headline,
+    choose_split,
+    choose_unit,
+    format_signed,
+    judge_bundle,
+    judge_search,
     kept_of_teacher,
-    shipped,
-    shown_split,
-    shown_unit,
-    signed,
-    smaller,
-    weighed,
+    make_headline,
+    weigh,
 )
 
 
 def test_verdicts_are_about_test_and_the_unit_that_the_student_was_steered_by(metrics):
-    assert shown_split(metrics) == "test"
+    assert choose_split(metrics) == "test"
     del metrics["splits"]["test"]
-    assert shown_split(metrics) == "dev"
-    assert shown_unit(metrics) == "passage"
+    assert choose_split(metrics) == "dev"
+    assert choose_unit(metrics) == "passage"
     del metrics["settings"]["student"]
-    assert shown_unit(metrics) == "document"
+    assert choose_unit(metrics) == "document"
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def test_verdicts_are_about_test_and_the_unit_that_the_student_was_steered_by(me
     ],
 )
 def test_a_gain_is_one_that_is_significant_somewhere_and_a_loss_nowhere(points, better, worse, expected):
-    assert weighed(points, better, worse) == expected
+    assert weigh(points, better, worse) == expected
 
 
 def test_points_have_their_sign():
-    assert [signed(points) for points in (1.25, -1.26, 0.04, -0.04)] == ["+1.2", "−1.3", "0.0", "0.0"]
+    assert [format_signed(points) for points in (1.25, -1.26, 0.04, -0.04)] == ["+1.2", "−1.3", "0.0", "0.0"]
 
 
 def test_a_bundle_that_lost_what_is_allowed_is_as_good_unless_significantly_worse_in_a_language(metrics):
     metrics["gate"]["texts"] = 290
-    verdict = shipped(metrics)
+    verdict = judge_bundle(metrics)
     assert (verdict.mark, verdict.word, verdict.kind) == (GOOD, "as good", "good")
     # Means of .69 and .608, and of .71 and .604.
     assert verdict.figures == (
@@ -56,34 +56,34 @@ def test_a_bundle_that_lost_what_is_allowed_is_as_good_unless_significantly_wors
     )
     gate = metrics["gate"]["p@1"]
     gate["de"]["significant"] = True  # better there
-    assert shipped(metrics).mark == GOOD
+    assert judge_bundle(metrics).mark == GOOD
     gate["en"]["significant"] = True
-    assert shipped(metrics).mark == BAD and "(en)" in shipped(metrics).figures
+    assert judge_bundle(metrics).mark == BAD and "(en)" in judge_bundle(metrics).figures
     gate["en"]["significant"], metrics["settings"]["export"]["max_drop"] = False, 0.7
-    assert (shipped(metrics).mark, shipped(metrics).word) == (BAD, "worse")
+    assert (judge_bundle(metrics).mark, judge_bundle(metrics).word) == (BAD, "worse")
     metrics["gate"]["texts"] = 29  # one of which is 3.4 points
-    assert shipped(metrics).mark == GOOD
+    assert judge_bundle(metrics).mark == GOOD
 
 
 def test_an_older_run_has_means_without_a_test(metrics):
     del metrics["gate"]
     # German, passage, on test: .555 and .563.
-    assert (shipped(metrics).mark, shipped(metrics).word) == (EVEN, "about as good")
-    assert shipped(metrics).figures == "Mean P@1 55.5 % against 56.3 %, −0.8 points; no test is recorded."
+    assert (judge_bundle(metrics).mark, judge_bundle(metrics).word) == (EVEN, "about as good")
+    assert judge_bundle(metrics).figures == "Mean P@1 55.5 % against 56.3 %, −0.8 points; no test is recorded."
     metrics["settings"]["export"]["max_drop"] = 0.7
-    assert shipped(metrics).mark == BAD
+    assert judge_bundle(metrics).mark == BAD
 
 
 def test_a_smaller_bundle_keeps_the_budget_or_does_not(shown):
     search = shown["search"]()
-    assert (smaller(search).mark, smaller(search).word) == (GOOD, "yes")
-    assert smaller(search).figures == (
+    assert (judge_search(search).mark, judge_search(search).word) == (GOOD, "yes")
+    assert judge_search(search).figures == (
         "tiny-used-int4: 6.3 MB, 0.041 ms per query, −0.4 points to the student (dev, maxp)."
     )
-    near = smaller({**search, "excess": {"ms": [0.041, 0.03]}})
+    near = judge_search({**search, "excess": {"ms": [0.041, 0.03]}})
     assert (near.mark, near.word) == (BAD, "no")
-    assert smaller({**search, "chosen": None, "bundles": []}).mark == BAD
-    assert smaller(None) is None
+    assert judge_search({**search, "chosen": None, "bundles": []}).mark == BAD
+    assert judge_search(None) is None
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_smaller_bundle_keeps_the_budget_or_does_not(shown):
     ],
 )
 def test_the_headline_is_as_bad_as_its_worse_half(student, bundle, mark, words):
-    verdict = headline(*(verdicts.Verdict("", mark, "", "") for mark in (student, bundle)))
+    verdict = make_headline(*(verdicts.Verdict("", mark, "", "") for mark in (student, bundle)))
     assert (verdict.mark, verdict.word) == (mark, words)
 
 

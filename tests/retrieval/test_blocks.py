@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from distill.retrieval.blocks import Highest, Product, document_spans, head, highest, rows_beside, spans
+from distill.retrieval.blocks import (
+    Product,
+    TopScores,
+    document_spans,
+    mark_highest,
+    questions_per_block,
+    spans,
+    top_places,
+)
 
 
 def bounds(blocks):
@@ -24,8 +32,8 @@ def test_no_document_is_cut():
 
 
 def test_beside_a_long_document_there_are_fewer_questions():
-    assert rows_beside([slice(0, 3), slice(3, 8)], 40) == 8
-    assert rows_beside([slice(0, 80)], 40) == 1
+    assert questions_per_block([slice(0, 3), slice(3, 8)], 40) == 8
+    assert questions_per_block([slice(0, 80)], 40) == 1
 
 
 def test_a_product_takes_the_place_of_the_last():
@@ -45,20 +53,20 @@ def test_the_highest_are_those_of_a_stable_sort(k):
     scores = np.random.default_rng(k).integers(0, 4, (50, 8)).astype(np.float32)
     expected = np.zeros(scores.shape, dtype=bool)
     np.put_along_axis(expected, np.argsort(-scores, axis=1, kind="stable")[:, :k], True, axis=1)
-    np.testing.assert_array_equal(highest(scores, k), expected)
+    np.testing.assert_array_equal(mark_highest(scores, k), expected)
     # Of fewer numbers than wanted all are among them.
     few = np.array([[np.nan, 2, np.nan, 1]], dtype=np.float32)
-    assert highest(few, 3).tolist() == [[False, True, False, True]]
+    assert mark_highest(few, 3).tolist() == [[False, True, False, True]]
 
 
 @pytest.mark.parametrize("k", [1, 5, 40, 41, 99])
 def test_the_head_of_scores_is_that_of_a_stable_sort(k):
     scores = np.random.default_rng(k).integers(0, 6, 40).astype(np.float32)
-    np.testing.assert_array_equal(head(scores, k), np.argsort(-scores, kind="stable")[:k])
+    np.testing.assert_array_equal(top_places(scores, k), np.argsort(-scores, kind="stable")[:k])
 
 
 def test_equal_scores_stand_in_the_order_in_which_they_came():
-    best = Highest(1, 3)
+    best = TopScores(1, 3)
     best.add(np.array([[0.5, 0.25, 0.5]]), lambda row, column: 10 + column)
     best.add(np.array([[0.5, 0.75, np.nan, np.inf]]), lambda row, column: 20 + column)
     # What is infinite stands first, and has no index.
@@ -68,7 +76,7 @@ def test_equal_scores_stand_in_the_order_in_which_they_came():
 
 def test_scores_that_rise_are_all_seen():
     """Each block is higher than all before: nothing may be passed over, and each time all of a block is above."""
-    best = Highest(2, 4)
+    best = TopScores(2, 4)
     for start in range(0, 1000, 100):
         best.add(np.arange(start, start + 100, dtype=np.float32)[None].repeat(2, axis=0), lambda _, c, s=start: s + c)
     assert best.indices.tolist() == [[999, 998, 997, 996]] * 2

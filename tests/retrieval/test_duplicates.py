@@ -1,6 +1,6 @@
 import pytest
 
-from distill.retrieval.duplicates import first_alike
+from distill.retrieval.duplicates import find_repeated
 
 TEXT = "the quick brown fox jumps over the lazy dog and then it goes home to eat again in 1990"
 
@@ -17,8 +17,8 @@ TEXT = "the quick brown fox jumps over the lazy dog and then it goes home to eat
     ],
 )
 def test_a_text_repeats_the_first_one_that_has_nine_in_ten_of_its_words_and_its_numbers(other, first):
-    assert first_alike([TEXT, other, TEXT]) == [0, first, 0]
+    assert find_repeated([TEXT, other, TEXT]) == [0, first, 0]
 
 
 def test_blank_texts_are_alike():
-    assert first_alike(["", "…", "a"]) == [0, 0, 2] and first_alike([]) == []
+    assert find_repeated(["", "…", "a"]) == [0, 0, 2] and find_repeated([]) == []

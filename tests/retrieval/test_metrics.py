@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.commands.measure import COMPARED_METRICS
-from distill.retrieval.metrics import mrr_at, precision_at, question_scores, summary
+from distill.retrieval.metrics import mrr_at, precision_at, question_scores, summarise_ranks
 
 RANKS = np.array([1, 2, 5, 6, 10, 11, 400, 1])
 
@@ -20,10 +20,10 @@ def test_mrr_is_the_mean_of_reciprocal_ranks_and_0_beyond_k():
 
 def test_the_summary_names_each_metric_by_its_own_k_in_plain_numbers():
     mrr = pytest.approx((1 + 1 / 2 + 1 / 5 + 1 / 6 + 1 / 10 + 1) / 8)
-    assert summary(RANKS) == {"p@1": 2 / 8, "p@5": 4 / 8, "p@10": 6 / 8, "mrr@10": mrr, "questions": 8}
-    assert {type(value) for value in summary(RANKS).values()} == {float, int}
+    assert summarise_ranks(RANKS) == {"p@1": 2 / 8, "p@5": 4 / 8, "p@10": 6 / 8, "mrr@10": mrr, "questions": 8}
+    assert {type(value) for value in summarise_ranks(RANKS).values()} == {float, int}
     for metric in ("p@1", "mrr@10"):
-        assert np.mean(question_scores(RANKS, metric)) == summary(RANKS)[metric]
+        assert np.mean(question_scores(RANKS, metric)) == summarise_ranks(RANKS)[metric]
 
 
 def test_scores_of_each_question():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from distill.encoders.tokenizer import SPACE, spellings_of
+from distill.encoders.tokenizer import SPACE, list_spellings
 from distill.spelling.candidates import DRAWS, MISSING_BLANK, Candidate, Candidates
 from distill.spelling.protection import protected
 from distill.spelling.written import Pieces, Written
@@ -47,5 +47,5 @@ def test_what_written_text_has_too_often_is_left_out(tokenizer):
         candidate.add(Written("x", (5,), share, -1.0), share, ("lower-case", "en"))
     names = {f"{SPACE}zuniqa": rare, f"{SPACE}quaqua": often, f"{SPACE}unseen": rare}
     texts = {"en": ["the zuniqa quaqua of the river"] * 3, "de": ["nichts davon"]}
-    kept = spellings_of(protected(tokenizer, names, texts, lambda steps=1, note="": None))
+    kept = list_spellings(protected(tokenizer, names, texts, lambda steps=1, note="": None))
     assert [one.piece for one in kept] == [f"{SPACE}quaqua", f"{SPACE}unseen"]

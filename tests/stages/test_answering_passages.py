@@ -6,9 +6,16 @@ import pytest
 from distill.data.contexts import read_contexts
 from distill.data.dataset import Question
 from distill.data.loading import load_dataset
-from distill.data.pairs import Pairs, gold_pairs
+from distill.data.pairs import Pairs, make_gold_pairs
 from distill.errors import DataError
-from distill.stages.answering_passages import HELD, NOT, UNKNOWN, Answered, answered_in, answers_of
+from distill.stages.answering_passages import (
+    HELD,
+    NOT,
+    UNKNOWN,
+    AnsweringPassages,
+    collect_answers,
+    find_answering_passages,
+)
 
 EN = ("The Danube ends in the Black Sea.", "The BLACK  sea is salty.", "The Rhine ends in the North Sea.")
 DE = ("Die Donau endet im Schwarzen Meer.", "Es ist salzig.", "Der Rhein endet in der Nordsee.")
@@ -29,7 +36,7 @@ def pool(*ids):
 
 @pytest.fixture
 def answered():
-    return Answered(pool("danube", "rhine", "both"), {**ANSWERS, "de": {"danube": ("Schwarzen Meer",)}})
+    return AnsweringPassages(pool("danube", "rhine", "both"), {**ANSWERS, "de": {"danube": ("Schwarzen Meer",)}})
 
 
 def test_a_passage_is_searched_for_the_answers_in_its_own_language(answered):
@@ -59,17 +66,17 @@ def squad(folder, answers):
         (folder / f"{language}.json").write_text(json.dumps({"data": [article]}), encoding="utf-8")
     (folder / "splits.json").write_text(json.dumps({"train": ["q0", "q1"], "dev": ["later"]}), encoding="utf-8")
     dataset = load_dataset(folder)
-    return dataset, gold_pairs(dataset, read_contexts(dataset, folder, ["de"]), ["en", "de"])
+    return dataset, make_gold_pairs(dataset, read_contexts(dataset, folder, ["de"]), ["en", "de"])
 
 
 def test_questions_that_nothing_answers_are_counted_by_language_and_none_that_is_answered_is_refused(tmp_path, capsys):
     dataset, pairs = squad(tmp_path, {"en": [["Black Sea"], ["Volga"]], "de": [["Schwarzen Meer"], []]})
-    answered = answered_in(dataset, tmp_path, ["en", "de"], pairs)
+    answered = find_answering_passages(dataset, tmp_path, ["en", "de"], pairs)
     assert answered.of("q0", range(4)).tolist() == [HELD, HELD, HELD, NOT]
     assert "1 of 2 in en, 1 of 2 in de" in " ".join(capsys.readouterr().err.split())
     dataset, pairs = squad(tmp_path, {"en": [["Volga"], []], "de": [[], []]})
     with pytest.raises(DataError, match="answer"):
-        answered_in(dataset, tmp_path, ["en", "de"], pairs)
+        find_answering_passages(dataset, tmp_path, ["en", "de"], pairs)
 
 
 def test_a_question_of_another_language_alone_has_the_documents_answers(tmp_path):
@@ -83,5 +90,5 @@ def test_a_question_of_another_language_alone_has_the_documents_answers(tmp_path
     (tmp_path / "documents.jsonl").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     (tmp_path / "splits.json").write_text(json.dumps({"train": ["a", "b"], "dev": ["c"]}), encoding="utf-8")
-    answers = answers_of(load_dataset(tmp_path), tmp_path, ["en", "ru"])
+    answers = collect_answers(load_dataset(tmp_path), tmp_path, ["en", "ru"])
     assert answers == {"en": {"a": ("salty",), "b": ("Black Sea",), "c": ()}}

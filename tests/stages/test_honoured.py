@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from distill.catalog.identity import provenance
+from distill.catalog.identity import describe_training
 from distill.catalog.loading import load_keras_encoder
 from distill.catalog.named import named_paths
 from distill.compression.candidates import GRID
@@ -14,8 +14,8 @@ from distill.compression.compress import compress
 from distill.errors import InputError
 from distill.pipeline.execute import make_teacher, measure_peers
 from distill.pipeline.preparing import prepare
-from distill.pipeline.second_stage import Teaching, beginning_of, study, transfer_alone
-from distill.pipeline.shipping import export
+from distill.pipeline.second_stage import TeacherSource, determine_start, train_student, transfer_alone
+from distill.pipeline.shipping import export_bundle
 from distill.settings.assignments import honoured
 from distill.settings.sections import Settings
 from distill.settings.store import changed, config_text
@@ -100,14 +100,14 @@ def missing(command, reads, seen, explained=frozenset()):
 def test_run(settings, seen, monkeypatch, tmp_path):
     reads, encoder = set(), load_keras_encoder(settings.teacher.base)
     # What a run notes of all its settings is no use of them.
-    for name, noted in (("config_text", config_text), ("provenance", provenance), ("named_paths", named_paths)):
+    for name, noted in (("config_text", config_text), ("provenance", describe_training), ("named_paths", named_paths)):
         monkeypatch.setattr(f"distill.pipeline.preparing.{name}", lambda _, noted=noted: noted(settings))
     monkeypatch.setattr("distill.export.artefact.export_artefact", lambda *parts, **more: seen.extend(parts))
     run = prepare(recorded(settings, reads), tmp_path / "run")
     measure_peers(run)
     make_teacher(run, encoder)
-    study(run, encoder, encoder, beginning_of(run.inputs, encoder, run.shape))
-    export(run, encoder)
+    train_student(run, encoder, encoder, determine_start(run.inputs, encoder, run.shape))
+    export_bundle(run, encoder)
     assert missing("run", reads, seen, BUDGET) == set()
 
 
@@ -121,7 +121,7 @@ def test_teach(settings, seen, distill, monkeypatch, tmp_path):
 
 def test_transfer(settings, seen, slim_folder):
     reads = set()
-    transfer_alone(recorded(settings, reads), Teaching(str(slim_folder)))
+    transfer_alone(recorded(settings, reads), TeacherSource(str(slim_folder)))
     assert missing("transfer", reads, seen) == set()
 
 

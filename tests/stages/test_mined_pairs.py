@@ -5,7 +5,7 @@ import pytest
 
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.pairs import Pairs
-from distill.stages.answering_passages import Answered
+from distill.stages.answering_passages import AnsweringPassages
 from distill.stages.mined_pairs import mine_pairs, write_mined
 
 EN = ("The Danube ends in the Black Sea.", "The Black Sea is salty.", "The Rhine ends.", "The Volga.", "Odessa.")
@@ -38,7 +38,7 @@ def gold():
 @pytest.fixture
 def mine(gold):
     def make(negatives=9, ranking=RANKING, answers=ANSWERS):
-        return mine_pairs(gold, ranking, Answered(gold, answers), negatives)
+        return mine_pairs(gold, ranking, AnsweringPassages(gold, answers), negatives)
 
     return make
 

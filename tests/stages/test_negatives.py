@@ -9,13 +9,13 @@ from distill.data.dataset import Question, normalise
 from distill.errors import DataError
 from distill.retrieval.blocks import CELLS
 from distill.stages.negatives import (
-    bm25_candidates,
-    draw,
-    false_negatives,
-    maxp_candidates,
-    online_negatives,
-    pairs_of,
-    quota_negatives,
+    draw_negatives,
+    find_bm25_candidates,
+    find_false_negatives,
+    mine_maxp_candidates,
+    mine_online_negatives,
+    mine_quota_negatives,
+    select_pairs,
 )
 
 NONE = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
@@ -31,27 +31,27 @@ def pairs(forbidden):
 
 def bm25_negatives(queries, passages, forbidden, n, seed=0, stopwords="en"):
     """As an epoch takes them."""
-    return draw(bm25_candidates(queries, passages, forbidden, n, stopwords or "de"), n, seed)
+    return draw_negatives(find_bm25_candidates(queries, passages, forbidden, n, stopwords or "de"), n, seed)
 
 
 def maxp_triplets(*given, seed=0, cells=CELLS):
     """Positives, and as many negatives as `given[5]`, drawn."""
-    positives, candidates = maxp_candidates(*given, cells)
-    return positives, draw(candidates, given[5], seed)
+    positives, candidates = mine_maxp_candidates(*given, cells)
+    return positives, draw_negatives(candidates, given[5], seed)
 
 
 def test_the_answers_document_and_that_of_an_identical_question_are_forbidden():
     document_of = np.array([0, 0, 1, 2, 2, 2])
-    forbidden = false_negatives([ask("first", 1), ask("second", 3)], document_of)
+    forbidden = find_false_negatives([ask("first", 1), ask("second", 3)], document_of)
     assert pairs(forbidden) == [(0, 0), (0, 1), (1, 3), (1, 4), (1, 5)]
     assert normalise("Ｗho  won\tthe CUP ?\n") == normalise("who won the cup ?") != normalise("who lost the cup ?")
     document_of = np.array([0, 1, 1, 2])
-    forbidden = false_negatives([ask("Who won?", 0), ask("who  WON?", 1), ask("Where?", 3)], document_of)
+    forbidden = find_false_negatives([ask("Who won?", 0), ask("who  WON?", 1), ask("Where?", 3)], document_of)
     assert pairs(forbidden) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 3)]
     # Of chosen questions they are numbered anew.
     forbidden = np.array([0, 0, 1, 3, 3]), np.array([5, 6, 7, 8, 9])
-    assert pairs(pairs_of(forbidden, np.array([3, 1, 3, 2]))) == [(0, 8), (0, 9), (1, 7), (2, 8), (2, 9)]
-    for got, whole in zip(pairs_of(forbidden, np.arange(4)), forbidden, strict=True):
+    assert pairs(select_pairs(forbidden, np.array([3, 1, 3, 2]))) == [(0, 8), (0, 9), (1, 7), (2, 8), (2, 9)]
+    for got, whole in zip(select_pairs(forbidden, np.arange(4)), forbidden, strict=True):
         np.testing.assert_array_equal(got, whole)
 
 
@@ -103,7 +103,7 @@ def test_bm25_negatives_are_never_from_the_answers_document_nor_an_identical_que
     twin = questions[0]
     elsewhere = next(q for q in questions if sample.document_of[q.passage] != sample.document_of[twin.passage])
     questions = [*questions, ask(twin.text.upper(), elsewhere.passage)]
-    forbidden = false_negatives(questions, sample.document_of)
+    forbidden = find_false_negatives(questions, sample.document_of)
     negatives = bm25_negatives([q.text for q in questions], sample.passage_texts, forbidden, 5)
     for row, question in enumerate(questions):
         same = [other for other in questions if other.text.casefold() == question.text.casefold()]
@@ -155,16 +155,16 @@ def test_online_negatives_are_the_hardest_and_never_forbidden(space):
     both = [len(rows) for rows in hard_and_semi_hard(*space, MARGIN)]
     assert max(hard) > 0 and max(both) > 4 * N and min(both) < N
     allowed = hard_and_semi_hard(*space, MARGIN)
-    draws = [online_negatives(*space, N, MARGIN, seed) for seed in range(80)]
+    draws = [mine_online_negatives(*space, N, MARGIN, seed) for seed in range(80)]
     drawn = np.concatenate(draws, axis=1)
     for query in range(20):
         assert set(drawn[query].tolist()) - {-1} == set(allowed[query][: 4 * N])
         kept = draws[0][query][draws[0][query] >= 0].tolist()
         assert len(kept) == len(set(kept)) == min(N, len(allowed[query]))
-    np.testing.assert_array_equal(draws[1], online_negatives(*space, N, MARGIN, 1, block=(3, 7)))
+    np.testing.assert_array_equal(draws[1], mine_online_negatives(*space, N, MARGIN, 1, block=(3, 7)))
     banned = set(pairs(space[3]))
     # A margin beyond every distance lets everything in but what is forbidden.
-    negatives = online_negatives(*space, 15, 3.0)
+    negatives = mine_online_negatives(*space, 15, 3.0)
     assert (negatives >= 0).all()
     assert not [pair for pair in ((q, int(p)) for q in range(20) for p in negatives[q]) if pair in banned]
 
@@ -173,7 +173,7 @@ def test_online_negatives_are_the_hardest_and_never_forbidden(space):
 @pytest.mark.parametrize("cells", [CELLS, 1])
 def test_a_quota_takes_the_nearest_hard_and_the_nearest_semi_hard_negatives(space, quotas, cells):
     hard, both = hard_and_semi_hard(*space, 0.0), hard_and_semi_hard(*space, MARGIN)
-    taken = quota_negatives(*space, quotas, MARGIN, cells)
+    taken = mine_quota_negatives(*space, quotas, MARGIN, cells)
     full = 0
     for query in range(20):
         semi = [row for row in both[query] if row not in hard[query]]
@@ -189,12 +189,12 @@ def test_a_passage_just_beyond_the_margin_is_too_easy():
     question = np.array([[1.0, 0.0]], dtype=np.float32)
     passages = np.array([[0.75, 0.6614378], [0.5, 0.8660254], [0.25, 0.9682458]], dtype=np.float32)
     gold, forbidden = np.array([0]), (np.array([0]), np.array([0]))
-    assert online_negatives(question, passages, gold, forbidden, 2, 0.25).tolist() == [[-1, -1]]
-    assert online_negatives(question, passages, gold, forbidden, 2, 0.2501).tolist() == [[1, -1]]
-    assert sorted(online_negatives(question, passages, gold, forbidden, 2, 0.51)[0].tolist()) == [1, 2]
+    assert mine_online_negatives(question, passages, gold, forbidden, 2, 0.25).tolist() == [[-1, -1]]
+    assert mine_online_negatives(question, passages, gold, forbidden, 2, 0.2501).tolist() == [[1, -1]]
+    assert sorted(mine_online_negatives(question, passages, gold, forbidden, 2, 0.51)[0].tolist()) == [1, 2]
     # One that is nearer than the positive is a negative without any margin.
     gold, forbidden = np.array([1]), (np.array([0]), np.array([1]))
-    assert online_negatives(question, passages, gold, forbidden, 2, 0.0).tolist() == [[0, -1]]
+    assert mine_online_negatives(question, passages, gold, forbidden, 2, 0.0).tolist() == [[0, -1]]
 
 
 @pytest.mark.parametrize("unit, n, size", [("passage", 2000, 4000), ("document", 600, 20_000)])
@@ -202,7 +202,7 @@ def test_mining_never_holds_the_whole_matrix(unit, n, size):
     questions, passages, gold = unit_rows(n, 4, seed=1), unit_rows(size, 4, seed=2), np.arange(n)
     tracemalloc.start()
     if unit == "passage":
-        online_negatives(questions, passages, gold, (gold, gold), 1, 0.3, block=(200, 400))
+        mine_online_negatives(questions, passages, gold, (gold, gold), 1, 0.3, block=(200, 400))
     else:
         maxp_triplets(questions, passages, np.arange(size) // 5, gold, (gold, gold), 1, 0.3, cells=2**18)
     peak = tracemalloc.get_traced_memory()[1]
@@ -245,7 +245,7 @@ def test_documents_are_mined_by_their_best_passages():
     assert by_best_passage(0, 3, 0.501) == (1, [2, 5, 7])
     # From gold's .5, document 3 with .25 would be within .3; from the best passage's .75 it is not.
     assert by_best_passage(0, 3, 0.3) == (1, [2, 5])
-    gold = online_negatives(QUESTION, on_circle(COSINES), np.array([0]), own_document(0), 5, 0.3)
+    gold = mine_online_negatives(QUESTION, on_circle(COSINES), np.array([0]), own_document(0), 5, 0.3)
     assert set(gold[0].tolist()) == {2, 3, 4, 5, 7}
     cosines = [0.5, 0.5, 0.75, 0.25, 0.75, 0.5, 0.125, 0.125]
     assert by_best_passage(1, 3, 2.0, passages=cosines) == (0, [2, 5, 6])
@@ -267,7 +267,7 @@ def test_documents_of_many_questions_are_scored_as_by_loops(cells):
     document_of = np.sort(np.concatenate([np.arange(15), random.integers(0, 15, 45)]))
     questions, passages, gold = unit_rows(30, 4, 5), unit_rows(60, 4, 6), random.integers(0, 60, 30)
     repeated = [ask(str(number % 25), passage) for number, passage in enumerate(gold)]
-    forbidden = false_negatives(repeated, document_of)
+    forbidden = find_false_negatives(repeated, document_of)
     drawn = [
         maxp_triplets(questions, passages, document_of, gold, forbidden, N, MARGIN, seed=seed, cells=cells)
         for seed in range(60)
@@ -286,9 +286,9 @@ def test_documents_of_many_questions_are_scored_as_by_loops(cells):
 def test_every_pair_of_candidates_can_be_drawn_and_minus_1_where_they_are_missing():
     candidates = np.array([[-1, 4, -1, 6, 8], [-1, -1, -1, -1, 3], [-1] * 5])
     for seed in range(20):
-        drawn = draw(candidates, 2, seed)
+        drawn = draw_negatives(candidates, 2, seed)
         assert set(drawn[0].tolist()) < {4, 6, 8}
         assert drawn[1].tolist() == [3, -1]
         assert drawn[2].tolist() == [-1, -1]
-    pairs_drawn = {tuple(draw(np.array([[5, 6, 7]]), 2, seed)[0].tolist()) for seed in range(60)}
+    pairs_drawn = {tuple(draw_negatives(np.array([[5, 6, 7]]), 2, seed)[0].tolist()) for seed in range(60)}
     assert pairs_drawn == {pair for pair in product([5, 6, 7], repeat=2) if pair[0] != pair[1]}

@@ -6,8 +6,8 @@ import pytest
 
 from distill.data.contexts import read_contexts
 from distill.data.loading import load_dataset
-from distill.data.more_questions import Triplets, collection_of
-from distill.data.pairs import gold_pairs, with_collection
+from distill.data.more_questions import Triplets, make_collection
+from distill.data.pairs import add_collection, make_gold_pairs
 from distill.data.parallel import Parallel
 from distill.encoders.by_role import DualEncoder, load_dual
 from distill.encoders.encoder import KerasEncoder
@@ -17,7 +17,7 @@ from distill.export.encode import Reading
 from distill.settings.sections import Settings
 from distill.settings.store import changed
 from distill.stages.false_negatives import FalseNegatives
-from distill.stages.pair_stage import Batch, PairOptions, PairStage, hard_negatives, mined_in, teach_pairs
+from distill.stages.pair_stage import Batch, PairOptions, PairStage, draw_hard_negatives, make_miner, teach_pairs
 from distill.stages.teacher_job import TeacherJob
 from distill.training.log import RunLog
 from distill.training.session import Session
@@ -33,7 +33,7 @@ def data(sentence_data):
 
 @pytest.fixture(scope="module")
 def pairs(data, sentence_data):
-    return gold_pairs(data, read_contexts(data, sentence_data, ("de", "en")), ("en", "de"))
+    return make_gold_pairs(data, read_contexts(data, sentence_data, ("de", "en")), ("en", "de"))
 
 
 @pytest.fixture(scope="module")
@@ -126,13 +126,13 @@ def test_parts_of_fewer_texts_than_parts_train_none_twice(random, data, pairs, e
 def test_hard_negatives_are_in_the_language_of_the_passage(pairs):
     known = pairs.with_negatives([np.array([4, 7, 9])] * 16)
     rng = np.random.default_rng(0)
-    negatives = hard_negatives(known, np.array([0, 1]), np.array([0, 13]), 4, rng)
+    negatives = draw_hard_negatives(known, np.array([0, 1]), np.array([0, 13]), 4, rng)
     assert sorted(negatives[0]) == [-1, 4, 7, 9] and sorted(negatives[1]) == [-1, 16, 19, 21]
-    assert hard_negatives(known, np.array([0]), np.array([0]), 2, rng).shape == (1, 2)
+    assert draw_hard_negatives(known, np.array([0]), np.array([0]), 2, rng).shape == (1, 2)
 
 
 def test_negatives_are_mined_in_the_teachers_language_and_online_nearer_than_the_margin(base, data, pairs):
-    mine, pair_stage = mined_in(data, settings(hard_negatives=3), pairs), stage(base, data, pairs, hard_negatives=3)
+    mine, pair_stage = make_miner(data, settings(hard_negatives=3), pairs), stage(base, data, pairs, hard_negatives=3)
     queries, passages = base.encode([q.text for q in pairs.questions[:8]]), base.encode(list(pairs.passages[:12]))
     scores = queries @ passages.T
     for epoch in (1, 2):
@@ -160,7 +160,7 @@ def joined(data, pairs, sentence_data):
 
 def test_other_collections_are_mined_among_their_own_passages(base, data, joined):
     pairs, options = joined
-    mine, pair_stage = mined_in(data, options, pairs, SOURCES), PairStage(base, data, pairs, options, ("en",))
+    mine, pair_stage = make_miner(data, options, pairs, SOURCES), PairStage(base, data, pairs, options, ("en",))
     first = int(pairs.positives[16][0])
     assert list(pairs.passages[first:]) == SOURCES[0].passages and pairs.more.first == 16
     for epoch in (1, 2):
@@ -181,7 +181,7 @@ def test_a_sentence_is_a_positive_and_no_sentence_of_a_questions_passage_is_its_
             assert both.passages[extra] in both.passages[question.passage] != both.passages[extra]
     assert any(len(both.positives[row]) > len(pairs.positives[row]) for row in range(16))
     source = Triplets("y", 1.0, ("a?", "b?"), ("One is here. Two is there.",) * 2, (("One",), ("Two",)))
-    more = with_collection(pairs, collection_of([source], "en", True), "en", lambda epoch: np.arange(2))
+    more = add_collection(pairs, make_collection([source], "en", True), "en", lambda epoch: np.arange(2))
     first, second = more.positives[16:]
     mask = FalseNegatives(more, ["passage"]).mask(np.array([16]), first[:1], second[1:])
     assert more.passages[second[1]] == "Two is there." and mask.tolist() == [[False, True]]
@@ -197,7 +197,9 @@ def test_it_learns_and_says_how_far(base, easy, pairs, encoders, tmp_path):
     # All answers are one of two numbers here, so that by them most would be filtered.
     options = {"teacher.learning_rate": 0.002, "teacher.bm25_epochs": 5, "pairs.filters": ["passage", "parallel"]}
     options, log = settings(options, batches="x-y", encoders=encoders, pairs_an_epoch=96), RunLog()
-    taught = teach_pairs(base, easy, pairs, options, ("en", "de"), mined_in(easy, options, pairs), session=Session(log))
+    taught = teach_pairs(
+        base, easy, pairs, options, ("en", "de"), make_miner(easy, options, pairs), session=Session(log)
+    )
     rows = log.of("teacher")
     assert [row["epoch"] for row in rows] == list(range(7))
     assert max(row["mrr@10"] for row in rows) > rows[0]["mrr@10"] + 0.1
@@ -216,7 +218,7 @@ def test_it_learns_and_says_how_far(base, easy, pairs, encoders, tmp_path):
 def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):
     lines = ("Der Turm", "The tower", "Das Haus"), ("de", "en", "de"), ("The tower", "The tower", "The house")
     options = settings({"student.parallel": ["x.tsv"]}, batches="x-en", parallel_share=0.5)
-    mine = mined_in(data, options, pairs)
+    mine = make_miner(data, options, pairs)
     pair_stage = PairStage(base, data, pairs, options, ("en",), mine, [Parallel("x", 1.0, *lines)])
     batches = [make() for make in pair_stage.batches(1)]
     # Three questions of the data and three lines, of which English is not one.

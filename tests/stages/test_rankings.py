@@ -4,7 +4,7 @@ import pytest
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.pairs import Pairs
 from distill.errors import DataError
-from distill.stages.mined_pairs import bm25_ranking, encoder_ranking
+from distill.stages.mined_pairs import rank_by_bm25, rank_by_encoder
 
 EN = ("The Danube ends in the Black Sea.", "Bread is made of flour.", "The Rhine ends in Holland.")
 DE = ("Die Donau endet im Schwarzen Meer.", "Brot ist aus Mehl.", "Der Rhein endet in Holland.")
@@ -36,7 +36,7 @@ def data(*questions):
 
 
 def bm25(*questions, among=None, k=3, **more):
-    return bm25_ranking(pool(*(among or questions), **more), data(*questions), k).tolist()
+    return rank_by_bm25(pool(*(among or questions), **more), data(*questions), k).tolist()
 
 
 def test_bm25_ranks_what_shares_more_words_first_and_nothing_else():
@@ -57,11 +57,11 @@ def test_a_language_without_words_is_named():
     pairs = pool(asked("en", "Rhine"))
     silent = Pairs(pairs.questions, ("!",) * 6, pairs.languages, pairs.content, pairs.positives, pairs.negatives)
     with pytest.raises(DataError, match="words"):
-        bm25_ranking(silent, data(*pairs.questions), 2)
+        rank_by_bm25(silent, data(*pairs.questions), 2)
 
 
 def test_an_encoder_ranks_all_languages_together(tiny):
     pairs = pool(asked("en", "Where does the Rhine end?"), asked("de", "Woraus ist Brot?"))
     scores = tiny.encode([q.text for q in pairs.questions]) @ tiny.encode(list(EN + DE), "document").T
-    assert encoder_ranking(tiny, pairs, 4).tolist() == np.argsort(-scores, axis=1)[:, :4].tolist()
-    assert (encoder_ranking(tiny, pairs, 9)[:, 6:] == -1).all()
+    assert rank_by_encoder(tiny, pairs, 4).tolist() == np.argsort(-scores, axis=1)[:, :4].tolist()
+    assert (rank_by_encoder(tiny, pairs, 9)[:, 6:] == -1).all()

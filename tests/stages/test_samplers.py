@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from distill.data.dataset import Question
-from distill.data.more_questions import Triplets, collection_of, epoch_rows
-from distill.data.pairs import Pairs, with_collection
+from distill.data.more_questions import Triplets, draw_epoch, make_collection
+from distill.data.pairs import Pairs, add_collection
 from distill.errors import ConfigError
-from distill.stages.samplers import Lines, Sampler
-from distill.system.draws import cycled
+from distill.stages.samplers import ParallelLines, Sampler
+from distill.system.draws import draw_cycled
 
 LANGUAGES = ("en", "de", "th")
 
@@ -95,7 +95,7 @@ def test_the_same_seed_draws_the_same_and_a_kind_without_a_pair_is_refused():
 
 def test_a_share_of_a_batch_is_parallel_text():
     pairs = toy()
-    lines = Lines(18, np.arange(12) % 7, np.array([0] * 4 + [1] * 8), np.array([0.5, 0.5]), 0.25)
+    lines = ParallelLines(18, np.arange(12) % 7, np.array([0] * 4 + [1] * 8), np.array([0.5, 0.5]), 0.25)
     batches = Sampler(pairs, "x-y", "en", 8, 0, lines).batches(0, 1)
     # 18 questions of the data in batches of six, and two lines with each.
     assert len(batches) == 3
@@ -105,10 +105,12 @@ def test_a_share_of_a_batch_is_parallel_text():
 
 
 def test_orders_follow_each_other_without_a_gap():
-    whole = cycled(7, 21, 0, 3)
+    whole = draw_cycled(7, 21, 0, 3)
     assert sorted(whole[:7]) == sorted(whole[7:14]) == sorted(whole[14:]) == list(range(7))
     assert whole[:7].tolist() != whole[7:14].tolist()
-    np.testing.assert_array_equal(np.concatenate([cycled(7, 4, 0, 3), cycled(7, 11, 4, 3), cycled(7, 6, 15, 3)]), whole)
+    np.testing.assert_array_equal(
+        np.concatenate([draw_cycled(7, 4, 0, 3), draw_cycled(7, 11, 4, 3), draw_cycled(7, 6, 15, 3)]), whole
+    )
 
 
 @pytest.mark.parametrize("kind", ["en-en", "x-en", "x-x", "x-x-mono", "x-y"])
@@ -118,7 +120,7 @@ def test_pairs_of_other_collections_are_asked_by_weight_among_the_others_in_mono
         for name, weight in (("a", 1.0), ("b", 3.0))
     ]
     pairs = toy(size=12)
-    both = with_collection(pairs, collection_of(sources, "en"), "en", partial(epoch_rows, sources, 24, 0, 0))
+    both = add_collection(pairs, make_collection(sources, "en"), "en", partial(draw_epoch, sources, 24, 0, 0))
     sampler, counts, mixed = Sampler(both, kind, "en", 4, 0), Counter(), set()
     of_data = 12 if kind == "en-en" else 36
     for epoch in range(1, 21):

@@ -9,13 +9,13 @@ from scipy.special import log_softmax
 
 from distill.data.contexts import read_contexts
 from distill.data.loading import load_dataset
-from distill.data.pairs import gold_pairs
+from distill.data.pairs import make_gold_pairs
 from distill.data.parallel import Parallel
 from distill.settings.sections import ScorerSettings, Settings, StudentSettings, TeacherSettings
 from distill.settings.store import changed
-from distill.stages.lines import translations
+from distill.stages.lines import label_translations
 from distill.stages.pair_stage import Batch, PairOptions, PairStage
-from distill.stages.transfer_stage import Targets, TransferStage, with_scores
+from distill.stages.transfer_stage import Targets, TransferStage, add_scores
 from distill.stages.triplet_stage import TripletStage
 from distill.training.session import Scorer, Session
 from distill.training.trainer import select_packed
@@ -86,7 +86,7 @@ def test_the_scorer_filters_and_chooses_negatives_of_triplets(base, sample):
 @pytest.fixture(scope="module")
 def pairs(sentence_data):
     data = load_dataset(sentence_data)
-    return data, gold_pairs(data, read_contexts(data, sentence_data, ("de", "en")), ("en", "de"))
+    return data, make_gold_pairs(data, read_contexts(data, sentence_data, ("de", "en")), ("en", "de"))
 
 
 def stage_of(base, pairs, one, **more):
@@ -127,11 +127,11 @@ def test_the_scorer_filters_and_mines_for_pairs(base, pairs):
 def test_a_student_learns_the_scorers_ranking_of_a_steps_documents_and_of_its_lines(base, sample):
     settings = StudentSettings(objectives=("dq",), lines_a_step=2, gamma=3.0)
     source = Parallel("a", 1.0, ("eins", "zwei", "one"), ("de", "de", "en"), ("one", "two", "one"))
-    lines, teacher = translations([source], Words(), 1.0), Words()
+    lines, teacher = label_translations([source], Words(), 1.0), Words()
     targets = Targets.of(teacher, sample, "en", settings.units, lines)
     stages = []
     for scorer in (None, Scorer(WORDS, SCORED)):
-        scored = with_scores(targets, scorer, sample, "en", settings.units)
+        scored = add_scores(targets, scorer, sample, "en", settings.units)
         stages.append(TransferStage(base, scored, sample, ["en", "de"], settings, 0))
     rows, drawn = np.array([3, 150, 40]), np.array([1, 2])
     plain, x = (stage.batch(rows, drawn) for stage in stages)

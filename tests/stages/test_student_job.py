@@ -17,7 +17,7 @@ from distill.errors import ConfigError
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.pipeline.preparing import prepare, read_inputs
-from distill.pipeline.second_stage import Teaching, beginning_of, student_job, study, transfer_alone
+from distill.pipeline.second_stage import TeacherSource, determine_start, student_job, train_student, transfer_alone
 from distill.settings.sections import Settings
 from distill.settings.store import changed
 from distill.stages.student_job import StudentJob
@@ -25,7 +25,7 @@ from distill.students.rows import TABLE
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import Vocabularies
 from distill.training.session import Session
-from distill.tuning.space import Searched
+from distill.tuning.space import SearchedSettings
 from distill.tuning.stages import Students
 
 LANGUAGES = ("en", "de")
@@ -80,19 +80,19 @@ def settings(own_data, base):
 def of_run(settings, folder):
     encoder = load_keras_encoder(settings.teacher.base)
     run = prepare(settings, folder)
-    return study(run, encoder, encoder, beginning_of(run.inputs, encoder, run.shape))
+    return train_student(run, encoder, encoder, determine_start(run.inputs, encoder, run.shape))
 
 
 def of_transfer(settings, folder):
     # A bundle teaches as it computes, in int8; the run's teacher has its weights.
     load_keras_encoder(settings.teacher.base).save(folder / "teacher")
-    return transfer_alone(settings, Teaching(str(folder / "teacher"), start=settings.teacher.base))
+    return transfer_alone(settings, TeacherSource(str(folder / "teacher"), start=settings.teacher.base))
 
 
 def of_trial(settings, folder):
     encoder = load_keras_encoder(settings.teacher.base)
     students = Students(read_inputs(settings), encoder, Session(), Shape())
-    return students.train(Searched(settings.teacher, settings.student, None))
+    return students.train(SearchedSettings(settings.teacher, settings.student, None))
 
 
 def weights_of(encoder):
@@ -116,7 +116,7 @@ def test_transfer_and_a_trial_train_the_student_of_a_run(settings, of_the_run, t
 @pytest.mark.parametrize("values", [{"vocabulary.most_pieces": 500}, {"shape.static": True}])
 def test_transfer_refuses_what_would_change_its_start(settings, values):
     with pytest.raises(ConfigError, match=f"^{next(iter(values))}: "):
-        transfer_alone(changed(settings, values), Teaching("nowhere"))
+        transfer_alone(changed(settings, values), TeacherSource("nowhere"))
 
 
 def test_the_table_alone_is_trained(settings, of_the_run):

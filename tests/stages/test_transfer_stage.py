@@ -7,22 +7,29 @@ import pytest
 from fixtures.encoders import Words
 from scipy.special import log_softmax
 
-from distill.data.parallel import Parallel, labelled_text
+from distill.data.parallel import Parallel, make_labelled_text
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError
 from distill.export.encode import Reading
-from distill.export.weights.codecs import decoded, encoded
+from distill.export.weights.codecs import decode_rows, encode_table
 from distill.export.weights.precision import Precision
 from distill.settings.sections import StudentSettings
 from distill.settings.stages import LineSettings, LossSettings, RankingSettings, SoftmaxSettings
-from distill.stages.lines import Lines, labelled, mixed, same_label, translations
-from distill.stages.transfer_stage import Targets, TransferStage, answers, batch_loss, learn, transfer
+from distill.stages.lines import Lines, label_corpus, label_translations, mix_lines, same_label
+from distill.stages.transfer_stage import (
+    Targets,
+    TransferStage,
+    answering_documents,
+    batch_loss,
+    train_towards,
+    transfer,
+)
 from distill.students.project import axes_of, mapped, on_axes, projected
 from distill.students.rows import UsedRows, with_table
 from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
-from distill.system.draws import shuffled
+from distill.system.draws import shuffle_batches
 from distill.training.dev_score import DevScore
 from distill.training.log import RunLog
 from distill.training.session import Session
@@ -112,7 +119,7 @@ def test_learning_brings_questions_and_passages_nearer_to_the_teachers(transferr
 
 def test_the_same_seed_gives_the_same_weights_and_no_lines_change_none(transferred, start, few):
     targets = Targets.of(Words(), few, "en", SETTINGS.units, Lines([], np.zeros((0, DIMENSION))))
-    again = learn(targets, start, few, LANGUAGES, SETTINGS)
+    again = train_towards(targets, start, few, LANGUAGES, SETTINGS)
     assert same(again.model.get_weights(), transferred.student.model.get_weights())
     untrained = transfer(Words(), start, few, "en", LANGUAGES, replace(SETTINGS, epochs=0))
     assert same(untrained.model.get_weights(), start.model.get_weights())
@@ -132,9 +139,9 @@ def test_the_best_quantised_epoch_is_left_and_float_ones_before_are_as_without(s
     """A float epoch and two with a table of four bits."""
     log, settings, precision = RunLog(), replace(SETTINGS, quantised_epochs=2), Precision("float32", "int4")
     targets = Targets.of(Words(), few, "en", settings.units)
-    student = learn(targets, start, few, LANGUAGES, settings, session=Session(log), precision=precision)
+    student = train_towards(targets, start, few, LANGUAGES, settings, session=Session(log), precision=precision)
     table = student.model.get_layer("embedding").get_weights()[0]
-    rounded = decoded("int4", encoded("int4", table), table.shape[1])
+    rounded = decode_rows("int4", encode_table("int4", table), table.shape[1])
     dev = DevScore(student.tokenizer, few, LANGUAGES, SETTINGS.dev_unit)
     score = dev.score(UsedRows(with_table(student.model, rounded), dev.tokens))
     rows = log.of("student")
@@ -155,7 +162,7 @@ def test_kernels_of_four_bits_are_put_on_their_grid_first_and_the_rest_learns_on
     settings = replace(SETTINGS, epochs=2, quantised_epochs=2, averaged_epochs=1, units=("passage",))
     targets, log = Targets.of(Words(), few, "en", settings.units), RunLog()
     start, precision = KerasEncoder(model, tokenizer, "start"), Precision("int4", "int4")
-    student = learn(targets, start, few, LANGUAGES, settings, session=Session(log), precision=precision).model
+    student = train_towards(targets, start, few, LANGUAGES, settings, session=Session(log), precision=precision).model
     narrow, before = student.narrow_kernels, {weight.path: np.asarray(weight) for weight in model.weights}
     assert len(narrow) == 4
     for weight in student.weights:
@@ -192,10 +199,13 @@ def test_answers_are_the_document_then_the_passage(sample):
     # Passages 0 and 7 by hand: of the documents first, then of the passages, which follow the 48 documents.
     passages = np.array([0, 7])
     documents = [sample.passages[0].document, sample.passages[7].document]
-    assert answers(sample, passages, ("document", "passage")).tolist() == [[documents[0], 48], [documents[1], 55]]
+    assert answering_documents(sample, passages, ("document", "passage")).tolist() == [
+        [documents[0], 48],
+        [documents[1], 55],
+    ]
     expected = [[0, 144 + documents[0]], [7, 144 + documents[1]]]
-    assert answers(sample, passages, ("passage", "document")).tolist() == expected
-    assert answers(sample, passages, ("passage",)).tolist() == [[0], [7]]
+    assert answering_documents(sample, passages, ("passage", "document")).tolist() == expected
+    assert answering_documents(sample, passages, ("passage",)).tolist() == [[0], [7]]
 
 
 # Batches
@@ -253,8 +263,8 @@ def test_long_documents_count_as_often_as_short_ones(stage):
     samples = len(stage.label)
     counted = np.zeros(samples)
     for epoch in range(1, 201):
-        for rows in shuffled(samples, SETTINGS.batch_size, epoch):
-            counted[rows[: stage.documented(len(rows))]] += 1
+        for rows in shuffle_batches(samples, SETTINGS.batch_size, epoch):
+            counted[rows[: stage.count_documented(len(rows))]] += 1
     lengths = stage.lengths[stage.answers].sum(axis=1)
     weighted = (counted * lengths).sum() / counted.sum()
     # The documents' mean length is that of all samples; by a prefix that fits it was a tenth off.
@@ -352,7 +362,7 @@ CORPUS = [f"line {number} of a corpus" for number in range(10)]
 
 @pytest.fixture(scope="module")
 def lines():
-    return labelled({"en": CORPUS[:4], "de": CORPUS[4:]}, Words())
+    return label_corpus({"en": CORPUS[:4], "de": CORPUS[4:]}, Words())
 
 
 @pytest.fixture(scope="module")
@@ -449,14 +459,14 @@ def abroad(request, start, few):
 
 
 def test_labels_in_another_encoders_space_are_as_they_are_and_lines_of_no_space_refused(abroad, few):
-    lines = labelled({"de": ["eins", "zwei"]}, abroad.teacher)
+    lines = label_corpus({"de": ["eins", "zwei"]}, abroad.teacher)
     targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
     stage = TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
     questions = [q.text for q in few.select("en", "train")]
     np.testing.assert_array_equal(stage.question_labels, abroad.teacher.encode(questions))
     np.testing.assert_array_equal(stage.document_labels, abroad.teacher.encode(targets.texts))
     np.testing.assert_array_equal(stage.line_targets, abroad.teacher.encode(["eins", "zwei"]))
-    lines = labelled({"de": ["eins"]}, Words(DIMENSION + 1))
+    lines = label_corpus({"de": ["eins"]}, Words(DIMENSION + 1))
     targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
     with pytest.raises(EncoderError, match=f" 33 .* {abroad.teacher.dimension}"):
         TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
@@ -486,7 +496,7 @@ SOURCES = [
 
 def test_translations_have_the_vectors_of_their_pivots_and_mix_with_lines_in_a_step(start, few):
     teacher = Words()
-    lines = translations(SOURCES, teacher, 1.0)
+    lines = label_translations(SOURCES, teacher, 1.0)
     assert sum((texts for _, texts in teacher.calls), []) == ["one", "two", "three"]
     assert (lines.texts, lines.rows.tolist()) == (["eins", "zwei", "one", "drei"], [0, 1, 0, 2])
     np.testing.assert_allclose(lines.chances, [0.75 * 2 / 3, 0.75 / 3, 0.25])
@@ -497,8 +507,8 @@ def test_translations_have_the_vectors_of_their_pivots_and_mix_with_lines_in_a_s
     np.testing.assert_array_equal(batch["teacher_question"][2:], Words().encode(["one", "two"]))
     rows = np.concatenate([stage.drawn(500, epoch).ravel() for epoch in (1, 2)])
     assert np.mean(rows == 3) == pytest.approx(0.25, abs=0.03)
-    plain = labelled({"en": ["a", "b", "c"]}, Words())
-    lines = mixed(plain, translations(SOURCES, Words(), 1.0))
+    plain = label_corpus({"en": ["a", "b", "c"]}, Words())
+    lines = mix_lines(plain, label_translations(SOURCES, Words(), 1.0))
     assert lines.texts == ["a", "b", "c", "eins", "zwei", "one", "drei"]
     expected = Words().encode(["a", "b", "c", "one", "two", "one", "three"])
     np.testing.assert_array_equal(lines.vectors[lines.rows], expected)
@@ -550,7 +560,7 @@ def test_softmax_among_all_documents_by_hand(start, sample, units):
 
 def test_each_line_finds_the_label_of_its_own_row_among_those_of_the_step(start, few):
     """Lines 0 and 2 of the step are translations of one text, so neither is the other's negative."""
-    lines = translations([*SOURCES, *labelled_text({"de": ["vier", "eins"]})], Words(), 1.0)
+    lines = label_translations([*SOURCES, *make_labelled_text({"de": ["vier", "eins"]})], Words(), 1.0)
     settings = replace(
         SETTINGS, objectives=("translation",), gamma=2.0, losses=LossSettings(translation=LineSettings(0.7, 0.2))
     )

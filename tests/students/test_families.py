@@ -16,7 +16,7 @@ from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ExportError
 from distill.export.families import registry
-from distill.export.onnx.model import onnx_model
+from distill.export.onnx.model import convert_to_onnx
 from distill.settings.choices import FAMILIES
 from distill.students import families
 from distill.students.from_weights import from_weights
@@ -66,7 +66,7 @@ def test_a_toy_family_is_trained_and_shipped(bag, start, distill, tiny_folder, s
     for vectors in (bundle.encode(TEXTS), again.encode(TEXTS)):
         assert np.sum(vectors * student.encode(TEXTS), axis=1).min() > 0.99
     with pytest.raises(ExportError, match=r"bag .*ONNX.* ngram, static"):
-        onnx_model(student.model)
+        convert_to_onnx(student.model)
 
 
 def wheel_with_the_family(folder):
@@ -113,4 +113,4 @@ def test_weights_of_no_family_are_refused():
     with pytest.raises(KeyError, match="no family"):
         from_weights({"embedding/embeddings": np.zeros((3, 2), np.float32)}, "student")
     with pytest.raises(ExportError):
-        registry.owner("stored_onnx", lambda family: family.owns({}))
+        registry.find_owner("stored_onnx", lambda family: family.owns({}))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.batching import pad
-from distill.export.onnx.model import onnx_model
+from distill.export.onnx.model import convert_to_onnx
 from distill.export.tflite.convert import convert
 from distill.export.tflite.edge import edge_model
 from distill.export.weights.precision import Precision
@@ -251,7 +251,7 @@ def test_the_graph_of_an_artefact_gives_the_same_vectors_padded_or_not(model, te
 def test_the_onnx_file_gives_the_same_vectors(model, texts, expected):
     import onnxruntime
 
-    content = onnx_model(model, "float32", "float32")
+    content = convert_to_onnx(model, "float32", "float32")
     (vectors,) = onnxruntime.InferenceSession(content).run(None, {"ids": pad(texts)})
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
@@ -304,7 +304,7 @@ def test_in_int8_both_files_are_near_the_student(kind, sizes):
     content = convert(model, Precision("int8", "uint8"))
     # In float32 the weights alone take four bytes each.
     assert len(content) < 0.7 * 4 * model.count_params()
-    interpreter, session = Interpreter(model_content=content), onnxruntime.InferenceSession(onnx_model(model))
+    interpreter, session = Interpreter(model_content=content), onnxruntime.InferenceSession(convert_to_onnx(model))
     for length in (3, 17, 40):
         ids = random.integers(0, 300, size=(1, length)).astype("int32")
         expected = np.asarray(model(ids))[0]

@@ -11,7 +11,7 @@ from distill.compression.whole_job import run
 from distill.errors import ConfigError
 from distill.settings.sections import Settings
 from distill.settings.store import changed
-from distill.system.backend import hushed, require_backend
+from distill.system.backend import hush_stderr, require_backend
 
 ROOT = Path(distill.__file__).resolve().parent.parent
 
@@ -23,9 +23,9 @@ def write(text):
 
 def test_what_a_library_writes_is_held_back_alone(capfd):
     print("before", file=sys.stderr)
-    with hushed():
+    with hush_stderr():
         os.write(1, b"result\n")
-        with hushed():
+        with hush_stderr():
             write(b"inner\n")
         write(b"outer\n")
     write(b"after\n")
@@ -36,7 +36,7 @@ def test_what_a_library_writes_is_held_back_alone(capfd):
     "error, show, shown", [(RuntimeError, True, "noise\n"), (RuntimeError, False, ""), (KeyboardInterrupt, True, "")]
 )
 def test_a_failure_shows_what_was_held_back_and_an_interrupt_is_none(capfd, error, show, shown):
-    with pytest.raises(error), hushed(show_on_failure=show):
+    with pytest.raises(error), hush_stderr(show_on_failure=show):
         write(b"noise\n")
         raise error
     assert capfd.readouterr().err == shown
@@ -46,7 +46,7 @@ def test_a_failure_shows_what_was_held_back_and_an_interrupt_is_none(capfd, erro
 def test_no_file_stays_open():
     before = os.listdir("/proc/self/fd")
     for _ in range(3):
-        with hushed():
+        with hush_stderr():
             write(b"noise\n")
     assert len(os.listdir("/proc/self/fd")) == len(before)
 

@@ -13,7 +13,7 @@ from fixtures.folders import names
 
 from distill.errors import DataError, DistillError, InputError
 from distill.system.arrays import write_arrays, write_vectors
-from distill.system.files import leftovers, require_writable, seen, write_aside, write_json, write_text
+from distill.system.files import find_leftovers, list_visible, require_writable, write_aside, write_json, write_text
 from distill.system.reading import iter_jsonl, read_json, read_jsonl, read_text
 from distill.system.sections import write_sections
 
@@ -146,8 +146,8 @@ def test_of_a_link_what_it_leads_to_is_written(tmp_path):
 def test_hidden_files_are_not_seen(tmp_path):
     for name in ("b.tsv", "a.jsonl", "._a.jsonl", ".b.tsv", "c.txt"):
         (tmp_path / name).touch()
-    assert [path.name for path in seen(tmp_path, "*.tsv", "*.jsonl", "a.*")] == ["a.jsonl", "b.tsv"]
-    assert seen(tmp_path / "nowhere", "*.tsv") == []
+    assert [path.name for path in list_visible(tmp_path, "*.tsv", "*.jsonl", "a.*")] == ["a.jsonl", "b.tsv"]
+    assert list_visible(tmp_path / "nowhere", "*.tsv") == []
 
 
 def test_what_a_killed_process_left_is_known_by_its_name(tmp_path):
@@ -159,7 +159,7 @@ def test_what_a_killed_process_left_is_known_by_its_name(tmp_path):
     others = [".env.template", ".a.aside", ".a.0123abcX.aside", "a.0123abcd.aside"]
     for name in left + others:
         (tmp_path / "a" / name).write_text("", encoding="utf-8")
-    assert {path.name for path in leftovers(tmp_path)} == set(left)
+    assert {path.name for path in find_leftovers(tmp_path)} == set(left)
 
 
 def test_text_and_json_are_written_readable_as_utf8_and_parent_folders_made_unless_one_is_a_file(tmp_path):

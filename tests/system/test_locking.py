@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from distill.errors import InputError
-from distill.system.locking import LOCK, held, locked, require_free
+from distill.system.locking import LOCK, hold_lock, lock_folder, require_free
 
 HOLD = """
 import sys, time
@@ -32,21 +32,21 @@ def holder(tmp_path):
 
 
 def test_a_folder_in_use_is_refused_and_a_process_that_is_killed_holds_nothing(holder, tmp_path):
-    for use in (require_free, lambda folder: locked(folder).__enter__()):
+    for use in (require_free, lambda folder: lock_folder(folder).__enter__()):
         with pytest.raises(InputError, match=re.escape(str(tmp_path))):
             use(tmp_path)
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     require_free(tmp_path)
-    with locked(tmp_path):
+    with lock_folder(tmp_path):
         pass
 
 
 def test_nothing_is_left_when_it_ends_well_or_after_an_error(tmp_path):
-    with locked(tmp_path):
+    with lock_folder(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == [LOCK]
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ZeroDivisionError), locked(tmp_path):
+    with pytest.raises(ZeroDivisionError), lock_folder(tmp_path):
         1 / 0  # noqa: B018
     assert list(tmp_path.iterdir()) == []
     require_free(tmp_path)
@@ -59,7 +59,7 @@ def test_a_folder_that_may_not_be_written_to_is_wrong_input(tmp_path):
         pytest.skip("no folder that root may not write to")
     tmp_path.chmod(0o555)
     try:
-        with pytest.raises(InputError, match=f"cannot write to {folder}: "), held(folder / LOCK, "in use"):
+        with pytest.raises(InputError, match=f"cannot write to {folder}: "), hold_lock(folder / LOCK, "in use"):
             pass
     finally:
         tmp_path.chmod(0o755)

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from distill.system.text import json_text, normalized_length
+from distill.system.text import dump_json, normalized_length
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def no_constant(name):
 @pytest.mark.parametrize("ascii", [False, True])
 def test_json_has_no_number_that_json_has_not_and_keeps_all_else(ascii):
     value = {"a": [math.nan, {"b": -math.inf}], "c": 1e999, "d": 2**80, "e": "Fähre 渡 \u2028", "f": "\udce4", "g": 0.1}
-    text = json_text(value, ascii)
+    text = dump_json(value, ascii)
     assert json.loads(text, parse_constant=no_constant) == {
         **{"a": [None, {"b": None}], "c": None, "d": 2**80, "e": "Fähre 渡 \u2028", "f": "\ufffd", "g": 0.1}
     }

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import distill
-from distill.data.dataset import texts_digest
+from distill.data.dataset import digest_texts
 from distill.data.loading import load_dataset
 from distill.system import versions as module
-from distill.system.hashes import digest, hashes
+from distill.system.hashes import digest, hash_files
 from distill.system.versions import machine, versions
 
 KIND = platform.processor() or platform.machine()
@@ -74,10 +74,10 @@ def sha(text):
 
 def test_of_a_folder_what_is_read_is_hashed_of_a_data_set_too(sample, sample_folder, tmp_path):
     write(tmp_path, en_json="a", de_json="b", splits_json="c", LICENSE_md="d", x_jsonl="e")
-    assert hashes(tmp_path) == {"de.json": sha("b"), "en.json": sha("a"), "splits.json": sha("c")}
-    assert list(hashes(tmp_path)) == ["de.json", "en.json", "splits.json"]
+    assert hash_files(tmp_path) == {"de.json": sha("b"), "en.json": sha("a"), "splits.json": sha("c")}
+    assert list(hash_files(tmp_path)) == ["de.json", "en.json", "splits.json"]
     write(tmp_path, documents_jsonl="a", questions_jsonl="b")
-    assert hashes(tmp_path) == {"documents.jsonl": sha("a"), "questions.jsonl": sha("b"), "splits.json": sha("c")}
+    assert hash_files(tmp_path) == {"documents.jsonl": sha("a"), "questions.jsonl": sha("b"), "splits.json": sha("c")}
     assert list(sample.files) == ["documents.jsonl", "questions.jsonl"]
     assert sample.files == {name: sha((sample_folder / name).read_text(encoding="utf-8")) for name in sample.files}
 
@@ -89,8 +89,8 @@ def test_a_digest_is_of_the_values_not_of_their_order():
 
 def test_a_data_sets_texts_have_one_digest_wherever_they_lie(sentence_data, tmp_path):
     shutil.copytree(sentence_data, tmp_path / "moved")
-    first = texts_digest(load_dataset(str(sentence_data)))
-    assert texts_digest(load_dataset(str(tmp_path / "moved"))) == first
+    first = digest_texts(load_dataset(str(sentence_data)))
+    assert digest_texts(load_dataset(str(tmp_path / "moved"))) == first
     text = (tmp_path / "moved" / "de.json").read_text(encoding="utf-8")
     (tmp_path / "moved" / "de.json").write_text(text.replace("Wie alt", "Wie neu", 1), encoding="utf-8")
-    assert texts_digest(load_dataset(str(tmp_path / "moved"))) != first
+    assert digest_texts(load_dataset(str(tmp_path / "moved"))) != first

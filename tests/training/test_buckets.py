@@ -11,7 +11,7 @@ from distill.stages.towers import Towers, TowersTrainer
 from distill.stages.transfer_stage import batch_loss as transfer_loss
 from distill.stages.triplet_stage import batch_loss as triplet_loss
 from distill.students.ngram import NGramEncoder
-from distill.training.buckets import bucket, few_shapes, power
+from distill.training.buckets import next_power, round_shapes, round_up
 from distill.training.sampled_softmax import SampledSoftmax
 from distill.training.trainer import Trainer
 
@@ -102,7 +102,7 @@ def computed(trainer, batch):
 @pytest.mark.parametrize("case", CASES)
 def test_loss_and_gradients_are_those_of_the_batch_as_it_was(case):
     trainer, batch = CASES[case]()
-    rounded = few_shapes(batch)
+    rounded = round_shapes(batch)
     assert any(rounded[name].shape != batch[name].shape for name in batch)
     loss, gradients = computed(trainer, batch)
     assert max(np.abs(gradient).max() for gradient in gradients) > 1e-3
@@ -114,32 +114,32 @@ def test_loss_and_gradients_are_those_of_the_batch_as_it_was(case):
 
 def test_texts_and_documents_come_in_powers_of_two_and_what_was_given_stays():
     batch = samples()
-    shapes = few_shapes(batch)
+    shapes = round_shapes(batch)
     assert all(np.array_equal(batch[name], value) for name, value in samples().items())
     assert [shapes[name].shape for name in ("counts", "document", "teacher_document")] == [(8, 1), (4,), (4, 6)]
     np.testing.assert_allclose(shapes["document_weights"], [4 / 3, 4 / 3, 4 / 3, 0])
 
 
 def test_sizes_are_powers_of_two_of_tokens_four_an_octave_which_devices_divide():
-    assert [power(size) for size in (1, 2, 3, 8, 9, 1000)] == [1, 2, 4, 8, 16, 1024]
+    assert [next_power(size) for size in (1, 2, 3, 8, 9, 1000)] == [1, 2, 4, 8, 16, 1024]
     # Steps are an eighth of the next power of two: 256 up to 2048, 512 up to 4096, 2048 up to 16384.
     sizes = {256: 256, 1280: 1280, 2304: 2560, 4352: 5120, 7424: 8192, 8192: 8192, 8448: 10240}
-    assert {size: bucket(size, 256) for size in sizes} == sizes
-    assert [bucket(size, 768) for size in (1280, 256, 7424)] == [1536, 768, 7680]
-    assert [len(few_shapes(pack(QUESTIONS, 1), devices)["ids"]) for devices in (1, 2, 3, 4)] == [256, 256, 768, 256]
+    assert {size: round_up(size, 256) for size in sizes} == sizes
+    assert [round_up(size, 768) for size in (1280, 256, 7424)] == [1536, 768, 7680]
+    assert [len(round_shapes(pack(QUESTIONS, 1), devices)["ids"]) for devices in (1, 2, 3, 4)] == [256, 256, 768, 256]
 
 
 def test_pieces_are_as_many_as_half_of_the_tokens_or_a_power_of_two_that_holds_them():
     random = np.random.default_rng(2)
     repeated, apart = random.integers(0, 900, size=(60, 43)).tolist(), [np.arange(2500).tolist()]
-    assert [few_shapes(pack(texts, 1))["pieces"].shape for texts in (repeated, apart)] == [(2048,), (4096,)]
-    assert len(few_shapes(pack(repeated, 1))["ids"]) == len(few_shapes(pack(apart, 1))["ids"]) + 512 == 3072
+    assert [round_shapes(pack(texts, 1))["pieces"].shape for texts in (repeated, apart)] == [(2048,), (4096,)]
+    assert len(round_shapes(pack(repeated, 1))["ids"]) == len(round_shapes(pack(apart, 1))["ids"]) + 512 == 3072
 
 
 def test_long_texts_come_in_fewer_sizes_two_an_octave_of_rows_and_of_their_width_which_devices_divide():
     batch = pack_rows([[3] * 20] * 209 + [[4] * length for length in (300, 270, 290, 310, 280)])
     assert (batch["ids"].shape, batch["long_ids"].shape) == ((68, 64), (5, 320))
-    one, three = few_shapes(batch), few_shapes(batch, 3)
+    one, three = round_shapes(batch), round_shapes(batch, 3)
     assert [(shapes["ids"].shape, shapes["long_ids"].shape) for shapes in (one, three)] == [
         ((80, 64), (6, 384)),
         ((72, 64), (6, 384)),

@@ -16,8 +16,8 @@ def test_a_step_rounds_as_an_export_does(codeword_rows, stored):
 
 def test_rows_of_some_pieces_are_rounded_as_those_of_all(codeword_rows, stored):
     kept = np.array([0, 5, 136, 137, 900])
-    part, trained = stored.taken(kept), codeword_rows * 1.2
-    assert part.frequent == 3
+    part, trained = stored.take_rows(kept), codeword_rows * 1.2
+    assert part.frequent_count == 3
     np.testing.assert_allclose(
-        part.again(trained[kept]).values, stored.again(trained).values[kept], rtol=1e-4, atol=1e-5
+        part.requantize(trained[kept]).values, stored.requantize(trained).values[kept], rtol=1e-4, atol=1e-5
     )

@@ -144,8 +144,8 @@ def test_another_data_sets_dev_scores_a_training_in_the_languages_that_it_has(en
     data, settings = dataset(QUESTIONS), TeacherSettings(unit="passage")
     stage = TripletStage(encoder, sample, "en", settings, 0, Session(dev=data))
     assert means(stage.dev()) == expected(own_ranks(encoder, data, "en", "passage"))
-    assert Session(dev=data).scored_on(sample, ["th", "en", "de"]) == (data, ["en", "de"])
-    assert Session().scored_on(sample, ["th"]) == (sample, ["th"])
+    assert Session(dev=data).choose_dev(sample, ["th", "en", "de"]) == (data, ["en", "de"])
+    assert Session().choose_dev(sample, ["th"]) == (sample, ["th"])
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.settings.sections import TrainingSettings
 from distill.students.ngram import NGramEncoder
-from distill.training.devices import require_devices, shared_by
+from distill.training.devices import require_devices, share_devices
 
 DEVICES = 1, 4
 # What TensorFlow would do with the student is left out: the program that ends a run is replaced by one that fails.
@@ -102,7 +102,7 @@ def test_all_devices_are_counted_and_more_than_there_are_are_refused(runs):
 def test_another_backend_is_refused_with_the_way_out_and_one_device_needs_nothing():
     for devices in (0, 2):
         with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
-            shared_by(TrainingSettings(devices=devices))
+            share_devices(TrainingSettings(devices=devices))
     assert require_devices(None) == require_devices(TrainingSettings()) == 1
 
 

@@ -13,10 +13,10 @@ from fixtures.commands import ON_JAX
 from keras import ops
 
 from distill.encoders.batching import pack
-from distill.export.weights.codecs import CODECS, decoded, encoded
+from distill.export.weights.codecs import CODECS, decode_rows, encode_table
 from distill.export.weights.kernels import quantize_channels
 from distill.export.weights.precision import Precision
-from distill.export.weights.rewrite import balanced
+from distill.export.weights.rewrite import balance
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
 from distill.training.fake_quantisation import (
@@ -25,7 +25,7 @@ from distill.training.fake_quantisation import (
     fake_kernels,
     fake_mixed,
     fake_rows,
-    quantised,
+    quantise_weights,
 )
 from distill.training.trainer import Trainer
 
@@ -51,7 +51,7 @@ def make_table(rows=3000, width=WIDTH, seed=5):
 
 
 def stored(name, table):
-    return decoded(name, encoded(name, table), table.shape[-1])
+    return decode_rows(name, encode_table(name, table), table.shape[-1])
 
 
 def values(x, codec):
@@ -136,7 +136,7 @@ def make_encoder(orders=(2, 3)):
 
 
 def by_numpy(model, precision):
-    """`{path: weight}` as an artefact has them: pooling's kernel as it is, the head's rounded after `balanced`."""
+    """`{path: weight}` as an artefact has them: pooling's kernel as it is, the head's rounded after `balance`."""
     weights = {weight.path: np.array(weight) for weight in model.weights}
     weights[TABLE] = stored(precision.table, weights[TABLE])
     if precision.dense == "float32":
@@ -147,7 +147,7 @@ def by_numpy(model, precision):
         if path.endswith("/kernel") and path.startswith("order_"):
             weights[path] = np.multiply(*quantize_channels(weight))
         elif path.startswith("head/"):
-            other = balanced(head)[name]
+            other = balance(head)[name]
             # What rescales the kernel, taken off again.
             weights[path] = np.multiply(*quantize_channels(other)) * (weight / other)
     return weights
@@ -173,7 +173,7 @@ def test_vectors_and_weights_are_those_of_an_artefact_until_it_has_its_own_again
     assert np.abs(got - plain).max() > 3e-4
     assert np.array_equal(fake_encode(model, Precision("float32", "float32"), x), plain)
     # Whatever ends it.
-    with pytest.raises(RuntimeError), quantised(model, precision):
+    with pytest.raises(RuntimeError), quantise_weights(model, precision):
         assert biggest_difference(model.weights, [expected[weight.path] for weight in model.weights]) < 1e-6
         raise RuntimeError
     assert biggest_difference(model.weights, before) == 0
@@ -299,6 +299,6 @@ def test_every_kernel_of_a_smaller_student_is_rounded_and_it_computes_with_that(
     batch, precision = pack([[3, 4, 5], [7], [1, 2, 11, 0]], model.gap), Precision("int8", "int4")
     got = np.asarray(fake_encode(model, precision, batch))
     before = np.asarray(model.encode_packed(**batch))
-    with quantised(model, precision):
+    with quantise_weights(model, precision):
         np.testing.assert_allclose(got, np.asarray(model.encode_packed(**batch)), atol=1e-5)
     assert np.abs(got - before).max() > 1e-4

@@ -7,14 +7,14 @@ from keras import ops
 
 from distill.encoders.batching import pack
 from distill.errors import TrainingError
-from distill.export.weights.codecs import decoded, encoded
+from distill.export.weights.codecs import decode_rows, encode_table
 from distill.export.weights.precision import Precision
 from distill.students.ngram import NGramEncoder
-from distill.system.draws import shuffled
-from distill.training.batches import Maker
+from distill.system.draws import shuffle_batches
+from distill.training.batches import BatchMaker
 from distill.training.log import RunLog
 from distill.training.loop import fit
-from distill.training.rates import TablePace
+from distill.training.rates import TableSchedule
 from distill.training.session import Schedule, Session
 from distill.training.trainer import Trainer
 
@@ -205,7 +205,7 @@ def test_the_learning_rate_of_each_of_eight_steps(trainer, options, expected):
 def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts):
     moved = []
     for table_rate in (0.0, 1e-3):
-        one = Trainer(encoder(), to_target, 1e-2, parts=parts, pace=TablePace(table_rate))
+        one = Trainer(encoder(), to_target, 1e-2, parts=parts, pace=TableSchedule(table_rate))
         before = one.encoder.get_weights()
         one.run_eagerly = True
         # Halved for both; the first step alone, after which the gradients are others.
@@ -222,7 +222,7 @@ def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts
 
 
 def test_rows_that_are_trained_alone_move_and_no_other_weight():
-    one = Trainer(encoder(), to_target, 1e-2, pace=TablePace(rows=np.isin(np.arange(20), [5, 9])))
+    one = Trainer(encoder(), to_target, 1e-2, pace=TableSchedule(rows=np.isin(np.arange(20), [5, 9])))
     before = one.encoder.get_weights()
     for _ in range(2):
         one.train_on_batch(batch())
@@ -265,7 +265,7 @@ def test_patience_counts_evaluations_in_a_row(trainer, values, epochs, options, 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_loss_that_is_not_a_number_stops_training_and_questions_that_are_known_are_named(shared, value):
-    make = Maker(lambda: batch(value), lambda: ["en a", "de b"], "triplet loss")
+    make = BatchMaker(lambda: batch(value), lambda: ["en a", "de b"], "triplet loss")
     for last, named in ((make.make, ";"), (make, "; .*: en a, de b;")):
         trainer, makers, session = reset(*shared), {1: [batch, last]}, Session(stage="teacher")
         with pytest.raises(TrainingError, match=rf"teacher: .* {value} .* 2 .* 1, .* 0\.01{named}"):
@@ -309,7 +309,7 @@ def run_quantised(values, **options):
 
 def rounded(weights):
     """The weights with their table, which comes first, as an artefact has it."""
-    return [decoded("int4", encoded("int4", weights[0]), 6), *weights[1:]]
+    return [decode_rows("int4", encode_table("int4", weights[0]), 6), *weights[1:]]
 
 
 def test_quantised_epochs_are_scored_rounded_and_leave_the_floats_whose_rounding_was_best():
@@ -348,8 +348,8 @@ def test_patience_that_runs_out_before_ends_the_float_epochs_alone():
 
 
 def test_shuffled_holds_each_index_once_in_an_order_decided_by_its_seed():
-    assert [len(rows) for rows in shuffled(10, 4, seed=3)] == [4, 4, 2] and shuffled(0, 4, seed=0) == []
-    once, again, other = (np.concatenate(shuffled(50, 8, seed)).tolist() for seed in (1, 1, 2))
+    assert [len(rows) for rows in shuffle_batches(10, 4, seed=3)] == [4, 4, 2] and shuffle_batches(0, 4, seed=0) == []
+    once, again, other = (np.concatenate(shuffle_batches(50, 8, seed)).tolist() for seed in (1, 1, 2))
     assert once == again != other and sorted(once) == list(range(50)) != once
 
 

@@ -9,7 +9,7 @@ from distill.training.losses import (
     cosine_distance,
     in_batch_loss,
     listwise_loss,
-    nested,
+    nest_distance,
     squared_l2,
     transfer_loss,
     triplet_loss,
@@ -95,9 +95,9 @@ def test_transfer_loss_is_equation_2():
 
 
 def test_nested_of_no_prefixes_or_of_a_zero_one():
-    assert nested(squared_l2, ()) is squared_l2
+    assert nest_distance(squared_l2, ()) is squared_l2
     a = np.array([[0.0, 0.0, 1.0]], dtype=np.float32)
-    assert numbers(nested(squared_l2, (2,))(a, a)).tolist() == [0]
+    assert numbers(nest_distance(squared_l2, (2,))(a, a)).tolist() == [0]
 
 
 @pytest.mark.parametrize("distance", DISTANCES.values())
@@ -105,7 +105,7 @@ def test_nested_is_the_mean_over_prefixes_at_unit_length_and_the_whole(distance)
     a, b = unit_rows(5, 8, seed=1), unit_rows(5, 8, seed=2)
     parts = [(x[:, :k] / np.linalg.norm(x[:, :k], axis=1, keepdims=True)) for k in (2, 5) for x in (a, b)]
     expected = (numbers(distance(*parts[:2])) + numbers(distance(*parts[2:])) + numbers(distance(a, b))) / 3
-    np.testing.assert_allclose(numbers(nested(distance, (2, 5))(a, b)), expected, atol=1e-6)
+    np.testing.assert_allclose(numbers(nest_distance(distance, (2, 5))(a, b)), expected, atol=1e-6)
 
 
 def test_listwise_is_the_divergence_from_the_teachers_ranking():

@@ -14,7 +14,7 @@ from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
 from distill.system.device import BFLOAT16, FLOAT16
 from distill.training.fake_quantisation import fake_encode
-from distill.training.mixed_precision import mixed_encode, policy_of
+from distill.training.mixed_precision import apply_policy, mixed_encode
 from distill.training.trainer import Trainer
 
 MIXED = TrainingSettings(precision="mixed_bfloat16")
@@ -62,7 +62,7 @@ def test_vectors_are_float32_near_those_without_and_all_computes_in_float32_agai
     difference = np.abs(mixed - plain).max()
     assert (1e-5 if policy == BFLOAT16 else 1e-6) < difference < (0.03 if policy == BFLOAT16 else 0.004)
     # Whatever ends it.
-    with pytest.raises(KeyError), policy_of(student.token_layers, policy):
+    with pytest.raises(KeyError), apply_policy(student.token_layers, policy):
         raise KeyError
     assert set(dtypes(student).values()) == {"float32"}
 
@@ -71,7 +71,7 @@ def test_the_layers_over_tokens_compute_in_bfloat16_and_gradients_are_float32_th
     model = make()
     inside = [model.get_layer("order_2").projection, model.get_layer("order_3").second.dense, model.get_layer("norm")]
     outside = [model.get_layer("embedding"), model.get_layer("pooling").dense, model.get_layer("head").first]
-    with policy_of(model.token_layers, BFLOAT16):
+    with apply_policy(model.token_layers, BFLOAT16):
         assert {layer.compute_dtype for layer in inside} == {"bfloat16"}
         assert {layer.compute_dtype for layer in outside} == {"float32"}
         assert {layer.variable_dtype for layer in inside} == {"float32"}

@@ -38,7 +38,7 @@ def step(tokenizer, data, options):
     student = KerasEncoder(model, tokenizer)
     stage = TripletStage(student, data, "en", SETTINGS, 0, Session(options=options))
     trainer = stage.trainer
-    trainer.compile(keras.optimizers.SGD(1.0), jit_compile=trainer.jits)
+    trainer.compile(keras.optimizers.SGD(1.0), jit_compile=trainer.uses_xla)
     # That of a bias is a sum over all tokens, in bfloat16 mostly what rounding left.
     weights = [weight for weight in trainer.trainable_variables if len(weight.shape) == 2]
     before = [np.array(weight) for weight in weights]

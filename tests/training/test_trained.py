@@ -7,11 +7,11 @@ from keras import ops
 
 from distill.errors import TrainingError
 from distill.training import trained
-from distill.training.batches import Maker
-from distill.training.trained import UNREAD, Trained, UnreadLosses
+from distill.training.batches import BatchMaker
+from distill.training.trained import UNREAD, TrainedModel, UnreadLosses
 
 
-class Line(Trained):
+class Line(TrainedModel):
     """Moves one number towards a batch's by descent at rate .25: the loss is the squared distance."""
 
     def __init__(self):
@@ -44,7 +44,7 @@ def taken(trainer, targets, rate=None):
     """The losses as the loop reads them."""
     steps, losses = UnreadLosses(trainer, "stage"), []
     for number, target in enumerate(targets, start=1):
-        make = Maker(dict, lambda number=number: [f"en {number}"], "loss")
+        make = BatchMaker(dict, lambda number=number: [f"en {number}"], "loss")
         steps.take_step({"to": np.array([target], np.float32)}, make, f"step {number}", rate)
         if steps.due:
             losses += steps.read()

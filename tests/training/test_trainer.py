@@ -8,7 +8,7 @@ from distill.encoders.batching import pack
 from distill.encoders.encoder import encode_ids
 from distill.settings.sections import TrainingSettings
 from distill.students.static import StaticEncoder
-from distill.training.loop import assign, weights_of
+from distill.training.loop import assign_weights, read_weights
 from distill.training.trainer import RowDropout, Trainer
 
 TEXTS = [[1, 5, 2], [1, 7, 8, 9, 11, 2], [1, 2]]
@@ -42,11 +42,11 @@ def test_a_step_has_vectors_of_its_own_and_the_encoder_computes_without(precisio
 def test_a_training_that_goes_on_leaves_out_what_it_would_have():
     whole, x = trainer_of(0.3), pack(TEXTS, 1)
     whole.train_on_batch(x)
-    state, optimizer = weights_of(whole), weights_of(whole.optimizer)
+    state, optimizer = read_weights(whole), read_weights(whole.optimizer)
     other = trainer_of(0.3)
     other.optimizer.build(other.trainable_variables)
-    assign(other, state, "here")
-    assign(other.optimizer, optimizer, "here")
+    assign_weights(other, state, "here")
+    assign_weights(other.optimizer, optimizer, "here")
     assert float(other.train_on_batch(x)) == float(whole.train_on_batch(x))
     for one, two in zip(other.encoder.get_weights(), whole.encoder.get_weights(), strict=True):
         np.testing.assert_array_equal(one, two)

@@ -10,14 +10,14 @@ from distill.settings.stages import LossSettings
 from distill.settings.store import check
 from distill.tuning.space import (
     Range,
-    Searched,
+    SearchedSettings,
     Values,
-    applied,
-    checked_space,
+    apply_values,
+    check_space,
     default_space,
     read_space,
-    start_of,
-    value_of,
+    read_value,
+    suggest_start,
 )
 
 # Copied from the paper's Table 1.
@@ -30,7 +30,7 @@ def whole(teacher, student):
 
 
 def searched(**stages):
-    return Searched(**{"teacher": TeacherSettings(), "student": StudentSettings(), **stages, "whole": whole})
+    return SearchedSettings(**{"teacher": TeacherSettings(), "student": StudentSettings(), **stages, "whole": whole})
 
 
 def with_student(**values):
@@ -38,11 +38,11 @@ def with_student(**values):
 
 
 def default(settings, stage, given=()):
-    return checked_space(default_space(settings, stage, given), settings, stage)
+    return check_space(default_space(settings, stage, given), settings, stage)
 
 
 def checked(space, settings=None, stage="student"):
-    return checked_space(space, settings or searched(), stage, "space.toml")
+    return check_space(space, settings or searched(), stage, "space.toml")
 
 
 def test_the_default_is_table_1():
@@ -168,17 +168,17 @@ def test_what_cannot_be_searched_is_refused(space, said):
 
 def test_a_trials_settings_have_its_values_and_else_the_fixed_ones():
     fixed = with_student(epochs=3)
-    trial = applied(fixed, {"student.losses.dd": 0.5, "student.objectives": ("qq",), "student.gamma": 10.0})
+    trial = apply_values(fixed, {"student.losses.dd": 0.5, "student.objectives": ("qq",), "student.gamma": 10.0})
     expected = replace(fixed.student, losses=LossSettings(dd=0.5), objectives=("qq",), gamma=10.0)
     assert trial == replace(fixed, student=expected)
     assert fixed == with_student(epochs=3)
     with pytest.raises(ConfigError, match="^student.quantised_epochs: "):
-        applied(searched(), {"student.epochs": 1, "student.quantised_epochs": 2})
+        apply_values(searched(), {"student.epochs": 1, "student.quantised_epochs": 2})
     # A weight is one of its file.
     fixed = with_student(parallel=("x/a.tsv", "b.tsv=2", "c.tsv=3"))
-    trial = applied(fixed, {"student.parallel.x/a.tsv": 0.25, "student.parallel.b.tsv": 1})
+    trial = apply_values(fixed, {"student.parallel.x/a.tsv": 0.25, "student.parallel.b.tsv": 1})
     assert trial.student.parallel == ("x/a.tsv=0.25", "b.tsv=1.0", "c.tsv=3")
-    assert value_of(trial, "student.parallel.x/a.tsv") == 0.25
+    assert read_value(trial, "student.parallel.x/a.tsv") == 0.25
 
 
 def test_the_start_is_what_the_settings_have_and_the_space_holds():
@@ -195,7 +195,7 @@ def test_the_start_is_what_the_settings_have_and_the_space_holds():
         },
         settings,
     )
-    assert start_of(space, settings) == {
+    assert suggest_start(space, settings) == {
         "student.losses.qq": 0.5,
         "student.gamma": 3.0,
         "student.losses.list.weight": 1.0,

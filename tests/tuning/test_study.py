@@ -9,15 +9,15 @@ from distill.settings.sections import Settings, StudentSettings, TeacherSettings
 from distill.settings.stages import LossSettings
 from distill.settings.store import check
 from distill.training.log import RunLog
-from distill.tuning.space import Searched, applied, checked_space
-from distill.tuning.study import STARTUP, TrialRow, Tuning, best_of, reached, shown_values
+from distill.tuning.space import SearchedSettings, apply_values, check_space
+from distill.tuning.study import STARTUP, TrialRow, Tuning, final_score, find_best, format_values
 
 optuna = pytest.importorskip("optuna")
 STUDENT = StudentSettings(losses=LossSettings(qq=0.1), epochs=4)
-SETTINGS = Searched(
+SETTINGS = SearchedSettings(
     TeacherSettings(), STUDENT, lambda teacher, student: check(Settings(teacher=teacher, student=student))
 )
-SPACE = checked_space(
+SPACE = check_space(
     {
         "student.losses.qq": [1.0, 0.1, 0.01],
         "student.losses.dq": {"low": 0.01, "high": 1.0, "log": True},
@@ -69,7 +69,7 @@ def test_trials_have_values_of_the_space_at_first_the_settings_own_and_come_to_w
         assert row.values["student.batch_size"] in range(8, 65, 8) and type(row.values["student.batch_size"]) is int
         assert type(row.values["student.train_table"]) is bool
         if row.state == "complete":
-            student = applied(SETTINGS, row.values).student
+            student = apply_values(SETTINGS, row.values).student
             expected = [quality(student) * (1 - 0.5**epoch) for epoch in range(3)]
             assert row.scores == pytest.approx(expected) and row.p1 == pytest.approx(expected[-1])
     assert len({str(row.values) for row in rows}) > 8
@@ -151,11 +151,11 @@ def test_a_loss_that_is_no_number_ends_a_trial_and_not_the_search(tmp_path):
     for row in trials:
         assert row.state == ("pruned" if row.values["student.losses.qq"] == 0.1 else "complete")
     assert trials[0].reason.startswith("student: ")
-    assert best_of(trials).values["student.losses.qq"] != 0.1
+    assert find_best(trials).values["student.losses.qq"] != 0.1
 
 
 def test_values_that_do_not_go_together_are_pruned_untrained_and_the_log_tells_of_each_trial(tmp_path):
-    space = checked_space({"student.epochs": [1], "student.quantised_epochs": [0, 4]}, SETTINGS, "student")
+    space = check_space({"student.epochs": [1], "student.quantised_epochs": [0, 4]}, SETTINGS, "student")
     log = RunLog()
     trials = tuning(tmp_path / "b.db", space=space, log=log).run(train, 5)
     for row in trials:
@@ -197,18 +197,18 @@ def test_a_file_that_is_no_study_is_refused_and_left_as_it_is_and_so_is_a_name_t
 def test_the_best_is_the_first_of_those_that_came_to_their_end():
     came = [(0.5, "complete"), (0.7, "complete"), (0.9, "pruned"), (0.7, "complete"), (None, "failed")]
     rows = [TrialRow(number, state, {}, p, []) for number, (p, state) in enumerate(came)]
-    assert best_of(rows).number == 1
+    assert find_best(rows).number == 1
     with pytest.raises(TrainingError, match="--trials"):
-        best_of(rows[2:3])
+        find_best(rows[2:3])
 
 
 def test_what_counts_is_the_last_phase():
     floats = [{"p@1": 0.3}, {"p@1": 0.9}, {"p@1": 0.8}]
-    assert reached(floats) == 0.9
-    assert reached([*floats, {"p@1": 0.6, "quantised": True}, {"p@1": 0.5, "quantised": True}]) == 0.6
-    assert reached([*floats, {"p@1": 0.4, "averaged": 3}]) == 0.4
+    assert final_score(floats) == 0.9
+    assert final_score([*floats, {"p@1": 0.6, "quantised": True}, {"p@1": 0.5, "quantised": True}]) == 0.6
+    assert final_score([*floats, {"p@1": 0.4, "averaged": 3}]) == 0.4
 
 
 def test_values_are_shown_short():
     values = {"a": 1e-5, "b": 100.0, "c": ("qq", "dq"), "d": True, "e": 8, "f": "cosine"}
-    assert shown_values(values) == "a 1e-05, b 100, c qq,dq, d true, e 8, f cosine"
+    assert format_values(values) == "a 1e-05, b 100, c qq,dq, d true, e 8, f cosine"

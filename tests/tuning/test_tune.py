@@ -10,15 +10,15 @@ import pytest
 from distill.catalog.loading import load_keras_encoder
 from distill.data.parallel import Parallel
 from distill.pipeline.preparing import prepare, read_inputs
-from distill.pipeline.second_stage import Beginning, study
+from distill.pipeline.second_stage import StudentStart, train_student
 from distill.settings.sections import DataSettings, Settings, StudentSettings
 from distill.settings.store import as_dict, load_settings
 from distill.stages.triplet_stage import teach
 from distill.students.shape import Shape
 from distill.system.reading import read_json
 from distill.training.session import Session
-from distill.tuning.space import Searched
-from distill.tuning.stages import Students, reweighted
+from distill.tuning.space import SearchedSettings
+from distill.tuning.stages import Students, reweight_sources
 
 pytest.importorskip("optuna")
 SPACE = """[student]
@@ -100,7 +100,7 @@ def test_the_best_settings_are_the_fixed_ones_with_the_best_trials_values_and_co
     # A run of these comes to the same.
     run = prepare(load_settings(left.folder / "best.toml"), left.folder / "run")
     teacher = load_keras_encoder(left.folder / "x-teacher")
-    study(run, teacher, teacher, Beginning(Shape()))
+    train_student(run, teacher, teacher, StudentStart(Shape()))
     assert [row["p@1"] for row in run.log.of("student")] == best["scores"]
 
 
@@ -203,9 +203,9 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
     seen = []
     monkeypatch.setattr("distill.stages.student_job.learn", lambda given, *rest: seen.append(given.lines.chances))
     students = Students(read_inputs(settings), slim, Session(), Shape())
-    students.train(Searched(settings.teacher, settings.student, None))
+    students.train(SearchedSettings(settings.teacher, settings.student, None))
     student = StudentSettings(parallel=(parallel[0], f"{parallel[1]}3"), parallel_temperature=1.0)
-    students.train(Searched(settings.teacher, student, None))
+    students.train(SearchedSettings(settings.teacher, student, None))
     # Groups: en and de of a, four pairs each; en of b with four and de with one.
     np.testing.assert_allclose(seen[0], [0.25, 0.25, 2 / 6, 1 / 6], rtol=1e-6)
     np.testing.assert_allclose(seen[1], [0.125, 0.125, 0.6, 0.15], rtol=1e-6)
@@ -213,7 +213,7 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
 
 def test_the_data_sets_own_parallel_text_has_no_weight_of_a_trials():
     sources = [Parallel(name, 1.0, ("a",), ("de",), ("b",)) for name in ("one", "two", "parallel.tsv")]
-    weighted = reweighted(sources, StudentSettings(parallel=("one=2", "two=0.5"), own_text=True))
+    weighted = reweight_sources(sources, StudentSettings(parallel=("one=2", "two=0.5"), own_text=True))
     assert [(source.name, source.weight) for source in weighted] == [("one", 2), ("two", 0.5), ("parallel.tsv", 1)]
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from fixtures.commands import ROOT
 
-from distill.training.batches import Maker
-from distill.training.trained import Trained
+from distill.training.batches import BatchMaker
+from distill.training.trained import TrainedModel
 
 ROW = {"backend": "tensorflow", "device": "a processor", "precision": "float32", "size": 32, "step": 1234.5}
 ROW |= {"texts a second": 99.6, "share": 0.0312, "memory": 2345, "hours": 4.56, "processor": 2100.4}
@@ -44,7 +44,7 @@ def test_ten_epochs_are_their_steps_and_their_scores(script):
     assert script.ten_epochs(1150.0, 313, 10.0) == pytest.approx(10 * (313 * 1.15 + 10) / 3600, abs=0.005)
 
 
-class Waiting(Trained):
+class Waiting(TrainedModel):
     """A step of 20 ms that learns nothing."""
 
     def __init__(self):
@@ -73,7 +73,7 @@ def test_the_clock_tells_the_steps_from_the_time_between_them():
         return {"ids": np.zeros(7), "counts": np.zeros((3, 1))}
 
     def stage(ahead):
-        makers = [Maker(lambda: make(0.01), list, "loss", ahead)] * 5
+        makers = [BatchMaker(lambda: make(0.01), list, "loss", ahead)] * 5
         return SimpleNamespace(trainer=Waiting(), batches=lambda epoch: [*makers, *makers])
 
     waiting, ready = (clock.timed_steps(stage(ahead), 5) for ahead in (False, True))

@@ -17,26 +17,26 @@ import pytest
 from fixtures.vectors import unit_ranks
 
 from distill.catalog.bundle import find_artefact, is_artefact, released_folder
-from distill.catalog.identity import place as place_of
+from distill.catalog.identity import locate_encoder as place_of
 from distill.catalog.loading import load_encoder, load_teacher
 from distill.cli import MODULES, main
-from distill.compression.budget import bytes_of
+from distill.compression.budget import parse_bytes
 from distill.data.bitext import load_bitext
 from distill.data.corpus import read_corpus
-from distill.data.dataset import texts_digest
+from distill.data.dataset import digest_texts
 from distill.data.loading import load_dataset
 from distill.data.more_questions import read_triplets
-from distill.data.parallel import pivots_of, read_parallel
+from distill.data.parallel import list_pivots, read_parallel
 from distill.data.pool_readers import load_pool
 from distill.data.readers import find
-from distill.data.splits import stored_splits
-from distill.encoders.encoder import name_of
+from distill.data.splits import read_stored_splits
+from distill.encoders.encoder import read_name
 from distill.encoding.text_file import TextFile
 from distill.errors import BEGIN, END, UNSEEN, ConfigError, DataError, DistillError, InputError
-from distill.evaluation.answers import has_golds, read_predictions, scores
-from distill.evaluation.bias.removal import LanguageRemoval, checked
+from distill.evaluation.answers import has_golds, read_predictions, score_answer
+from distill.evaluation.bias.removal import LanguageRemoval, check_vectors
 from distill.evaluation.translation import read_translations
-from distill.evaluation.translators import folders_of
+from distill.evaluation.translators import parse_folders
 from distill.export.tflite.mediapipe import read_tokenizer
 from distill.retrieval.exact import top_k
 from distill.retrieval.metrics import question_scores
@@ -47,7 +47,7 @@ from distill.students import ngram  # noqa: F401  registers the layers
 from distill.system.arrays import read_vectors
 from distill.system.reading import read_json, read_jsonl
 from distill.teachers.centred import read_teacher
-from distill.tuning.space import Searched, checked_space
+from distill.tuning.space import SearchedSettings, check_space
 
 # Tables that Hypothesis keeps; else they would lie in the tree.
 hypothesis.configuration.set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "distill-hypothesis")
@@ -194,7 +194,7 @@ SPLITS = {"train": IDS[:6], "dev": IDS[6:8], "test": IDS[8:]}
 
 def require_usable(dataset):
     """What every stage takes for granted of a data set."""
-    assert len(texts_digest(dataset)) == 64
+    assert len(digest_texts(dataset)) == 64
     for questions in dataset.questions.values():
         assert all(question.text.strip() and question.text.encode() for question in questions.values())
     assert all(passage.text.strip() and passage.text.encode() for passage in dataset.passages)
@@ -295,10 +295,10 @@ READ = {
     "predictions": (100, damaged(PREDICTIONS).map(as_lines), ["predictions.jsonl"],
                     lambda path: has_golds(path, read_predictions(path, "en")), lambda golds: golds in (True, False)),
     "splits": (140, st.one_of(damaged(SPLITS), VALUE).map(json.dumps), ["splits.json"],
-               lambda path: stored_splits(path.parent, set(IDS)), in_one_split),
+               lambda path: read_stored_splits(path.parent, set(IDS)), in_one_split),
     "bitext": (100, TABLE, ["bitext.tsv"], load_bitext, lambda bitext: all(map(filled, bitext.sentences.values()))),
     "parallel": (90, or_lines({"en": "old", "de": "alt"}, {"en": "new", "hi": "नया"}),
-                 ["parallel.tsv", "parallel.jsonl"], lambda path: read_parallel([path], "en"), pivots_of),
+                 ["parallel.tsv", "parallel.jsonl"], lambda path: read_parallel([path], "en"), list_pivots),
     "triplets": (90, or_lines({"question": "Who?", "passage": "She."}), ["pairs.tsv", "pairs.jsonl"],
                  lambda path: read_triplets([path])[0], lambda pairs: filled((*pairs.questions, *pairs.passages))),
     "translations": (90, or_lines({"id": "q1", "text": "Who?", "language": "de"}),
@@ -314,7 +314,7 @@ READ = {
                           lambda removal: isinstance(removal, LanguageRemoval)),
     "encoder": (40, st.tuples(st.one_of(VALUE, damaged({"name": "tiny", "dimension": 16})).map(json.dumps),
                                st.booleans()).map(lambda drawn: drawn[0] if drawn[1] else drawn[0][:-1]),
-                ["encoder.json"], lambda path: name_of(path.parent), lambda name: isinstance(name, str)),
+                ["encoder.json"], lambda path: read_name(path.parent), lambda name: isinstance(name, str)),
 }  # fmt: skip
 
 
@@ -349,14 +349,14 @@ def test_any_name_is_of_a_file_or_refused(place, monkeypatch, name):
         os.symlink("loop", "loop")
     for call in (find, load_bitext, find_artefact, load_teacher, place_of, read_vectors):
         tried(lambda call=call: call(name))
-    for call in (read_corpus, folders_of, read_triplets):
+    for call in (read_corpus, parse_folders, read_triplets):
         tried(lambda call=call: call([name]))
 
 
 # Settings
 
 NAMES = [name for name, _, _ in walk(Settings())]
-SEARCHED = Searched(
+SEARCHED = SearchedSettings(
     TeacherSettings(),
     StudentSettings(),
     lambda teacher, student: check(Settings(teacher=teacher, student=student)),
@@ -413,12 +413,12 @@ def test_an_unknown_key_is_refused_and_the_nearest_named(place, names):
     max_size=2,
 ))  # fmt: skip
 def test_a_space_is_searched_or_refused(space):
-    tried(lambda: checked_space(space, SEARCHED, "both", "space.toml"), "space.toml", *space)
+    tried(lambda: check_space(space, SEARCHED, "both", "space.toml"), "space.toml", *space)
 
 
 @cases(100, st.one_of(TEXT, st.integers(0, 500).map(lambda n: "9" * n + "MB"), NUMBER.map(str)))
 def test_a_size_is_a_number_of_bytes_or_refused(text):
-    size = tried(lambda: bytes_of(text), "--max-size")
+    size = tried(lambda: parse_bytes(text), "--max-size")
     assert size is None or isinstance(size, int)
 
 
@@ -430,7 +430,7 @@ ROWS_2D = arrays.arrays(np.float32, (3, 4), elements=st.floats(-1, 1, width=32))
 @cases(90, ARRAY)
 def test_vectors_are_numbers_or_refused(place, array):
     path = written(place / "vectors.npy", saved(array))
-    vectors = tried(lambda: checked(read_vectors(path), path), path)
+    vectors = tried(lambda: check_vectors(read_vectors(path), path), path)
     with np.errstate(over="ignore"):
         rows = array.ndim == 2 and array.shape[1] > 0 and array.dtype.kind == "f"
         usable = rows and bool(np.isfinite(array.astype(np.float32)).all())
@@ -521,10 +521,10 @@ def test_metrics_are_within_zero_and_one(ranks, name, k):
 @cases(70, TEXT, TEXT, st.sampled_from(["en", "de", "xx", "my", ""]))
 def test_answers_are_compared_whatever_they_are(prediction, gold, language):
     for normalisation in NORMALISATIONS:
-        exact, overlap = scores(prediction, [gold], language, normalisation)
+        exact, overlap = score_answer(prediction, [gold], language, normalisation)
         assert exact in (0.0, 1.0) and 0 <= overlap <= 1
         # To the scripts of XOR and MLQA two answers without a word have none in common.
-        same = scores(gold, [gold], language, normalisation)
+        same = score_answer(gold, [gold], language, normalisation)
         assert same == (1.0, 1.0) or (same == (1.0, 0.0) and normalisation in ("xor", "mlqa"))
 
 
@@ -727,6 +727,7 @@ FOLDERS = {
     "compare nowhere nowhere --dataset FOLDER": "documents.jsonl",
     "export nowhere --output out --dataset FOLDER": "en.json",
     "bench nowhere --data FOLDER": "en.json",
+    "papers cl-relkt --output out --dataset FOLDER": "en.json",
     "prune FOLDER --output out": "encoder.json",
     "reduce FOLDER --channels 8 --output out": "encoder.json",
     "index --model FOLDER --output out FOLDER": "card.json",

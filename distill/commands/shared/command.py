@@ -11,7 +11,7 @@ import click
 import cloup
 from cloup.formatting import HelpSection
 
-from .help import FEW, WHOLE, PanelOption, title_of, write_examples
+from .help import FEW, WHOLE, PanelOption, find_title, write_examples
 from .retired import FLAGS
 
 # The end of a sentence, which a name such as config.toml does not hold.
@@ -57,7 +57,7 @@ class Command(HelpMixin, cloup.Command):
         groups: dict[str, cloup.OptionGroup] = {}
         for option in params or ():
             if isinstance(option, PanelOption):
-                title = title_of(option.panel)
+                title = find_title(option.panel)
                 option.group = groups.setdefault(title, cloup.OptionGroup(title))
         super().__init__(*args, params=params, **more)  # type: ignore[arg-type]
         self.quiet = quiet

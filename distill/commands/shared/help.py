@@ -72,7 +72,7 @@ class PanelOption(cloup.Option):
 option = partial(click.option, cls=PanelOption)
 
 
-def title_of(panel: str) -> str:
+def find_title(panel: str) -> str:
     """Return the title of a panel by its name."""
     if panel in TITLES:
         return TITLES[panel]

@@ -16,7 +16,7 @@ from ...settings.rules import require_trained
 from ...settings.sections import Settings, Value
 from ...settings.store import changed, check, load_settings, recipe_settings, walk, without_leave
 from .help import option
-from .setting_options import ASSIGNED, SetOption, SettingOption, parameter_of
+from .setting_options import ASSIGNED, SetOption, SettingOption, make_parameter_name
 
 if TYPE_CHECKING:
     from ...system.types import File
@@ -59,14 +59,14 @@ def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[C
     return decorate
 
 
-def given(values: Mapping[str, Value | None]) -> list[str]:
+def list_given_settings(values: Mapping[str, Value | None]) -> list[str]:
     """Return the names of the settings that a command's `values` hold, by a flag or by `--set`, as `walk` has them."""
     assignments = cast("Mapping[str, Value]", values.get(ASSIGNED) or {})
     names = [name for name, _, _ in walk(Settings())]
-    return [name for name in names if name in assignments or values.get(parameter_of(name)) not in (None, ())]
+    return [name for name in names if name in assignments or values.get(make_parameter_name(name)) not in (None, ())]
 
 
-def settings_from(values: dict[str, Value | None], config: File | None = None, recipe: str = "") -> Settings:
+def take_settings(values: dict[str, Value | None], config: File | None = None, recipe: str = "") -> Settings:
     """Take the settings out of a command's `values`; those that are not given keep their value.
 
     Args:
@@ -81,11 +81,11 @@ def settings_from(values: dict[str, Value | None], config: File | None = None, r
         ConfigError: if a flag and `--set` give the same setting, for a setting of a teacher's training beside a fixed
             teacher, and for settings that do not go together.
     """
-    requested, named = str(values.pop(TABLE, None) or ""), given(values)
+    requested, named = str(values.pop(TABLE, None) or ""), list_given_settings(values)
     settings = load_settings(config, requested) if config else _begun(requested or recipe)
     assignments = cast("Mapping[str, Value]", values.pop(ASSIGNED, None) or {})
     for name, section, item in walk(settings):
-        value = values.pop(parameter_of(name), None)
+        value = values.pop(make_parameter_name(name), None)
         if isinstance(value, tuple):
             value = split_names(",".join(value)) if value else None
         if value is not None and name in assignments:
@@ -113,7 +113,7 @@ def split_names(value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
-def writable(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
+def require_writable_path(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
     """Return a path that will be written; refuse it before the work if it cannot be. A callback of options.
 
     Args:
@@ -131,7 +131,9 @@ def writable(context: click.Context, parameter: click.Parameter, path: str | Non
 def folder_option(meaning: str) -> Callable[[Command], Command]:
     """Return a decorator that adds the option `--output`, a folder."""
     folder = click.Path(file_okay=False)
-    return option("--output", panel="files", main=True, required=True, type=folder, callback=writable, help=meaning)
+    return option(
+        "--output", panel="files", main=True, required=True, type=folder, callback=require_writable_path, help=meaning
+    )
 
 
 def corpus_option(meaning: str, required: bool = False, default: str = "") -> Callable[[Command], Command]:
@@ -181,7 +183,7 @@ beam_option = option(
 
 
 def _json_file(context, parameter, path):
-    return path if path == "-" else writable(context, parameter, path)
+    return path if path == "-" else require_writable_path(context, parameter, path)
 
 
 json_option = option(

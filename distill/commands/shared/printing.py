@@ -10,7 +10,7 @@ from rich.text import Text
 from ...errors import shown
 from ...report.answered import print_remark
 from ...report.layout import new_console
-from ...system.text import json_text
+from ...system.text import dump_json
 from .figures import prints_ascii
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def print_json(answers: Iterable[Answer]) -> None:
     """Print one JSON object per question, each on a line; with escapes if standard output is not UTF-8."""
     ascii = prints_ascii()
     for answer in answers:
-        print(json_text(answer.as_dict(), ascii), flush=True)
+        print(dump_json(answer.as_dict(), ascii), flush=True)
 
 
 def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -> None:

@@ -20,12 +20,12 @@ from .help import PanelOption
 ASSIGNED = "assigned"
 
 
-def parameter_of(name: str) -> str:
+def make_parameter_name(name: str) -> str:
     """Return the parameter of a setting's flag."""
     return name.replace(".", "__")
 
 
-def default_text(value: Value) -> str:
+def format_default(value: Value) -> str:
     """Return a default as help shows it, and as `--set` takes it."""
     return (
         ",".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)
@@ -44,11 +44,11 @@ class SettingOption(PanelOption):
             item: its field.
             shown: the default that the help gives.
         """
-        meta, text = item.metadata, default_text(shown)
+        meta, text = item.metadata, format_default(shown)
         has_default = text and setting != TABLE and not isinstance(shown, bool)
         is_list = item.type is tuple
         super().__init__(
-            [*declared, meta["flag"], parameter_of(setting)],
+            [*declared, meta["flag"], make_parameter_name(setting)],
             panel=setting.partition(".")[0] if "." in setting else "files",
             main=meta["offer"] is MAIN,
             type=str if is_list else click.Choice(meta["options"]) if meta["options"] else item.type,
@@ -109,5 +109,5 @@ class SetOption(PanelOption):
 
 
 def _meaning(item):
-    text = default_text(item.default)
+    text = format_default(item.default)
     return item.metadata["help"] + (f" [default: {text}]" if text else "")

@@ -11,7 +11,7 @@ from ...system.types import File, Json
 IDS, TEXTS, LANGUAGES = ("id", "_id", "pid"), ("text", "context", "passage"), ("language", "lang")
 
 
-def text_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
+def parse_text(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
     """Return the text under a key.
 
     Args:
@@ -32,7 +32,7 @@ def text_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
     return value
 
 
-def id_of(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
+def parse_id(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
     """Return the id under a key.
 
     Args:
@@ -60,7 +60,7 @@ def as_id(value: Json) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def given(row: Mapping[str, Json], keys: Sequence[str]) -> str | None:
+def first_given(row: Mapping[str, Json], keys: Sequence[str]) -> str | None:
     """Return the first of some keys under which an object has a value other than null.
 
     Args:
@@ -73,7 +73,7 @@ def given(row: Mapping[str, Json], keys: Sequence[str]) -> str | None:
     return next((key for key in keys if row.get(key) is not None), None)
 
 
-def title_of(row: Mapping[str, Json], default: str) -> str:
+def parse_title(row: Mapping[str, Json], default: str) -> str:
     """Return the title of an object, or the default if it has none.
 
     Args:
@@ -87,7 +87,7 @@ def title_of(row: Mapping[str, Json], default: str) -> str:
     return default if title is None else str(title)
 
 
-def answers_of(row: Mapping[str, Json]) -> Json:
+def parse_answers(row: Mapping[str, Json]) -> Json:
     """Return the answers of a question as SQuAD lists them, [{"text", "answer_start"}].
 
     Hugging Face's data sets have an object of lists instead, {"text": [], "answer_start": []}. Anything else is
@@ -106,12 +106,12 @@ def answers_of(row: Mapping[str, Json]) -> Json:
     return [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
 
 
-def answer_texts(row: Mapping[str, Json]) -> Json:
-    """Return the texts of a question's answers, in a form of `answers_of` or as a list of texts.
+def parse_answer_texts(row: Mapping[str, Json]) -> Json:
+    """Return the texts of a question's answers, in a form of `parse_answers` or as a list of texts.
 
     Anything else is returned unchanged.
     """
-    answers = answers_of(row)
+    answers = parse_answers(row)
     if not isinstance(answers, list):
         return answers
     return [answer.get("text") if isinstance(answer, dict) else answer for answer in answers]

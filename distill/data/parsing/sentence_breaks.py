@@ -10,7 +10,7 @@ from ...system.types import Json
 BREAKS = "sentence_breaks"
 
 
-def sentences_of(value: Mapping[str, Json], text: str) -> tuple[tuple[int, int], ...]:
+def parse_sentences(value: Mapping[str, Json], text: str) -> tuple[tuple[int, int], ...]:
     """Return the boundaries of a paragraph, empty if they are malformed, which only LAReQA refuses.
 
     Args:
@@ -21,12 +21,12 @@ def sentences_of(value: Mapping[str, Json], text: str) -> tuple[tuple[int, int],
         The boundaries.
     """
     try:
-        return tuple(breaks_of(value, text, "")) if BREAKS in value else ()
+        return tuple(parse_breaks(value, text, "")) if BREAKS in value else ()
     except DataError:
         return ()
 
 
-def breaks_of(value: Mapping[str, Json], text: str, place: str) -> list[tuple[int, int]]:
+def parse_breaks(value: Mapping[str, Json], text: str, place: str) -> list[tuple[int, int]]:
     """Return the boundaries of a paragraph.
 
     Args:

@@ -8,21 +8,21 @@ from ...errors import DataError
 from ...system.progress import say
 from ...system.reading import read_json
 from ...system.types import File, Json
-from .fields import answer_texts
+from .fields import parse_answer_texts
 
 # Of a question of SQuAD 2.0: its paragraph does not answer it.
 IMPOSSIBLE = "is_impossible"
 
 
-def articles_of(path: File) -> list[dict[str, Json]]:
+def parse_articles(path: File) -> list[dict[str, Json]]:
     """Return the articles of a SQuAD file. Raises `DataError`."""
     value = read_json(path)
     if not isinstance(value, dict):
         raise DataError(f"{path}: expected a SQuAD object with 'data', got {type(value).__name__}")
-    return list_of(path, value, "data")
+    return parse_list(path, value, "data")
 
 
-def paragraphs_of(path: File, articles: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
+def parse_paragraphs(path: File, articles: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
     """Return the paragraphs of all articles, in order.
 
     Args:
@@ -32,10 +32,10 @@ def paragraphs_of(path: File, articles: Sequence[Mapping[str, Json]]) -> list[di
     Returns:
         The paragraphs.
     """
-    return [paragraph for article in articles for paragraph in list_of(path, article, "paragraphs")]
+    return [paragraph for article in articles for paragraph in parse_list(path, article, "paragraphs")]
 
 
-def questions_of(path: File, paragraph: Mapping[str, Json]) -> list[dict[str, Json]]:
+def parse_questions(path: File, paragraph: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return the questions that a paragraph answers.
 
     Args:
@@ -48,7 +48,7 @@ def questions_of(path: File, paragraph: Mapping[str, Json]) -> list[dict[str, Js
     Raises:
         DataError: If one is malformed.
     """
-    return [qa for qa in list_of(path, paragraph, "qas") if not is_impossible(qa)]
+    return [qa for qa in parse_list(path, paragraph, "qas") if not is_impossible(qa)]
 
 
 def is_impossible(qa: Mapping[str, Json]) -> bool:
@@ -56,7 +56,7 @@ def is_impossible(qa: Mapping[str, Json]) -> bool:
     return qa.get(IMPOSSIBLE) in (True, "true", "True")
 
 
-def impossible_ids(path: File, articles: Sequence[Mapping[str, Json]]) -> list[str]:
+def find_impossible(path: File, articles: Sequence[Mapping[str, Json]]) -> list[str]:
     """Return the ids of the questions that are not answered by their paragraphs.
 
     Args:
@@ -66,7 +66,7 @@ def impossible_ids(path: File, articles: Sequence[Mapping[str, Json]]) -> list[s
     Returns:
         The ids.
     """
-    qas = (qa for paragraph in paragraphs_of(path, articles) for qa in list_of(path, paragraph, "qas"))
+    qas = (qa for paragraph in parse_paragraphs(path, articles) for qa in parse_list(path, paragraph, "qas"))
     return [str(qa.get("id")) for qa in qas if is_impossible(qa)]
 
 
@@ -82,7 +82,7 @@ def say_impossible(source: File, left: int, total: int) -> None:
         say(f"{source}: {left:,} of {total:,} questions left out: no passage answers them ({IMPOSSIBLE!r})")
 
 
-def list_of(path: File, value: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
+def parse_list(path: File, value: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
     """Return the list of objects under a key of a SQuAD object.
 
     Args:
@@ -102,8 +102,8 @@ def list_of(path: File, value: Mapping[str, Json], key: str) -> list[dict[str, J
     return items
 
 
-def squad_answers(qa: Mapping[str, Json]) -> tuple[str, ...]:
+def parse_distinct_answers(qa: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the distinct texts of a question's answers, which may be none."""
-    texts = answer_texts(qa)
+    texts = parse_answer_texts(qa)
     texts = texts if isinstance(texts, list) else []
     return tuple(dict.fromkeys(text for text in texts if isinstance(text, str) and text.strip()))

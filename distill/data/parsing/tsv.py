@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import DataError
-from ...system.files import require_inside, seen
+from ...system.files import list_visible, require_inside
 from ...system.reading import read_text
 from ...system.types import File
 
@@ -19,7 +19,7 @@ CODE = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|[a-z]{3}[-_][A-Z][a-z]{3}")
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
-def columns_of(path: Path, named: Sequence[str] = ()) -> dict[str, list[str]]:
+def read_columns(path: Path, named: Sequence[str] = ()) -> dict[str, list[str]]:
     """Read the lines of a folder of `{lang}.txt`, or the columns of a .tsv.
 
     Args:
@@ -34,7 +34,7 @@ def columns_of(path: Path, named: Sequence[str] = ()) -> dict[str, list[str]]:
 
 def _from_files(folder):
     require_inside(folder, "*.txt")
-    return {path.stem: _lines(path) for path in seen(folder, "*.txt")}
+    return {path.stem: _lines(path) for path in list_visible(folder, "*.txt")}
 
 
 def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
-from ...data.corpus import sampled
+from ...data.corpus import sample_texts
 from ...data.pool import Pool
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...system.progress import task
 from ...system.types import Floats, Integers, Json, Progress
-from .fitting import AS_EVER, Removed, fitted
-from .lareqa import TOP, Lareqa, LareqaFigures, MeanPrecision, encode_pool, mean_average_precision, rank_pool
-from .space import Identification, Projection, identify, project, vary
+from .fitting import DEFAULT_REMOVAL, RemovalOptions, fit_highest_rank
+from .lareqa import TOP, LareqaFigures, LareqaRanking, MeanPrecision, encode_pool, mean_average_precision, rank_pool
+from .space import Identification, Projection, has_variance, identify, project
 
 # LIR is fitted on at most so many sentences per language, as in the paper.
 SENTENCES = 10_000
@@ -101,7 +101,7 @@ class PoolVectors:
     corpus: str
 
     @cached_property
-    def ranking(self) -> Lareqa:
+    def ranking(self) -> LareqaRanking:
         """Return the ranking of the candidates for each question."""
         return rank_pool(self.questions, self.candidates, self.pool)
 
@@ -131,13 +131,13 @@ def measure_bias(
         EncoderError: If vectors hold NaN or infinity.
     """
     name = name or encoder.name
-    samples = drawn(samples, pool, seed)
+    samples = draw_samples(samples, pool, seed)
     with task(f"lareqa: encode for {name}", pool_size(pool, samples)) as advance:
         vectors = encode_with_samples(encoder, pool, samples, advance)
     return analyse(vectors, pivot, name, seed)
 
 
-def drawn(samples: Samples | None, pool: Pool, seed: int) -> Samples | None:
+def draw_samples(samples: Samples | None, pool: Pool, seed: int) -> Samples | None:
     """Draw at most `SENTENCES` texts of each of the pool's languages.
 
     Args:
@@ -150,7 +150,7 @@ def drawn(samples: Samples | None, pool: Pool, seed: int) -> Samples | None:
     """
     if samples is None:
         return None
-    texts = {language: sampled(samples.texts[language], SENTENCES, seed) for language in pool.languages}
+    texts = {language: sample_texts(samples.texts[language], SENTENCES, seed) for language in pool.languages}
     return Samples(samples.name, texts)
 
 
@@ -204,14 +204,14 @@ def encode_with_samples(
     """
     questions, candidates = encode_pool(encoder, pool, progress)
     if samples is None:
-        of_sentences = by_language(candidates, pool.language_of, pool.languages)
+        of_sentences = split_by_language(candidates, pool.language_of, pool.languages)
         return PoolVectors(pool, questions, candidates, of_sentences, "the pool's own sentences")
     vectors = {language: encoder.encode(lines, "document", progress) for language, lines in samples.texts.items()}
     return PoolVectors(pool, questions, candidates, vectors, samples.name)
 
 
 def analyse(
-    vectors: PoolVectors, pivot: str = "en", name: str = "", seed: int = 0, removed: Removed = AS_EVER
+    vectors: PoolVectors, pivot: str = "en", name: str = "", seed: int = 0, removed: RemovalOptions = DEFAULT_REMOVAL
 ) -> BiasFigures:
     """Return all analyses of a pool's vectors.
 
@@ -236,7 +236,7 @@ def analyse(
         return BiasFigures(figures, pca, language_id, removal_table(vectors, figures.precision, step, removed, seed))
 
 
-def by_language(vectors: Floats, numbers: Integers, languages: Sequence[str]) -> dict[str, Floats]:
+def split_by_language(vectors: Floats, numbers: Integers, languages: Sequence[str]) -> dict[str, Floats]:
     """Split vectors by language.
 
     Args:
@@ -254,7 +254,7 @@ def removal_table(
     vectors: PoolVectors,
     plain: MeanPrecision,
     step: Callable[[], None] = lambda: None,
-    removed: Removed = AS_EVER,
+    removed: RemovalOptions = DEFAULT_REMOVAL,
     seed: int = 0,
 ) -> RemovalFigures:
     """Return mAP with more and more components removed.
@@ -271,7 +271,7 @@ def removal_table(
     Returns:
         The table.
     """
-    removal, pool = fitted(vectors.samples, removed.ranks), vectors.pool
+    removal, pool = fit_highest_rank(vectors.samples, removed.ranks), vectors.pool
     ranks, pca = {0: plain}, None
     for rank in (rank for rank in removed.ranks if removal and rank <= removal.rank):
         questions, candidates = [
@@ -279,7 +279,7 @@ def removal_table(
             for rows, numbers in ((vectors.questions, pool.asked_in), (vectors.candidates, pool.language_of))
         ]
         ranks[rank] = mean_average_precision(questions, candidates, pool)
-        if pca is None and vary(questions, candidates):
+        if pca is None and has_variance(questions, candidates):
             pca = project(questions, candidates, pool, seed=seed)
         step()
     return RemovalFigures(vectors.corpus, ranks, pca)
@@ -292,7 +292,7 @@ def _left(removed, removal, vectors, numbers, languages, rank):
     return rest
 
 
-def described(pool: Pool, split: str, encoders: Mapping[str, Json]) -> dict[str, Json]:
+def as_metrics_section(pool: Pool, split: str, encoders: Mapping[str, Json]) -> dict[str, Json]:
     """Return the section `lareqa` of `metrics.json`.
 
     Args:
@@ -309,11 +309,11 @@ def described(pool: Pool, split: str, encoders: Mapping[str, Json]) -> dict[str,
         "languages": list(pool.languages),
         "questions": pool.count(pool.asked_in),
         "candidates": pool.count(pool.language_of),
-        "top": top_of(pool),
+        "top": count_top(pool),
         "encoders": encoders,
     }
 
 
-def top_of(pool: Pool) -> int:
+def count_top(pool: Pool) -> int:
     """Return the number of first places that shares are computed over."""
     return min(TOP, len(pool.sentences))

@@ -16,8 +16,8 @@ from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
 from ...system.types import Booleans, Floats, Progress
 from .analyses import Samples
-from .fitting import Removed, fitted
-from .labelled import TRAIN, Labelled
+from .fitting import RemovalOptions, fit_highest_rank
+from .labelled import TRAIN, LabelledTexts
 
 # Numbers of removed components in the paper's Table 2.
 RANKS = (1, 2, 3, 5, 8, 10, 12)
@@ -35,7 +35,7 @@ class LabelledVectors:
         corpus: Name of the sample.
     """
 
-    data: Labelled
+    data: LabelledTexts
     learned: Floats
     tested: Mapping[str, Floats]
     samples: Mapping[str, Floats]
@@ -43,7 +43,7 @@ class LabelledVectors:
 
 
 @dataclass(frozen=True)
-class Against:
+class RemovalEffect:
     """A language's accuracy, compared with nothing removed.
 
     Attributes:
@@ -64,7 +64,7 @@ class Against:
 
 
 @dataclass(frozen=True)
-class Classified:
+class ClassificationFigures:
     """Accuracy by language, with and without language information.
 
     Attributes:
@@ -75,11 +75,11 @@ class Classified:
 
     corpus: str
     plain: dict[str, float]
-    ranks: dict[int, dict[str, Against]]
+    ranks: dict[int, dict[str, RemovalEffect]]
 
 
 def encode_labelled(
-    encoder: Encoder, data: Labelled, samples: Samples, progress: Progress | None = None
+    encoder: Encoder, data: LabelledTexts, samples: Samples, progress: Progress | None = None
 ) -> LabelledVectors:
     """Encode the texts to learn from, the texts to test on and the samples.
 
@@ -106,8 +106,8 @@ def encode_labelled(
     )
 
 
-def right_by_rank(
-    vectors: LabelledVectors, removed: Removed, step: Callable[[], None] = lambda: None
+def correct_by_rank(
+    vectors: LabelledVectors, removed: RemovalOptions, step: Callable[[], None] = lambda: None
 ) -> dict[int, dict[str, Booleans]]:
     """Return which texts are classified rightly with more and more directions removed.
 
@@ -122,7 +122,7 @@ def right_by_rank(
     Returns:
         `{number of removed directions: {language: boolean array (q,)}}`, 0 first.
     """
-    removal, rows = fitted(vectors.samples, removed.ranks), {0: _right(vectors, None, removed, 0)}
+    removal, rows = fit_highest_rank(vectors.samples, removed.ranks), {0: _right(vectors, None, removed, 0)}
     step()
     for rank in (rank for rank in removed.ranks if removal and rank <= removal.rank):
         rows[rank] = _right(vectors, removal, removed, rank)
@@ -137,14 +137,14 @@ def _right(vectors, removal, removed, rank):
         return rows if removal is None else removed.of(removal, rows, language, rank)
 
     labels = data.labels[data.rows(data.pivot, TRAIN)]
-    told = classifier(left(vectors.learned, data.pivot), labels)
+    told = fit_classifier(left(vectors.learned, data.pivot), labels)
     return {
         language: told(left(rows, language)) == data.labels[data.rows(language, data.split)]
         for language, rows in vectors.tested.items()
     }
 
 
-def classifier(vectors: Floats, labels: NDArray[np.str_]) -> Callable[[Floats], NDArray[np.str_]]:
+def fit_classifier(vectors: Floats, labels: NDArray[np.str_]) -> Callable[[Floats], NDArray[np.str_]]:
     """Fit scikit-learn's logistic regression, with `max_iter=1000` and its other defaults.
 
     Args:

@@ -12,7 +12,7 @@ from ...data.pool import NONE, Pool
 from ...system.types import Floats
 
 # int32 saves memory, as there are many counts.
-Counted: TypeAlias = NDArray[np.int32]
+CountArray: TypeAlias = NDArray[np.int32]
 # Number of questions whose scores are held at once.
 BLOCK = 256
 
@@ -29,12 +29,12 @@ class Counts:
         first: Float32 array `(q, l)`, the same for the first place alone.
     """
 
-    above: Counted
+    above: CountArray
     share: Floats
     first: Floats
 
 
-def count(questions: Floats, candidates: Floats, pool: Pool, top: int = 100, block: int = BLOCK) -> Counts:
+def count_candidates(questions: Floats, candidates: Floats, pool: Pool, top: int = 100, block: int = BLOCK) -> Counts:
     """Count candidates by language; memory grows with `block` times c.
 
     Args:
@@ -58,7 +58,7 @@ def count(questions: Floats, candidates: Floats, pool: Pool, top: int = 100, blo
     return Counts(above, share, nearest)
 
 
-def count_all(questions: Floats, candidates: Floats, pool: Pool, block: int = BLOCK) -> Counted:
+def count_above(questions: Floats, candidates: Floats, pool: Pool, block: int = BLOCK) -> CountArray:
     """Count the wrong candidates above each target, in all languages together.
 
     Args:

@@ -16,7 +16,7 @@ RANKS = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovalOptions:
     """How language information is removed.
 
     Attributes:
@@ -42,10 +42,10 @@ class Removed:
         return (removal.remove if self.rescaled else removal.project_out)(vectors, language, rank)
 
 
-AS_EVER = Removed()
+DEFAULT_REMOVAL = RemovalOptions()
 
 
-def fitted(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS) -> LanguageRemoval | None:
+def fit_highest_rank(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS) -> LanguageRemoval | None:
     """Fit language information removal of the highest rank that each sample has directions for.
 
     A message names the ranks that are too high.
@@ -88,7 +88,7 @@ def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
             )
 
 
-def removal_of(encoder: Encoder, texts: Mapping[str, Sequence[str]], rank: int) -> LanguageRemoval:
+def fit_encoder_removal(encoder: Encoder, texts: Mapping[str, Sequence[str]], rank: int) -> LanguageRemoval:
     """Fit the language information removal of an encoder on sample text.
 
     Args:

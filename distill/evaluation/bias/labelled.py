@@ -19,7 +19,7 @@ TRAIN = "train"
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledTexts:
     """Labelled rows, n in number, with a text in one language or more.
 
     Attributes:
@@ -68,7 +68,7 @@ class Labelled:
 
 def load_labelled(
     source: File, languages: Sequence[str] = (), pivot: str = "en", split: str = "test", column: str = ""
-) -> Labelled:
+) -> LabelledTexts:
     """Load labelled texts from a .tsv with a header.
 
     Its columns are headed by language codes, by the name of the labels and by the name of the partitions.
@@ -99,7 +99,7 @@ def load_labelled(
     texts = {language: columns.get(language, []) for language in dict.fromkeys((pivot, *spoken))}
     names = columns.get(NAME) or [str(number) for number in range(1, len(columns[label]) + 1)]
     parts = [np.array(part, dtype=np.str_) for part in (columns[label], columns[partition], names)]
-    return _checked(path, Labelled(f"{path.parent.name}/{path.stem}", pivot, split, texts, *parts))
+    return _checked(path, LabelledTexts(f"{path.parent.name}/{path.stem}", pivot, split, texts, *parts))
 
 
 def _heading(path, columns, names, what, more=""):

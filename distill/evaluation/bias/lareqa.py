@@ -17,7 +17,7 @@ from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
 from ...retrieval.metrics import question_scores
 from ...system.types import Booleans, Doubles, Floats, Json, Progress
-from .counting import Counted, Counts, count, count_all
+from .counting import CountArray, Counts, count_above, count_candidates
 
 TOP = 100
 # {question language: value}.
@@ -27,7 +27,7 @@ Matrix: TypeAlias = dict[str, Means]
 
 
 @dataclass(frozen=True)
-class OneRemoved:
+class TargetRemoval:
     """mAP with one target taken out of the pool.
 
     Attributes:
@@ -87,11 +87,11 @@ class MeanPrecision:
 
 @dataclass(frozen=True)
 class LareqaFigures:
-    """All analyses of a ranking, with values in [0, 1]; the methods of `Lareqa` explain each of them."""
+    """All analyses of a ranking, with values in [0, 1]; the methods of `LareqaRanking` explain each of them."""
 
     precision: MeanPrecision
     p1: Means
-    removed: OneRemoved
+    removed: TargetRemoval
     one_target: Matrix
     monolingual: Means
     share: Matrix
@@ -116,7 +116,7 @@ class LareqaFigures:
         }
 
 
-def average_precision(above: Counted | Doubles, keep: Booleans) -> Doubles:
+def average_precision(above: CountArray | Doubles, keep: Booleans) -> Doubles:
     """Return the average precision of each question (Equation 1), with ties counted against it.
 
     The j-th best target has the rank above + j, at which the precision is j / (above + j).
@@ -133,7 +133,7 @@ def average_precision(above: Counted | Doubles, keep: Booleans) -> Doubles:
         return (np.arange(1, ranks.shape[1] + 1) / ranks).sum(axis=1) / keep.sum(axis=1)
 
 
-def target_ranks(above: Counted | Doubles, keep: Booleans) -> Doubles:
+def target_ranks(above: CountArray | Doubles, keep: Booleans) -> Doubles:
     """Return the ranks of each question's targets, best first.
 
     Args:
@@ -146,7 +146,7 @@ def target_ranks(above: Counted | Doubles, keep: Booleans) -> Doubles:
     return np.sort(np.where(keep, above, np.inf), axis=1) + np.arange(1, above.shape[1] + 1)
 
 
-def target_scores(above: Counted | Doubles, keep: Booleans, metric: str) -> Doubles:
+def target_scores(above: CountArray | Doubles, keep: Booleans, metric: str) -> Doubles:
     """Return the score of each question.
 
     p@k and mrr@k count the best target, ndcg@k and map count all of them. nDCG (Järvelin & Kekäläinen, 2002) is divided
@@ -171,7 +171,7 @@ def target_scores(above: Counted | Doubles, keep: Booleans, metric: str) -> Doub
 
 
 @dataclass(frozen=True)
-class Lareqa:
+class LareqaRanking:
     """One encoder's ranking of a pool, with every analysis as a method.
 
     Attributes:
@@ -195,7 +195,7 @@ class Lareqa:
         """Return each question's score of a metric over the whole pool, as a float array `(q,)`."""
         return target_scores(self._all, self.pool.targets != NONE, metric)
 
-    def removed(self) -> OneRemoved:
+    def removed(self) -> TargetRemoval:
         """Return mAP with the target of one language taken out of the pool (Table 3).
 
         The target is either that of the question's own language or that of another. If a language has several targets,
@@ -206,7 +206,7 @@ class Lareqa:
         without, others = self._without_each()
         usable = np.isfinite(without) & np.isfinite(others)
         rand, same = _mean(others[usable]), _mean(without[usable])
-        return OneRemoved(rand, same, (rand - same) / rand if rand else None)
+        return TargetRemoval(rand, same, (rand - same) / rand if rand else None)
 
     def _without_each(self):
         """Return average precision without the own language's target, and the mean without another, `(q,)` each."""
@@ -232,7 +232,7 @@ class Lareqa:
         """Return `{language: mAP}` with candidates of the question's language alone (Table 4)."""
         of, language = self.pool.target_language, self.pool.asked_in
         above = np.take_along_axis(self.counts.above, language[:, None, None], axis=2)[..., 0]
-        return by_language(self.pool, average_precision(above, of == language[:, None]))
+        return mean_by_language(self.pool, average_precision(above, of == language[:, None]))
 
     def share(self) -> Matrix:
         """Return `{question language: {language: its share of the first places}}`, where each row sums to 1 (Figure 6).
@@ -257,7 +257,7 @@ class Lareqa:
         """Return all analyses."""
         return LareqaFigures(
             precision=_mean_precision(self.pool, self.average_precisions),
-            p1=by_language(self.pool, self.scores("p@1")),
+            p1=mean_by_language(self.pool, self.scores("p@1")),
             removed=self.removed(),
             one_target=self.one_target(),
             monolingual=self.monolingual(),
@@ -266,7 +266,7 @@ class Lareqa:
         )
 
 
-def by_language(pool: Pool, values: Doubles) -> Means:
+def mean_by_language(pool: Pool, values: Doubles) -> Means:
     """Return the mean of one value per question, by question language.
 
     Args:
@@ -279,7 +279,7 @@ def by_language(pool: Pool, values: Doubles) -> Means:
     return {language: _mean(values[pool.asked_in == number]) for number, language in enumerate(pool.languages)}
 
 
-def rank_pool(questions: Floats, candidates: Floats, pool: Pool, top: int = TOP) -> Lareqa:
+def rank_pool(questions: Floats, candidates: Floats, pool: Pool, top: int = TOP) -> LareqaRanking:
     """Rank the candidates of a pool for each question.
 
     Args:
@@ -291,7 +291,7 @@ def rank_pool(questions: Floats, candidates: Floats, pool: Pool, top: int = TOP)
     Returns:
         The ranking.
     """
-    return Lareqa(pool, count(questions, candidates, pool, top))
+    return LareqaRanking(pool, count_candidates(questions, candidates, pool, top))
 
 
 def mean_average_precision(questions: Floats, candidates: Floats, pool: Pool) -> MeanPrecision:
@@ -303,13 +303,13 @@ def mean_average_precision(questions: Floats, candidates: Floats, pool: Pool) ->
         pool: The pool.
 
     Returns:
-        mAP, equal to that of `Lareqa.figures`.
+        mAP, equal to that of `LareqaRanking.figures`.
     """
-    return _mean_precision(pool, average_precision(count_all(questions, candidates, pool), pool.targets != NONE))
+    return _mean_precision(pool, average_precision(count_above(questions, candidates, pool), pool.targets != NONE))
 
 
 def _mean_precision(pool, precisions):
-    return MeanPrecision(_mean(precisions), by_language(pool, precisions))
+    return MeanPrecision(_mean(precisions), mean_by_language(pool, precisions))
 
 
 def encode_pool(encoder: Encoder, pool: Pool, progress: Progress | None = None) -> tuple[Floats, Floats]:
@@ -340,7 +340,7 @@ def _mean(values):
 
 
 def measure_usage(share: Mapping[str, Mapping[str, float | None]]) -> Usage:
-    """Return the use of languages from the shares of `Lareqa.share`.
+    """Return the use of languages from the shares of `LareqaRanking.share`.
 
     Self-usage is the share of the question's own language, averaged over languages. The other language that is used
     most is the first of those with equal shares, and None if there is none.

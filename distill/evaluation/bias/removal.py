@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...encoders.encoder import Encoder, unit_rows
+from ...encoders.encoder import Encoder, normalise_rows
 from ...errors import DataError, InputError
 from ...system.arrays import read_arrays, write_arrays
 from ...system.types import File, Floats
@@ -24,7 +24,7 @@ SAME = 1e-5
 # A remainder below this share of a vector's length is rounding.
 NOTHING = 1e-5
 # A text whose vector identifies the encoder that components belong to, and the least cosine that counts as the same.
-PROBE, OWN = "The vector of this sentence tells one encoder from another.", 0.99
+PROBE, LEAST_COSINE = "The vector of this sentence tells one encoder from another.", 0.99
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class LanguageRemoval:
             raise InputError(f"rank: expected at least 1, got {rank}")
         if not samples:
             raise InputError("no language to learn from; give sample text in each language")
-        samples = {language: checked(sample, f"the sample of {language}") for language, sample in samples.items()}
+        samples = {language: check_vectors(sample, f"the sample of {language}") for language, sample in samples.items()}
         require_one_dimension(samples)
-        components = {language: leading(sample, rank, language) for language, sample in samples.items()}
+        components = {language: leading_directions(sample, rank, language) for language, sample in samples.items()}
         return cls(components, {language: len(sample) for language, sample in samples.items()}, encoder)
 
     @property
@@ -123,7 +123,7 @@ class LanguageRemoval:
         Raises:
             InputError: If the language is unknown, the rank too high, or the vectors are of another space.
         """
-        return unit_rows(self.project_out(vectors, language, rank))
+        return normalise_rows(self.project_out(vectors, language, rank))
 
     def project_out(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
         """Return the orthogonal projection e - C^T C e of each row, without rescaling.
@@ -143,7 +143,7 @@ class LanguageRemoval:
         Raises:
             InputError: If the language is unknown, the rank too high, or the vectors are of another space.
         """
-        components, vectors = self.of(language, rank), checked(vectors, "the vectors")
+        components, vectors = self.of(language, rank), check_vectors(vectors, "the vectors")
         self.require_dimension(vectors.shape[1], "the vectors")
         left = (vectors - (vectors @ components.T) @ components).astype(np.float32, copy=False)
         # A vector within these directions leaves only rounding, which must not become a direction.
@@ -154,8 +154,8 @@ class LanguageRemoval:
         """Return the matrix that removes the directions of all languages, for text of an unknown language.
 
         It is I - B B^T, where B is an orthonormal basis of all that the languages' first `rank` directions span. Each
-        language loses its own directions and those of the others. Apply it as `unit_rows(vectors @ matrix)`. The result
-        is a symmetric float32 array `(d, d)`. Raises `InputError` if nothing would be left.
+        language loses its own directions and those of the others. Apply it as `normalise_rows(vectors @ matrix)`. The
+        result is a symmetric float32 array `(d, d)`. Raises `InputError` if nothing would be left.
         """
         stacked = np.concatenate([self.of(language, rank) for language in self.languages]).astype(np.float64)
         _, lengths, basis = np.linalg.svd(stacked, full_matrices=False)
@@ -192,10 +192,10 @@ class LanguageRemoval:
         self.require_dimension(encoder.dimension, encoder.name)
         if self.probe is not None:
             cosine = float(encoder.encode([PROBE], "document")[0] @ self.probe)
-            if not cosine >= OWN:
+            if not cosine >= LEAST_COSINE:
                 raise InputError(
                     f"these components are of another encoder, {self.encoder!r}: a sentence's vectors have a cosine of "
-                    f"{cosine:.2f}, expected {OWN} or more; run distill lir fit on this one"
+                    f"{cosine:.2f}, expected {LEAST_COSINE} or more; run distill lir fit on this one"
                 )
 
     def stacked(self) -> Floats:
@@ -231,7 +231,7 @@ class LanguageRemoval:
         return cls(dict(zip(names, components.astype(np.float32), strict=True)), counts, str(values["encoder"]), probe)
 
 
-def leading(sample: Floats, rank: int, language: str) -> Floats:
+def leading_directions(sample: Floats, rank: int, language: str) -> Floats:
     """Return the first right singular vectors of a sample, each with its largest number positive.
 
     They are computed from R of the QR decomposition, which has the same ones and is small. Unlike the product of the
@@ -259,7 +259,7 @@ def leading(sample: Floats, rank: int, language: str) -> Floats:
     return (kept * np.sign(largest)).astype(np.float32)
 
 
-def checked(vectors: ArrayLike, what: str) -> Floats:
+def check_vectors(vectors: ArrayLike, what: str) -> Floats:
     """Return vectors as float32 `(n, d)` after checking that all are numbers.
 
     Args:

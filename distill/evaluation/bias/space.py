@@ -73,15 +73,15 @@ def project(questions: Floats, candidates: Floats, pool: Pool, points: int = POI
         }
         for number, language in enumerate(pool.languages)
     }
-    return Projection(shares(pca.explained_variance_, questions, candidates), shown)
+    return Projection(variance_shares(pca.explained_variance_, questions, candidates), shown)
 
 
-def vary(*parts: Floats) -> bool:
+def has_variance(*parts: Floats) -> bool:
     """Return True if not all rows of the `(n, d)` parts are the same, so that they have principal components."""
     return any(np.ptp(column) > SAME for column in np.concatenate(parts).T)
 
 
-def shares(variances: Floats, *parts: Floats) -> list[float]:
+def variance_shares(variances: Floats, *parts: Floats) -> list[float]:
     """Return the share of each variance in the whole variance of the `(n, d)` parts together.
 
     Args:

@@ -11,13 +11,13 @@ from ...data.dataset import Dataset
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...export.encode import Calibration
-from ...report.answered import answerable_section, print_answerable
+from ...report.answered import make_answerable_section, print_answerable
 from ...report.bias_sections import Section
 from ...settings.choices import PASSAGE_SCORES
 from ...system.types import Doubles, Json, Progress
-from ..calibration import Judged, by_language
-from ..evaluate import evaluation_size
-from ..unanswerable import Cases, encode, half_without, units_of
+from ..calibration import ConfidenceFigures, figures_by_language
+from ..evaluate import count_texts
+from ..unanswerable import Cases, encode, half_unanswerable_cases, units_of
 from .retrieval import RetrievalTask
 from .task import Scores, Task, TaskOptions
 
@@ -41,7 +41,7 @@ class Confidence:
 
 
 @dataclass(frozen=True)
-class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
+class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
     """The passages of a data set, ranked by one of the scores in `choices.PASSAGE_SCORES`."""
 
     dataset: Dataset
@@ -76,7 +76,7 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
     @property
     def size(self) -> int:
         """Return the number of texts that `measure` encodes."""
-        return evaluation_size(self.dataset, [self.split], self.languages, units_of([self.score]))
+        return count_texts(self.dataset, [self.split], self.languages, units_of([self.score]))
 
     @property
     def tests(self) -> int:
@@ -97,7 +97,7 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
             EncoderError: If vectors hold NaN or infinity.
         """
         encoded = encode(encoder, self.dataset, self.split, self.languages, (self.score,), progress)
-        return confidence_in(half_without(encoded, self.score, SEED), calibration_of(encoder, self.score))
+        return confidence_in(half_unanswerable_cases(encoded, self.score, SEED), calibration_of(encoder, self.score))
 
     def scores(self, result: Confidence, metric: str) -> Scores:
         """Return 1 for each question whose first passage answers it, else 0.
@@ -116,7 +116,7 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
         right = {name: cases.right[cases.language == name].astype(np.float64) for name in self.languages}
         return {self.name: {name: (ids[name], right[name]) for name in self.languages}}
 
-    def figures(self, result: Confidence, encoder: str) -> Mapping[str, Judged]:
+    def figures(self, result: Confidence, encoder: str) -> Mapping[str, ConfidenceFigures]:
         """Return the figures of each language and, under "all", of all together.
 
         Args:
@@ -126,9 +126,9 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
         Returns:
             `{language: figures}`.
         """
-        return by_language(result.cases, result.values, result.threshold)
+        return figures_by_language(result.cases, result.values, result.threshold)
 
-    def as_dict(self, encoders: Mapping[str, Mapping[str, Judged]]) -> dict[str, Json]:
+    def as_dict(self, encoders: Mapping[str, Mapping[str, ConfidenceFigures]]) -> dict[str, Json]:
         """Return plain values of the figures, as `--json` writes them."""
         rows: dict[str, Json] = {
             name: {language: asdict(row) for language, row in figures.items()} for name, figures in encoders.items()
@@ -136,13 +136,13 @@ class AnswerableTask(Task[Confidence, Mapping[str, Judged]]):
         data: dict[str, Json] = {"name": self.dataset.name, "split": self.split, "score": self.score, "seed": SEED}
         return {**data, "encoders": rows, "files": dict(self.dataset.files)}
 
-    def print(self, encoders: Mapping[str, Mapping[str, Judged]]) -> None:
+    def print(self, encoders: Mapping[str, Mapping[str, ConfidenceFigures]]) -> None:
         """Print AUROC and, for calibrated encoders, the figures at the threshold."""
         print_answerable(encoders, f"{self.dataset.name}, {self.split}, score {self.score}")
 
     def section(self, part: Mapping[str, Json]) -> Section:
         """Return the section of the page with risk-coverage curves and a table."""
-        return answerable_section(part)
+        return make_answerable_section(part)
 
 
 def calibration_of(encoder: Encoder, score: str) -> Calibration | None:

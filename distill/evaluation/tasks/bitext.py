@@ -10,11 +10,11 @@ import numpy as np
 from ...data.bitext import Bitext, load_bitext
 from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
-from ...report.bias_sections import Section, bitext_section
+from ...report.bias_sections import Section, make_bitext_section
 from ...report.bias_tables import print_bitext
 from ...retrieval.exact import Candidates, candidate_ranks
 from ...retrieval.metrics import precision_at, question_scores
-from ...system.hashes import hashes
+from ...system.hashes import hash_files
 from ...system.types import Integers, Json, Progress
 from .task import Scores, Task, TaskOptions
 
@@ -120,7 +120,7 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 
     def as_dict(self, encoders: Mapping[str, dict[str, dict[str, float]]]) -> dict[str, Json]:
         """Return plain values of the figures, as `--json` writes them."""
-        bitext, files = self.bitext, hashes(self.source)
+        bitext, files = self.bitext, hash_files(self.source)
         data: dict[str, Json] = {"name": bitext.name, "pivot": bitext.pivot, "sentences": bitext.size}
         return {**data, "encoders": encoders, "files": files}
 
@@ -130,7 +130,7 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 
     def section(self, part: Mapping[str, Json]) -> Section:
         """Return the section of the page with one table per direction."""
-        return bitext_section(part)
+        return make_bitext_section(part)
 
 
 def retrieve(encoder: Encoder, bitext: Bitext, progress: Progress | None = None) -> BitextRanks:

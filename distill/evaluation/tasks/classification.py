@@ -7,33 +7,33 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from ...data.corpus import sampled
+from ...data.corpus import sample_texts
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...report.bias_tables import print_classified
 from ...settings.choices import EVERY
-from ...system.hashes import hashes
+from ...system.hashes import hash_files
 from ...system.progress import task
 from ...system.types import Booleans, Json, Progress
 from ..bias.analyses import SENTENCES, Samples, require_samples
 from ..bias.classification import (
     RANKS,
-    Against,
-    Classified,
+    ClassificationFigures,
     LabelledVectors,
+    RemovalEffect,
+    correct_by_rank,
     encode_labelled,
-    right_by_rank,
 )
-from ..bias.fitting import Removed
-from ..bias.labelled import TRAIN, Labelled, load_labelled
-from ..mcnemar import disagreements, holm, mcnemar_p
+from ..bias.fitting import RemovalOptions
+from ..bias.labelled import TRAIN, LabelledTexts, load_labelled
+from ..mcnemar import correct_holm, count_disagreements, mcnemar_p
 from .task import Scores, Task, TaskOptions
 
 LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class ClassificationTask(Task[LabelledVectors, Classified]):
+class ClassificationTask(Task[LabelledVectors, ClassificationFigures]):
     """Labelled texts of several languages.
 
     Attributes:
@@ -43,9 +43,9 @@ class ClassificationTask(Task[LabelledVectors, Classified]):
         source: Path of the data.
     """
 
-    data: Labelled
+    data: LabelledTexts
     samples: Samples
-    removed: Removed
+    removed: RemovalOptions
     source: str = ""
     name = "classification"
     takes = ("corpus", "split", "label_column", "lir_ranks", "lir_rescaled")
@@ -110,11 +110,11 @@ class ClassificationTask(Task[LabelledVectors, Classified]):
         """
         if metric != "p@1":
             return {}
-        right = right_by_rank(result, Removed(()))[0]
+        right = correct_by_rank(result, RemovalOptions(()))[0]
         ids = {language: self.data.ids[self.data.rows(language, self.data.split)].tolist() for language in right}
         return {self.name: {language: (ids[language], of.astype(np.float64)) for language, of in right.items()}}
 
-    def figures(self, result: LabelledVectors, encoder: str) -> Classified:
+    def figures(self, result: LabelledVectors, encoder: str) -> ClassificationFigures:
         """Return accuracy by language, with nothing and with some directions removed.
 
         Args:
@@ -125,22 +125,22 @@ class ClassificationTask(Task[LabelledVectors, Classified]):
             The figures.
         """
         with task(f"classification: learn from {encoder}", 1 + len(self.removed.ranks)) as step:
-            return against_plain(right_by_rank(result, self.removed, step), result.corpus)
+            return compare_with_plain(correct_by_rank(result, self.removed, step), result.corpus)
 
-    def as_dict(self, encoders: Mapping[str, Classified]) -> dict[str, Json]:
+    def as_dict(self, encoders: Mapping[str, ClassificationFigures]) -> dict[str, Json]:
         """Return plain values of the figures, as `--json` writes them."""
         data, rows = self.data, {name: asdict(figures) for name, figures in encoders.items()}
         about: dict[str, Json] = {"name": data.name, "split": data.split, "learned": data.pivot}
         about |= {"labels": len(np.unique(data.labels)), "rescaled": self.removed.rescaled}
         about |= {"sentences": dict(self.samples.counts)}
-        return {**about, "encoders": rows, "files": hashes(self.source)}
+        return {**about, "encoders": rows, "files": hash_files(self.source)}
 
-    def print(self, encoders: Mapping[str, Classified]) -> None:
+    def print(self, encoders: Mapping[str, ClassificationFigures]) -> None:
         """Print accuracy by language, with one row per number of removed directions."""
         print_classified(encoders, f"{self.data.name}, {self.data.split}, learned in {self.data.pivot}")
 
 
-def samples_of(data: Labelled, samples: Samples | None, seed: int) -> Samples:
+def samples_of(data: LabelledTexts, samples: Samples | None, seed: int) -> Samples:
     """Draw at most `SENTENCES` texts of each language that language information removal is fitted on.
 
     Without given samples these are the texts to learn from; a language that has none gives those to test on.
@@ -162,16 +162,16 @@ def samples_of(data: Labelled, samples: Samples | None, seed: int) -> Samples:
     else:
         texts = {language: data.select(language, TRAIN) or data.select(language, data.split) for language in data.texts}
     name = samples.name if samples else "the texts to learn from"
-    return Samples(name, {language: sampled(lines, SENTENCES, seed) for language, lines in texts.items()})
+    return Samples(name, {language: sample_texts(lines, SENTENCES, seed) for language, lines in texts.items()})
 
 
-def against_plain(right: Mapping[int, Mapping[str, Booleans]], corpus: str) -> Classified:
+def compare_with_plain(right: Mapping[int, Mapping[str, Booleans]], corpus: str) -> ClassificationFigures:
     """Compare accuracy with and without language information.
 
     The p-values are corrected over all languages and numbers of directions (Holm, 1979).
 
     Args:
-        right: Result of `right_by_rank`.
+        right: Result of `correct_by_rank`.
         corpus: Name of the texts that the directions were learned from.
 
     Returns:
@@ -179,12 +179,12 @@ def against_plain(right: Mapping[int, Mapping[str, Booleans]], corpus: str) -> C
     """
     plain, keys = right[0], [(rank, language) for rank in right if rank for language in right[rank]]
     ps = [mcnemar_p(right[rank][language], plain[language]) for rank, language in keys]
-    ranks: dict[int, dict[str, Against]] = {rank: {} for rank in right if rank}
-    for (rank, language), p, p_holm in zip(keys, ps, holm(ps), strict=True):
-        gained, lost = disagreements(right[rank][language], plain[language])
+    ranks: dict[int, dict[str, RemovalEffect]] = {rank: {} for rank in right if rank}
+    for (rank, language), p, p_holm in zip(keys, ps, correct_holm(ps), strict=True):
+        gained, lost = count_disagreements(right[rank][language], plain[language])
         accuracy = float(right[rank][language].mean())
-        ranks[rank][language] = Against(accuracy, gained, lost, p, p_holm, bool(p_holm < LEVEL))
-    return Classified(corpus, {language: float(values.mean()) for language, values in plain.items()}, ranks)
+        ranks[rank][language] = RemovalEffect(accuracy, gained, lost, p, p_holm, bool(p_holm < LEVEL))
+    return ClassificationFigures(corpus, {language: float(values.mean()) for language, values in plain.items()}, ranks)
 
 
 TASK = ClassificationTask

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from ...data.dataset import Dataset, Question
 from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
-from ...retrieval.units import firsts_of
+from ...retrieval.units import first_units
 from ...settings.units import BY_NAME
 from ...system.files import write_text
 from ...system.progress import task as progress_of
 from ...system.types import File, Json
-from ..bm25 import Bm25, WordScores
+from ..bm25 import Bm25, Bm25Scorer
 from ..evaluate import Evaluation, encode_units
 from .retrieval import RetrievalTask
 
@@ -69,7 +69,7 @@ def text_at(dataset: Dataset, rank: str, row: int) -> dict[str, Json]:
     return {"id": passage.id, "title": dataset.titles[passage.document], "text": passage.text}
 
 
-def differences(
+def find_differences(
     task: RetrievalTask, encoders: tuple[Encoder, Encoder], results: tuple[Evaluation, Evaluation]
 ) -> Iterator[Difference]:
     """Yield the questions that only one of two encoders ranks first, by unit and language in the split's order.
@@ -108,7 +108,7 @@ def write_differences(
     """
     rows = []
     with progress_of("differences", None) as advance:
-        for one in differences(task, encoders, results):
+        for one in find_differences(task, encoders, results):
             rows.append(json.dumps(one.as_dict(task.dataset), ensure_ascii=False))
             advance()
     write_text(path, "".join(f"{row}\n" for row in rows))
@@ -128,11 +128,11 @@ def _firsts(encoder, dataset, cases):
     """Return what an encoder ranks first for each case, `{unit: integer array (q,)}`."""
     texts = {unit: [question.text for question, _ in rows] for unit, rows in cases.items() if rows}
     if isinstance(encoder, Bm25):
-        scores = WordScores(dataset, encoder.words, tuple(texts))
+        scores = Bm25Scorer(dataset, encoder.words, tuple(texts))
         return {unit: scores.first_units(rows, unit) for unit, rows in texts.items()}
     vectors = encode_units(encoder, dataset, tuple(texts))
     whole_of = dataset.whole_of(tuple(vectors))
     return {
-        unit: firsts_of(unit, require_finite(encoder.encode(rows, "question"), encoder), vectors, whole_of)
+        unit: first_units(unit, require_finite(encoder.encode(rows, "question"), encoder), vectors, whole_of)
         for unit, rows in texts.items()
     }

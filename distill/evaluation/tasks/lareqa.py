@@ -10,23 +10,23 @@ import numpy as np
 from ...data.pool import Pool
 from ...data.pool_readers import load_pool
 from ...encoders.encoder import Encoder
-from ...report.bias_sections import Section, lareqa_section
+from ...report.bias_sections import Section, make_lareqa_section
 from ...report.bias_tables import print_lareqa
-from ...system.hashes import hashes
+from ...system.hashes import hash_files
 from ...system.types import Json, Progress
 from ..bias.analyses import (
     BiasFigures,
     PoolVectors,
     Samples,
     analyse,
-    described,
-    drawn,
+    as_metrics_section,
+    draw_samples,
     encode_with_samples,
     pool_size,
     require_samples,
 )
-from ..bias.fitting import AS_EVER, RANKS, Removed
-from ..translation import Translated, Translation, translated_pool
+from ..bias.fitting import DEFAULT_REMOVAL, RANKS, RemovalOptions
+from ..translation import TranslationCounts, TranslationSource, translate_pool
 from .task import Scores, Task, TaskOptions
 
 
@@ -50,7 +50,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     samples: Samples | None = None
     pivot: str = "en"
     seed: int = 0
-    removed: Removed = AS_EVER
+    removed: RemovalOptions = DEFAULT_REMOVAL
     name = "lareqa"
     takes = ("corpus", "split", "lir_ranks", "lir_rescaled", "translations", "translators", "report")
     needs = ("sklearn",)
@@ -73,7 +73,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
         pool = load_pool(source, data.languages, options.split, data.document_language, data.split_by, seed)
         if options.samples:
             require_samples(options.samples, pool.languages)
-        samples = drawn(options.samples, pool, seed)
+        samples = draw_samples(options.samples, pool, seed)
         removed = options.removed if options.removed.ranks else replace(options.removed, ranks=RANKS)
         return cls(pool, options.split, source, samples, data.document_language, seed, removed)
 
@@ -132,7 +132,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
         """Return plain values of the figures, as `--json` writes them."""
         rows = {name: figures.as_dict() for name, figures in encoders.items()}
         counts: dict[str, Json] = {"sentences": dict(self.samples.counts)} if self.samples else {}
-        return {**described(self.pool, self.split, rows), **counts, "files": hashes(self.source)}
+        return {**as_metrics_section(self.pool, self.split, rows), **counts, "files": hash_files(self.source)}
 
     def print(self, encoders: Mapping[str, BiasFigures]) -> None:
         """Print mAP by language, bias, language information removal and the use of languages."""
@@ -140,9 +140,9 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
 
     def section(self, part: Mapping[str, Json]) -> Section:
         """Return the section of the page, which a run's page has too."""
-        return lareqa_section(part)
+        return make_lareqa_section(part)
 
-    def with_translations(self, translation: Translation, pivot: str) -> tuple[LareqaTask, Translated]:
+    def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[LareqaTask, TranslationCounts]:
         """Return the task with translated questions, and counts of what was translated.
 
         Args:
@@ -156,7 +156,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
             InputError: If no question is in another language.
             DataError: If no question has a translation.
         """
-        pool, done = translated_pool(self.pool, translation, pivot)
+        pool, done = translate_pool(self.pool, translation, pivot)
         return replace(self, pool=pool), done
 
 

@@ -12,13 +12,13 @@ from ...report.bias_tables import print_translated
 from ...system.extras import require_training
 from ...system.progress import task as progress_of
 from ...system.types import Json
-from ..paired import Comparisons, Pair, compare_scores, comparisons
-from ..translation import SUFFIX, Translated, Translation
+from ..paired import Comparisons, Pair, compare_scores, count_comparisons
+from ..translation import SUFFIX, TranslationCounts, TranslationSource
 from .task import Figures, Result, Task
 
 
 @dataclass(frozen=True)
-class Measured(Generic[Figures]):
+class TaskFigures(Generic[Figures]):
     """The figures of encoders on a task.
 
     Attributes:
@@ -29,7 +29,7 @@ class Measured(Generic[Figures]):
 
     task: Task
     encoders: dict[str, Figures]
-    translated: Translated | None = None
+    translated: TranslationCounts | None = None
 
     def as_dict(self) -> dict[str, Json]:
         """Return plain values, as `--json` writes them."""
@@ -46,9 +46,9 @@ def measure_all(
     models: Sequence[str],
     tasks: Sequence[Task],
     load: Callable[[str], Encoder],
-    translation: Translation | None = None,
+    translation: TranslationSource | None = None,
     pivot: str = "en",
-) -> list[Measured]:
+) -> list[TaskFigures]:
     """Measure encoders on tasks.
 
     With a translation each encoder is measured again with translated questions, under "NAME, translated". An error in
@@ -68,7 +68,7 @@ def measure_all(
     encoders = {model: load(model) for model in models}
     # A wrong model should fail before a translator runs, and a wrong translation before the long measurement.
     translated = {task.name: task.with_translations(translation, pivot) for task in tasks} if translation else {}
-    plain = [Measured(task, _figures(task, encoders)) for task in tasks]
+    plain = [TaskFigures(task, _figures(task, encoders)) for task in tasks]
     return [_with_translated(measured, encoders, translated.get(measured.task.name)) for measured in plain]
 
 
@@ -78,7 +78,7 @@ def _with_translated(measured, encoders, translated):
     task, done = translated
     again = _figures(task, encoders)
     pairs = [{name: figures, f"{name}{SUFFIX}": again[name]} for name, figures in measured.encoders.items()]
-    return Measured(measured.task, {name: figures for pair in pairs for name, figures in pair.items()}, done)
+    return TaskFigures(measured.task, {name: figures for pair in pairs for name, figures in pair.items()}, done)
 
 
 def _figures(task, encoders):
@@ -86,7 +86,7 @@ def _figures(task, encoders):
 
 
 @dataclass(frozen=True)
-class Both(Generic[Result]):
+class ResultPair(Generic[Result]):
     """The results of two encoders on a task.
 
     Attributes:
@@ -100,7 +100,7 @@ class Both(Generic[Result]):
     b: Result
 
 
-def measure_both(names: tuple[str, str], encoders: Mapping[str, Encoder], tasks: Sequence[Task]) -> list[Both]:
+def measure_both(names: tuple[str, str], encoders: Mapping[str, Encoder], tasks: Sequence[Task]) -> list[ResultPair]:
     """Measure two encoders on each task.
 
     Args:
@@ -111,11 +111,11 @@ def measure_both(names: tuple[str, str], encoders: Mapping[str, Encoder], tasks:
     Returns:
         The results by task.
     """
-    return [Both(task, *(_measured(task, name, encoders[name]) for name in names)) for task in tasks]
+    return [ResultPair(task, *(_measured(task, name, encoders[name]) for name in names)) for task in tasks]
 
 
 def compare_all(
-    names: tuple[str, str], results: Sequence[Both], metrics: Sequence[str], draws: int, seed: int
+    names: tuple[str, str], results: Sequence[ResultPair], metrics: Sequence[str], draws: int, seed: int
 ) -> dict[str, Comparisons]:
     """Compare two encoders over all tasks together.
 
@@ -130,10 +130,10 @@ def compare_all(
         Comparisons by metric, as `compare_scores` returns them.
     """
     pairs = {
-        metric: {part: rows for of in results for part, rows in paired(of.task, of.a, of.b, metric).items()}
+        metric: {part: rows for of in results for part, rows in pair_scores(of.task, of.a, of.b, metric).items()}
         for metric in metrics
     }
-    with progress_of(f"compare {' with '.join(names)}", sum(map(comparisons, pairs.values()))) as advance:
+    with progress_of(f"compare {' with '.join(names)}", sum(map(count_comparisons, pairs.values()))) as advance:
         return {
             metric: compare_scores(parts, metric, draws=draws, seed=seed, progress=advance)
             for metric, parts in pairs.items()
@@ -145,7 +145,7 @@ def _measured(task, name, encoder):
         return task.measure(encoder, advance)
 
 
-def paired(task: Task, first: Figures, second: Figures, metric: str) -> dict[str, dict[str, Pair]]:
+def pair_scores(task: Task, first: Figures, second: Figures, metric: str) -> dict[str, dict[str, Pair]]:
     """Return the scores of two encoders on the same questions, for `compare_scores`.
 
     Args:

@@ -10,7 +10,7 @@ from ...settings.choices import COMPARED
 from ...settings.sections import DataSettings
 from ...system.progress import say
 from ...system.types import File
-from ..answers import AnswerFigures, has_golds, measure, read_predictions
+from ..answers import AnswerFigures, has_golds, measure_answers, read_predictions
 from .retrieval import RetrievalTask
 from .task import TaskOptions
 
@@ -60,7 +60,7 @@ def measure_predictions(
             name: _figures(name, part, _golds_of_lines(part), name, normalisations) for name, part in rows.items()
         }
         return PredictionFigures(figures, None)
-    golds = golds_of(data, seed, split, rows)
+    golds = load_gold_answers(data, seed, split, rows)
     figures = {name: _figures(name, rows[name], known, of_documents, normalisations) for name, known in golds.items()}
     return PredictionFigures(figures, split)
 
@@ -70,13 +70,13 @@ def _golds_of_lines(part) -> dict[str, list[str]]:
 
 
 def _figures(name, part, golds, language, normalisations) -> AnswerFigures:
-    figures = measure({id: text for id, (text, _) in part.items()}, golds, language, normalisations)
+    figures = measure_answers({id: text for id, (text, _) in part.items()}, golds, language, normalisations)
     if figures.missing:
         say(f"{name}: {figures.missing} of {len(golds)} questions have no prediction; they count as wrong")
     return figures
 
 
-def golds_of(
+def load_gold_answers(
     data: DataSettings, seed: int, split: str, languages: Iterable[str]
 ) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return the gold answers of a split.

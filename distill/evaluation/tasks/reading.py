@@ -17,12 +17,12 @@ from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...reading.examples import Example, Text, gold_examples, passage_texts
 from ...report.reading import print_reading
-from ...retrieval.search import first_of
+from ...retrieval.search import nearest_units
 from ...settings.choices import UNITS
 from ...system.types import Doubles, Floats, Json, Progress
-from ..evaluate import encode_questions, encode_units, evaluation_size
-from .retrieval import RetrievalTask, chosen_units
-from .task import ANSWERS, Scores, Task, TaskOptions
+from ..evaluate import count_texts, encode_questions, encode_units
+from .retrieval import RetrievalTask, choose_units
+from .task import ANSWER_METRICS, Scores, Task, TaskOptions
 
 if TYPE_CHECKING:
     from ...reading.reader import Reader
@@ -32,7 +32,7 @@ GOLD, SENTENCE = "gold", "gold, best sentence"
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadingScores:
     """Exact match and F1 of questions.
 
     Attributes:
@@ -52,7 +52,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingResult:
     """An encoder's result.
 
     Attributes:
@@ -60,12 +60,12 @@ class Reading:
         milliseconds: Time of the reader alone, per question.
     """
 
-    read: dict[str, dict[str, Read]]
+    read: dict[str, dict[str, ReadingScores]]
     milliseconds: float
 
 
 @dataclass(frozen=True)
-class ReadingTask(Task[Reading, Reading]):
+class ReadingTask(Task[ReadingResult, ReadingResult]):
     """The questions of a data set that have answers, each read in the first text of a unit."""
 
     dataset: Dataset
@@ -74,7 +74,7 @@ class ReadingTask(Task[Reading, Reading]):
     units: tuple[str, ...]
     reader: Reader
     # The gold passages are read only once, for all encoders.
-    kept: dict[str, dict[str, Read]] = field(default_factory=dict)
+    kept: dict[str, dict[str, ReadingScores]] = field(default_factory=dict)
     name = "reading"
     takes = ("units", "evaluation__ranked", "evaluation__score", "split", "reader", "metrics")
 
@@ -98,7 +98,7 @@ class ReadingTask(Task[Reading, Reading]):
         examples = gold_examples(dataset, options.split, languages)
         if without := [language for language, rows in examples.items() if not rows]:
             raise InputError(f"{dataset.name}: no question in {', '.join(without)} has an answer to compare with")
-        units = chosen_units(options)
+        units = choose_units(options)
         if "maxp" in units and units != UNITS:
             raise InputError(
                 "the task reading reads documents or passages, but maxp ranks documents by their passages; "
@@ -110,19 +110,19 @@ class ReadingTask(Task[Reading, Reading]):
     @classmethod
     def has(cls, metric: str) -> bool:
         """Return True for exact match and F1."""
-        return metric in ANSWERS
+        return metric in ANSWER_METRICS
 
     @property
     def size(self) -> int:
         """Return the number of texts that `measure` encodes, plus the questions once for each unit that is read."""
-        return evaluation_size(self.dataset, [self.split], self.languages, (*self.units, "passage-sentence"))
+        return count_texts(self.dataset, [self.split], self.languages, (*self.units, "passage-sentence"))
 
     @property
     def tests(self) -> int:
         """Return the number of significance tests per metric."""
         return (len(self.units) + 2) * len(self.languages)
 
-    def measure(self, encoder: Encoder, progress: Progress | None = None) -> Reading:
+    def measure(self, encoder: Encoder, progress: Progress | None = None) -> ReadingResult:
         """Rank the texts of each unit for each question, and read the first.
 
         Args:
@@ -141,7 +141,7 @@ class ReadingTask(Task[Reading, Reading]):
         gold = gold_examples(self.dataset, self.split, self.languages)
         if not self.kept:
             self.kept.update({GOLD: {name: self._read(rows)[0] for name, rows in gold.items()}})
-        parts: dict[str, dict[str, Read]] = {}
+        parts: dict[str, dict[str, ReadingScores]] = {}
         seconds, count = 0.0, 0
         for unit in self.units:
             parts[unit] = {}
@@ -150,14 +150,14 @@ class ReadingTask(Task[Reading, Reading]):
                 parts[unit][language], took = self._read(examples)
                 seconds, count = seconds + took, count + len(examples)
         sentences = {name: self._sentences(gold[name], questions[name], vectors) for name in self.languages}
-        return Reading({**parts, **self.kept, SENTENCE: sentences}, 1000 * seconds / max(count, 1))
+        return ReadingResult({**parts, **self.kept, SENTENCE: sentences}, 1000 * seconds / max(count, 1))
 
     def _found(
         self, unit: str, language: str, gold: Sequence[Example], questions: Floats, vectors: Mapping[str, Floats]
     ) -> list[Example]:
         """Return the gold examples, each with the text that is ranked first in place of its passage."""
         rows = self.dataset.select(language, self.split)
-        first = first_of(unit, questions, vectors, self.dataset.whole_of(tuple(vectors)))
+        first = nearest_units(unit, questions, vectors, self.dataset.whole_of(tuple(vectors)))
         places = {question.id: row for row, question in enumerate(rows)}
         texts = self._texts(unit)
         return [
@@ -168,13 +168,13 @@ class ReadingTask(Task[Reading, Reading]):
     def _texts(self, unit: str) -> list[Text]:
         return passage_texts(self.dataset, unit.startswith("document") or unit == "maxp")
 
-    def _read(self, examples: Sequence[Example]) -> tuple[Read, float]:
+    def _read(self, examples: Sequence[Example]) -> tuple[ReadingScores, float]:
         start = time.perf_counter()
         answers = self.reader.read(examples)
         seconds = time.perf_counter() - start
-        return scored(examples, [answer.text for answer in answers]), seconds
+        return score_answers(examples, [answer.text for answer in answers]), seconds
 
-    def _sentences(self, gold: Sequence[Example], questions: Floats, vectors: Mapping[str, Floats]) -> Read:
+    def _sentences(self, gold: Sequence[Example], questions: Floats, vectors: Mapping[str, Floats]) -> ReadingScores:
         """Score the sentence of the gold passage that is nearest to the question as the answer."""
         known: list[Question] = self.dataset.select(gold[0].language, self.split)
         places = {question.id: row for row, question in enumerate(known)}
@@ -184,9 +184,9 @@ class ReadingTask(Task[Reading, Reading]):
             inside = np.flatnonzero(self.dataset.sentences.passage_of == known[row].passage)
             best = inside[int((vectors["sentence"][inside] @ questions[row]).argmax())]
             texts.append(self.dataset.sentences.texts[best])
-        return scored(gold, texts)
+        return score_answers(gold, texts)
 
-    def scores(self, result: Reading, metric: str) -> Scores:
+    def scores(self, result: ReadingResult, metric: str) -> Scores:
         """Return the score of each question, by unit and for the gold passage.
 
         Args:
@@ -201,7 +201,7 @@ class ReadingTask(Task[Reading, Reading]):
             for part, by_language in result.read.items()
         }
 
-    def figures(self, result: Reading, encoder: str) -> Reading:
+    def figures(self, result: ReadingResult, encoder: str) -> ReadingResult:
         """Return the result itself, of which each metric is a mean.
 
         Args:
@@ -213,7 +213,7 @@ class ReadingTask(Task[Reading, Reading]):
         """
         return result
 
-    def as_dict(self, encoders: Mapping[str, Reading]) -> dict[str, Json]:
+    def as_dict(self, encoders: Mapping[str, ReadingResult]) -> dict[str, Json]:
         """Return plain values of the figures, as `--json` writes them."""
         rows: dict[str, Json] = {
             name: {
@@ -228,7 +228,7 @@ class ReadingTask(Task[Reading, Reading]):
         about = {"name": self.dataset.name, "split": self.split, "reader": self.reader.name}
         return {**about, "encoders": rows, "files": dict(self.dataset.files)}
 
-    def print(self, encoders: Mapping[str, Reading]) -> None:
+    def print(self, encoders: Mapping[str, ReadingResult]) -> None:
         """Print F1 and exact match by language in the layout of Table 2, one part after another."""
         figures = {
             name: {
@@ -240,7 +240,7 @@ class ReadingTask(Task[Reading, Reading]):
         print_reading(figures, {name: one.milliseconds for name, one in encoders.items()}, self.split, self.reader.name)
 
 
-def scored(examples: Sequence[Example], texts: Sequence[str]) -> Read:
+def score_answers(examples: Sequence[Example], texts: Sequence[str]) -> ReadingScores:
     """Score predicted answers by the language of their passages.
 
     Args:
@@ -250,14 +250,14 @@ def scored(examples: Sequence[Example], texts: Sequence[str]) -> Read:
     Returns:
         Exact match and F1 of each.
     """
-    from ..answers import scores as answer_scores
+    from ..answers import score_answer as answer_scores
 
     rows = [
         answer_scores(text, example.answers, example.passage.language)
         for example, text in zip(examples, texts, strict=True)
     ]
     em, f1 = np.array(rows, dtype=np.float64).T
-    return Read([example.id for example in examples], em, f1)
+    return ReadingScores([example.id for example in examples], em, f1)
 
 
 TASK = ReadingTask

@@ -15,7 +15,7 @@ def task_class(name: str) -> type[Task]:
     return import_module(f".{name}", __package__).TASK
 
 
-def takers(option: str) -> list[str]:
+def tasks_with_option(option: str) -> list[str]:
     """Return the names of the tasks that take an option, given by its parameter's name."""
     return [name for name in TASKS if option in task_class(name).takes]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...data.dataset import Dataset, checked
-from ...data.loading import chosen_data
+from ...data.dataset import Dataset, require_questions
+from ...data.loading import choose_data
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...report.score_tables import print_evaluations
@@ -15,9 +15,9 @@ from ...settings.choices import EVERY, UNITS
 from ...settings.units import named_units
 from ...system.types import Json, Progress
 from ...typed.kinds import require_kinds
-from ..evaluate import Evaluation, Typed, evaluate, evaluation_size, needed_units, typed_size
-from ..translation import Translated, Translation, translated
-from .task import ANSWERS, RECALL, Scores, Task, TaskOptions
+from ..evaluate import Evaluation, QueryNoise, count_noisy_questions, count_texts, evaluate, units_to_encode
+from ..translation import TranslationCounts, TranslationSource, translate_questions
+from .task import ANSWER_METRICS, RECALL, Scores, Task, TaskOptions
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     name = "retrieval"
     takes = (
         *("units", "evaluation__ranked", "evaluation__score", "metrics", "split"),
-        *("translations", "translators", "typed", "differences"),
+        *("translations", "translators", "typed", "differences", "trec"),
     )
 
     @classmethod
@@ -62,7 +62,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
             InputError: If the data cannot be used, or it has no such split.
         """
         dataset, languages = cls.read(source, options)
-        units, typed, seed = chosen_units(options), options.typed, options.seed
+        units, typed, seed = choose_units(options), options.typed, options.seed
         require_kinds(languages, typed)
         return cls(dataset, languages, options.split, units, options.metrics, typed, seed)
 
@@ -81,17 +81,17 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
             InputError: If there is no such split.
         """
         data = replace(options.data, dataset=source)
-        dataset, languages = chosen_data(data, options.seed, to_train=False)
+        dataset, languages = choose_data(data, options.seed, to_train=False)
         every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
         splits = {**dataset.splits, EVERY: tuple(every)}
         if options.split not in splits:
             raise InputError(f"the data set {dataset.name} has no split {options.split}; it has {', '.join(splits)}")
-        return checked(replace(dataset, splits=splits), [options.split]), tuple(languages)
+        return require_questions(replace(dataset, splits=splits), [options.split]), tuple(languages)
 
     @classmethod
     def has(cls, metric: str) -> bool:
         """Return True for all metrics except those of answers."""
-        return metric not in ANSWERS
+        return metric not in ANSWER_METRICS
 
     @property
     def recalls(self) -> tuple[str, ...]:
@@ -106,8 +106,8 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     @property
     def size(self) -> int:
         """Return the number of texts that `measure` encodes."""
-        clean = evaluation_size(self.dataset, [self.split], self.languages, needed_units(self.units, self.recalls))
-        return clean + typed_size(self.dataset, self.split, self.languages, self.typed)
+        clean = count_texts(self.dataset, [self.split], self.languages, units_to_encode(self.units, self.recalls))
+        return clean + count_noisy_questions(self.dataset, self.split, self.languages, self.typed)
 
     @property
     def tests(self) -> int:
@@ -127,7 +127,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         Raises:
             EncoderError: If vectors hold NaN or infinity.
         """
-        recalls, typed = self.recalls, Typed(self.typed, self.seed)
+        recalls, typed = self.recalls, QueryNoise(self.typed, self.seed)
         return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, recalls, typed)
 
     def scores(self, result: Evaluation, metric: str) -> Scores:
@@ -178,7 +178,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         """Print one table per unit."""
         print_evaluations(encoders, self.split, self.ranked)
 
-    def with_translations(self, translation: Translation, pivot: str) -> tuple[RetrievalTask, Translated]:
+    def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[RetrievalTask, TranslationCounts]:
         """Return the task with translated questions, and counts of what was translated.
 
         Args:
@@ -192,11 +192,11 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
             InputError: If no question is in another language.
             DataError: If no question has a translation.
         """
-        dataset, done = translated(self.dataset, translation, self.split, self.languages)
+        dataset, done = translate_questions(self.dataset, translation, self.split, self.languages)
         return replace(self, dataset=dataset), done
 
 
-def chosen_units(options: TaskOptions) -> tuple[str, ...]:
+def choose_units(options: TaskOptions) -> tuple[str, ...]:
     """Return the units named by --unit, or by --ranked and --score; raise `InputError` if both are given."""
     named = named_units(options.ranked, options.score)
     if named and options.units:

@@ -11,8 +11,8 @@ from ...encoders.encoder import Encoder
 from ...settings.sections import DataSettings
 from ...system.types import Doubles, Json, Progress
 from ..bias.analyses import Samples
-from ..bias.fitting import Removed
-from ..translation import Translated, Translation
+from ..bias.fitting import RemovalOptions
+from ..translation import TranslationCounts, TranslationSource
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...report.bias_sections import Section
 
 # Metrics of predicted answers, which need no ranks.
-ANSWERS = ("em", "f1")
+ANSWER_METRICS = ("em", "f1")
 # Metrics that count the words of passages, r@<n>kt, begin with this.
 RECALL = "r@"
 # {part of the task: {language: (question ids (q,), scores as a float array (q,))}}.
@@ -56,7 +56,7 @@ class TaskOptions:
     metrics: tuple[str, ...] = ()
     samples: Samples | None = None
     typed: tuple[str, ...] = ()
-    removed: Removed = Removed(())
+    removed: RemovalOptions = RemovalOptions(())
     label_column: str = ""
     reader: Reader | None = None
     seed: int = 0
@@ -96,7 +96,7 @@ class Task(ABC, Generic[Result, Figures]):
     @classmethod
     def has(cls, metric: str) -> bool:
         """Return True for a metric that `scores` supports; by default every metric of ranks."""
-        return not metric.startswith(RECALL) and metric not in ANSWERS
+        return not metric.startswith(RECALL) and metric not in ANSWER_METRICS
 
     @property
     @abstractmethod
@@ -159,7 +159,7 @@ class Task(ABC, Generic[Result, Figures]):
         """Return the section of the page that `--report` writes from plain values; None if the task has none."""
         return None
 
-    def with_translations(self, translation: Translation, pivot: str) -> tuple[Self, Translated] | None:
+    def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[Self, TranslationCounts] | None:
         """Return the task with its questions translated into the documents' language.
 
         Args:

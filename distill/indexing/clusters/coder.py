@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...export.weights.products import cluster, codebook, nearest
+from ...export.weights.products import cluster, find_nearest, learn_codebook
 from ...system.types import Floats, Integers
 
 # Bytes of a code, one a place.
@@ -42,13 +42,13 @@ class Coder:
         Returns:
             The coder.
         """
-        axes, width, turn = _axes(sample, random)
+        axes, width, turn = _choose_axes(sample, random)
         turned = turn(sample)
         centroids = round_rows(cluster(turned, lists, random))
         decoded = decode_rows(centroids)
-        residual = turned - decoded[nearest(turned, decoded)]
+        residual = turned - decoded[find_nearest(turned, decoded)]
         parts = residual.reshape(len(residual), PLACES, -1)
-        books = [codebook(np.ascontiguousarray(parts[:, place]), random) for place in range(PLACES)]
+        books = [learn_codebook(np.ascontiguousarray(parts[:, place]), random) for place in range(PLACES)]
         return cls(axes, width, centroids, round_rows(np.stack(books).reshape(PLACES, -1)), turn)
 
     def sections(self) -> dict[str, NDArray[np.generic]]:
@@ -61,14 +61,16 @@ class Coder:
     def codes(self, vectors: Floats) -> tuple[Integers, NDArray[np.uint8]]:
         """Return the list of each vector, and its code `(n, PLACES)`."""
         turned, centroids = self.turn(vectors), decode_rows(self.centroids)
-        lists = nearest(turned, centroids)
+        lists = find_nearest(turned, centroids)
         residual = turned - centroids[lists]
         words = decode_rows(self.books).reshape(PLACES, -1, self.width // PLACES)
         parts = residual.reshape(len(residual), PLACES, -1)
-        return lists, np.stack([nearest(parts[:, place], words[place]) for place in range(PLACES)], 1).astype(np.uint8)
+        return lists, np.stack([find_nearest(parts[:, place], words[place]) for place in range(PLACES)], 1).astype(
+            np.uint8
+        )
 
 
-def _axes(sample: Floats, random: np.random.Generator):
+def _choose_axes(sample: Floats, random: np.random.Generator):
     """Return the axes that vectors are turned to, if fewer suffice, with their number.
 
     The function that turns vectors comes last.

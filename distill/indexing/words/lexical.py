@@ -26,7 +26,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...retrieval.ragged import edges
+from ...retrieval.ragged import part_edges
 from ...system.types import Floats, Integers
 from ...words.plain import plain_words
 from .related import RelatedWords
@@ -50,30 +50,30 @@ SECTIONS = {
 }
 
 
-def terms_of(text: str) -> list[str]:
+def list_terms(text: str) -> list[str]:
     """Return the words of a text that are compared."""
     return [word[:LONGEST] for word in plain_words(text)]
 
 
-def inverted(texts: Iterable[str]) -> dict[str, NDArray[np.generic]]:
+def invert_texts(texts: Iterable[str]) -> dict[str, NDArray[np.generic]]:
     """Return the sections of passages, in their order, by name."""
     numbers: dict[str, int] = {}
     words, counts, distinct, lengths = [], [], [], []
     for text in texts:
-        times = Counter(terms_of(text))
+        times = Counter(list_terms(text))
         words.append(np.array([numbers.setdefault(term, len(numbers)) for term in times], dtype=np.uint32))
         counts.append(np.fromiter(times.values(), dtype=np.uint32, count=len(times)))
         distinct.append(len(times))
         lengths.append(times.total())
     rows = np.repeat(np.arange(len(lengths), dtype=np.uint32), distinct)
-    return _sections(numbers, _joined(words), _joined(counts), rows, np.array(lengths, dtype=np.float64))
+    return _make_sections(numbers, _joined(words), _joined(counts), rows, np.array(lengths, dtype=np.float64))
 
 
 def _joined(parts):
     return np.concatenate([*parts, np.zeros(0, dtype=np.uint32)])
 
 
-def _sections(numbers, words, counts, rows, lengths):
+def _make_sections(numbers, words, counts, rows, lengths):
     """Make the sections of entries by passage (word, count, passage), and of the lengths of passages."""
     terms = sorted((term.encode(), number) for term, number in numbers.items())
     place = np.empty(len(terms), dtype=np.uint32)
@@ -82,8 +82,8 @@ def _sections(numbers, words, counts, rows, lengths):
     order = np.argsort(places, kind="stable")
     return {
         "bm25.terms": np.frombuffer(b"".join(term for term, _ in terms), dtype=np.uint8),
-        "bm25.term_starts": edges([len(term) for term, _ in terms]).astype(np.uint32),
-        "bm25.starts": edges(np.bincount(places, minlength=len(terms))).astype(np.uint32),
+        "bm25.term_starts": part_edges([len(term) for term, _ in terms]).astype(np.uint32),
+        "bm25.starts": part_edges(np.bincount(places, minlength=len(terms))).astype(np.uint32),
         "bm25.rows": rows[order],
         "bm25.weights": _weights(counts, lengths[rows], lengths.mean() if len(lengths) else 0.0)[order],
     }
@@ -115,7 +115,7 @@ class Lexical:
     def shares(self, question: str) -> Floats:
         """Return each passage's share of the question, float32 `(passages,)`, in [0, 1]."""
         shares, whole, looked_for = np.zeros(self.passages, dtype=np.float32), 0.0, 0
-        for term in dict.fromkeys(terms_of(question)):
+        for term in dict.fromkeys(list_terms(question)):
             rows, weights = self._postings(term)
             if self.related and not len(rows) and looked_for < LOOKED_FOR:
                 rows, weights = self._related_postings(self.related.find(term))

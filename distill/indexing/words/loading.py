@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ...catalog.identity import place, weights_fingerprint
+from ...catalog.identity import locate_encoder, weights_fingerprint
 from ...catalog.loading import load_encoder
 from ...encoders.encoder import Encoder
 from ...errors import DistillError, EncoderError, InputError, first_line
@@ -43,7 +43,7 @@ def name_word_encoder(
     if str(named) == NONE:
         return {CARD[0]: NONE}
     try:
-        return dict(zip(CARD, (place(named), weights_fingerprint(named)), strict=True))
+        return dict(zip(CARD, (locate_encoder(named), weights_fingerprint(named)), strict=True))
     except EncoderError as error:
         if source is not None:
             raise

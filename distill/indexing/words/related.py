@@ -22,10 +22,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...encoders.encoder import Encoder, unit_rows
+from ...encoders.encoder import Encoder, normalise_rows
 from ...encoders.health import require_finite
 from ...errors import EncoderError
-from ...retrieval.codes import packed, quantised, unpacked, width
+from ...retrieval.codes import packed_width, quantise, quantise_packed, unpack
 from ...retrieval.products import multiply_blocks
 from ...system.progress import task
 from ...system.types import Booleans, Floats, Progress
@@ -65,7 +65,7 @@ class WordSpace:
 
     def project(self, vectors: Floats) -> Floats:
         """Return vectors `(n, d)` as unit vectors of the space, float32 `(n, a)`."""
-        return unit_rows(cast(Floats, (vectors - self.mean) @ self.axes))
+        return normalise_rows(cast(Floats, (vectors - self.mean) @ self.axes))
 
 
 def encode_words(words: Sequence[str], encoder: Encoder, seed: int = 0) -> dict[str, NDArray[np.generic]]:
@@ -89,7 +89,7 @@ def encode_words(words: Sequence[str], encoder: Encoder, seed: int = 0) -> dict[
         space = WordSpace.fit(vectors)
         batches = [words[at : at + AT_ONCE] for at in range(0, len(words), AT_ONCE)]
         every = [vectors] if few else (_encode(batch, encoder, advance) for batch in batches)
-        parts = [_code(part, space, unknown) for part in every]
+        parts = [_code_vectors(part, space, unknown) for part in every]
     codes, scales = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return {"words.mean": space.mean, "words.axes": space.axes, "words.vectors": codes, "words.scales": scales}
 
@@ -99,9 +99,9 @@ def _draw(words, seed):
     return [words[place] for place in places.tolist()]
 
 
-def _code(vectors, space, unknown):
+def _code_vectors(vectors, space, unknown):
     """Return codes and scales of words by their vectors; the scale is 0 for a vector of `unknown` letters."""
-    codes, scales = packed(space.project(vectors), BITS)
+    codes, scales = quantise_packed(space.project(vectors), BITS)
     return codes, np.where(_are_unknown(vectors, unknown), np.float32(0), scales)
 
 
@@ -115,7 +115,7 @@ def _are_unknown(vectors, unknown) -> Booleans:
     return (vectors @ unknown.T).max(axis=1, initial=-1) >= SAME
 
 
-def words_of(sections: Mapping[str, NDArray[np.generic]]) -> list[str]:
+def list_words(sections: Mapping[str, NDArray[np.generic]]) -> list[str]:
     """Return the words of an index in their order."""
     content, starts = sections["bm25.terms"].tobytes(), sections["bm25.term_starts"].tolist()
     return [content[start:end].decode() for start, end in zip(starts, starts[1:], strict=False)]
@@ -165,7 +165,7 @@ class RelatedWords:
     @cached_property
     def _first(self) -> NDArray[np.int8] | Floats:
         axes = min(FIRST_AXES, self._space.axes.shape[1])
-        rows = unpacked(self._codes[:, : width(axes, BITS)], BITS, axes)
+        rows = unpack(self._codes[:, : packed_width(axes, BITS)], BITS, axes)
         return rows.astype(np.float32) if len(rows) <= QUICK else rows
 
     def _find(self, word):
@@ -177,8 +177,8 @@ class RelatedWords:
                 return []
         [vector] = self._space.project(vectors)
         rows = self._near(vector)
-        stored = unpacked(self._codes[rows], BITS, len(vector)) * self._scales[rows, None]
-        cosines = (unit_rows(stored) * vector.astype(np.float64)).sum(axis=1)
+        stored = unpack(self._codes[rows], BITS, len(vector)) * self._scales[rows, None]
+        cosines = (normalise_rows(stored) * vector.astype(np.float64)).sum(axis=1)
         order = np.lexsort((rows, -cosines))[:MOST]
         return [(int(rows[at]), min(float(cosines[at]), 1.0)) for at in order if cosines[at] >= LEAST]
 
@@ -186,7 +186,7 @@ class RelatedWords:
         """Return the rows with the greatest products along the first axes, ascending; products of whole numbers are
         exact.
         """
-        codes, _ = quantised(vector[None, : self._first.shape[1]])
+        codes, _ = quantise(vector[None, : self._first.shape[1]])
         products = multiply_blocks(codes[0].astype(np.float32), self._first) * self._scales
         if len(products) <= CLOSELY:
             return np.arange(len(products))

@@ -14,9 +14,20 @@ from keras import ops
 from ....students.ngram.network import Branch, NGramEncoder
 from ....students.student import unit
 from ....system.types import Floats, Tensor
-from ...tflite.layers import DENSE, Dense, Norm, Padding, Table, apart, constant, kept, unpadded, windows
+from ...tflite.layers import (
+    DENSE,
+    Dense,
+    Norm,
+    Padding,
+    Table,
+    add_constant,
+    keep_apart,
+    mask_padding,
+    remove_padding,
+    stack_windows,
+)
 from ...weights.precision import Precision
-from ...weights.rewrite import balanced, complement, factor_of, merged, projection_of
+from ...weights.rewrite import balance, complement, factor_of, merge, projection_of
 
 
 class EdgeEncoder(keras.layers.Layer):
@@ -38,8 +49,8 @@ class EdgeEncoder(keras.layers.Layer):
         self.branches = [EdgeBranch(branch, factor, precision, name=branch.name) for branch in model.branches]
         self.norm = Norm(model.get_layer("norm"), name="norm")
         head, pooling = model.get_layer("head"), model.get_layer("pooling")
-        kernels = balanced({name: np.asarray(getattr(head, name).kernel) for name in head.sizes})
-        kernel, bias = merged(np.asarray(pooling.dense.kernel), np.asarray(pooling.bias), kernels)
+        kernels = balance({name: np.asarray(getattr(head, name).kernel) for name in head.sizes})
+        kernel, bias = merge(np.asarray(pooling.dense.kernel), np.asarray(pooling.bias), kernels)
         self.pooling = EdgePooling(kernel, bias, precision, name="pooling")
         self.head = EdgeHead(kernels, projection_of(model), precision, name="head")
 
@@ -47,7 +58,7 @@ class EdgeEncoder(keras.layers.Layer):
         return (1, self.dimension)
 
     def call(self, ids: Tensor) -> Tensor:
-        ids = unpadded(ids) if self.padding == "sliced" else ids
+        ids = remove_padding(ids) if self.padding == "sliced" else ids
         here = ops.cast(ops.greater_equal(ids, 0), "float32")
         masked = self.padding == "masked"
         keep = here[:, None] if masked else None  # (t, 1)
@@ -56,7 +67,7 @@ class EdgeEncoder(keras.layers.Layer):
         joined = ops.concatenate([self.factor(x) if self.factor else x, *branches], axis=-1)
         # A count of the ids stays dynamic, while one of the shape would be folded to the traced length.
         count = ops.sum(here, axis=0, keepdims=True)[:, None]  # (1, 1)
-        return self.head(self.pooling(kept(self.norm(joined), keep), count))
+        return self.head(self.pooling(mask_padding(self.norm(joined), keep), count))
 
 
 class EdgeBranch(keras.layers.Layer):
@@ -84,8 +95,8 @@ class EdgeBranch(keras.layers.Layer):
     def call(self, x: Tensor, keep: Tensor | None) -> Tensor:
         x = self.norm(self.projection(x))
         for convolution in self.convolutions:
-            x = kept(x, keep)
-            x = x + convolution(windows(x, self.order))
+            x = mask_padding(x, keep)
+            x = x + convolution(stack_windows(x, self.order))
         return x
 
 
@@ -103,7 +114,7 @@ class EdgePooling(keras.layers.Layer):
 
     def __init__(self, kernel: Floats, bias: Floats, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        self.dense, self.bias = DENSE[precision.dense](kernel, name="dense"), constant(self, bias)
+        self.dense, self.bias = DENSE[precision.dense](kernel, name="dense"), add_constant(self, bias)
 
     def call(self, features: Tensor, count: Tensor) -> Tensor:
         # Summing first leaves the runtime one row to round and multiply instead of one per token.
@@ -114,7 +125,7 @@ class EdgeHead(keras.layers.Layer):
     """Computes what `Head` does after its first products, and `Projection`: `(1, 2 h)` -> `(1, d)`.
 
     Args:
-        kernels: The kernels of the head, as `rewrite.balanced` returns them.
+        kernels: The kernels of the head, as `rewrite.balance` returns them.
         projection: The kernel of the projection, or None.
         precision: How the weights are stored.
         **kwargs: Arguments of `keras.layers.Layer`.
@@ -132,8 +143,8 @@ class EdgeHead(keras.layers.Layer):
 
     def call(self, x: Tensor) -> Tensor:
         first, skip = x[:, : self.hidden], x[:, self.hidden :]
-        hidden = apart(ops.relu(skip + self.second(ops.relu(first))))
-        x = ops.tanh(self.fourth_skip(hidden) + self.fourth(apart(self.third(hidden))))
+        hidden = keep_apart(ops.relu(skip + self.second(ops.relu(first))))
+        x = ops.tanh(self.fourth_skip(hidden) + self.fourth(keep_apart(self.third(hidden))))
         return unit(self.projection(x) if self.projection else x)
 
 
@@ -152,7 +163,7 @@ class EdgeComplement(keras.layers.Layer):
         self.down, self.up = dense(down, name="down"), dense(up, name="up")
 
     def call(self, x: Tensor) -> Tensor:
-        return x - self.up(apart(self.down(x)))
+        return x - self.up(keep_apart(self.down(x)))
 
 
 def _projection(kernel, dense):

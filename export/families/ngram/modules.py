@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....encoders.encoder import KerasEncoder
-from ....encoders.spellings import stored
-from ....encoders.tokenizer import spellings_of
+from ....encoders.spellings import pack_spellings
+from ....encoders.tokenizer import list_spellings
 from ....errors import ExportError
 from ....students.ngram.network import NGramEncoder
 from ....system.types import Floats, Json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def modules_of(student: KerasEncoder) -> list[Module]:
     """Return the one module of an n-gram student, with its spellings among the weights."""
-    model, spellings = student.model, stored(spellings_of(student.tokenizer))
+    model, spellings = student.model, pack_spellings(list_spellings(student.tokenizer))
     (empty,) = student.tokenizer.encode([""], None)
     sizes = {
         "vocabulary": model.vocabulary,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...onnx.layers import Product, unit, windows
+from ...onnx.layers import Product, stack_windows, to_unit_length
 from ...onnx.nodes import Graph
 from ...weights.rewrite import projection_of
 
@@ -89,7 +89,7 @@ class OnnxEncoder:
             The name of the features `(b, t, c)`.
         """
         g, dense = self.graph, layer.dense
-        y = self.token_product(g, windows(g, x, layer.order), name, np.asarray(dense.kernel))
+        y = self.token_product(g, stack_windows(g, x, layer.order), name, np.asarray(dense.kernel))
         biased = g.add("Add", y, g.constant(f"{name}/bias", np.asarray(dense.bias)))
         return g.add("Add", x, g.add("Relu", biased))
 
@@ -118,7 +118,9 @@ class OnnxEncoder:
         (fourth,) = self.dense(self.text_product, g.add("Relu", third), "head/fourth", [head.fourth])
         x = g.add("Tanh", g.add("Add", skip, fourth))
         projection = projection_of(self.model)
-        return unit(g, x if projection is None else self.text_product(g, x, "projection", projection), "vectors")
+        return to_unit_length(
+            g, x if projection is None else self.text_product(g, x, "projection", projection), "vectors"
+        )
 
     def dense(self, product: Product, x: str, name: str, layers: Sequence[keras.layers.Dense]) -> list[str]:
         """Add dense layers of the same input as one product.

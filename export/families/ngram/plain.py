@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....system.types import Floats
-from ...c.reference import Layers, flatten, unit, windows
+from ...c.reference import Layers, flatten, stack_windows, to_unit_length
 from ...tflite.graph import Graph
 from ...tflite.parts import Parts
 
@@ -57,12 +57,12 @@ def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
         x = layers.dense("projection", x)
     if "projection.down" in layers:
         x = x - layers.dense("projection.up", layers.dense("projection.down", x))
-    return unit(x)[0]
+    return to_unit_length(x)[0]
 
 
 def _branch(x, layers, name, order):
     x = layers.norm(f"{name}.norm", layers.dense(f"{name}.project", x))
     for part in ("first", "second"):
         if f"{name}.{part}" in layers:
-            x = x + layers.dense(f"{name}.{part}", windows(x, order), relu=True)
+            x = x + layers.dense(f"{name}.{part}", stack_windows(x, order), relu=True)
     return x

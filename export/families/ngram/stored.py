@@ -12,7 +12,7 @@ import numpy as np
 from ....system.types import Floats
 from ...tflite.graph import Graph, Product
 from ...tflite.parts import Parts
-from ...weights.parted import parted
+from ...weights.parted import factorize_dense
 
 HEAD = ("second", "third", "fourth_skip", "fourth")
 CONVOLUTIONS = ("first", "second")
@@ -42,7 +42,7 @@ def parts_of(graph: Graph) -> Parts:
     branches, vectors = _branches(graph, products[pooling])
     layers |= branches | {"pooling": products[pooling]}
     last = next((name for name in PROJECTIONS if name in layers), "fourth")
-    vectors |= {"pooling.offset": _counted(graph, pooling)}
+    vectors |= {"pooling.offset": _pooling_bias(graph, pooling)}
     return Parts("ngram", layers, vectors, layers["branch0.project"].inputs, _orders(layers), last)
 
 
@@ -57,7 +57,7 @@ def _projection(products: Sequence[Product]) -> dict[str, Product]:
     return dict(zip(names, products, strict=True)) if products else {}
 
 
-def _counted(graph: Graph, place: int) -> Floats:
+def _pooling_bias(graph: Graph, place: int) -> Floats:
     """Return the bias of pooling, which is added once per token."""
     inside = graph.behind(graph.products[place].end)
     sums = (one for one in graph.operators if one.name == "ADD" and graph.behind(one.outputs[0]) == inside)
@@ -122,7 +122,9 @@ def _projection_of(parts: Parts) -> dict[str, Floats]:
 
 
 def _pooling_of(parts: Parts, dimension: int) -> dict[str, Floats]:
-    kernel, bias, following = parted(parts.products["pooling"].kernel, parts.vectors["pooling.offset"], dimension)
+    kernel, bias, following = factorize_dense(
+        parts.products["pooling"].kernel, parts.vectors["pooling.offset"], dimension
+    )
     first, skip = np.split(following, 2, axis=1)
     return {
         "pooling/dense/kernel": kernel,

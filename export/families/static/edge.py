@@ -10,9 +10,9 @@ from keras import ops
 from ....students.static.network import Context, StaticEncoder
 from ....students.student import unit
 from ....system.types import Tensor
-from ...tflite.layers import DENSE, Dense, Padding, Table, kept, unpadded, windows
+from ...tflite.layers import DENSE, Dense, Padding, Table, mask_padding, remove_padding, stack_windows
 from ...weights.precision import Precision
-from ...weights.rewrite import lifted
+from ...weights.rewrite import merge_projection
 
 
 class EdgeEncoder(keras.layers.Layer):
@@ -33,17 +33,17 @@ class EdgeEncoder(keras.layers.Layer):
         residual = model.get_layer("residual")
         self.first = dense(residual.first.kernel, residual.first.bias, relu=True, name="first")
         self.second = dense(residual.second.kernel, name="second")
-        self.lift = dense(lifted(model), name="lift")
+        self.lift = dense(merge_projection(model), name="lift")
 
     def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int, int]:
         return (1, self.dimension)
 
     def call(self, ids: Tensor) -> Tensor:
-        ids = unpadded(ids) if self.padding == "sliced" else ids
+        ids = remove_padding(ids) if self.padding == "sliced" else ids
         masked = self.padding == "masked"
         keep = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None] if masked else None  # (t, 1)
-        x = kept(self.table(ops.maximum(ids, 0) if masked else ids), keep)  # (t, w)
-        x = kept(self.context(x), keep) if self.context else x
+        x = mask_padding(self.table(ops.maximum(ids, 0) if masked else ids), keep)  # (t, w)
+        x = mask_padding(self.context(x), keep) if self.context else x
         x = unit(ops.sum(x, axis=0, keepdims=True))  # (1, w)
         return unit(self.lift(x + self.second(self.first(x))))
 
@@ -64,4 +64,4 @@ class EdgeContext(keras.layers.Layer):
         self.second = dense(context.second.kernel, name="second")
 
     def call(self, x: Tensor) -> Tensor:
-        return x + self.second(self.first(windows(x, self.order)))
+        return x + self.second(self.first(stack_windows(x, self.order)))

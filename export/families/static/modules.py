@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ....encoders.encoder import KerasEncoder
-from ....encoders.tokenizer import Tokenizer, spellings_of
+from ....encoders.tokenizer import Tokenizer, list_spellings
 from ....errors import ExportError
 from ....students.static.network import StaticEncoder
 from ....system.types import Floats
-from ...hub.modules import LINEAR, Module, dense, embedding, normalize
-from ...weights.rewrite import lifted
+from ...hub.modules import LINEAR, Module, dense_module, embedding_module, normalize_module
+from ...weights.rewrite import merge_projection
 
 
 def modules_of(student: KerasEncoder) -> list[Module]:
@@ -21,27 +21,27 @@ def modules_of(student: KerasEncoder) -> list[Module]:
     """
     model = student.model
     _require_static(model)
-    first = [embedding(with_sums(_table(model), student.tokenizer), student.tokenizer), normalize()]
+    first = [embedding_module(add_sums(_table(model), student.tokenizer), student.tokenizer), normalize_module()]
     if is_linear(model):
-        return [*first, dense(lifted(model)), normalize()]
-    residual, lift = model.get_layer("residual"), lifted(model)
+        return [*first, dense_module(merge_projection(model)), normalize_module()]
+    residual, lift = model.get_layer("residual"), merge_projection(model)
     width, hidden = model.width, model.hidden
     kernel, bias = np.asarray(residual.first.kernel), np.asarray(residual.first.bias)
-    inner = dense(
+    inner = dense_module(
         np.concatenate([kernel, np.zeros((width, width))], axis=1),
         np.concatenate([bias, np.zeros(width)]),
         np.concatenate([np.zeros((width, hidden)), np.eye(width)], axis=1),
         relu=True,
     )
     last = np.concatenate([np.asarray(residual.second.kernel) @ lift, lift])
-    return [*first, inner, dense(last), normalize()]
+    return [*first, inner, dense_module(last), normalize_module()]
 
 
 def _table(model: StaticEncoder) -> Floats:
     return np.asarray(model.get_layer("embedding").get_weights()[0])
 
 
-def with_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
+def add_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
     """Add a row for each spelling to a table: the sum of the rows that it stands for.
 
     A text's mean is then over fewer tokens while its sum is the same, which makes no difference at unit length.
@@ -53,7 +53,7 @@ def with_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
     Returns:
         Float array `(tokens + spellings, d)`.
     """
-    spellings = spellings_of(tokenizer)
+    spellings = list_spellings(tokenizer)
     if not spellings:
         return table
     starts = np.cumsum([0, *(len(one.ids) for one in spellings)])[:-1]
@@ -84,4 +84,4 @@ def linear_rows(student: KerasEncoder) -> Floats:
     _require_static(model)
     if not is_linear(model):
         raise ExportError(f"the format model2vec does not support a network behind the table; {LINEAR}")
-    return with_sums(_table(model) @ lifted(model), student.tokenizer)
+    return add_sums(_table(model) @ merge_projection(model), student.tokenizer)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...onnx.layers import Product, unit, windows
+from ...onnx.layers import Product, stack_windows, to_unit_length
 from ...onnx.nodes import Graph
-from ...weights.rewrite import lifted
+from ...weights.rewrite import merge_projection
 
 if TYPE_CHECKING:
     from ....students.static.network import Context, Residual, StaticEncoder
@@ -36,14 +36,16 @@ class OnnxEncoder:
         rows = g.add("Mul", lookup(g.add("Max", "ids", g.number(0, "int32"))), keep)  # (b, t, w)
         if self.model.channels:
             rows = g.add("Mul", g.add("Add", rows, self.context(rows)), keep)
-        x = unit(g, g.add("ReduceSum", rows, g.numbers(1), keepdims=0), "direction")
+        x = to_unit_length(g, g.add("ReduceSum", rows, g.numbers(1), keepdims=0), "direction")
         residual = self.network(x, self.model.get_layer("residual"), self.product)
-        return unit(g, self.product(g, g.add("Add", x, residual), "lift", lifted(self.model)), "vectors")
+        return to_unit_length(
+            g, self.product(g, g.add("Add", x, residual), "lift", merge_projection(self.model)), "vectors"
+        )
 
     def context(self, rows: str) -> str:
         """Add the `Context` network of each row and its neighbours, `(b, t, w)` -> `(b, t, w)`."""
         layer = self.model.get_layer("context")
-        return self.network(windows(self.graph, rows, layer.order), layer, self.token_product)
+        return self.network(stack_windows(self.graph, rows, layer.order), layer, self.token_product)
 
     def network(self, x: str, layer: Context | Residual, product: Product) -> str:
         """Add W2 max(0, W1 x + b).

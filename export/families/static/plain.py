@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....system.types import Floats
-from ...c.reference import Layers, flatten, unit, windows
+from ...c.reference import Layers, flatten, stack_windows, to_unit_length
 from ...tflite.graph import Graph
 from ...tflite.parts import Parts
 
@@ -45,7 +45,7 @@ def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
         A vector of unit length, float32 `(d,)`.
     """
     for order in filter(None, numbers[:1]):
-        x = x + layers.dense("context.second", layers.dense("context.first", windows(x, order), relu=True))
-    x = unit(x.sum(axis=0, keepdims=True, dtype=np.float32))
+        x = x + layers.dense("context.second", layers.dense("context.first", stack_windows(x, order), relu=True))
+    x = to_unit_length(x.sum(axis=0, keepdims=True, dtype=np.float32))
     x = x + layers.dense("second", layers.dense("first", x, relu=True))
-    return unit(layers.dense("lift", x))[0]
+    return to_unit_length(layers.dense("lift", x))[0]

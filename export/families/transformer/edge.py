@@ -11,16 +11,16 @@ from ....students.student import unit
 from ....students.transformer.block import FAR
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
-from ...tflite.layers import Norm, Padding, Table, apart, unpadded
+from ...tflite.layers import Norm, Padding, Table, keep_apart, remove_padding
 from ...weights.precision import Precision
 from ...weights.rewrite import factor_of, projection_of
-from .edge_bert import EdgeBlock, EdgePositions, PaddingMask, wide_dense
+from .edge_bert import EdgeBlock, EdgePositions, PaddingMask, int8_dense
 from .edge_modern import EdgeModernBlock, EdgeRows, Rotations
 
 # The layer behind the table, the blocks, and their inputs beside the tokens, by the kind of a network's blocks.
-PLACED: dict[str, type[keras.layers.Layer]] = {"bert": EdgePositions, "modern": EdgeRows}
+POSITION_LAYERS: dict[str, type[keras.layers.Layer]] = {"bert": EdgePositions, "modern": EdgeRows}
 BLOCKS: dict[str, type[keras.layers.Layer]] = {"bert": EdgeBlock, "modern": EdgeModernBlock}
-AROUND: dict[str, type[PaddingMask | Rotations]] = {"bert": PaddingMask, "modern": Rotations}
+BLOCK_INPUTS: dict[str, type[PaddingMask | Rotations]] = {"bert": PaddingMask, "modern": Rotations}
 
 
 class EdgeEncoder(keras.layers.Layer):
@@ -37,12 +37,12 @@ class EdgeEncoder(keras.layers.Layer):
         super().__init__(**kwargs)
         self.padding, self.dimension, self.pooling = padding, model.dimension, model.pooling
         # Layers that occur once are small, so they keep 8 bits.
-        dense, factor, projection = wide_dense(precision), factor_of(model), projection_of(model)
+        dense, factor, projection = int8_dense(precision), factor_of(model), projection_of(model)
         self.table = Table(model.get_layer("embedding").get_weights()[0], precision, name="table")
         self.factor = None if factor is None else dense(factor, name="factor")
-        self.placed = PLACED[model.block](model.get_layer("positions"), precision, name="positions")
+        self.placed = POSITION_LAYERS[model.block](model.get_layer("positions"), precision, name="positions")
         self.blocks = [BLOCKS[model.block](block, precision, name=block.name) for block in model.blocks]
-        self.around = AROUND[model.block](model)
+        self.around = BLOCK_INPUTS[model.block](model)
         self.final_norm = Norm(model.final_norm, name="final_norm") if model.final_norm else None
         self.activation = keras.activations.get(model.dense)
         behind = model.get_layer("dense") if model.dense else None
@@ -53,7 +53,7 @@ class EdgeEncoder(keras.layers.Layer):
         return (1, self.dimension)
 
     def call(self, ids: Tensor) -> Tensor:
-        ids = unpadded(ids) if self.padding == "sliced" else ids
+        ids = remove_padding(ids) if self.padding == "sliced" else ids
         there = ops.cast(ops.greater_equal(ids, 0), "float32")  # (t,)
         masked = self.padding == "masked"
         x = self.table(ops.maximum(ids, 0) if masked else ids)  # (t, w)
@@ -64,14 +64,14 @@ class EdgeEncoder(keras.layers.Layer):
         for block, around in zip(self.blocks, self.around(places, far), strict=True):
             x = block(x, *around)
         x = self.final_norm(x) if self.final_norm else x
-        return self.finish(POOLED[self.pooling](x, there[:, None], masked))
+        return self.finish(POOLINGS[self.pooling](x, there[:, None], masked))
 
     def finish(self, pooled: Tensor) -> Tensor:
         """Return the vector `(1, d)` of a text's pooled tokens `(1, w)`."""
         if self.dense:
             pooled = self.activation(self.dense(pooled))
         # The projection is linear, so the length of its input does not matter.
-        return unit(self.projection(apart(pooled)) if self.projection else pooled)
+        return unit(self.projection(keep_apart(pooled)) if self.projection else pooled)
 
 
 def _mean(x, there, masked):
@@ -79,9 +79,9 @@ def _mean(x, there, masked):
     return total / ops.sum(there, axis=0, keepdims=True)
 
 
-def _largest(x, there, masked):
+def _max(x, there, masked):
     return ops.max(x + (there - 1) * -FAR if masked else x, axis=0, keepdims=True)
 
 
 # Functions from tokens `(t, w)`, and 1 for those that are not padding `(t, 1)`, to one row `(1, w)`.
-POOLED = {"mean": _mean, "first": lambda x, there, masked: x[:1], "max": _largest}
+POOLINGS = {"mean": _mean, "first": lambda x, there, masked: x[:1], "max": _max}

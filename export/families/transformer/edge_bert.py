@@ -11,14 +11,14 @@ from keras import ops
 from ....students.transformer.block import ACTIVATIONS, Block, Positions
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Floats, Tensor
-from ...tflite.layers import DENSE, Dense, MixedDense, Norm, Table, apart
+from ...tflite.layers import DENSE, Dense, MixedDense, Norm, Table, keep_apart
 from ...weights.precision import Precision
 
 # The converter recognises Keras's form of it and makes it one operator.
 EDGE_ACTIVATIONS = {**ACTIVATIONS, "gelu": lambda x: ops.gelu(x, approximate=False)}
 
 
-def wide_dense(precision: Precision) -> Dense:
+def int8_dense(precision: Precision) -> Dense:
     """Return the class of layers that stay in 8 bits while others have 4.
 
     See `TransformerEncoder.narrow_kernels`.
@@ -42,7 +42,7 @@ def make_second(block: Block, precision: Precision) -> keras.layers.Layer:
     return DENSE[precision.dense](kernel, bias, name="second")
 
 
-def by_head(x: Tensor, heads: int, size: int) -> Tensor:
+def split_heads(x: Tensor, heads: int, size: int) -> Tensor:
     """Split queries, keys and values by head.
 
     Args:
@@ -56,7 +56,7 @@ def by_head(x: Tensor, heads: int, size: int) -> Tensor:
     return ops.transpose(ops.reshape(x, (-1, 3 * heads, size)), (1, 0, 2))
 
 
-def look(query: Tensor, key: Tensor, value: Tensor, far: Tensor | None) -> Tensor:
+def compute_attention(query: Tensor, key: Tensor, value: Tensor, far: Tensor | None) -> Tensor:
     """Compute dot-product attention: each token's weighted mean of the values.
 
     Args:
@@ -74,7 +74,7 @@ def look(query: Tensor, key: Tensor, value: Tensor, far: Tensor | None) -> Tenso
     return ops.reshape(means, (-1, query.shape[0] * query.shape[2]))
 
 
-def join_looked(block: Block, kind: str) -> Floats:
+def join_attention_inputs(block: Block, kind: str) -> Floats:
     """Concatenate the kernels, or the biases, of query, key and value.
 
     The divisor of the scores is merged into the query, where a column's scale absorbs it and nothing is rounded
@@ -132,8 +132,8 @@ class EdgeBlock(keras.layers.Layer):
 
     def __init__(self, block: Block, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        dense, self.heads, self.size = wide_dense(precision), block.heads, block.head_size
-        looked = (join_looked(block, kind) for kind in ("kernel", "bias"))
+        dense, self.heads, self.size = int8_dense(precision), block.heads, block.head_size
+        looked = (join_attention_inputs(block, kind) for kind in ("kernel", "bias"))
         self.looked = DENSE[precision.dense](*looked, name="looked")
         self.attention = dense(block.attention.kernel, block.attention.bias, name="attention")
         self.first = dense(block.first.kernel, block.first.bias, name="first")
@@ -143,7 +143,7 @@ class EdgeBlock(keras.layers.Layer):
 
     def call(self, x: Tensor, far: Tensor | None) -> Tensor:
         x = self.attention_norm(x + self.attention(self.attend(x, far)))
-        return self.norm(x + self.second(self.activation(self.first(apart(x)))))
+        return self.norm(x + self.second(self.activation(self.first(keep_apart(x)))))
 
     def attend(self, x: Tensor, far: Tensor | None) -> Tensor:
         """Compute self-attention.
@@ -155,9 +155,9 @@ class EdgeBlock(keras.layers.Layer):
         Returns:
             Float array `(t, heads * size)`.
         """
-        # If the converter merged the normalisation's gains into the kernel, it would leave its grid. `apart`
+        # If the converter merged the normalisation's gains into the kernel, it would leave its grid. `keep_apart`
         # prevents that in no measurable time. It raised the mean cosine of multilingual-e5-small's bundle from .9992
         # to .9996.
-        heads = by_head(self.looked(apart(x)), self.heads, self.size)
+        heads = split_heads(self.looked(keep_apart(x)), self.heads, self.size)
         query, key, value = (heads[place * self.heads : (place + 1) * self.heads] for place in range(3))
-        return look(query, key, value, far)
+        return compute_attention(query, key, value, far)

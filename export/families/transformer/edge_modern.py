@@ -12,9 +12,9 @@ from ....students.transformer.block import FAR
 from ....students.transformer.modern import ModernBlock, Rows, frequencies_of
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
-from ...tflite.layers import DENSE, Norm, apart
+from ...tflite.layers import DENSE, Norm, keep_apart
 from ...weights.precision import Precision
-from .edge_bert import EDGE_ACTIVATIONS, by_head, join_looked, look, make_second, wide_dense
+from .edge_bert import EDGE_ACTIVATIONS, compute_attention, int8_dense, join_attention_inputs, make_second, split_heads
 
 
 class EdgeRows(keras.layers.Layer):
@@ -46,17 +46,17 @@ class Rotations:
     def __call__(self, places: Tensor, far: Tensor | None) -> Sequence[tuple[Tensor | None, Tensor, Tensor]]:
         near, places = far, ops.cast(places, "float32")
         if any(block.window is not None for block in self.blocks):
-            near = self._beyond(places) if far is None else self._beyond(places) + far
-        turns = {theta: self._turns(theta, places) for theta in {block.theta for block in self.blocks}}
+            near = self._window_penalty(places) if far is None else self._window_penalty(places) + far
+        turns = {theta: self._rotary_embeddings(theta, places) for theta in {block.theta for block in self.blocks}}
         return [(far if block.window is None else near, *turns[block.theta]) for block in self.blocks]
 
-    def _beyond(self, places):
+    def _window_penalty(self, places):
         """Return the penalty of tokens beyond the window, `(1, t, t)`, with operators that old runtimes have."""
         here, there = ops.expand_dims(places, 1), ops.expand_dims(places, 0)
         way = ops.maximum(here - there, there - here)
         return ops.expand_dims(ops.maximum(way - self.window, 0.0) * FAR, 0)
 
-    def _turns(self, theta, places):
+    def _rotary_embeddings(self, theta, places):
         angles = ops.expand_dims(places, 1) * frequencies_of(theta, self.size)
         return ops.cos(angles), ops.sin(angles)
 
@@ -72,8 +72,8 @@ class EdgeModernBlock(keras.layers.Layer):
 
     def __init__(self, block: ModernBlock, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
-        dense, self.heads, self.size, self.inner = wide_dense(precision), block.heads, block.head_size, block.inner
-        self.looked = DENSE[precision.dense](join_looked(block, "kernel"), name="looked")
+        dense, self.heads, self.size, self.inner = int8_dense(precision), block.heads, block.head_size, block.inner
+        self.looked = DENSE[precision.dense](join_attention_inputs(block, "kernel"), name="looked")
         self.attention = dense(block.attention.kernel, name="attention")
         kernels = [np.asarray(layer.kernel) for layer in block.unit_layers]
         self.first = dense(np.concatenate(kernels, axis=1), name="first")
@@ -84,7 +84,7 @@ class EdgeModernBlock(keras.layers.Layer):
 
     def call(self, x: Tensor, far: Tensor | None, cosine: Tensor, sine: Tensor) -> Tensor:
         x = x + self.attention(self.attend(x, far, cosine, sine))
-        both = self.first(apart(self.norm(x)))
+        both = self.first(keep_apart(self.norm(x)))
         return x + self.second(self.activation(both[:, : self.inner]) * both[:, self.inner :])
 
     def attend(self, x: Tensor, far: Tensor | None, cosine: Tensor, sine: Tensor) -> Tensor:
@@ -100,8 +100,8 @@ class EdgeModernBlock(keras.layers.Layer):
             Float array `(t, heads * size)`.
         """
         x = self.attention_norm(x) if self.attention_norm else x
-        heads = by_head(self.looked(apart(x)), self.heads, self.size)  # (3 h, t, s)
+        heads = split_heads(self.looked(keep_apart(x)), self.heads, self.size)  # (3 h, t, s)
         half, turned = self.size // 2, 2 * self.heads
         first, second = heads[:turned, :, :half], heads[:turned, :, half:]
         both = ops.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
-        return look(both[: self.heads], both[self.heads :], heads[turned:], far)
+        return compute_attention(both[: self.heads], both[self.heads :], heads[turned:], far)

@@ -11,7 +11,7 @@ from ....system.types import Floats
 
 
 @dataclass(frozen=True)
-class Heads:
+class PaddedHeads:
     """Padded heads.
 
     Args:
@@ -44,7 +44,7 @@ class Heads:
         return np.pad(parts, room).reshape(*array.shape[:-1], self.count * self.size)
 
 
-def padded(width: int, heads: int, size: int) -> Heads:
+def fit_heads(width: int, heads: int, size: int) -> PaddedHeads:
     """Find the least number of heads that share a row evenly and have room for a student's heads.
 
     Args:
@@ -60,5 +60,5 @@ def padded(width: int, heads: int, size: int) -> Heads:
     """
     for count in range(heads, width + 1):
         if width % count == 0 and width // count >= size:
-            return Heads(count, width // count, heads, size)
+            return PaddedHeads(count, width // count, heads, size)
     raise ExportError(f"a BertModel of width {width} has no room for {heads} heads of {size}; export a bundle")

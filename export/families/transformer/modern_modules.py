@@ -50,7 +50,7 @@ def modern_config(model: TransformerEncoder, activation: str) -> dict[str, Json]
         "layer_types": [KINDS[near] for near in local],
         "rope_parameters": turns,
         # For older versions, which have no layer types.
-        "global_attn_every_n_layers": _every(local),
+        "global_attn_every_n_layers": _global_interval(local),
         **dict(zip(("global_rope_theta", "local_rope_theta"), thetas, strict=True)),
         **dict.fromkeys(("norm_bias", "attention_bias", "mlp_bias"), False),
         **dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")),
@@ -58,7 +58,7 @@ def modern_config(model: TransformerEncoder, activation: str) -> dict[str, Json]
     }
 
 
-def _every(local):
+def _global_interval(local):
     """Return n if every n-th block attends to all tokens, or 0, which older versions refuse, if there is no such n."""
     return next((n for n in range(1, len(local) + 1) if local == [place % n > 0 for place in range(len(local))]), 0)
 

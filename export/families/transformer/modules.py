@@ -15,10 +15,10 @@ from ....encoders.encoder import KerasEncoder
 from ....errors import ExportError
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Floats, Json
-from ...hub.modules import LENGTHS, LINEAR, PLAIN, Module, plain_dense
+from ...hub.modules import LENGTHS, LINEAR, PLAIN, Module, plain_dense_module
 from ...hub.plain_tokenizer import plain_tokenizer_json, tokenizer_config
 from ...weights.rewrite import factor_of, projection_of
-from .heads import Heads, padded
+from .heads import PaddedHeads, fit_heads
 from .modern_modules import modern_config, modern_weights
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def modules_of(student: KerasEncoder) -> list[Module]:
     model = student.model
     behind = [_dense(model)] if model.dense else []
     if (projection := projection_of(model)) is not None:
-        behind.append(plain_dense(projection))
+        behind.append(plain_dense_module(projection))
     return [_transformer(student), _pooling(model), *behind, Module(f"{PLAIN}Normalize")]
 
 
@@ -62,11 +62,11 @@ def _transformer(student: KerasEncoder) -> Module:
     if model.block == "modern":
         config = modern_config(model, ACTIVATIONS[model.activation])
         return Module(f"{PLAIN}Transformer", config, modern_weights(model), files=files)
-    heads = padded(model.width, model.heads, model.head_size)
+    heads = fit_heads(model.width, model.heads, model.head_size)
     return Module(f"{PLAIN}Transformer", _config(model, heads), bert_weights(model, heads), files=files)
 
 
-def _config(model: TransformerEncoder, heads: Heads) -> dict[str, Json]:
+def _config(model: TransformerEncoder, heads: PaddedHeads) -> dict[str, Json]:
     return {
         "architectures": ["BertModel"],
         "model_type": "bert",
@@ -93,10 +93,10 @@ def _pooling(model: TransformerEncoder) -> Module:
 
 def _dense(model: TransformerEncoder) -> Module:
     layer = model.get_layer("dense")
-    return plain_dense(np.asarray(layer.kernel), np.asarray(layer.bias), model.dense)
+    return plain_dense_module(np.asarray(layer.kernel), np.asarray(layer.bias), model.dense)
 
 
-def bert_weights(model: TransformerEncoder, heads: Heads) -> dict[str, Floats]:
+def bert_weights(model: TransformerEncoder, heads: PaddedHeads) -> dict[str, Floats]:
     """Return the weights by the names of a `BertModel`, kernels `(out, in)`, with a factor merged into the table.
 
     Args:
@@ -120,7 +120,7 @@ def bert_weights(model: TransformerEncoder, heads: Heads) -> dict[str, Floats]:
     return weights
 
 
-def _block(name: str, block: Block, heads: Heads) -> dict[str, Floats]:
+def _block(name: str, block: Block, heads: PaddedHeads) -> dict[str, Floats]:
     weights = {}
     for part in ("query", "key", "value"):
         layer = getattr(block, part)

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...onnx.layers import ACTIVATIONS, PRODUCTS, Product, unit
+from ...onnx.layers import ACTIVATIONS, PRODUCTS, Product, to_unit_length
 from ...onnx.nodes import Graph
 from ...weights.rewrite import factor_of, projection_of
 from .onnx_modern import ModernNodes
-from .onnx_nodes import Nodes
+from .onnx_nodes import BertNodes
 
 if TYPE_CHECKING:
     from ....students.transformer.network import TransformerEncoder
 
 # Added to the scores of padding, and to its values before the maximum is taken.
 FAR = -30_000.0
-NODES = {"bert": Nodes, "modern": ModernNodes}
+NODES = {"bert": BertNodes, "modern": ModernNodes}
 
 
 class OnnxEncoder:
@@ -50,9 +50,9 @@ class OnnxEncoder:
         far = g.add("Mul", g.add("Sub", g.number(1), there), g.number(FAR))
         looks = g.add("Unsqueeze", far, g.numbers(1, 2))  # (b, 1, 1, t)
         x = self.nodes.apply_blocks(x, g.add("Max", places, g.number(0, "int32")), looks)
-        return self.finish(self.pooled(x, there, places, far))
+        return self.finish(self.pool(x, there, places, far))
 
-    def pooled(self, x: str, there: str, places: str, far: str) -> str:
+    def pool(self, x: str, there: str, places: str, far: str) -> str:
         """Add the pooling of tokens.
 
         Args:
@@ -82,4 +82,6 @@ class OnnxEncoder:
         if self.model.dense:
             x = self.nodes.dense(x, "dense", [self.model.get_layer("dense")], self.text_product)
             x = ACTIVATIONS[self.model.dense](g, x)
-        return unit(g, x if projection is None else self.text_product(g, x, "projection", projection), "vectors")
+        return to_unit_length(
+            g, x if projection is None else self.text_product(g, x, "projection", projection), "vectors"
+        )

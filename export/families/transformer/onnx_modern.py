@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ....students.transformer.modern import frequencies_of
 from ...onnx.layers import ACTIVATIONS, Product
 from ...onnx.nodes import Graph
-from .onnx_nodes import Nodes
+from .onnx_nodes import BertNodes
 
 if TYPE_CHECKING:
     from ....students.transformer.modern import ModernBlock
@@ -18,8 +18,8 @@ FAR = -30_000.0
 SETTINGS = ("block", "window", "global_theta", "local_theta", "positions")
 
 
-class ModernNodes(Nodes):
-    """Adds the nodes between the table and the pooling of a student with modern blocks, as `Nodes` does.
+class ModernNodes(BertNodes):
+    """Adds the nodes between the table and the pooling of a student with modern blocks, as `BertNodes` does.
 
     Args:
         graph: The graph.
@@ -46,20 +46,20 @@ class ModernNodes(Nodes):
         """
         model = self.model
         x = self.norm(x, "positions/norm", model.get_layer("positions").norm)
-        near = self.graph.add("Add", looks, self.beyond(places)) if model.local else looks
-        turns = {theta: self.turns(places, theta) for theta in {block.theta for block in model.blocks}}
+        near = self.graph.add("Add", looks, self.window_penalty(places)) if model.local else looks
+        turns = {theta: self.rotary_embeddings(places, theta) for theta in {block.theta for block in model.blocks}}
         for block in model.blocks:
             x = self.modern_block(x, block, looks if block.window is None else near, turns[block.theta])
         return self.norm(x, "final_norm", model.final_norm)
 
-    def beyond(self, places: str) -> str:
+    def window_penalty(self, places: str) -> str:
         """Add the penalty of tokens beyond the window, `(b, 1, t, t)`, which is added to their scores."""
         g, places = self.graph, self.graph.cast(places, "float32")
         way = g.add("Sub", *(g.add("Unsqueeze", places, g.numbers(axis)) for axis in (2, 1)))
         far = g.add("Max", g.add("Sub", g.add("Abs", way), g.number(float(self.model.window))), g.number(0.0))
         return g.add("Unsqueeze", g.add("Mul", far, g.number(FAR)), g.numbers(1))
 
-    def turns(self, places: str, theta: float) -> tuple[str, str]:
+    def rotary_embeddings(self, places: str, theta: float) -> tuple[str, str]:
         """Add the cosines and sines of rotary position embeddings.
 
         Args:
@@ -89,7 +89,7 @@ class ModernNodes(Nodes):
         g, name = self.graph, block.name
         read = self.norm(x, f"{name}/attention_norm", block.attention_norm) if block.normed else x
         query, key, value = self.project_heads(read, block)
-        query, key = (self.turned(part, turns) for part in (query, key))
+        query, key = (self.rotate_heads(part, turns) for part in (query, key))
         means = self.compute_attention(query, key, value, looks, block)
         x = g.add("Add", x, self.dense(means, f"{name}/attention", [block.attention]))
         both = self.dense(self.norm(x, f"{name}/norm", block.norm), f"{name}/first", block.unit_layers)
@@ -97,7 +97,7 @@ class ModernNodes(Nodes):
         units = g.add("Mul", ACTIVATIONS[block.activation](g, first), gate)
         return g.add("Add", x, self.dense(units, f"{name}/second", [block.second]))
 
-    def turned(self, x: str, turns: tuple[str, str]) -> str:
+    def rotate_heads(self, x: str, turns: tuple[str, str]) -> str:
         """Rotate heads by their positions.
 
         Args:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....system.types import Floats
-from ...onnx.layers import ACTIVATIONS, Product, lookup_of
+from ...onnx.layers import ACTIVATIONS, Product, make_lookup
 from ...onnx.nodes import Graph
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ....students.transformer.network import TransformerEncoder
 
 
-class Nodes:
+class BertNodes:
     """Adds the nodes between the table and the pooling of a student.
 
     Args:
@@ -61,7 +61,7 @@ class Nodes:
             The name of the tokens `(b, t, w)`.
         """
         g, layer = self.graph, self.model.get_layer("positions")
-        rows = lookup_of(g, np.asarray(layer.embeddings), self.codec, "positions")
+        rows = make_lookup(g, np.asarray(layer.embeddings), self.codec, "positions")
         added = g.add("Add", x, rows(g.add("Min", places, g.number(layer.size - 1, "int32"))))
         return self.norm(added, "positions/norm", layer.norm)
 
@@ -146,10 +146,10 @@ class Nodes:
             The name of the outputs `(..., out)`, concatenated.
         """
         g = self.graph
-        y = (product or self.product)(g, x, name, joined(layer.kernel for layer in layers))
+        y = (product or self.product)(g, x, name, join_arrays(layer.kernel for layer in layers))
         if not layers[0].use_bias:
             return y
-        return g.add("Add", y, g.constant(f"{name}/bias", joined(layer.bias for layer in layers)))
+        return g.add("Add", y, g.constant(f"{name}/bias", join_arrays(layer.bias for layer in layers)))
 
     def norm(self, x: str, name: str, layer: keras.layers.LayerNormalization) -> str:
         """Add a `LayerNormalization` of the last axis.
@@ -168,6 +168,6 @@ class Nodes:
         return g.add("LayerNormalization", x, *stored, axis=-1, epsilon=layer.epsilon)
 
 
-def joined(arrays: Iterable[keras.Variable]) -> Floats:
+def join_arrays(arrays: Iterable[keras.Variable]) -> Floats:
     """Concatenate kernels or biases along their last axis."""
     return np.concatenate([np.asarray(array) for array in arrays], axis=-1)

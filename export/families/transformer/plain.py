@@ -9,17 +9,17 @@ import numpy as np
 from ....errors import ExportError
 from ....system.types import Floats
 from ...c.encoder_file import CODES, SCALES
-from ...c.reference import Layers, flatten, unit
+from ...c.reference import Layers, flatten, to_unit_length
 from ...tflite.graph import Graph
 from ...tflite.parts import Parts
-from .shared import LOOKED
+from .shared import ATTENTION_INPUTS
 
 # The family's name and its number in the file.
 FAMILY, NUMBER = "transformer", 2
 # The activations and the poolings, in the order of their numbers in the file.
 ACTIVATIONS = ("linear", "gelu", "gelu_tanh", "relu", "tanh")
 POOLINGS = ("mean", "first", "max")
-PLACES = "positions"
+POSITIONS = "positions"
 
 
 def numbers_of(parts: Parts) -> list[int]:
@@ -47,15 +47,15 @@ def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
         Normalisations, position embeddings and epsilon, by the names of their sections.
     """
     vectors = {name.removeprefix("block_"): vector for name, vector in parts.vectors.items()}
-    places = vectors.pop(f"{PLACES}.embeddings")
+    places = vectors.pop(f"{POSITIONS}.embeddings")
     arrays = graph.positions()
-    stored = {f"{PLACES}.embeddings": places} if len(arrays) == 1 else _codes(arrays)
+    stored = {f"{POSITIONS}.embeddings": places} if len(arrays) == 1 else _codes(arrays)
     return {**flatten(vectors), **stored, "epsilon": np.array([parts.settings["epsilon"]], dtype=np.float32)}
 
 
 def _codes(arrays):
     codes, scales = arrays
-    return {f"{PLACES}.{CODES}": codes, f"{PLACES}.{SCALES}": scales.reshape(-1)}
+    return {f"{POSITIONS}.{CODES}": codes, f"{POSITIONS}.{SCALES}": scales.reshape(-1)}
 
 
 def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
@@ -72,20 +72,20 @@ def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
     depth, heads, pooling, activation, behind, *_ = numbers
     epsilon = float(layers.vector("epsilon")[0])
     x = layers.dense("factor", x) if "factor" in layers else x
-    x = layers.norm(f"{PLACES}.norm", x + layers.places(PLACES, len(x)), epsilon)
+    x = layers.norm(f"{POSITIONS}.norm", x + layers.places(POSITIONS, len(x)), epsilon)
     for place in range(depth):
         x = _through_block(x, layers, str(place), (heads, activation, epsilon))
     pooled = (x.mean(axis=0, dtype=np.float32), x[0], x.max(axis=0))[pooling][None]
     if "dense" in layers:
-        pooled = ACTIVATE[ACTIVATIONS[behind]](layers.dense("dense", pooled))
-    return unit(layers.dense("projection", pooled) if "projection" in layers else pooled)[0]
+        pooled = ACTIVATION_FUNCTIONS[ACTIVATIONS[behind]](layers.dense("dense", pooled))
+    return to_unit_length(layers.dense("projection", pooled) if "projection" in layers else pooled)[0]
 
 
 def _through_block(x, layers, name, kind):
     heads, activation, epsilon = kind
     means = _attend(layers.dense(f"{name}.looked", x), heads)
     x = layers.norm(f"{name}.attention_norm", x + layers.dense(f"{name}.attention", means), epsilon)
-    hidden = ACTIVATE[ACTIVATIONS[activation]](layers.dense(f"{name}.first", x))
+    hidden = ACTIVATION_FUNCTIONS[ACTIVATIONS[activation]](layers.dense(f"{name}.first", x))
     return layers.norm(f"{name}.norm", x + _second(layers, name, hidden), epsilon)
 
 
@@ -98,7 +98,7 @@ def _second(layers, name, hidden):
 
 def _attend(looked, heads):
     """Compute dot-product attention of joined queries, keys and values, `(t, 3 h s)` -> `(t, h s)`."""
-    apart = looked.reshape(len(looked), len(LOOKED), heads, -1).transpose(1, 2, 0, 3)
+    apart = looked.reshape(len(looked), len(ATTENTION_INPUTS), heads, -1).transpose(1, 2, 0, 3)
     query, key, value = apart  # (h, t, s)
     scores = query @ key.transpose(0, 2, 1)
     shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -123,7 +123,7 @@ def gelu_tanh(x: Floats) -> Floats:
         return x / (1 + np.exp(np.float32(-1.59576912) * (x + np.float32(0.044715) * x * x * x)))
 
 
-ACTIVATE: dict[str, Callable[[Floats], Floats]] = {
+ACTIVATION_FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda x: x,
     "gelu": gelu,
     "gelu_tanh": gelu_tanh,

@@ -8,12 +8,12 @@ import numpy as np
 
 from ....system.types import Floats
 
-LOOKED = ("query", "key", "value")
+ATTENTION_INPUTS = ("query", "key", "value")
 # The layers of a product, by its name; a block without gates has only `first`.
-SHARED = {"looked": LOOKED, "first": ("first", "gate")}
+SHARED = {"looked": ATTENTION_INPUTS, "first": ("first", "gate")}
 
 
-def apart(path: str, layers: Sequence[str], kernel: Floats, bias: Floats | None) -> dict[str, Floats]:
+def split_shared(path: str, layers: Sequence[str], kernel: Floats, bias: Floats | None) -> dict[str, Floats]:
     """Split a product into its layers.
 
     Args:

@@ -13,13 +13,13 @@ from ....students.told import SETTINGS, as_array
 from ....system.types import Floats, Json
 from ...tflite.graph import Graph, Operator, Product
 from ...tflite.parts import Parts
-from ...weights.codecs import decoded
-from .shared import LOOKED, SHARED, apart
-from .stored_modern import attention_of, gated_end, is_modern, norm_names
+from ...weights.codecs import decode_rows
+from .shared import ATTENTION_INPUTS, SHARED, split_shared
+from .stored_modern import attention_of, is_modern, norm_names, units_before_activation
 
 LAYERS = ("looked", "attention", "first", "second")
 # The products of a block some of whose hidden units are multiplied in 8 bits and all others in 4.
-MIXED = ("looked", "attention", "first", "wide", "second")
+MIXED_LAYERS = ("looked", "attention", "first", "wide", "second")
 NORMS = ("attention_norm", "norm")
 # The poolings by the operators that compute them.
 POOLINGS = {"SUM": "mean", "STRIDED_SLICE": "first", "REDUCE_MAX": "max"}
@@ -45,11 +45,11 @@ def parts_of(graph: Graph) -> Parts:
     (shape,) = (graph.stored(one.inputs[1]) for one in graph.readers(looked.end) if one.name == "RESHAPE")
     behind = products.get("dense")
     settings: dict[str, Json] = {
-        "heads": int(shape[1]) // len(LOOKED),
+        "heads": int(shape[1]) // len(ATTENTION_INPUTS),
         "pooling": _pooling(graph, products),
         "dense": behind and _activation(graph, behind, behind.end),
         "epsilon": _epsilon(graph),
-        "activation": _activation(graph, first, gated_end(graph, first) if modern else first.end),
+        "activation": _activation(graph, first, units_before_activation(graph, first) if modern else first.end),
         **(attention_of(graph) if modern else {}),
     }
     rows = products["factor"].inputs if "factor" in products else width
@@ -63,16 +63,16 @@ def _products(graph: Graph) -> dict[str, Product]:
     layers = _layers(graph, graph.products[begin:])
     names = [f"block_{place}.{name}" for place in range(len(scores)) for name in layers]
     named = dict(zip(["factor"][:begin] + names, graph.products, strict=False))
-    return named | _behind(graph, graph.products[begin + len(layers) * len(scores) :])
+    return named | _products_after_pooling(graph, graph.products[begin + len(layers) * len(scores) :])
 
 
 def _layers(graph: Graph, products: Sequence[Product]) -> tuple[str, ...]:
     """Return the names of a block's products; the one behind the hidden units may be two, for some of them each."""
     behind = graph.producer(products[len(LAYERS) - 1].start)
-    return MIXED if behind and behind.name == "STRIDED_SLICE" else LAYERS
+    return MIXED_LAYERS if behind and behind.name == "STRIDED_SLICE" else LAYERS
 
 
-def _behind(graph: Graph, products: Sequence[Product]) -> dict[str, Product]:
+def _products_after_pooling(graph: Graph, products: Sequence[Product]) -> dict[str, Product]:
     """Return the products behind the pooling; a projection reads what is kept apart by a MAXIMUM."""
     if not products:
         return {}
@@ -86,8 +86,8 @@ def _behind(graph: Graph, products: Sequence[Product]) -> dict[str, Product]:
 def _positions(graph: Graph, width: int) -> Floats:
     arrays = graph.positions()
     if len(arrays) == 1:
-        return decoded("float32", [np.ascontiguousarray(arrays[0]).view(np.float32)], width)
-    return decoded("uint8", arrays, width)
+        return decode_rows("float32", [np.ascontiguousarray(arrays[0]).view(np.float32)], width)
+    return decode_rows("uint8", arrays, width)
 
 
 def _activation(graph: Graph, product: Product, end: int) -> str:
@@ -164,8 +164,10 @@ def weights_of(parts: Parts) -> dict[str, Floats]:
         bias = product.bias if biased else None
         wide = parts.products.get(name.replace(".second", ".wide")) if name.endswith(".second") else None
         kernel = product.kernel if wide is None else np.concatenate([wide.kernel, product.kernel])
-        weights |= apart(path, layers, kernel, bias)
-    divisor = np.sqrt(np.float32(parts.products["block_0.looked"].outputs // len(LOOKED) // parts.settings["heads"]))
+        weights |= split_shared(path, layers, kernel, bias)
+    divisor = np.sqrt(
+        np.float32(parts.products["block_0.looked"].outputs // len(ATTENTION_INPUTS) // parts.settings["heads"])
+    )
     # The export merged the divisor of the scores into the query.
     weights |= {name: array * divisor for name, array in weights.items() if "/query/" in name}
     return {**weights, SETTINGS: as_array(parts.settings)}

@@ -32,7 +32,7 @@ def attention_of(graph: Graph) -> dict[str, Json]:
     return told if window is None else {**told, "window": window}
 
 
-def gated_end(graph: Graph, first: Product) -> int:
+def units_before_activation(graph: Graph, first: Product) -> int:
     """Return the tensor of the hidden units before their activation, which are the first half of a product.
 
     Args:

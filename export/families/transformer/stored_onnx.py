@@ -9,7 +9,7 @@ import numpy as np
 from ....students.told import SETTINGS, settings_in
 from ....system.types import Floats
 from ...onnx.weights import kernel_of, table_of
-from .shared import SHARED, apart
+from .shared import SHARED, split_shared
 
 
 def owns(arrays: Mapping[str, np.ndarray]) -> bool:
@@ -24,7 +24,7 @@ def weights_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
     modern = settings_in(arrays).get("block") == "modern"
     for name in (name.removesuffix("/kernel") for name in arrays if name.endswith("/kernel")):
         layers = SHARED.get(name.rpartition("/")[2], ()) if modern or name.endswith("/looked") else ()
-        weights |= apart(name, layers, kernel_of(arrays, name), arrays.get(f"{name}/bias"))
+        weights |= split_shared(name, layers, kernel_of(arrays, name), arrays.get(f"{name}/bias"))
     if "positions/0" in arrays:
         codec = "uint8" if "positions/1" in arrays else "float32"
         weights["positions/embeddings"] = table_of(arrays, codec, width.size, "positions")

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from distill.commands.shared.command import command as make_command
-from distill.commands.shared.options import FiniteRange, given, settings_from, settings_options
+from distill.commands.shared.options import FiniteRange, list_given_settings, settings_options, take_settings
 from distill.errors import ConfigError, InputError
 from distill.settings.assignments import honoured
 from distill.settings.fields import SET
@@ -21,7 +21,7 @@ def parse(*arguments, command="run", whole=(), config=None):
     @settings_options(command, *whole)
     @click.option("--output")
     def function(**values):
-        return settings_from(values, config), values
+        return take_settings(values, config), values
 
     settings, rest = function.main(arguments, standalone_mode=False)
     assert rest == {"output": None}
@@ -32,7 +32,7 @@ def run(*arguments):
     @make_command()
     @settings_options("run")
     def command(**values):
-        settings_from(values)
+        take_settings(values)
 
     return CliRunner().invoke(command, arguments)
 
@@ -136,7 +136,7 @@ def test_wrong_usage_leaves_with_2_and_says_why(arguments, message):
 
 
 def test_given_are_the_settings_that_flags_and_assignments_name():
-    command = click.command()(settings_options("run")(lambda **values: given(values)))
+    command = click.command()(settings_options("run")(lambda **values: list_given_settings(values)))
     arguments = [
         "--set",
         "student.losses.qq=1.0",

@@ -2,24 +2,24 @@
 
 import pytest
 
-from distill.data.parsing.fields import answer_texts, answers_of, as_id, id_of, title_of
+from distill.data.parsing.fields import as_id, parse_answer_texts, parse_answers, parse_id, parse_title
 from distill.errors import DataError
 
 
 @pytest.mark.parametrize(("value", "id"), [("a b", "a b"), (959, "959"), (0, "0"), (-1, "-1"), (2**70, str(2**70))])
 def test_an_id_is_a_text_or_the_digits_of_a_whole_number(value, id):
-    assert as_id(value) == id_of("file", {"pid": value}, "pid", "line 1") == id
+    assert as_id(value) == parse_id("file", {"pid": value}, "pid", "line 1") == id
 
 
 @pytest.mark.parametrize("value", [None, "", " ", True, False, 959.0, [1], {"id": 1}])
 def test_anything_else_is_no_id(value):
     assert as_id(value) is None
     with pytest.raises(DataError, match="^file, line 1: .*'id'"):
-        id_of("file", {"id": value}, "id", "line 1")
+        parse_id("file", {"id": value}, "id", "line 1")
 
 
 def test_a_title_that_is_null_is_none():
-    assert [title_of(row, "default") for row in ({}, {"title": None}, {"title": ""}, {"title": 7})] == [
+    assert [parse_title(row, "default") for row in ({}, {"title": None}, {"title": ""}, {"title": 7})] == [
         "default",
         "default",
         "",
@@ -47,5 +47,5 @@ OBJECTS = [{"text": "Bread", "answer_start": 0}, {"text": "rye", "answer_start":
     ],
 )
 def test_answers_are_a_list_of_objects_or_hugging_faces_object_of_lists(answers, objects, texts):
-    assert answers_of({"answers": answers}) == objects
-    assert answer_texts({"answers": answers}) == texts
+    assert parse_answers({"answers": answers}) == objects
+    assert parse_answer_texts({"answers": answers}) == texts

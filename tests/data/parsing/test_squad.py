@@ -2,7 +2,7 @@
 
 import pytest
 
-from distill.data.parsing.squad import impossible_ids, questions_of, squad_answers
+from distill.data.parsing.squad import find_impossible, parse_distinct_answers, parse_questions
 
 
 @pytest.mark.parametrize(
@@ -12,10 +12,13 @@ def test_a_question_that_says_it_is_impossible_is_none_that_its_paragraph_answer
     qa = {"id": 7, "question": "Who?", "is_impossible": flag, "answers": []}
     other = {"id": "b", "question": "What?"}
     paragraph = {"context": "Bread.", "qas": [qa, other]}
-    assert questions_of("file", paragraph) == ([qa] if answered else []) + [other]
-    assert impossible_ids("file", [{"paragraphs": [paragraph]}]) == ([] if answered else ["7"])
+    assert parse_questions("file", paragraph) == ([qa] if answered else []) + [other]
+    assert find_impossible("file", [{"paragraphs": [paragraph]}]) == ([] if answered else ["7"])
 
 
 def test_the_answers_of_a_question_are_its_distinct_texts():
-    assert squad_answers({"answers": {"text": ["a", "b", "a", " "], "answer_start": [0, 1, 2, 3]}}) == ("a", "b")
-    assert squad_answers({"answers": [{"text": "a"}, 3, {"text": 4}]}) == ("a",)
+    assert parse_distinct_answers({"answers": {"text": ["a", "b", "a", " "], "answer_start": [0, 1, 2, 3]}}) == (
+        "a",
+        "b",
+    )
+    assert parse_distinct_answers({"answers": [{"text": "a"}, 3, {"text": 4}]}) == ("a",)

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from distill.data.parsing.tsv import columns_of, read_table
+from distill.data.parsing.tsv import read_columns, read_table
 
 
 def written(folder, text):
@@ -44,4 +44,4 @@ def test_blank_lines_at_the_end_are_no_rows(tmp_path):
 def test_hidden_files_are_no_language(tmp_path):
     for name in ("en.txt", "de.txt", "._en.txt", "._de.txt"):
         (tmp_path / name).write_bytes(b"\x00\x05\x16\x07\xb0" if name[0] == "." else b"a\n")
-    assert columns_of(tmp_path) == {"de": ["a"], "en": ["a"]}
+    assert read_columns(tmp_path) == {"de": ["a"], "en": ["a"]}

@@ -3,9 +3,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from distill.data.pool import pool_of
-from distill.evaluation.bias.analyses import Samples, described, measure_bias
-from distill.evaluation.bias.fitting import fitted
+from distill.data.pool import make_pool
+from distill.evaluation.bias.analyses import Samples, as_metrics_section, measure_bias
+from distill.evaluation.bias.fitting import fit_highest_rank
 from distill.evaluation.bias.lareqa import MeanPrecision
 
 LANGUAGES = ("de", "en")
@@ -20,7 +20,7 @@ def pool():
         texts = [f"{language} {number}" for number in range(MEANINGS)]
         questions = [(f"q{number}", f"{language} {number}?", [number]) for number in range(MEANINGS)]
         rows[language] = (texts, texts, questions)
-    return pool_of("toys", rows)
+    return make_pool("toys", rows)
 
 
 class Weak:
@@ -60,7 +60,7 @@ def test_a_weakly_aligned_encoder_prefers_its_own_language_and_removing_it_align
     left = {name: np.array(sorted(of["questions"])) for name, of in figures.lir.pca.points.items()}
     np.testing.assert_allclose(left["de"], left["en"], atol=1e-5)
     assert measure_bias(Weak(), pool, "en") == figures
-    assert described(pool, "dev", {"weak": figures.as_dict()}) == {
+    assert as_metrics_section(pool, "dev", {"weak": figures.as_dict()}) == {
         "name": "toys",
         "split": "dev",
         "languages": ["de", "en"],
@@ -104,11 +104,11 @@ def test_progress_is_told(pool, monkeypatch):
 def test_samples_that_span_less_than_four_directions_are_fitted_as_far_as_they_go(capsys):
     random = np.random.default_rng(0)
     wide, narrow = random.normal(size=(9, 6)), random.normal(size=(2, 6))
-    assert fitted({"de": wide, "en": wide}).rank == 4
+    assert fit_highest_rank({"de": wide, "en": wide}).rank == 4
     assert capsys.readouterr().err == ""
-    assert fitted({"de": wide, "en": narrow}).rank == 2
+    assert fit_highest_rank({"de": wide, "en": narrow}).rank == 2
     assert "3, 4" in capsys.readouterr().err
-    assert fitted({"de": wide, "en": np.zeros((3, 6))}) is None
+    assert fit_highest_rank({"de": wide, "en": np.zeros((3, 6))}) is None
 
 
 def test_a_pool_of_few_sentences_has_fewer_ranks_and_may_be_too_small_to_tell_languages_in():
@@ -116,10 +116,10 @@ def test_a_pool_of_few_sentences_has_fewer_ranks_and_may_be_too_small_to_tell_la
         language: ([f"{language} {number}" for number in range(2)], ["", ""], [("q0", f"{language} 0?", [0])])
         for language in LANGUAGES
     }
-    figures = measure_bias(Weak(), pool_of("few", rows), "en")
+    figures = measure_bias(Weak(), make_pool("few", rows), "en")
     assert list(figures.lir.ranks) == [0, 1, 2]
     assert figures.language_id.accuracy is not None
     # Two vectors a language: a third of six is less than one of each of three.
     rows = {name: ([f"de {n}"], [""], [("q0", f"de {n}?", [0])]) for n, name in enumerate(("de", "en", "th"))}
-    figures = measure_bias(Weak(), pool_of("few", rows), "en")
+    figures = measure_bias(Weak(), make_pool("few", rows), "en")
     assert figures.language_id.accuracy is None and list(figures.lir.ranks) == [0, 1]

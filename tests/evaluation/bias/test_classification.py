@@ -5,12 +5,12 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 
-from distill.encoders.encoder import unit_rows
+from distill.encoders.encoder import normalise_rows
 from distill.evaluation.bias.analyses import Samples
-from distill.evaluation.bias.classification import encode_labelled, right_by_rank
-from distill.evaluation.bias.fitting import Removed
-from distill.evaluation.bias.labelled import Labelled
-from distill.evaluation.tasks.classification import against_plain
+from distill.evaluation.bias.classification import correct_by_rank, encode_labelled
+from distill.evaluation.bias.fitting import RemovalOptions
+from distill.evaluation.bias.labelled import LabelledTexts
+from distill.evaluation.tasks.classification import compare_with_plain
 
 LANGUAGES, LABELS, TRAIN, TEST, DIMENSION = ("en", "de", "th"), 3, 60, 40, 12
 
@@ -20,7 +20,7 @@ def data():
     labels = np.array([f"label {number % LABELS}" for number in range(TRAIN + TEST)])
     texts = {language: [f"{language} {row}" for row in range(TRAIN + TEST)] for language in LANGUAGES}
     partitions, ids = np.array(["train"] * TRAIN + ["test"] * TEST), np.array(list(map(str, range(TRAIN + TEST))))
-    return Labelled("toys", "en", "test", texts, labels, partitions, ids)
+    return LabelledTexts("toys", "en", "test", texts, labels, partitions, ids)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def given():
         for language in LANGUAGES
         for row in range(TRAIN + TEST)
     }
-    return dict(zip(rows, unit_rows(np.array(list(rows.values()), dtype=np.float32)), strict=True))
+    return dict(zip(rows, normalise_rows(np.array(list(rows.values()), dtype=np.float32)), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def expected(given, rank, rescaled):
 
 @pytest.mark.parametrize("rescaled", [True, False])
 def test_directions_are_removed_from_what_is_learned_and_what_is_asked(vectors, given, rescaled):
-    right = right_by_rank(vectors, Removed((1, 2), rescaled))
+    right = correct_by_rank(vectors, RemovalOptions((1, 2), rescaled))
     assert list(right) == [0, 1, 2]
     for rank, by_language in right.items():
         for language, values in expected(given, rank, rescaled and rank > 0).items():
@@ -74,8 +74,8 @@ def test_directions_are_removed_from_what_is_learned_and_what_is_asked(vectors, 
 
 
 def test_accuracy_is_tested_against_nothing_removed_and_corrected(vectors):
-    right = right_by_rank(vectors, Removed((1, 2)))
-    figures = against_plain(right, "train")
+    right = correct_by_rank(vectors, RemovalOptions((1, 2)))
+    figures = compare_with_plain(right, "train")
     ps = {}
     for rank in (1, 2):
         for language in LANGUAGES:
@@ -96,4 +96,4 @@ def test_accuracy_is_tested_against_nothing_removed_and_corrected(vectors):
 def test_no_more_directions_are_removed_than_the_samples_have(vectors):
     few = {language: rows[:2] for language, rows in vectors.samples.items()}
     narrow = type(vectors)(vectors.data, vectors.learned, vectors.tested, few, "few")
-    assert list(right_by_rank(narrow, Removed((1, 2, 5)))) == [0, 1, 2]
+    assert list(correct_by_rank(narrow, RemovalOptions((1, 2, 5)))) == [0, 1, 2]

@@ -4,12 +4,12 @@ import ir_measures
 import numpy as np
 import pytest
 
-from distill.data.pool import pool_of
+from distill.data.pool import make_pool
 from distill.errors import EncoderError
-from distill.evaluation.bias.counting import count, count_all
+from distill.evaluation.bias.counting import count_above, count_candidates
 from distill.evaluation.bias.lareqa import (
     LanguageUsage,
-    OneRemoved,
+    TargetRemoval,
     average_precision,
     encode_pool,
     mean_average_precision,
@@ -39,7 +39,7 @@ def pool():
         "en": [("x", "What?", [0]), ("y", "Where?", [1])],
         "th": [("x", "อะไร", [0])],
     }
-    return pool_of("toys", {language: (texts[language], texts[language], rows[language]) for language in LANGUAGES})
+    return make_pool("toys", {language: (texts[language], texts[language], rows[language]) for language in LANGUAGES})
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +112,9 @@ def test_one_target_removed_or_alone_and_monolingual_pools(ranking, candidates):
     }
     assert ranking.monolingual() == pytest.approx({"de": 1, "en": 1, "th": 1 / 2})
     # One language: nothing of another language can be removed.
-    pool = pool_of("one", {"en": (["a", "b"], ["a", "b"], [("x", "?", [0])])})
+    pool = make_pool("one", {"en": (["a", "b"], ["a", "b"], [("x", "?", [0])])})
     one = rank_pool(np.ones((1, 2), np.float32), candidates[:2, :2], pool)
-    assert one.removed() == OneRemoved(None, None, None)
+    assert one.removed() == TargetRemoval(None, None, None)
 
 
 def test_shares_of_the_first_places_and_the_first_and_wrong_sentences_above(ranking):
@@ -140,18 +140,18 @@ def test_shares_of_the_first_places_and_the_first_and_wrong_sentences_above(rank
 def test_candidates_that_tie_at_the_last_place_share_it_and_more_places_are_all(pool, questions, candidates):
     scores = np.zeros((5, 12), dtype=np.float32)
     scores[:, 0] = 1  # de first; then eleven that tie for one place: de 3, en 4, th 4
-    shares = count(scores, candidates, pool, top=2).share
+    shares = count_candidates(scores, candidates, pool, top=2).share
     np.testing.assert_allclose(shares, np.tile([(1 + 3 / 11) / 2, 2 / 11, 2 / 11], (5, 1)), rtol=1e-6)
-    np.testing.assert_allclose(count(questions, candidates, pool, top=100).share, 1 / 3, rtol=1e-6)
+    np.testing.assert_allclose(count_candidates(questions, candidates, pool, top=100).share, 1 / 3, rtol=1e-6)
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 100])
 def test_blocks_change_nothing(pool, questions, candidates, ranking, block):
-    again = count(questions, candidates, pool, top=4, block=block)
+    again = count_candidates(questions, candidates, pool, top=4, block=block)
     np.testing.assert_array_equal(again.above, ranking.counts.above)
     np.testing.assert_array_equal(again.share, ranking.counts.share)
     np.testing.assert_array_equal(again.first, ranking.counts.first)
-    np.testing.assert_array_equal(count_all(questions, candidates, pool, block), again.above.sum(axis=2))
+    np.testing.assert_array_equal(count_above(questions, candidates, pool, block), again.above.sum(axis=2))
 
 
 def random_pool(random, languages=3, sentences=13, questions=9):
@@ -161,7 +161,7 @@ def random_pool(random, languages=3, sentences=13, questions=9):
         some = random.permutation(questions)[: questions - 2]
         rows = [(f"q{id}", "?", [int(random.integers(sentences))]) for id in sorted(some)]
         data[f"l{language}"] = (texts, texts, rows)
-    return pool_of("random", data)
+    return make_pool("random", data)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -197,7 +197,7 @@ class Towers:
 
 
 def test_a_sentence_comes_with_its_paragraph_where_that_is_taken():
-    pool = pool_of("toys", {"en": (["a.", "b."], ["a. b.", "a. b."], [("x", "?", [1])])})
+    pool = make_pool("toys", {"en": (["a.", "b."], ["a. b.", "a. b."], [("x", "?", [1])])})
     with_context, without = Towers(), Towers(context=False)
     for encoder in (with_context, without):
         encode_pool(encoder, pool)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.data.pool import pool_of
+from distill.data.pool import make_pool
 from distill.evaluation.bias.space import Identification, identify, project
 
 
@@ -11,7 +11,7 @@ def pool(**counts):
     for language, (questions, sentences) in counts.items():
         texts = [f"{language} {number}" for number in range(sentences)]
         rows[language] = (texts, texts, [(f"q{number}", "?", [0]) for number in range(questions)])
-    return pool_of("toys", rows)
+    return make_pool("toys", rows)
 
 
 def test_projection_is_that_of_the_singular_vectors():

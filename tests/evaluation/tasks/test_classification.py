@@ -3,7 +3,7 @@ import pytest
 
 from distill.errors import InputError
 from distill.evaluation.bias.analyses import Samples
-from distill.evaluation.bias.fitting import Removed
+from distill.evaluation.bias.fitting import RemovalOptions
 from distill.evaluation.tasks.classification import ClassificationTask
 from distill.evaluation.tasks.task import TaskOptions
 from distill.settings.sections import DataSettings
@@ -35,7 +35,7 @@ def table(tmp_path):
 
 
 def test_an_encoder_that_tells_words_apart_finds_all_labels_in_both_languages(table, capsys):
-    task = ClassificationTask.load(str(table), TaskOptions(DataSettings(), removed=Removed((1,))))
+    task = ClassificationTask.load(str(table), TaskOptions(DataSettings(), removed=RemovalOptions((1,))))
     assert (task.size, task.tests) == (3 + 2 * 3 + 2 * 3, 2)
     result = task.measure(Told())
     (part,) = task.scores(result, "p@1").values()

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from distill.data.dataset import Dataset, Passage, Question
-from distill.encoders.encoder import unit_rows
+from distill.encoders.encoder import normalise_rows
 from distill.evaluation.bm25 import Bm25
-from distill.evaluation.tasks.differences import Difference, differences
+from distill.evaluation.tasks.differences import Difference, find_differences
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.retrieval.exact import max_passage
-from distill.retrieval.units import firsts_of
+from distill.retrieval.units import first_units
 
 TEXTS = [(0, "Das Haus steht am Fluss."), (0, "Bäume und Wiesen."), (1, "Eine Brücke."), (1, "Die Häuser der Stadt.")]
 
@@ -35,7 +35,7 @@ def test_each_question_that_one_alone_finds_comes_with_what_both_find_first(task
     results = tuple(task.measure(encoder) for encoder in encoders)
     ranks = [result.ranks["passage"]["de"].tolist() for result in results]
     assert [row[0] for row in ranks] == [1, 1] and ranks[0][2] == 4 and ranks[1][2] == 1
-    every = list(differences(task, encoders, results))
+    every = list(find_differences(task, encoders, results))
     known = task.dataset.questions
     of_passages = [one for one in every if one.unit == "passage"]
     assert Difference("passage", known["de"]["other"], (4, 1), (0, 1)) in of_passages
@@ -60,11 +60,11 @@ def test_a_line_has_the_texts_and_the_question_in_the_documents_language(task):
 @pytest.mark.parametrize("block", [2, 100])
 def test_what_is_first_is_the_highest_score_in_every_unit(block):
     random = np.random.default_rng(0)
-    questions, passages, sentences = (unit_rows(random.normal(size=(n, 4))).astype(np.float32) for n in (5, 6, 9))
+    questions, passages, sentences = (normalise_rows(random.normal(size=(n, 4))).astype(np.float32) for n in (5, 6, 9))
     document_of, passage_of = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 0, 1, 2, 2, 3, 4, 5, 5])
     vectors, whole_of = {"passage": passages, "sentence": sentences}, {"passage": document_of, "sentence": passage_of}
     by_passage = questions @ passages.T
     both = by_passage + max_passage(questions @ sentences.T, passage_of)
     for unit, scores in (("passage", by_passage), ("document-sum", max_passage(both, document_of))):
-        firsts = firsts_of(unit, questions, vectors, whole_of, block)
+        firsts = first_units(unit, questions, vectors, whole_of, block)
         assert firsts.tolist() == scores.argmax(axis=1).tolist()

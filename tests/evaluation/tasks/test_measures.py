@@ -3,13 +3,13 @@ import pytest
 
 from distill.catalog.loading import load_teacher
 from distill.data.bitext import Bitext
-from distill.data.pool import pool_of
+from distill.data.pool import make_pool
 from distill.errors import DataError, EncoderError, InputError
 from distill.evaluation.bias.analyses import PoolVectors
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.tasks.bitext import BitextRanks, BitextTask
 from distill.evaluation.tasks.lareqa import LareqaTask
-from distill.evaluation.tasks.measures import measure_all, paired, require_one_dimension
+from distill.evaluation.tasks.measures import measure_all, pair_scores, require_one_dimension
 from distill.evaluation.tasks.registry import load_tasks
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.evaluation.tasks.task import TaskOptions
@@ -58,13 +58,15 @@ def test_retrieval_pairs_scores_by_unit_and_language_with_the_splits_ids(sample)
         Evaluation("x", "dev", {"maxp": {"de": ranks}}, {"r@2kt": {"de": (["7"], [float(ranks[0] == 1)])}})
         for ranks in (first, second)
     ]
-    assert plain(paired(task, *evaluations, "mrr@10")) == {"maxp": {"de": [ids, [1] * len(ids), [0.25] * len(ids)]}}
-    assert plain(paired(task, *evaluations, "r@2kt")) == {"passage": {"de": [["7"], [1], [0]]}}
+    assert plain(pair_scores(task, *evaluations, "mrr@10")) == {
+        "maxp": {"de": [ids, [1] * len(ids), [0.25] * len(ids)]}
+    }
+    assert plain(pair_scores(task, *evaluations, "r@2kt")) == {"passage": {"de": [["7"], [1], [0]]}}
 
 
 def test_lareqa_pairs_scores_by_question_language():
     texts = {"de": (["a", "b"], ["", ""], [("x", "?", [0])]), "en": (["c"], [""], [("x", "?", [0]), ("y", "?", [0])])}
-    task = LareqaTask(pool_of("toys", texts), "dev")
+    task = LareqaTask(make_pool("toys", texts), "dev")
 
     def ranked(*scores):
         """An encoder's vectors that give each question these scores of a, b and c."""
@@ -72,16 +74,16 @@ def test_lareqa_pairs_scores_by_question_language():
 
     # x is answered by a and c, y by c: the best right sentence is second, first, third, then first, second, first.
     first, second = ranked([2, 3, 1], [3, 1, 2], [3, 2, 1]), ranked([3, 1, 2], [2, 3, 1], [1, 1, 3])
-    pairs = paired(task, first, second, "mrr@10")
+    pairs = pair_scores(task, first, second, "mrr@10")
     expected = {"de": [["x"], [1 / 2], [1]], "en": [["x", "y"], [1, pytest.approx(1 / 3)], [1 / 2, 1]]}
     assert plain(pairs) == {"lareqa": expected}
-    assert paired(task, first, second, "r@2kt") == {}
+    assert pair_scores(task, first, second, "r@2kt") == {}
 
 
 def test_bitext_pairs_scores_by_direction():
     task = BitextTask(Bitext("lines", "en", {"en": ["a", "b"], "de": ["c", "d"]}))
     ranks = [BitextRanks({"de": np.array(to)}, {"de": np.array([1, 1])}) for to in ([1, 2], [2, 1])]
-    assert plain(paired(task, *ranks, "p@1")) == {
+    assert plain(pair_scores(task, *ranks, "p@1")) == {
         "bitext to en, lines": {"de": [["1", "2"], [1, 0], [0, 1]]},
         "bitext from en, lines": {"de": [["1", "2"], [1, 1], [1, 1]]},
     }

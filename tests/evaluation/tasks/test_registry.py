@@ -6,7 +6,7 @@ import pytest
 from distill.commands.measure import compare, evaluate
 from distill.errors import DataError, InputError
 from distill.evaluation.bias.analyses import Samples
-from distill.evaluation.tasks.registry import load_tasks, takers, task_class
+from distill.evaluation.tasks.registry import load_tasks, task_class, tasks_with_option
 from distill.evaluation.tasks.task import Task, TaskOptions
 from distill.settings.choices import TASKS
 from distill.settings.sections import DataSettings
@@ -76,8 +76,8 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_each_task_is_a_module_in_the_one_list_with_the_commands_options_and_in_documents_and_help():
     files = (ROOT / "distill" / "evaluation" / "tasks").glob("*.py")
     assert {path.stem for path in files if "\nTASK = " in path.read_text(encoding="utf-8")} == set(TASKS)
-    assert takers("corpus") == ["lareqa", "classification"]
-    assert takers("split") == ["retrieval", "lareqa", "answerable", "classification", "reading"]
+    assert tasks_with_option("corpus") == ["lareqa", "classification"]
+    assert tasks_with_option("split") == ["retrieval", "lareqa", "answerable", "classification", "reading"]
     docs = (ROOT / "docs" / "lareqa.md").read_text(encoding="utf-8")
     parameters = {option.name for command in (evaluate, compare) for option in command.params}
     for name in TASKS:

@@ -13,12 +13,12 @@ from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError, ExportError
 from distill.export.artefact import write_artefact
 from distill.export.c.encoder_file import Settings, encoder_sections
-from distill.export.c.reference import SectionsEncoder, rounded
+from distill.export.c.reference import SectionsEncoder, quantize_rows
 from distill.export.c.tokenizer_sections import tokenizer_of as tokenizer_in
 from distill.export.c.tokenizer_sections import tokenizer_sections
 from distill.export.form import Form
 from distill.export.runtime import load_artefact
-from distill.export.student import bundle_form
+from distill.export.student import form_of_bundle
 from distill.export.tflite.graph import Graph
 from distill.export.weights.precision import Precision
 from distill.system.sections import read_sections, write_sections
@@ -30,7 +30,7 @@ CASES = [("factor", "int8", "int4-pq3"), ("context", "int8", "uint8"), ("shallow
 def test_a_bundles_weights_and_vectors_are_kept(name, dense, table, tokenizer, randomised, tmp_path, plain_program):
     student, bundle, folder = made_student(name, tokenizer, randomised), tmp_path / "bundle", tmp_path / "c"
     write_artefact(student, bundle, Form(precision=Precision(dense, table), max_length=48), "small")
-    form = bundle_form(bundle, Form("c"))
+    form = form_of_bundle(bundle, Form("c"))
     assert (form.precision, form.max_length) == (Precision(dense, table), 48)
     write_artefact(student, folder, form, "small")
     content, arrays = (bundle / "encoder.tflite").read_bytes(), read_sections(folder / "encoder.bin")
@@ -59,7 +59,7 @@ def test_settings_are_read_as_they_were_written():
 
 def test_a_row_is_rounded_between_its_ends_and_zero():
     # By hand: from -1 to 2 in 255 steps zero is step 85; all of one sign have zero at an end.
-    rows, steps = rounded(np.array([[-1, 0, 0.5, 2], [1, 2, 3, 4], [0, 0, 0, 0]], dtype=np.float32))
+    rows, steps = quantize_rows(np.array([[-1, 0, 0.5, 2], [1, 2, 3, 4], [0, 0, 0, 0]], dtype=np.float32))
     assert rows.tolist() == [[-85, 0, 42, 170], [64, 128, 191, 255], [0, 0, 0, 0]]
     assert steps[:, 0] == pytest.approx([3 / 255, 4 / 255, 1])
 

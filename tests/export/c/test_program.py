@@ -18,7 +18,7 @@ from distill.export.c.encoder_file import encoder_sections
 from distill.export.encode import Calibration
 from distill.export.formats.c import add_answerable
 from distill.export.runtime import load_artefact
-from distill.indexing.again import Again
+from distill.indexing.again import Rescorer
 from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.searching import Searcher
 from distill.indexing.stored import Index
@@ -144,7 +144,7 @@ def test_a_compact_index_has_its_best_passages_scored_again_by_their_text(plain_
     opened = program.PlainIndex(plain_program, index.path.read_bytes(), encoder)
     vector = encoder.encode(["Where do the White Nile and the Blue Nile come together?"])[0]
     rows = np.array([row for row, _, _ in opened.search(vector, opened.rescored)])
-    scores, sentences = Again(index, small[1], index.score)(vector, rows)
+    scores, sentences = Rescorer(index, small[1], index.score)(vector, rows)
     order = np.lexsort((rows, -scores))
     hits = opened.rescore(encoder, vector, {row: index.text(row) for row in rows.tolist()})
     assert opened.rescored == index.numbers[7] > 0 and [row for row, _, _ in hits] == rows[order].tolist()

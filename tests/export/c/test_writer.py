@@ -20,7 +20,7 @@ from distill.export.c.encoder_file import encoder_sections
 from distill.export.encode import sentences as cut_at_ends
 from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.stored import FILE, Index
-from distill.retrieval.codes import quantised
+from distill.retrieval.codes import quantise
 from distill.system.sections import read_sections, write_sections
 from distill.words.clusters import is_within
 
@@ -98,7 +98,7 @@ def test_python_reads_a_new_index_whose_codes_are_pythons(new):
         ("passage", [text for _, _, text, _ in passages]),
         ("sentence", [sentence for _, _, _, parts in passages for sentence in parts]),
     ):
-        codes, scales = quantised(bundle.encode(texts, "document"))
+        codes, scales = quantise(bundle.encode(texts, "document"))
         # A number between two codes is rounded to either.
         apart = np.abs(index.array(f"{kind}_vectors") - codes.astype(np.int16))
         assert apart.max() <= 1 and apart.mean() < 0.02

@@ -8,13 +8,13 @@ from fixtures.encoders import STUDENTS, made_student
 from fixtures.pieces import spelled_tokenizer
 
 from distill.errors import ExportError
-from distill.export.artefact import as_read
+from distill.export.artefact import student_for_form
 from distill.export.form import Form
 from distill.export.formats import sentence
 from distill.export.formats.format import Lengths
 from distill.export.hub.modules import read_weights
 from distill.export.hub.reference import FolderEncoder
-from distill.export.hub.students import Pair
+from distill.export.hub.students import EncoderPair
 from distill.export.weights.precision import Precision
 
 pytest.importorskip("tokenizers")
@@ -81,7 +81,7 @@ def test_a_network_that_adds_nothing_is_left_out(student, written):
 
 
 def test_a_pair_has_a_route_for_each_role(student, written):
-    pair = Pair(student("static"), student("shallow"))
+    pair = EncoderPair(student("static"), student("shallow"))
     folder = written(pair)
     assert (folder / "distill_ngram.py").read_bytes() == sentence.CODE.read_bytes()
     loaded = FolderEncoder(folder, "pair", pair.dimension)
@@ -91,8 +91,8 @@ def test_a_pair_has_a_route_for_each_role(student, written):
 
 def test_a_pair_may_be_read_without_spellings_and_stays_a_pair(tokenizer, randomised):
     spelled = spelled_tokenizer(tokenizer, _teh_nyl="the Nile")
-    pair = Pair(made_student("static", spelled, randomised), made_student("shallow", spelled, randomised))
-    read = as_read(pair, Form("sentence-transformers", FLOAT, spelled=False))
+    pair = EncoderPair(made_student("static", spelled, randomised), made_student("shallow", spelled, randomised))
+    read = student_for_form(pair, Form("sentence-transformers", FLOAT, spelled=False))
     plain = [made_student(name, tokenizer, randomised).encode(["teh nyl"]) for name in ("static", "shallow")]
     np.testing.assert_array_equal(read.encode(["teh nyl"]), plain[0])
     np.testing.assert_array_equal(read.encode(["teh nyl"], "document"), plain[1])
@@ -107,7 +107,7 @@ def test_a_window_of_tokens_is_refused(student, written):
 def test_sentence_transformers_gives_the_students_vectors(student, written, name):
     library = pytest.importorskip("sentence_transformers")
     encoder = linear(student("static")) if name == "linear" else student("factor" if name == "pair" else name)
-    encoder = Pair(student("shallow"), student("static")) if name == "pair" else encoder
+    encoder = EncoderPair(student("shallow"), student("static")) if name == "pair" else encoder
     folder = written(encoder, f"folder_{name}")
     # What needs none runs no code of the folder.
     trust = (folder / "distill_ngram.py").is_file()

@@ -13,7 +13,7 @@ from distill.data.readers import SAMPLE
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.formats.npm import package
-from distill.export.student import bundle_form
+from distill.export.student import form_of_bundle
 from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.jobs.export_model import ExportOptions, export_model
@@ -207,7 +207,7 @@ def test_a_page_imports_it_from_a_static_server(app, chromium):
 
 
 def test_a_package_is_an_artefact_with_a_card(tiny_encoder, tiny_bundle, tmp_path):
-    card = write_artefact(tiny_encoder, tmp_path / "package", bundle_form(tiny_bundle, Form("npm")), "small")
+    card = write_artefact(tiny_encoder, tmp_path / "package", form_of_bundle(tiny_bundle, Form("npm")), "small")
     files = set(package()["files"]) - {"card.json"}
     assert (
         set(card.files)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from distill.encoders.spellings import Expansions
-from distill.export.onnx.masked import masked_ids
-from distill.export.onnx.nodes import Graph, checked
+from distill.export.onnx.masked import add_masked_inputs
+from distill.export.onnx.nodes import Graph, serialize_checked
 
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -13,8 +13,8 @@ MASK = [[1, 1, 1, 1, 1], [1, 0, 0, 0, 0], [1, 1, 1, 0, 0]]
 
 def ids_of(spellings, ids, mask):
     graph = Graph()
-    inputs = masked_ids(graph, spellings)
-    content = checked(graph.model("ids", inputs, [("ids", "int32", ("b", "n"))], "a test"))
+    inputs = add_masked_inputs(graph, spellings)
+    content = serialize_checked(graph.model("ids", inputs, [("ids", "int32", ("b", "n"))], "a test"))
     session = runtime.InferenceSession(content, providers=["CPUExecutionProvider"])
     (rows,) = session.run(None, {"input_ids": np.array(ids), "attention_mask": np.array(mask)})
     return rows.tolist()

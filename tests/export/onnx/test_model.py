@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from distill.errors import ConfigError, ExportError
-from distill.export.families.prepared import prepared
-from distill.export.onnx.layers import LOOKUPS, PRODUCTS, unsaturated_channels
-from distill.export.onnx.model import onnx_model
-from distill.export.onnx.nodes import Graph, checked
-from distill.export.weights.codecs import MIXED, decoded, encoded, uint8_rows
+from distill.export.families.prepared import prepare_table
+from distill.export.onnx.layers import LOOKUPS, PRODUCTS, quantize_unsaturated
+from distill.export.onnx.model import convert_to_onnx
+from distill.export.onnx.nodes import Graph, serialize_checked
+from distill.export.weights.codecs import MIXED_CODECS, decode_rows, encode_table, uint8_rows
 from distill.export.weights.precision import Precision
 
 onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
@@ -48,7 +48,7 @@ def wide():
 @pytest.fixture(scope="module")
 def contents(wide):
     """Every file, by dense and table."""
-    return {(dense, table): onnx_model(wide, dense, table) for dense in PRODUCTS for table in LOOKUPS}
+    return {(dense, table): convert_to_onnx(wide, dense, table) for dense in PRODUCTS for table in LOOKUPS}
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +95,9 @@ def stored(model):
 
 @pytest.mark.parametrize("table", LOOKUPS)
 def test_vectors_are_those_of_the_keras_model_with_the_stored_table(wide, sessions, table):
-    same = prepared(wide, Precision(table=table))
+    same = prepare_table(wide, Precision(table=table))
     original = same.get_layer("embedding").get_weights()[0]
-    model = with_table(same, decoded(table, encoded(table, original), WIDTH))
+    model = with_table(same, decode_rows(table, encode_table(table, original), WIDTH))
     for length in LENGTHS:
         ids = token_ids(length)[None]
         expected = keras_vectors(model, ids)
@@ -111,7 +111,7 @@ def test_vectors_are_those_of_the_keras_model_with_the_stored_table(wide, sessio
 def test_vectors_are_near_those_of_the_student_in_any_batch(wide, sessions, dense, table):
     # 8 bits a number cost a few 1e-5 and 4 bits up to a hundredth, in cosine, for random texts; codewords more.
     rounding = {"float32": 0, "uint8": 1e-4, "int8-row": 1e-4, "int4": 0.02, "pq4": 0.15, "pq8": 0.4}
-    rounding |= dict.fromkeys(MIXED, 0.25)
+    rounding |= dict.fromkeys(MIXED_CODECS, 0.25)
     most, session, texts = NEAR[dense] + rounding[table], sessions[dense, table], list(map(token_ids, LENGTHS))
     alone = np.concatenate([run(session, ids[None]) for ids in texts])
     expected = np.concatenate([keras_vectors(wide, ids[None]) for ids in texts])
@@ -143,8 +143,8 @@ def test_other_widths_and_orders(changes):
     model = encoder(seed=4, **changes)
     ids = padded([token_ids(7), token_ids(2)])
     expected = keras_vectors(model, ids)
-    assert np.abs(run(session_of(onnx_model(model, "float32", "float32")), ids) - expected).max() < 1e-5
-    cosines = np.sum(run(session_of(onnx_model(model, "int8", "int4")), ids) * expected, axis=1)
+    assert np.abs(run(session_of(convert_to_onnx(model, "float32", "float32")), ids) - expected).max() < 1e-5
+    cosines = np.sum(run(session_of(convert_to_onnx(model, "int8", "int4")), ids) * expected, axis=1)
     assert cosines == pytest.approx(1, abs=0.02)
 
 
@@ -171,7 +171,7 @@ def test_the_file_takes_any_batch_and_length_loads_in_older_runtimes_and_holds_q
 
 
 def test_a_channel_keeps_its_127_steps_where_nothing_is_cut_off():
-    codes, scales = unsaturated_channels(np.array([[127, 127], [-100, 127], [1, 0]], dtype=np.float32))
+    codes, scales = quantize_unsaturated(np.array([[127, 127], [-100, 127], [1, 0]], dtype=np.float32))
     # The second channel's two largest are neighbours, so its step doubles.
     assert (codes.tolist(), scales.tolist()) == ([[127, 64], [-100, 64], [1, 0]], [1, 2])
 
@@ -197,20 +197,20 @@ def test_no_file_holds_more_than_its_format_needs(contents):
 
 
 def test_the_same_model_gives_the_same_bytes(wide, contents):
-    assert onnx_model(wide) == contents["int8", "uint8"]
-    assert onnx_model(encoder(), "float32", "int4") == contents["float32", "int4"]
+    assert convert_to_onnx(wide) == contents["int8", "uint8"]
+    assert convert_to_onnx(encoder(), "float32", "int4") == contents["float32", "int4"]
 
 
 @pytest.mark.parametrize("choice", [{"dense": "int4"}, {"table": "int3"}])
 def test_an_unknown_format_is_refused_with_those_there_are(wide, choice):
     with pytest.raises(ConfigError, match="int8.*float32.*uint8.*int8-row"):
-        onnx_model(wide, **choice)
+        convert_to_onnx(wide, **choice)
 
 
 def test_a_missing_package_is_named(wide, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ExportError, match=r"distill\[onnx\]"):
-        onnx_model(wide)
+        convert_to_onnx(wide)
 
 
 def test_importing_the_module_imports_neither_onnx_nor_tensorflow():
@@ -226,8 +226,8 @@ def small_model(operator):
 
 
 def test_an_invalid_graph_and_a_file_too_large_for_the_format_are_refused():
-    assert checked(small_model("Relu"))
+    assert serialize_checked(small_model("Relu"))
     with pytest.raises(ExportError, match="NoSuchOperator"):
-        checked(small_model("NoSuchOperator"))
+        serialize_checked(small_model("NoSuchOperator"))
     with pytest.raises(ExportError, match=" 50 "):
-        checked(small_model("Relu"), largest=50)
+        serialize_checked(small_model("Relu"), largest=50)

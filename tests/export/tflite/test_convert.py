@@ -11,12 +11,12 @@ from ai_edge_litert.interpreter import Interpreter
 from distill.errors import ExportError
 from distill.export.tflite import convert as tflite
 from distill.export.tflite import flatbuffer
-from distill.export.tflite.convert import checked, convert, converted
+from distill.export.tflite.convert import convert, convert_keras_model, require_complete
 from distill.export.tflite.graph import Graph
 from distill.export.tflite.layers import Table
 from distill.export.tflite.rows import with_table
-from distill.export.tflite.strings import Pieces, convert_string
-from distill.export.weights.codecs import CODECS, decoded, encoded
+from distill.export.tflite.strings import TokenizerLayer, convert_string
+from distill.export.weights.codecs import CODECS, decode_rows, encode_table
 from distill.export.weights.precision import Precision
 
 # A single id, the shortest real text (bos, a piece, eos), both sides of every n-gram order, and several hundred.
@@ -108,7 +108,7 @@ def constants(interpreter, rows, dtype):
 
 @every_form
 def test_texts_of_many_lengths_are_near_the_student_by_builtin_operators(contents, model, precision):
-    operators = flatbuffer.operators(contents[precision])
+    operators = flatbuffer.list_operators(contents[precision])
     assert {"FULLY_CONNECTED", "GATHER"} <= {name for name, _, _ in operators}
     assert not any(custom for _, _, custom in operators)
     interpreter = interpreter_of(contents[precision])
@@ -185,15 +185,15 @@ def test_a_table_gives_its_rows_and_those_taken_out_of_it_to_the_last_bit(model,
     table = model.get_layer("embedding").get_weights()[0][:size, :37]  # no whole number of codewords
     ids = keras.Input(batch_shape=(1, None), dtype="int32", name="ids")
     rows = Table(table, Precision(table=codec))(keras.ops.reshape(ids, (-1,)) - np.ones(1, np.int32))
-    content = converted(keras.Model(ids, keras.ops.expand_dims(rows, 0)), Precision())
+    content = convert_keras_model(keras.Model(ids, keras.ops.expand_dims(rows, 0)), Precision())
     whole = run(interpreter_of(content), np.arange(size) + 1)
     # float32 bit by bit.
     atol = 0 if codec == "float32" else 1e-6
-    np.testing.assert_allclose(whole, decoded(codec, encoded(codec, table), 37), rtol=0, atol=atol)
+    np.testing.assert_allclose(whole, decode_rows(codec, encode_table(codec, table), 37), rtol=0, atol=atol)
     for kept in ([0, 1, size // 8, size - 1], [0], [size // 2, size - 1], list(range(size // 8))):
-        fewer = with_table(content, size, codec, partial(CODECS[codec].taken, kept=np.array(kept)))
+        fewer = with_table(content, size, codec, partial(CODECS[codec].take_rows, kept=np.array(kept)))
         np.testing.assert_array_equal(run(interpreter_of(fewer), np.arange(len(kept)) + 1), whole[kept])
-        last = with_table(fewer, len(kept), codec, partial(CODECS[codec].taken, kept=np.array([len(kept) - 1])))
+        last = with_table(fewer, len(kept), codec, partial(CODECS[codec].take_rows, kept=np.array([len(kept) - 1])))
         np.testing.assert_array_equal(run(interpreter_of(last), [1]), whole[kept[-1:]])
 
 
@@ -279,31 +279,33 @@ def test_the_same_model_gives_the_same_bytes(model, signatures):
 @every_form
 def test_whole_content_passes_and_truncated_is_refused(contents, model, precision):
     content = contents[precision]
-    assert checked(content, model, precision) is content
+    assert require_complete(content, model, precision) is content
     least = 2000 * 40 * {"float32": 4, "int4": 0.5}.get(precision.table, 1)
     for kept in (0, int(least) - 1):
         with pytest.raises(ExportError, match=f" {kept} .* {least:.0f}:"):
-            checked(content[:kept], model, precision)
+            require_complete(content[:kept], model, precision)
 
 
 def test_a_conversion_without_the_weights_is_refused(tiny, content, monkeypatch):
     # The model says that it has more than was converted.
     monkeypatch.setattr(tiny.model.get_layer("embedding"), "count_params", lambda: 1_600_000)
-    monkeypatch.setattr(tflite, "converted", lambda edge, precision: content)
+    monkeypatch.setattr(tflite, "convert_keras_model", lambda edge, precision: content)
     with pytest.raises(ExportError, match=" 1600000:"):
         convert(tiny.model)
 
 
 def test_a_custom_operator_is_refused_where_it_is_not_asked_for(wide_string, model):
-    assert checked(wide_string, model, Precision(), custom=("TFText>FastSentencepieceTokenize",)) is wide_string
+    assert (
+        require_complete(wide_string, model, Precision(), custom=("TFText>FastSentencepieceTokenize",)) is wide_string
+    )
     with pytest.raises(ExportError, match="TFText>FastSentencepieceTokenize"):
-        checked(wide_string, model, Precision())
+        require_complete(wide_string, model, Precision())
 
 
 def test_a_failed_conversion_is_one_line(tokenizer, capfd):
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
     with pytest.raises(ExportError, match="^TFLite .+") as failed:
-        converted(keras.Model(text, Pieces(tokenizer.proto)(text)), Precision())
+        convert_keras_model(keras.Model(text, TokenizerLayer(tokenizer.proto)(text)), Precision())
     assert len(str(failed.value).splitlines()) == 1
     assert capfd.readouterr() == ("", "")
 

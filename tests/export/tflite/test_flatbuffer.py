@@ -3,7 +3,7 @@ import pytest
 
 from distill.errors import ExportError
 from distill.export.tflite import flatbuffer
-from distill.export.tflite.flatbuffer import operators, renamed, require_operators
+from distill.export.tflite.flatbuffer import list_operators, rename_operator, require_operators
 
 STRING_OPERATOR = "TFText>FastSentencepieceTokenize"
 
@@ -12,12 +12,12 @@ def flatbuffer_of(function, *operator_sets):
     """A flatbuffer of a function of three float32."""
     import tensorflow as tf
 
-    from distill.system.backend import hushed
+    from distill.system.backend import hush_stderr
 
     concrete = tf.function(function).get_concrete_function(tf.TensorSpec((3,), tf.float32))
     converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], tf.Module())
     converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, name) for name in operator_sets]
-    with hushed():
+    with hush_stderr():
         return converter.convert()
 
 
@@ -44,10 +44,10 @@ def changed_bytes(before, after):
 def test_operators_by_name_and_version(builtin, custom, wide_string):
     from ai_edge_litert.interpreter import Interpreter
 
-    assert sorted(operators(builtin)) == [("ADD", 1, False), ("LOG", 1, False)]
-    assert operators(custom) == [("FlexAsString", 1, True), ("FlexStringLength", 1, True)]
+    assert sorted(list_operators(builtin)) == [("ADD", 1, False), ("LOG", 1, False)]
+    assert list_operators(custom) == [("FlexAsString", 1, True), ("FlexStringLength", 1, True)]
     listed = {op["op_name"] for op in Interpreter(model_content=wide_string)._get_ops_details()}
-    assert {name for name, _, _ in operators(wide_string)} == listed
+    assert {name for name, _, _ in list_operators(wide_string)} == listed
 
 
 def test_newer_versions_are_read():
@@ -56,7 +56,7 @@ def test_newer_versions_are_read():
     # Of int8 rows: TensorFlow Lite's op_version.cc gives GATHER 2 and CAST 3 for them.
     rows = tf.constant([1, 2, 3], tf.int8)
     content = flatbuffer_of(lambda x: tf.cast(tf.gather(rows, tf.cast(x, tf.int32)), tf.float32), "TFLITE_BUILTINS")
-    assert operators(content) == [("CAST", 3, False), ("GATHER", 2, False)]
+    assert list_operators(content) == [("CAST", 3, False), ("GATHER", 2, False)]
 
 
 def test_operators_and_versions_that_were_never_tried_are_refused(builtin, monkeypatch):
@@ -78,16 +78,16 @@ def test_a_custom_operator_is_refused_unless_it_is_named(custom):
 
 
 def test_a_name_of_the_same_length_is_all_that_changes(custom):
-    after = renamed(custom, "FlexAsString", "OwnToStrings")
-    assert operators(after) == [("OwnToStrings", 1, True), ("FlexStringLength", 1, True)]
+    after = rename_operator(custom, "FlexAsString", "OwnToStrings")
+    assert list_operators(after) == [("OwnToStrings", 1, True), ("FlexStringLength", 1, True)]
     start = custom.index(b"FlexAsString\0")
     assert start == after.index(b"OwnToStrings\0")
     assert set(changed_bytes(custom, after)) <= set(range(start, start + 12))
 
 
 def test_a_shorter_name_changes_its_length_too(custom):
-    after = renamed(custom, "FlexStringLength", "Own")
-    assert operators(after) == [("FlexAsString", 1, True), ("Own", 1, True)]
+    after = rename_operator(custom, "FlexStringLength", "Own")
+    assert list_operators(after) == [("FlexAsString", 1, True), ("Own", 1, True)]
     start = custom.index(b"FlexStringLength\0")
     assert after[start - 4 : start + 17] == b"\x03\0\0\0Own" + bytes(14)
     assert set(changed_bytes(custom, after)) <= set(range(start - 4, start + 16))
@@ -96,20 +96,20 @@ def test_a_shorter_name_changes_its_length_too(custom):
 # The one stands at the file's end, the other before something.
 @pytest.mark.parametrize("name", ["FlexAsString", "FlexStringLength"])
 def test_a_name_can_be_given_back_and_not_be_longer(custom, name):
-    assert renamed(renamed(custom, name, "Own"), "Own", name) == custom
+    assert rename_operator(rename_operator(custom, name, "Own"), "Own", name) == custom
     with pytest.raises(ExportError, match=rf" \d+ .*{name * 2} .* {2 * len(name)}$"):
-        renamed(custom, name, name * 2)
+        rename_operator(custom, name, name * 2)
 
 
 def test_a_name_that_is_not_there_changes_nothing(custom, builtin):
-    assert renamed(custom, "Flex", "Own") == custom
-    assert renamed(builtin, "LOG", "SIN") == builtin
+    assert rename_operator(custom, "Flex", "Own") == custom
+    assert rename_operator(builtin, "LOG", "SIN") == builtin
 
 
 def test_a_renamed_file_loads(custom):
     from ai_edge_litert.interpreter import Interpreter
 
-    interpreter = Interpreter(model_content=renamed(custom, "FlexAsString", "Own"))
+    interpreter = Interpreter(model_content=rename_operator(custom, "FlexAsString", "Own"))
     assert [op["op_name"] for op in interpreter._get_ops_details()] == ["Own", "FlexStringLength"]
     # It is run by nothing that knows the new name only.
     with pytest.raises(RuntimeError, match="Own"):
@@ -119,8 +119,8 @@ def test_a_renamed_file_loads(custom):
 def test_a_tokenizer_that_was_renamed_there_and_back_runs(wide_string):
     from distill.export.tflite.strings import StringRuntime
 
-    there = renamed(wide_string, STRING_OPERATOR, "TFSentencepieceTokenizeOp")
-    assert ("TFSentencepieceTokenizeOp", 1, True) in operators(there)
-    back = renamed(there, "TFSentencepieceTokenizeOp", STRING_OPERATOR)
+    there = rename_operator(wide_string, STRING_OPERATOR, "TFSentencepieceTokenizeOp")
+    assert ("TFSentencepieceTokenizeOp", 1, True) in list_operators(there)
+    back = rename_operator(there, "TFSentencepieceTokenizeOp", STRING_OPERATOR)
     assert back == wide_string
     assert np.array_equal(StringRuntime(back).vector("a river"), StringRuntime(wide_string).vector("a river"))

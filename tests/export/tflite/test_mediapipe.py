@@ -9,14 +9,14 @@ import pytest
 
 from distill.errors import EncoderError, ExportError
 from distill.export.tflite.convert import convert
-from distill.export.tflite.flatbuffer import operators
+from distill.export.tflite.flatbuffer import list_operators
 from distill.export.tflite.mediapipe import (
     MediaPipeEncoder,
-    for_mediapipe,
-    string_ids,
-    without_network,
+    load_string_tokenizer,
+    load_zip_tokenizer,
+    network_isolation_words,
+    to_mediapipe,
     write_zip,
-    zip_ids,
 )
 from distill.export.tflite.strings import StringRuntime
 
@@ -54,8 +54,8 @@ def folder(tmp_path_factory):
 def whole(folder, wide_string):
     """The `mediapipe` artefact."""
     path = folder / "encoder.tflite"
-    path.write_bytes(for_mediapipe(wide_string))
-    return MediaPipeEncoder(path, "wide", 40, string_ids(path))
+    path.write_bytes(to_mediapipe(wide_string))
+    return MediaPipeEncoder(path, "wide", 40, load_string_tokenizer(path))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def zipped(folder, wide, fixed):
     """The `mediapipe-zip` artefact."""
     path = folder / "encoder.task"
     write_zip(path, fixed, wide.tokenizer.proto)
-    return MediaPipeEncoder(path, "wide", 40, zip_ids(path), LENGTH)
+    return MediaPipeEncoder(path, "wide", 40, load_zip_tokenizer(path), LENGTH)
 
 
 @pytest.mark.parametrize("name", ["whole", "zipped"])
@@ -101,8 +101,8 @@ def test_a_text_that_is_too_long_for_the_zip_is_refused_before_mediapipe_starts(
 
 
 def test_the_only_custom_operator_is_mediapipes(wide_string):
-    content = for_mediapipe(wide_string)
-    assert [name for name, _, custom in operators(content) if custom] == ["TFSentencepieceTokenizeOp"]
+    content = to_mediapipe(wide_string)
+    assert [name for name, _, custom in list_operators(content) if custom] == ["TFSentencepieceTokenizeOp"]
     assert len(content) == len(wide_string)
 
 
@@ -156,12 +156,12 @@ def test_the_zips_model_is_one_graph_of_one_fixed_int32_input(zipped):
 def test_a_model_or_a_tokenizer_that_cannot_be_read_is_refused(tmp_path, wide):
     path = tmp_path / "broken.task"
     write_zip(path, b"no flatbuffer", wide.tokenizer.proto)
-    encoder = MediaPipeEncoder(path, "wide", 40, zip_ids(path), LENGTH)
+    encoder = MediaPipeEncoder(path, "wide", 40, load_zip_tokenizer(path), LENGTH)
     with pytest.raises(ExportError, match="broken.task: .+"):
         encoder.encode(["one"])
     write_zip(path, b"", b"no pieces")
     with pytest.raises(EncoderError, match="broken.task: "):
-        zip_ids(path)
+        load_zip_tokenizer(path)
 
 
 def test_without_mediapipe_it_says_what_to_install(zipped, tmp_path, monkeypatch):
@@ -181,14 +181,14 @@ def test_without_mediapipe_it_says_what_to_install(zipped, tmp_path, monkeypatch
 
 def test_where_unshare_is_missing_or_not_allowed_a_command_runs_as_it_is(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert without_network() == []
+    assert network_isolation_words() == []
     (tmp_path / "unshare").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "unshare").chmod(0o755)
-    assert shutil.which("unshare") and without_network() == []
+    assert shutil.which("unshare") and network_isolation_words() == []
 
 
 def test_the_process_sees_no_network():
-    words = without_network()
+    words = network_isolation_words()
     if not words:
         pytest.skip("needs unshare and the right to use it")
     code = "import socket; print([name for _, name in socket.if_nameindex()])"

@@ -3,7 +3,7 @@ import pytest
 
 from distill.errors import EncoderError
 from distill.export.tflite.convert import convert
-from distill.export.tflite.flatbuffer import operators
+from distill.export.tflite.flatbuffer import list_operators
 from distill.export.tflite.strings import StringEncoder, StringRuntime, convert_string
 from distill.export.weights.precision import Precision
 
@@ -90,7 +90,7 @@ def test_it_takes_one_string_and_its_one_custom_operator_is_the_tokenizer(wide_s
     (text,), (vector,) = interpreter.get_input_details(), interpreter.get_output_details()
     assert (text["dtype"], text["shape"].tolist()) == (np.bytes_, [1])
     assert (vector["dtype"], vector["shape"].tolist()) == (np.float32, [1, 40])
-    assert [name for name, _, custom in operators(wide_string) if custom] == ["TFText>FastSentencepieceTokenize"]
+    assert [name for name, _, custom in list_operators(wide_string) if custom] == ["TFText>FastSentencepieceTokenize"]
 
 
 def test_the_same_encoder_gives_the_same_bytes(wide, wide_string):

@@ -6,13 +6,13 @@ import pytest
 @pytest.fixture(scope="session")
 def page_of():
     """A maker of pages: `page_of(folder, name of a released encoder, index.bin or None, by ranges)`."""
-    from distill.catalog.bundle import answerable_of
-    from distill.catalog.kinds import folder_of
+    from distill.catalog.bundle import read_answerable
+    from distill.catalog.kinds import find_folder
     from distill.encoders.tokenizer import Tokenizer
     from distill.export.form import Form
     from distill.export.formats.format import Lengths
     from distill.export.formats.registry import format_of
-    from distill.export.student import bundle_form
+    from distill.export.student import form_of_bundle
     from distill.export.web.site import add_index
     from distill.indexing.clusters.writing import write_clusters
 
@@ -20,13 +20,13 @@ def page_of():
         """What the format asks a student for."""
 
         def __init__(self, name):
-            self.name, self.tokenizer = name, Tokenizer.load(folder_of(name) / "tokenizer.model")
+            self.name, self.tokenizer = name, Tokenizer.load(find_folder(name) / "tokenizer.model")
 
     def make(folder, name, index=None, by_ranges=False):
         folder.mkdir()
-        form = bundle_form(folder_of(name), Form("web"))
+        form = form_of_bundle(find_folder(name), Form("web"))
         format_of("web").write(Bundle(name), folder, form.precision, Lengths())
-        format_of("web").add_answerable(folder, answerable_of(name))
+        format_of("web").add_answerable(folder, read_answerable(name))
         if index:
             clusters = folder.parent / "clusters.bin" if by_ranges else None
             if clusters:

@@ -13,8 +13,8 @@ from distill.errors import DataError, EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.runtime import load_artefact
-from distill.export.student import bundle_form
-from distill.export.web.site import COPIED, FILLED, PROGRAM, SOURCES, add_index
+from distill.export.student import form_of_bundle
+from distill.export.web.site import COPIED, PROGRAM, SOURCES, TEMPLATES, add_index
 from distill.indexing.building import IndexChange, build_index
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,7 +29,7 @@ def size(folder):
 @pytest.mark.parametrize(("name", "most"), [("released", 27), ("released-small", 12)])
 def test_a_page_without_an_index_is_small(page_of, name, most, tmp_path):
     folder = page_of(tmp_path / "site", name)
-    assert {path.name for path in folder.iterdir()} == {"encoder.bin", *FILLED, *COPIED}
+    assert {path.name for path in folder.iterdir()} == {"encoder.bin", *TEMPLATES, *COPIED}
     assert size(folder) <= most * MB
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert f'data-encoder="{(folder / "encoder.bin").stat().st_size}" data-index=""' in page
@@ -38,7 +38,7 @@ def test_a_page_without_an_index_is_small(page_of, name, most, tmp_path):
 
 
 def test_nothing_in_a_page_comes_from_elsewhere():
-    texts = {name: (SOURCES / name).read_text(encoding="utf-8") for name in (*FILLED, *COPIED) if name != PROGRAM}
+    texts = {name: (SOURCES / name).read_text(encoding="utf-8") for name in (*TEMPLATES, *COPIED) if name != PROGRAM}
     addresses = {address for text in texts.values() for address in re.findall(r"https?://[\w.:-]*\w", text)}
     assert addresses == {"http://www.w3.org", "http://localhost:8000"}
     [policy] = re.findall(r'Content-Security-Policy" content="([^"]+)"', texts["index.html"])
@@ -100,8 +100,8 @@ def test_the_command_refuses_an_index_before_it_exports(distill, capsys, tmp_pat
 
 
 def test_a_page_is_an_artefact_with_a_card(tiny_encoder, tiny_bundle, tmp_path):
-    card = write_artefact(tiny_encoder, tmp_path / "site", bundle_form(tiny_bundle, Form("web")), "small")
-    assert set(card.files) == {"encoder.bin", *FILLED, *COPIED}
+    card = write_artefact(tiny_encoder, tmp_path / "site", form_of_bundle(tiny_bundle, Form("web")), "small")
+    assert set(card.files) == {"encoder.bin", *TEMPLATES, *COPIED}
     assert load_artefact(tmp_path / "site").tokenize("Nile") == load_artefact(tiny_bundle).tokenize("Nile")
 
 

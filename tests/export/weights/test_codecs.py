@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 
 from distill.export.weights import codecs
-from distill.export.weights.codecs import CODECS, decoded, encoded, int4_rows, pack, uint8_rows, unpack
+from distill.export.weights.codecs import (
+    CODECS,
+    decode_rows,
+    encode_table,
+    int4_rows,
+    pack_halves,
+    uint8_rows,
+    unpack_halves,
+)
 from distill.settings.choices import TABLES
 
 
@@ -21,7 +29,7 @@ def test_eight_bits_by_hand():
     assert codes.tolist() == [[255, 1, 129, 128], [128] * 4]
     # 0.01 * 2^24 = 167772.16, and the least scale there is.
     assert scales.tolist() == [[167773], [1]]
-    codes, scales = encoded("int8-row", rows[:1])
+    codes, scales = encode_table("int8-row", rows[:1])
     assert (codes.dtype, codes.tolist(), scales.tolist()) == (np.int8, [[127, -127, 1, 0]], [[167773]])
 
 
@@ -35,15 +43,15 @@ def test_int4_by_hand():
     assert (scales.tolist(), steps.tolist()) == ([[65794]], [[255, 26]])
     low, high = [15, 0, 9, 5] + [8] * 28, [15, 0, 9, 5] + [8] * 28
     assert packed.tolist() == [[a + 16 * b for a, b in zip(low, high, strict=True)]]
-    values = decoded("int4", (packed, steps, scales), 64)[0]
+    values = decode_rows("int4", (packed, steps, scales), 64)[0]
     assert values[:5] == pytest.approx([7, -8, 1, -3, 0], rel=1e-4)
     assert values[32:37] == pytest.approx(np.array([7, -8, 1, -3, 0]) * 26 * 65794 / 2**24)
 
 
 def test_the_low_half_of_the_bytes_is_the_first_half_of_the_row():
     codes = np.array([[1, 2, 3, 15, 0, 4]], dtype=np.uint8)
-    assert pack(codes).tolist() == [[1 + 16 * 15, 2 + 16 * 0, 3 + 16 * 4]]
-    assert unpack(pack(codes)).tolist() == codes.tolist()
+    assert pack_halves(codes).tolist() == [[1 + 16 * 15, 2 + 16 * 0, 3 + 16 * 4]]
+    assert unpack_halves(pack_halves(codes)).tolist() == codes.tolist()
 
 
 def test_int4_is_within_half_a_step_of_its_group(table):
@@ -51,7 +59,7 @@ def test_int4_is_within_half_a_step_of_its_group(table):
     # A width that is not whole groups.
     assert (packed.shape[1], steps.shape[1], scales.shape[1]) == (32, 2, 1)
     step = np.repeat(steps * (scales / 2**24), codecs.GROUP, axis=1)[:, :40]
-    error = np.abs(decoded("int4", (packed, steps, scales), 40) - table)
+    error = np.abs(decode_rows("int4", (packed, steps, scales), 40) - table)
     assert np.all(error <= 0.501 * step)
     # A step is as fine as it can be: 15 steps span the group, up to the rounding of steps to 1/255 of the largest.
     spanned = np.maximum(table[:, :32].max(axis=1) / 7, table[:, :32].min(axis=1) / -8)
@@ -61,18 +69,18 @@ def test_int4_is_within_half_a_step_of_its_group(table):
 @pytest.mark.parametrize("name", ["uint8", "int8-row"])
 def test_eight_bits_are_within_half_a_step_of_the_row(table, name):
     step = np.maximum(np.abs(table).max(axis=1, keepdims=True) / 127, 2.0**-24)
-    error = np.abs(decoded(name, encoded(name, table), 40) - table)
+    error = np.abs(decode_rows(name, encode_table(name, table), 40) - table)
     assert np.all(error <= 0.501 * step + 2.0**-18 * np.abs(table))
 
 
 @pytest.mark.parametrize("name", [name for name in CODECS if CODECS[name].arrays > CODECS[name].shared])
 def test_every_format_decodes_gathered_rows_as_the_whole(table, name):
-    arrays = encoded(name, table)
+    arrays = encode_table(name, table)
     ids = np.array([[0, 7, codecs.BLOCK - 1], [codecs.BLOCK, codecs.BLOCK + 4, 3]])
     gathered, shared = CODECS[name].split(arrays)
-    rows = decoded(name, [*(array[ids] for array in gathered), *shared], 40)
+    rows = decode_rows(name, [*(array[ids] for array in gathered), *shared], 40)
     assert (rows.shape, rows.dtype) == ((2, 3, 40), np.float32)
-    assert np.array_equal(rows, decoded(name, arrays, 40)[ids])
+    assert np.array_equal(rows, decode_rows(name, arrays, 40)[ids])
     assert CODECS[name].shared or not rows[0, 1].any()
 
 
@@ -80,7 +88,7 @@ def test_every_format_decodes_gathered_rows_as_the_whole(table, name):
 @pytest.mark.parametrize("name", [name for name in CODECS if not CODECS[name].shared])
 def test_a_row_is_encoded_alike_in_every_block(table, name):
     ids = [3, codecs.BLOCK - 1, codecs.BLOCK, codecs.BLOCK + 4]
-    for whole, alone in zip(encoded(name, table), encoded(name, table[ids]), strict=True):
+    for whole, alone in zip(encode_table(name, table), encode_table(name, table[ids]), strict=True):
         assert np.array_equal(whole[ids], alone)
 
 
@@ -89,15 +97,15 @@ def test_a_row_is_encoded_alike_in_every_block(table, name):
 def test_frequent_rows_are_int4_and_the_rest_codewords_and_rows_are_taken_as_they_are(
     table, name, numbers, rows, count
 ):
-    arrays, codec = encoded(name, table[:rows, :38]), CODECS[name]
-    whole = decoded(name, arrays, 38)[:rows]
-    assert np.array_equal(whole[:count], decoded("int4", int4_rows(table[:count, :38]), 38))
+    arrays, codec = encode_table(name, table[:rows, :38]), CODECS[name]
+    whole = decode_rows(name, arrays, 38)[:rows]
+    assert np.array_equal(whole[:count], decode_rows("int4", int4_rows(table[:count, :38]), 38))
     words = codecs.column_rows(table[count:rows, :38], numbers) if rows > 1 else ()
     assert rows == 1 or np.array_equal(whole[count:], codecs.column_values(*words)[:, :38])
     for kept in (np.arange(rows), np.arange(count), np.array([0, rows - 1]), np.arange(count, rows), [rows - 1]):
         kept = np.unique(kept).astype(int)
-        taken = codec.taken(arrays, kept)
-        assert np.array_equal(decoded(name, taken, 38)[: len(kept)], whole[kept])
+        taken = codec.take_rows(arrays, kept)
+        assert np.array_equal(decode_rows(name, taken, 38)[: len(kept)], whole[kept])
         assert (taken[-1].dtype, taken[-1].tolist()) == (np.int32, [(kept < count).sum()]) and all(map(len, taken))
 
 
@@ -123,5 +131,5 @@ def test_bits_are_those_of_a_number_in_a_large_table(name):
 
 
 def test_float32_is_the_table_itself(table):
-    (rows,) = encoded("float32", table)
-    assert np.array_equal(rows, table) and np.array_equal(decoded("float32", [rows], 40), table)
+    (rows,) = encode_table("float32", table)
+    assert np.array_equal(rows, table) and np.array_equal(decode_rows("float32", [rows], 40), table)

@@ -15,4 +15,4 @@ FINER = {
 
 @pytest.mark.parametrize("precision", FINER, ids=str)
 def test_finer_precisions_have_more_bits_layers_before_tables(precision):
-    assert precision.finer() == FINER[precision]
+    assert precision.list_finer() == FINER[precision]

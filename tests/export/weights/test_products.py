@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
 
-from distill.export.weights.codecs import CODECS, WHOLE, column_rows, column_values, decoded, encoded, stored_bytes
-from distill.export.weights.products import CODEWORDS, nearest, product_codes
+from distill.export.weights.codecs import (
+    CODECS,
+    WHOLE,
+    column_rows,
+    column_values,
+    decode_rows,
+    encode_table,
+    stored_bytes,
+)
+from distill.export.weights.products import CODEWORDS, find_nearest, product_codes
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +44,7 @@ def test_codewords_are_nearly_the_means_of_their_values(table):
 def test_the_error_is_far_below_that_of_codewords_drawn_by_chance(table):
     codes, books = product_codes(table, 4)
     drawn = table[np.random.default_rng(1).choice(2000, CODEWORDS, replace=False), :4]
-    by_chance = drawn[nearest(table[:, :4], drawn)]
+    by_chance = drawn[find_nearest(table[:, :4], drawn)]
     error = ((table[:, :4] - books[0][codes[:, 0]]) ** 2).sum()
     assert error < 0.8 * ((table[:, :4] - by_chance) ** 2).sum()
 
@@ -47,9 +55,9 @@ def test_few_different_values_are_kept_exactly():
 
 
 def test_what_was_quantised_once_stays_as_it_is(table):
-    once = decoded("pq4", encoded("pq4", table), 12)
+    once = decode_rows("pq4", encode_table("pq4", table), 12)
     # But for a unit of the fixed-point scale, times 127.
-    np.testing.assert_allclose(decoded("pq4", encoded("pq4", once), 12), once, atol=127 * 2**-24)
+    np.testing.assert_allclose(decode_rows("pq4", encode_table("pq4", once), 12), once, atol=127 * 2**-24)
 
 
 @pytest.mark.parametrize("name, size", [("pq4", 4), ("pq8", 8)])
@@ -57,7 +65,7 @@ def test_what_was_quantised_once_stays_as_it_is(table):
 def test_the_codec_decodes_to_its_codewords_whatever_the_width(table, name, size, width):
     rows = np.resize(table, (300, width))
     codes, books = product_codes(rows, size)
-    vectors = decoded(name, encoded(name, rows), width)
+    vectors = decode_rows(name, encode_table(name, rows), width)
     assert vectors.shape == (300, width)
     # A codeword is stored in 8 bits, a scale each.
     np.testing.assert_allclose(vectors, values(codes, books)[:, :width], atol=np.abs(books).max() / 127)
@@ -113,4 +121,4 @@ def test_a_row_of_zeros_stays_near_zero(table):
 
 @pytest.mark.parametrize("name", CODECS)
 def test_bytes_are_told_before_anything_is_encoded(table, name):
-    assert stored_bytes(name, 2000, 12) == sum(array.nbytes for array in encoded(name, table))
+    assert stored_bytes(name, 2000, 12) == sum(array.nbytes for array in encode_table(name, table))

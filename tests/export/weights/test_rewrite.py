@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.export.weights.rewrite import balanced, complement, merged
+from distill.export.weights.rewrite import balance, complement, merge
 
 HIDDEN, DIMENSION = 6, 4
 
@@ -26,7 +26,7 @@ def head(x, k):
 
 def test_a_balanced_head_computes_the_same_and_leaves_its_input_alone(kernels):
     copies = {name: kernel.copy() for name, kernel in kernels.items()}
-    x, after = np.random.default_rng(4).normal(size=(20, DIMENSION)), balanced(kernels)
+    x, after = np.random.default_rng(4).normal(size=(20, DIMENSION)), balance(kernels)
     assert all(np.array_equal(kernels[name], copy) for name, copy in copies.items())
     assert head(x, after) == pytest.approx(head(x, kernels), rel=1e-4, abs=1e-4)
     # A unit that `fourth_skip` does not read stays readable.
@@ -35,7 +35,7 @@ def test_a_balanced_head_computes_the_same_and_leaves_its_input_alone(kernels):
 
 
 def test_balanced_rows_are_the_roots_of_what_they_were(kernels):
-    before, after = (np.abs(k["fourth_skip"]).max(axis=1) for k in (kernels, balanced(kernels)))
+    before, after = (np.abs(k["fourth_skip"]).max(axis=1) for k in (kernels, balance(kernels)))
     # A row of 9 and one of 4 become 3 and 2, times one number for all.
     rows = [0, 1, 2, 3, 5]
     ratio = after[rows] / np.sqrt(before[rows])
@@ -46,7 +46,7 @@ def test_balanced_rows_are_the_roots_of_what_they_were(kernels):
 def test_merged_by_hand():
     dense, bias = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0]]), np.array([1.0, -1.0])
     kernels = {"first": np.array([[1.0], [10.0]]), "second_skip": np.array([[2.0], [-1.0]])}
-    kernel, offset = merged(dense, bias, kernels)
+    kernel, offset = merge(dense, bias, kernels)
     assert kernel.tolist() == [[21, 0], [10, -1], [3, 6]]
     assert offset.tolist() == [-9, 3]
     assert kernel.dtype == offset.dtype == np.float32

@@ -3,14 +3,14 @@ from math import log1p
 import numpy as np
 import pytest
 
-from distill.indexing.words.lexical import LONGEST, Lexical, inverted
+from distill.indexing.words.lexical import LONGEST, Lexical, invert_texts
 
 PASSAGES = ["Ada wrote a note", "a a a note", "東京 is a city", ""]
 
 
 @pytest.fixture
 def sections():
-    return inverted(PASSAGES)
+    return invert_texts(PASSAGES)
 
 
 def weight(times, length):
@@ -51,12 +51,12 @@ def test_without_a_known_word_all_shares_are_0(sections, question):
 
 
 def test_long_words_count_by_their_begin():
-    sections = inverted(["x" * LONGEST + "y", "z"])
+    sections = invert_texts(["x" * LONGEST + "y", "z"])
     assert Lexical(sections, 2).shares("x" * (LONGEST + 9)).nonzero()[0].tolist() == [0]
 
 
 def test_no_passages_have_no_shares():
-    assert Lexical(inverted([]), 0).shares("a").shape == (0,)
+    assert Lexical(invert_texts([]), 0).shares("a").shape == (0,)
 
 
 def test_rows_are_those_of_bm25s():
@@ -65,7 +65,7 @@ def test_rows_are_those_of_bm25s():
     texts = [" ".join(generator.choice(words, size)) for size in generator.integers(3, 40, 50)]
     peer = bm25s.BM25(method="lucene", k1=0.6, b=0.75)
     peer.index([text.split() for text in texts], show_progress=False)
-    lexical = Lexical(inverted(texts), len(texts))
+    lexical = Lexical(invert_texts(texts), len(texts))
     for question in ("w1 w2 w3", "w10 w20", "w59"):
         theirs = peer.get_scores(question.split())
         idfs = sum(

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import distill
-from distill.catalog.kinds import folder_of
+from distill.catalog.kinds import find_folder
 from distill.cli import cli
 from distill.errors import DataError, EncoderError, InputError
 from distill.indexing.answers import Answers
@@ -69,7 +69,7 @@ def test_without_words_there_is_no_encoder_of_them(tmp_path):
 
 def test_an_encoder_of_words_that_is_gone_leaves_the_words_as_they_are_written(tmp_path, capsys):
     place = tmp_path / "place"
-    shutil.copytree(folder_of(MODEL), place)
+    shutil.copytree(find_folder(MODEL), place)
     change, given = IndexChange([write(tmp_path)]), IndexSettings(hybrid=True)
     build_index(tmp_path / "kb", change, "released", given, word_model=place)
     assert shares(tmp_path / "kb")[0] > 0.3

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from distill.errors import EncoderError
-from distill.indexing.words.lexical import LOOKED_FOR, Lexical, inverted
-from distill.indexing.words.related import LEAST, MOST, RelatedWords, WordSpace, encode_words, words_of
+from distill.indexing.words.lexical import LOOKED_FOR, Lexical, invert_texts
+from distill.indexing.words.related import LEAST, MOST, RelatedWords, WordSpace, encode_words, list_words
 
 PASSAGES = ["the dog sleeps", "a cat sleeps", "the hound barks", "bread and salt"]
 # By the angle of a word: what is near on the circle means the same.
@@ -31,8 +31,8 @@ class Circle:
 
 @pytest.fixture
 def sections():
-    words = inverted(PASSAGES)
-    return words | encode_words(words_of(words), Circle())
+    words = invert_texts(PASSAGES)
+    return words | encode_words(list_words(words), Circle())
 
 
 def test_a_space_is_the_principal_components_of_words():
@@ -46,7 +46,7 @@ def test_a_space_is_the_principal_components_of_words():
 
 
 def test_words_like_another_are_found_nearest_first(sections):
-    words, related = words_of(sections), RelatedWords(sections, Circle)
+    words, related = list_words(sections), RelatedWords(sections, Circle)
     nearest = related.find("hund")
     assert {words[number] for number, _ in nearest[:2]} == {"dog", "hound"}
     cosines = [cosine for _, cosine in nearest]
@@ -79,10 +79,10 @@ def test_the_nearest_of_many_are_those_of_all_products():
             rows = np.stack([known.get(text, wanted if text == "wanted" else other) for text in texts])
             return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
-    words = inverted(known)
-    words |= encode_words(words_of(words), Table())
+    words = invert_texts(known)
+    words |= encode_words(list_words(words), Table())
     [first, *_] = RelatedWords(words, Table).find("wanted")
-    assert words_of(words)[first[0]] == "bcd"
+    assert list_words(words)[first[0]] == "bcd"
 
 
 def test_only_so_many_words_of_a_question_are_looked_for(sections):
@@ -108,7 +108,7 @@ def test_shares_take_words_like_those_that_no_passage_has(sections):
 def test_a_weight_is_the_greatest_of_the_related_words(sections):
     class Two:
         def find(self, word):
-            words = words_of(sections)
+            words = list_words(sections)
             return [(words.index("dog"), 0.9), (words.index("sleeps"), 0.6)]
 
     idf = float(np.log1p((4 - 2 + 0.5) / (2 + 0.5)))
@@ -127,11 +127,11 @@ def test_a_word_that_the_encoder_does_not_know_is_like_no_other(sections):
             known[blind] = [0, 0.8, 0.6]
             return known
 
-    words = inverted(["\u0ca6 dog", "\u0d06 bread"])
-    words |= encode_words(words_of(words), Blind())
+    words = invert_texts(["\u0ca6 dog", "\u0d06 bread"])
+    words |= encode_words(list_words(words), Blind())
     assert words["words.scales"].tolist().count(0) == 2
     assert RelatedWords(words, Blind).find("\u1202") == []
-    names = words_of(words)
+    names = list_words(words)
     assert {names[number] for number, _ in RelatedWords(words, Blind).find("hund")} <= {"dog", "bread"}
 
 
@@ -158,6 +158,6 @@ def test_vectors_that_are_no_numbers_are_refused():
 
 
 def test_an_index_without_words_has_none():
-    sections = inverted([])
-    sections |= encode_words(words_of(sections), Circle())
+    sections = invert_texts([])
+    sections |= encode_words(list_words(sections), Circle())
     assert RelatedWords(sections, Circle).find("hund") == []

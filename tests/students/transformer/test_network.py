@@ -7,7 +7,7 @@ from keras import ops
 
 from distill.encoders.batching import pad
 from distill.students.transformer import TransformerEncoder
-from distill.training.buckets import few_shapes
+from distill.training.buckets import round_shapes
 
 SIZES = {"vocabulary": 40, "width": 12, "depth": 2, "heads": 2, "head_size": 6, "inner": 16, "positions": 300}
 SIZES |= {"dimension": 12}
@@ -38,7 +38,7 @@ def test_packed_texts_have_the_vectors_that_they_have_padded_in_few_shapes_too(m
     packed, expected = model.pack(texts), np.asarray(model(pad(texts)))
     assert ("long_ids" in packed) == split
     np.testing.assert_allclose(np.asarray(model.encode_packed(**packed)), expected, atol=1e-6)
-    shapes = few_shapes(packed)
+    shapes = round_shapes(packed)
     assert any(shapes[name].shape != packed[name].shape for name in packed)
     vectors = np.asarray(model.encode_packed(**shapes))
     np.testing.assert_allclose(vectors[: len(texts)], expected, atol=1e-6)
@@ -58,7 +58,7 @@ def test_gradients_are_those_of_the_padded_texts(model):
             loss = ops.sum(encode() * weights)
         return [np.array(tf.convert_to_tensor(part)) for part in tape.gradient(loss, model.trainable_weights)]
 
-    packed = few_shapes(model.pack(texts))
+    packed = round_shapes(model.pack(texts))
     assert "long_ids" in packed
     got = gradients_of(lambda: model.encode_packed(**packed)[: len(texts)])
     for weight, one, other in zip(model.trainable_weights, got, gradients_of(lambda: model(pad(texts))), strict=True):

@@ -2,10 +2,10 @@ import keras
 import numpy as np
 import pytest
 
-from distill.export.families.prepared import prepared
+from distill.export.families.prepared import prepare_table
 from distill.export.tflite.edge import edge_model, edge_models
-from distill.export.tflite.layers import windows
-from distill.export.weights.codecs import decoded, encoded
+from distill.export.tflite.layers import stack_windows
+from distill.export.weights.codecs import decode_rows, encode_table
 from distill.export.weights.precision import Precision
 
 # A kernel is rounded the same whatever the table is, and test_layers has each table by itself.
@@ -37,7 +37,7 @@ class Rounded:
     """What an artefact of a precision computes: up to the features by Keras with rounded weights, the rest by NumPy."""
 
     def __init__(self, model, precision):
-        model = prepared(model, precision)
+        model = prepare_table(model, precision)
         self.grid = on_grid if precision.dense == "int8" else lambda kernel: kernel
         self.features = self._features(model, precision)
         head, pooling = model.get_layer("head"), model.get_layer("pooling")
@@ -55,7 +55,7 @@ class Rounded:
         copy = type(model).from_config(model.get_config())
         copy.set_weights(model.get_weights())
         (table,) = copy.get_layer("embedding").get_weights()
-        table = decoded(precision.table, encoded(precision.table, table), table.shape[1])
+        table = decode_rows(precision.table, encode_table(precision.table, table), table.shape[1])
         copy.get_layer("embedding").set_weights([table])
         for branch in copy.branches:
             for layer in (branch.projection, branch.first.dense, branch.second.dense):
@@ -132,6 +132,6 @@ def test_its_input_is_one_text_and_weights_do_not_train_and_hold_no_second_table
     ("order", "expected"), [(2, [[1, 2], [2, 3], [3, 0]]), (5, [[0, 0, 1, 2, 3], [0, 1, 2, 3, 0], [1, 2, 3, 0, 0]])]
 )
 def test_windows_by_hand(order, expected):
-    assert np.asarray(windows(np.float32([[1], [2], [3]]), order)).tolist() == expected
+    assert np.asarray(stack_windows(np.float32([[1], [2], [3]]), order)).tolist() == expected
     # Of whole rows.
-    assert np.asarray(windows(np.float32([[1, 2], [3, 4]]), 2)).tolist() == [[1, 2, 3, 4], [3, 4, 0, 0]]
+    assert np.asarray(stack_windows(np.float32([[1, 2], [3, 4]]), 2)).tolist() == [[1, 2, 3, 4], [3, 4, 0, 0]]

@@ -17,7 +17,7 @@ from distill.export.form import Form
 from distill.export.formats.c import MODEL
 from distill.export.formats.folder import bundle_fingerprint
 from distill.export.runtime import load_artefact
-from distill.export.student import bundle_form
+from distill.export.student import form_of_bundle
 from distill.export.weights.precision import Precision
 from distill.students.transformer.network import TransformerEncoder
 from distill.system.sections import read_sections, write_sections
@@ -49,7 +49,7 @@ def test_the_bundles_ids_and_vectors_are_those_of_c_and_of_numpy(name, student, 
     sizes, precision, reading = CASES[name]
     encoder, bundle, folder = student(sizes, reading), tmp_path / "bundle", tmp_path / "c"
     write_artefact(encoder, bundle, Form(precision=precision), "bert")
-    write_artefact(encoder, folder, bundle_form(bundle, Form("c")), "bert")
+    write_artefact(encoder, folder, form_of_bundle(bundle, Form("c")), "bert")
     content = (folder / MODEL).read_bytes()
     runtime, numpy, plain = load_artefact(bundle), load_artefact(folder), program.PlainEncoder(plain_program, content)
     texts = [*TEXTS, "the river " * 40, ""]

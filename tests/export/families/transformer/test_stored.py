@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from distill.export.onnx import weights as onnx_weights
-from distill.export.onnx.model import onnx_model
+from distill.export.onnx.model import convert_to_onnx
 from distill.export.tflite import weights as tflite_weights
 from distill.export.tflite.convert import convert
 from distill.export.tflite.graph import Graph
 from distill.export.tflite.parts import parts_of
-from distill.export.weights.codecs import MIXED
+from distill.export.weights.codecs import MIXED_CODECS
 from distill.export.weights.precision import Precision
 from distill.students.from_weights import from_weights
 from distill.students.told import SETTINGS, as_array
@@ -66,7 +66,7 @@ def vectors_of(content, rows):
 
 def require_same(model, precision, weights, vectors, rows):
     student = from_weights(weights, "student")
-    turned = {"rank": SIZES["width"]} if precision.table in MIXED else {}
+    turned = {"rank": SIZES["width"]} if precision.table in MIXED_CODECS else {}
     assert student.get_config() == {**model.get_config(), "name": "student", **turned}
     cosines = np.sum(np.asarray(student(rows)) * vectors, axis=1)
     # The file's activations are rounded, the student's are not.
@@ -96,7 +96,7 @@ def test_the_student_of_a_bundle_gives_its_vectors(case):
 def test_the_student_of_an_onnx_file_gives_its_vectors(case):
     runtime = pytest.importorskip("onnxruntime")
     model, precision = case
-    content = onnx_model(model, precision.dense, precision.table)
+    content = convert_to_onnx(model, precision.dense, precision.table)
     rows = np.random.default_rng(0).integers(0, 300, size=(6, 9), dtype=np.int32)
     (vectors,) = runtime.InferenceSession(content).run(None, {"ids": rows})
     require_same(model, precision, onnx_weights.weights_in(content, 300, precision.table), vectors, rows)

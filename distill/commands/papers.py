@@ -1,0 +1,167 @@
+"""`distill papers`: the tables of a paper on a data set of one's own."""
+
+from __future__ import annotations
+
+import click
+
+from ..errors import visible
+from ..papers.choices import AUTHORS, FIRST, FORMATS, RECIPES, TABLES
+from .shared.command import group
+from .shared.help import option
+from .shared.options import split_names
+
+
+@group(examples=["distill papers cl-relkt --dataset my-data --seeds 0,1,2 --output tables"])
+def papers() -> None:
+    """Write the tables of a paper for your own data."""
+
+
+def _names(context, parameter, value):
+    return split_names(value or "")
+
+
+def _numbers(context, parameter, value):
+    """Whole numbers from 0, comma-separated, each once."""
+    parts = split_names(value)
+    if wrong := [part for part in parts if not (part.isascii() and part.isdigit())]:
+        raise click.BadParameter(f"expected whole numbers such as 0,1,2, got {wrong[0]!r}")
+    if not parts:
+        raise click.BadParameter("expected whole numbers such as 0,1,2, got nothing")
+    return tuple(dict.fromkeys(map(int, parts)))
+
+
+def _formats(context, parameter, value):
+    return tuple(
+        dict.fromkeys(click.Choice([*FORMATS]).convert(name, parameter, context) for name in split_names(value))
+    )
+
+
+@papers.command(
+    "cl-relkt",
+    examples=[
+        "distill papers cl-relkt --dataset my-data --seeds 0,1,2 --output tables",
+        "distill papers cl-relkt --dataset my-data --list --output tables",
+    ],
+)
+@option(
+    "--dataset",
+    panel="data",
+    main=True,
+    required=True,
+    help="Folder of {lang}.json files or of documents.jsonl, or sample.",
+)
+@option("--document-language", panel="data", default="en", show_default=True, help="Language of the documents.")
+@option(
+    "--languages",
+    panel="data",
+    main=True,
+    default="",
+    callback=_names,
+    help="Languages of the questions, separated by commas. [default: all]",
+)
+@option(
+    "--teacher",
+    "language",
+    panel="teacher",
+    main=True,
+    default="",
+    help="Language of the teacher. [default: en, or that of the documents]",
+)
+@option("--base", panel="teacher", default="muse", show_default=True, help="Encoder to train and to test against.")
+@option(
+    "--recipe",
+    panel="files",
+    main=True,
+    default=AUTHORS,
+    show_default=True,
+    type=click.Choice(RECIPES),
+    help="Recipe of both stages.",
+)
+@option(
+    "--set",
+    "assigned",
+    panel="files",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Override a setting of the recipe; can be repeated.",
+)
+@option(
+    "--split",
+    panel="data",
+    type=click.Choice(("test", "dev")),
+    help="Which questions to measure on. [default: test, or dev without test]",
+)
+@option(
+    "--seeds",
+    panel="files",
+    main=True,
+    default="0",
+    show_default=True,
+    callback=_numbers,
+    help="Seeds, separated by commas; each is a training.",
+)
+@option(
+    "--tables",
+    panel="evaluation",
+    main=True,
+    default=",".join(FIRST),
+    show_default=True,
+    callback=_names,
+    help=f"Tables to write, out of {', '.join(TABLES)}.",
+)
+@option("--rows", panel="evaluation", default="", callback=_names, help="Train only these rows, named as by --list.")
+@option(
+    "--format",
+    "formats",
+    panel="files",
+    main=True,
+    default=",".join(FORMATS),
+    show_default=True,
+    callback=_formats,
+    help="Formats of the tables, separated by commas.",
+)
+@option("--list", "listed", panel="files", is_flag=True, help="Print the commands of the rows and start none.")
+@option(
+    "--output",
+    panel="files",
+    main=True,
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Folder for the runs and the tables.",
+)
+def cl_relkt(
+    dataset: str,
+    document_language: str,
+    languages: tuple[str, ...],
+    language: str,
+    base: str,
+    recipe: str,
+    assigned: tuple[str, ...],
+    split: str | None,
+    seeds: tuple[int, ...],
+    tables: tuple[str, ...],
+    rows: tuple[str, ...],
+    formats: tuple[str, ...],
+    listed: bool,
+    output: str,
+) -> None:
+    """Train CL-ReLKT on your own data and write the paper's tables.
+
+    The teacher and the student are trained once per seed. Each row of a table is a command of distill, which runs in
+    its own process. The same command continues after an interruption, and adds seeds or tables. The files tables.md,
+    tables.csv and tables.tex have McNemar's test against the base, after Holm's correction.
+    """
+    from ..papers.rows import run_in_process
+    from ..papers.study import Wanted, list_commands, read_study, reproduce
+    from ..settings.sections import DataSettings
+    from ..system.files import usable_path
+
+    wanted = Wanted(tables, rows, seeds, formats)
+    data = DataSettings(dataset, document_language, languages)
+    study, digest = read_study(data, language, split or "", base, recipe, assigned)
+    folder = usable_path(output)
+    if listed:
+        click.echo(visible("\n".join(list_commands(study, wanted, folder))))
+        return
+    reproduce(study, digest, wanted, folder, run_in_process)
+    click.echo(visible(f"tables: {folder}/tables.*"))

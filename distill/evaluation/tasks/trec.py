@@ -1,0 +1,126 @@
+"""Rankings of retrieval as TREC's run files, and the right answers as its qrels, which trec_eval and others read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ...data.dataset import Dataset
+from ...encoders.encoder import Encoder
+from ...encoders.health import require_finite
+from ...retrieval.units import nearest_of
+from ...settings.units import BY_NAME
+from ...system.files import write_text
+from ...system.progress import task as progress_of
+from ...system.types import File
+from ..bm25 import Bm25, Bm25Scorer
+from ..evaluate import encode_units
+from .retrieval import RetrievalTask
+
+# A run has so many documents or passages per question, as runs of TREC do.
+DEPTH = 1000
+# Characters of a name that stay in the name of a file, and in a field of a line.
+NAME, FIELD = re.compile(r"[^\w.-]+"), re.compile(r"\s+")
+
+
+def write_trec(folder: File, task: RetrievalTask, encoders: Mapping[str, Encoder], depth: int = DEPTH) -> list[Path]:
+    """Write a file UNIT.qrels for each unit of the task, and MODEL.UNIT.run for each encoder and unit.
+
+    A question is named LANGUAGE-ID, a document by its number from 0 and its title, and a passage by its id. Texts are
+    encoded once more.
+
+    Args:
+        folder: the folder of the files.
+        task: the data set, its languages, split and units.
+        encoders: by what the user calls them.
+        depth: documents or passages per question, at most.
+
+    Returns:
+        The paths of the files.
+
+    Raises:
+        EncoderError: for vectors that are no numbers.
+    """
+    written = []
+    for unit in task.units:
+        path = Path(folder) / f"{unit}.qrels"
+        write_text(path, "".join(qrels(task, unit)))
+        written.append(path)
+    names = file_names(list(encoders))
+    with progress_of("TREC runs", len(encoders) * len(task.units)) as advance:
+        for name, encoder in encoders.items():
+            for unit, nearest in _nearest(task, encoder, depth):
+                path = Path(folder) / f"{names[name]}.{unit}.run"
+                write_text(path, "".join(_lines(task, nearest, text_names(task.dataset, unit), names[name])))
+                written.append(path)
+                advance()
+    return written
+
+
+def file_names(models: Sequence[str]) -> dict[str, str]:
+    """Return a name for files by model, each another."""
+    names: dict[str, str] = {}
+    for model in models:
+        stem = NAME.sub("-", Path(model).name).strip("-") or "model"
+        used = [name for name in names.values() if name == stem or name.startswith(f"{stem}-")]
+        names[model] = f"{stem}-{len(used) + 1}" if stem in names.values() else stem
+    return names
+
+
+def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
+    """Yield the lines of a unit's qrels: question, 0, document or passage, 1.
+
+    Args:
+        task: the data set, its languages and split.
+        unit: what is ranked and how, such as "maxp".
+    """
+    names = text_names(task.dataset, unit)
+    for language in task.languages:
+        for question in task.dataset.select(language, task.split):
+            yield f"{_question_name(question)} 0 {names[_target(task.dataset, unit, question)]} 1\n"
+
+
+def text_names(dataset: Dataset, unit: str) -> list[str]:
+    """Return the names of what a unit ranks, one per document or passage.
+
+    Args:
+        dataset: the documents.
+        unit: what is ranked and how, such as "maxp".
+    """
+    if BY_NAME[unit].rank == "passage":
+        return [FIELD.sub("_", passage.id) for passage in dataset.passages]
+    return [f"{row}-{FIELD.sub('_', title.strip())}".rstrip("-") for row, title in enumerate(dataset.titles)]
+
+
+def _lines(task, nearest, names, tag):
+    for language, (rows, scores) in nearest.items():
+        for question, row, score in zip(task.dataset.select(language, task.split), rows, scores, strict=True):
+            for place, (one, value) in enumerate(zip(row.tolist(), score.tolist(), strict=True), start=1):
+                # Readers sort by the score, of which nine digits tell any two of float32 apart.
+                yield f"{_question_name(question)} Q0 {names[one]} {place} {value:.9g} {tag}\n"
+
+
+def _nearest(task, encoder, depth):
+    """Yield each unit with `{language: (rows, scores)}`, `(q, k)` both."""
+    dataset, languages = task.dataset, task.languages
+    texts = {language: [q.text for q in dataset.select(language, task.split)] for language in languages}
+    many = {unit: min(depth, len(text_names(dataset, unit))) for unit in task.units}
+    if isinstance(encoder, Bm25):
+        scores = Bm25Scorer(dataset, encoder.words, task.units)
+        for unit in task.units:
+            yield unit, {language: scores.highest(rows, unit, many[unit]) for language, rows in texts.items()}
+        return
+    vectors = encode_units(encoder, dataset, task.units)
+    whole_of = dataset.whole_of(tuple(vectors))
+    encoded = {name: require_finite(encoder.encode(rows, "question"), encoder) for name, rows in texts.items()}
+    for unit in task.units:
+        yield unit, {name: nearest_of(unit, rows, vectors, whole_of, many[unit]) for name, rows in encoded.items()}
+
+
+def _question_name(question):
+    return f"{question.language}-{FIELD.sub('_', question.id)}"
+
+
+def _target(dataset, unit, question):
+    return question.passage if BY_NAME[unit].rank == "passage" else dataset.passages[question.passage].document

@@ -1,0 +1,181 @@
+"""A paper's tables as Markdown, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from .tables import ColumnTest, LineFigures, Table, TableFigures
+
+NOT_RUN = "not run"
+# McNemar's test against the base, after Holm's correction over the languages of a row.
+LEVEL, BETTER, WORSE = 0.05, "*", "†"
+# Headings behind the columns, where a training's log has what they name.
+LAST, BEST_OF = "at the end", "best of"
+SPECIAL = str.maketrans({**{sign: f"\\{sign}" for sign in "&%$#_{}"}, "\\": r"\textbackslash{}"})
+SIGNS = {BETTER: "$^{*}$", WORSE: r"$^{\dagger}$", "±": r"$\pm$", "<": "$<$", ">": "$>$"}
+
+
+def to_markdown(table: Table, figures: TableFigures) -> str:
+    """Return a table as Markdown, the paper's lines in plain type and ours below them in bold.
+
+    Args:
+        table: its title, columns and note.
+        figures: by line, as `tables.collect_figures` returns them.
+    """
+    heads = _headings(table, figures)
+    lines = [f"### {table.title}", "", table.note, ""] if table.note else [f"### {table.title}", ""]
+    lines += [_join(["", *heads]), "|" + "---|" * (len(heads) + 1)]
+    for name, row in figures.items():
+        if row["paper"]:
+            lines.append(_join([f"{name}, the paper", *_paper_cells(table, row, len(heads))]))
+        if row["here"]:
+            lines.append(_join([f"**{_label(name, row)}**", *_our_cells(table, row, heads)]))
+        else:
+            lines.append(_join([f"**{name}**", _reason(row), *[""] * (len(heads) - 1)]))
+    return "\n".join(lines)
+
+
+def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
+    """Return a table for LaTeX with the package booktabs.
+
+    Args:
+        table: its title, columns and note; title and note make the caption.
+        figures: by line, as `tables.collect_figures` returns them.
+        about: more text for the caption.
+    """
+    heads = _headings(table, figures)
+    body = []
+    for name, row in figures.items():
+        if row["paper"]:
+            body.append([f"{name}, the paper", *_paper_cells(table, row, len(heads))])
+        ours = _our_cells(table, row, heads) if row["here"] else [_reason(row), *[""] * (len(heads) - 1)]
+        body.append([_label(name, row), *ours])
+    caption = " ".join(filter(None, (f"{table.title}.", table.note, about)))
+    lines = [" & ".join(map(_escape, cells)) + r" \\" for cells in (["", *heads], *body)]
+    return "\n".join(
+        [
+            *(r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule"),
+            *(lines[0], r"\midrule", *lines[1:]),
+            *(r"\bottomrule", r"\end{tabular}", rf"\caption{{{_escape(caption)}}}", r"\end{table}"),
+        ]
+    )
+
+
+def to_csv(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
+    """Return tables as CSV, one figure per line, with its seed and its test.
+
+    Args:
+        tables: the tables.
+        figures: by table and line, as `tables.collect_figures` returns them for each.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    heads = ("table", "line", "column", "seed", "value", "p_holm", "better_than_base", "last", "best_of", "command")
+    writer.writerow(heads)
+    for table in tables:
+        for name, row in figures[table.name].items():
+            writer.writerows([table.name, name, *cells] for cells in _values(row))
+    return text.getvalue()
+
+
+def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
+    """Yield column, seed, figure, p, whether it is better, the last evaluation, their number, and the command."""
+    for column, value in row["paper"].items():
+        yield column, "paper", value, "", "", "", "", ""
+    for seed, values in row["here"].items():
+        tests: Mapping[str, ColumnTest] = row.get("against_base", {}).get(seed, {})
+        last = row.get("last", {}).get(seed, {})
+        many: str | float = row.get("best_of", {}).get(seed, "")
+        for column, value in values.items():
+            test = tests.get(column)
+            p: str | float = test["p"] if test else ""
+            better = str(test["better"]).lower() if test else ""
+            yield column, seed, value, p, better, last.get(column, ""), many, row["command"]
+
+
+def _headings(table: Table, figures: TableFigures) -> list[str]:
+    """Return the names of the cells of a line: columns, their mean, and what logs have."""
+    behind = [head for head, key in ((LAST, "last"), (BEST_OF, "best_of")) if any(map(_has(key), figures.values()))]
+    return [*table.columns, *([f"mean of {len(table.mean)}"] if table.mean else []), *behind]
+
+
+def _has(key) -> Callable[[LineFigures], bool]:
+    return lambda row: bool(row.get(key))
+
+
+def _label(name: str, row: LineFigures) -> str:
+    """Return the name of a line, with its seeds where there are several."""
+    return name if len(row["here"]) < 2 else f"{name}, seeds {', '.join(row['here'])}"
+
+
+def _reason(row: LineFigures) -> str:
+    """Return the cell of a line that has no figures: that it did not run, and why."""
+    return f"{NOT_RUN}: {row['why']}" if row.get("why") else NOT_RUN
+
+
+def _paper_cells(table: Table, row: LineFigures, many: int) -> list[str]:
+    """Return the cells of the paper's figures, `many` of them."""
+    cells = _cells(table, [row["paper"]])
+    return [*cells, *[""] * (many - len(cells))]
+
+
+def _our_cells(table: Table, row: LineFigures, heads: Sequence[str]) -> list[str]:
+    """Return the cells of our figures, marked where they differ from the base in every seed."""
+    by_seed = row.get("against_base", {})
+    values = _cells(table, list(row["here"].values()))
+    marks = [_mark([by_seed.get(seed, {}).get(column) for seed in row["here"]]) for column in table.columns]
+    marked = [value + mark for value, mark in zip(values, [*marks, ""][: len(values)], strict=True)]
+    parts = {LAST: _at_the_end(table, row), BEST_OF: _evaluations(row)}
+    return [*marked, *(parts[head] for head in heads if head in parts)]
+
+
+def _join(parts):
+    return f"| {' | '.join(parts)} |"
+
+
+def _escape(text):
+    """Return the text as LaTeX prints it."""
+    text = text.translate(SPECIAL)
+    for sign, command in SIGNS.items():
+        text = text.replace(sign, command)
+    return text
+
+
+def _cells(table, several):
+    """Return each column's mean over seeds; the mean over columns has its standard deviation over seeds too."""
+    values = [_shown([one[column] for one in several if column in one]) for column in table.columns]
+    if not table.mean:
+        return values
+    means = [float(np.mean([one[column] for column in table.mean])) for one in several if {*table.mean} <= {*one}]
+    return [*values, _shown(means, spread=True)]
+
+
+def _mark(tests):
+    """Return the mark behind a figure, given its tests by seed; None for a seed without one."""
+    for sign, better in ((BETTER, True), (WORSE, False)):
+        if all(one and one["p"] < LEVEL and one["better"] == better for one in tests):
+            return sign
+    return ""
+
+
+def _at_the_end(table, row):
+    """Return the mean of the last evaluation, where that has its languages."""
+    last = list(row.get("last", {}).values())
+    return _cells(table, last)[-1] if table.mean else ""
+
+
+def _evaluations(row):
+    """Return the number of evaluations among which dev chose, the fewest and the most of the seeds."""
+    counts = sorted({*row.get("best_of", {}).values()})
+    return " to ".join(str(count) for count in dict.fromkeys([*counts[:1], *counts[-1:]]))
+
+
+def _shown(values, spread=False):
+    if not values:
+        return ""
+    deviation = f" ± {np.std(values, ddof=1):.1f}" if spread and len(values) > 1 else ""
+    return f"{np.mean(values):.1f}{deviation}"

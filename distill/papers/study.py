@@ -1,0 +1,208 @@
+"""CL-ReLKT on a data set of one's own: checked first, then trained row by row, then written as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..catalog.kinds import require_trainable
+from ..catalog.loading import load_keras_encoder
+from ..data.dataset import Dataset, digest_texts
+from ..data.loading import choose_data
+from ..data.readers import find
+from ..errors import DataError, InputError, TrainingError
+from ..settings.assignments import assigned, honoured
+from ..settings.sections import DataSettings
+from ..system.files import write_json, write_text
+from ..system.progress import say
+from ..system.reading import read_json
+from ..system.types import File, Json
+from .choices import AUTHORS, FORMATS
+from .cl_relkt import Study, choose_rows, choose_tables
+from .formats import to_csv, to_latex, to_markdown
+from .rows import Place, Runner, command_line, order_rows, run_row
+from .tables import Table, TableFigures, collect_figures
+
+# In the output: what the runs are of, the runs, and the tables.
+STUDY, RUNS, TABLES = "study.json", "runs", "tables"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The tables, or the rows, that are wanted, for which seeds, and how they are written."""
+
+    tables: tuple[str, ...]
+    rows: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = (0,)
+    formats: tuple[str, ...] = tuple(FORMATS)
+
+
+def read_study(
+    data: DataSettings,
+    language: str = "",
+    split: str = "",
+    base: str = "muse",
+    recipe: str = AUTHORS,
+    settings: Sequence[str] = (),
+) -> tuple[Study, str]:
+    """Check what CL-ReLKT needs before anything is started.
+
+    Args:
+        data: the data set, the documents' language, and the questions' languages, none for all.
+        language: the teacher's; empty for English, or the documents' where nobody asks in English.
+        split: the split that is measured; empty for test, or dev where the data has no test.
+        base: the encoder that is trained and that the figures are tested against.
+        recipe: the recipe of both stages.
+        settings: NAME=VALUE, as `--set` takes them, above the recipe.
+
+    Returns:
+        The study, and the digest of the texts that it learns from and is measured on.
+
+    Raises:
+        DataError: for a data set that cannot be read, has no questions, or has them in one language alone.
+        EncoderError: for a base that is none, has no weights, or cannot be trained.
+        ConfigError: for settings that neither stage honours.
+    """
+    dataset, languages = choose_data(data, seed=0)
+    language = language or ("en" if "en" in languages else data.document_language)
+    dataset.require([language])
+    if not set(languages) - {language}:
+        raise DataError(
+            f"{data.dataset}: questions in {language} alone; CL-ReLKT carries a teacher's space from one language to "
+            "others, so give questions in a second language too"
+        )
+    if language not in languages:
+        languages = (language, *languages)
+    _require_weights(base)
+    teaching, learning = _divide(settings)
+    split = _choose_split(split, dataset, languages)
+    folder = find(data.dataset).resolve()
+    places, divided = (str(folder), languages, language, data.document_language), (folder / "splits.json").is_file()
+    return Study(*places, split, base, recipe, teaching, learning, divided), digest_texts(dataset)
+
+
+def _require_weights(base):
+    """Raise `EncoderError` for a base that cannot be trained; one of a folder is loaded, as a file may be missing."""
+    if require_trainable(base).folder(base) is not None:
+        load_keras_encoder(base)
+
+
+def _choose_split(split, dataset: Dataset, languages):
+    """Return the split that is measured. Raises `InputError` for one that the data has not."""
+    there = [name for name in ("test", "dev") if dataset.splits.get(name)]
+    chosen = split or there[0]
+    if chosen not in there:
+        raise InputError(f"the data set {dataset.name} has no split {chosen}; it has {', '.join(there)}")
+    if empty := [language for language in languages if not dataset.select(language, chosen)]:
+        raise DataError(f"{dataset.name}: no question of {chosen} in {', '.join(empty)}")
+    return chosen
+
+
+def _divide(texts):
+    """Return the texts that `teach` honours and those that `transfer` does. Raises `ConfigError` for others."""
+    by_stage = {stage: honoured(stage) for stage in ("teach", "transfer")}
+    for text in texts:
+        name = text.partition("=")[0]
+        assigned([text], next((stage for stage, known in by_stage.items() if name in known), "transfer"))
+    return tuple(tuple(text for text in texts if text.partition("=")[0] in known) for known in by_stage.values())
+
+
+def list_commands(study: Study, wanted: Wanted, output: File) -> list[str]:
+    """Return the commands of the wanted rows as a shell takes them.
+
+    Args:
+        study: as `read_study` returns it.
+        wanted: tables or rows, and seeds.
+        output: the folder that the runs would be in.
+
+    Raises:
+        InputError: for a table or a row that there is not.
+    """
+    tables = choose_tables(study, wanted.tables)
+    ordered = order_rows(study.rows, choose_rows(study, wanted.rows, tables))
+    return [command_line(place.arguments(row)) for place in _places(study, wanted, output) for row in ordered]
+
+
+def reproduce(study: Study, digest: str, wanted: Wanted, output: File, runner: Runner) -> dict[str, TableFigures]:
+    """Run the rows that have not run yet, and write the tables.
+
+    Args:
+        study: what is trained, as `read_study` returns it.
+        digest: of its texts.
+        wanted: tables or rows, seeds and formats.
+        output: the folder of the runs and the tables; one that has runs of the same study goes on.
+        runner: runs a command of `distill`.
+
+    Returns:
+        The figures by table.
+
+    Raises:
+        InputError: for an output with runs of another study, a table or a row that there is not.
+        TrainingError: for rows that failed, after the tables of the others are written.
+    """
+    folder, tables = Path(output), choose_tables(study, wanted.tables)
+    names = choose_rows(study, wanted.rows, tables)
+    _require_same(folder, _described(study, digest))
+    if len(wanted.seeds) > 1 and not study.divided:
+        say("the data set has no splits.json, so each seed divides its questions anew; figures vary by that too")
+    failed = []
+    for place in _places(study, wanted, folder):
+        failed += [place.name(row) for row in order_rows(study.rows, names) if run_row(place, row, runner)]
+    figures = {table.name: collect_figures(table, study.rows, _places(study, wanted, folder)) for table in tables}
+    write_tables(folder, study.about, tables, figures, wanted.formats)
+    if failed:
+        raise TrainingError(f"{', '.join(failed)}: failed; the same command tries these again and runs nothing twice")
+    return figures
+
+
+def write_tables(
+    folder: Path, about: str, tables: Sequence[Table], figures: Mapping[str, TableFigures], formats: Sequence[str]
+) -> None:
+    """Write the tables in each of the formats, and `tables.json` with all figures.
+
+    Args:
+        folder: the folder of the files.
+        about: text that explains the figures.
+        tables: the tables.
+        figures: by table and line.
+        formats: names of `FORMATS`.
+    """
+    write_json(folder / f"{TABLES}.json", figures)
+    texts = {
+        "markdown": "\n\n".join([about, *(to_markdown(table, figures[table.name]) for table in tables)]) + "\n",
+        "csv": to_csv(tables, figures),
+        "latex": "\n\n".join(to_latex(table, figures[table.name], about) for table in tables) + "\n",
+    }
+    for name in formats:
+        write_text(folder / f"{TABLES}{FORMATS[name]}", texts[name])
+
+
+def _places(study, wanted, folder):
+    return [Place(Path(folder) / RUNS, study.dataset, seed, study.base) for seed in wanted.seeds]
+
+
+def _described(study, digest) -> dict[str, Json]:
+    """Return what all runs of a folder share."""
+    return {
+        "data": digest,
+        **{"languages": list(study.languages), "teacher": study.language, "base": study.base, "recipe": study.recipe},
+        **{"split": study.split, "settings": sorted({*study.teaching, *study.learning})},
+    }
+
+
+def _require_same(folder, described):
+    """Keep what the runs of the folder are of. Raises `InputError` where it has those of another study."""
+    path = folder / STUDY
+    if not path.is_file():
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError(f"{folder}: not empty, and no study of distill papers; name another --output")
+        write_json(path, described)
+        return
+    before = read_json(path)
+    if other := [
+        name for name, value in described.items() if not isinstance(before, dict) or before.get(name) != value
+    ]:
+        raise InputError(
+            f"{folder}: its runs are of another study (it differs in {', '.join(other)}); name another --output"
+        )

@@ -1,0 +1,150 @@
+"""Tables of a paper: lines that read rows' figures by seed, tested against the base."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias, TypedDict
+
+import numpy as np
+
+from ..evaluation.mcnemar import correct_holm, mcnemar_p
+from ..system.types import File, Json
+from .readers import Against, Read
+from .rows import Place, Row, program_of
+
+
+class ColumnTest(TypedDict):
+    """McNemar's test of a column against the base, corrected over the columns of its line."""
+
+    p: float
+    better: bool
+
+
+class LineFigures(TypedDict, total=False):
+    """The figures of a line by column: the paper's, and `here` by seed.
+
+    By seed too are the tests `against_base`, `best_of`, the number of evaluations among which dev chose, and `last`,
+    what the last of them had.
+    """
+
+    paper: dict[str, float]
+    here: dict[str, dict[str, float]]
+    command: str
+    why: str
+    against_base: dict[str, dict[str, ColumnTest]]
+    best_of: dict[str, int]
+    last: dict[str, dict[str, float]]
+
+
+TableFigures: TypeAlias = dict[str, LineFigures]
+BY_SEED = ("here", "against_base", "best_of", "last")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table: the paper's figures by column, and how ours are read out of the `row`, if there is one.
+
+    `trained` is the row whose log has the evaluations on dev among which the encoder was the best. `fixed` is what no
+    seed bears on: it is read out of the first that ran. `why` says why there is no row.
+    """
+
+    name: str
+    row: str = ""
+    read: Read | None = None
+    paper: Mapping[str, float] = field(default_factory=dict)
+    why: str = ""
+    trained: str = ""
+    against: Against | None = None
+    fixed: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """`lines` under `columns`, with the `mean` of some of these last; `note` says what differs from the paper."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    mean: tuple[str, ...] = ()
+    note: str = ""
+
+
+def collect_figures(table: Table, rows: Sequence[Row], places: Sequence[Place]) -> TableFigures:
+    """Return the figures of a table's lines.
+
+    Args:
+        table: the table.
+        rows: all rows, among which are those that its lines read.
+        places: where the rows ran, one per seed.
+    """
+    by_name = {row.name: row for row in rows}
+    return {line.name: _of_line(line, by_name, places) for line in table.lines}
+
+
+def _of_line(line, by_name, places) -> LineFigures:
+    if not line.row:
+        return {"paper": dict(line.paper), "here": {}, "command": "", "why": line.why}
+    row, trained = by_name[line.row], by_name.get(line.trained)
+    read = {str(place.seed): place.read(row) for place in places[: None if row.seeded else 1]}
+    there = [(seed, written) for seed, written in read.items() if written is not None]
+    read = dict(there[:1] if line.fixed else there)
+    here = {seed: dict(line.read(written)) for seed, written in read.items()}
+    command = (trained or row).command
+    figures: LineFigures = {
+        "paper": dict(line.paper),
+        "here": here,
+        "command": f"{program_of(command)} {command}",
+    }
+    if line.against and read:
+        figures["against_base"] = {seed: compare_columns(line.against(written)) for seed, written in read.items()}
+    if trained:
+        logs = {str(place.seed): log for place in places if (log := place.evaluations(trained))}
+        _add_evaluations(figures, {seed: log for seed, log in logs.items() if seed in here})
+    return figures
+
+
+def _add_evaluations(figures, logs):
+    """Add the number of evaluations on dev by seed, and the figures of the last one."""
+    if logs:
+        figures["best_of"] = {seed: len(log) for seed, log in logs.items()}
+        figures["last"] = {
+            seed: {name: 100 * one for name, one in log[-1].get("languages", {}).items()} for seed, log in logs.items()
+        }
+
+
+def compare_columns(counts: Mapping[str, tuple[int, int]]) -> dict[str, ColumnTest]:
+    """Compare each column with the base by McNemar's test, with Holm's correction over all of them.
+
+    Args:
+        counts: by column, the questions that the encoder alone and that the base alone answers.
+    """
+    sides = [np.repeat([True, False], pair) for pair in counts.values()]
+    corrected = correct_holm([mcnemar_p(side, ~side) for side in sides])
+    return {name: {"p": p, "better": a > b} for (name, (a, b)), p in zip(counts.items(), corrected, strict=True)}
+
+
+def read_figures(path: File | None) -> dict[str, TableFigures]:
+    """Return the figures by table that a file has; none without the file."""
+    return json.loads(Path(path).read_text(encoding="utf-8")) if path and Path(path).is_file() else {}
+
+
+def merge_figures(now: TableFigures, kept: Mapping[str, Json]) -> TableFigures:
+    """Return the figures by line, with those of seeds that are kept of the same command and that are not there now.
+
+    Args:
+        now: the figures that were read now.
+        kept: those of an earlier time.
+    """
+    lines: dict[str, Json] = {}
+    for name, figures in now.items():
+        old: Json = kept.get(name, {})
+        new: Json = figures
+        parts: dict[str, Json] = {}
+        if old.get("command") == new["command"]:
+            parts = {key: {**old.get(key, {}), **new.get(key, {})} for key in BY_SEED if key in old or key in new}
+        lines[name] = {**new, **{key: dict(sorted(part.items())) for key, part in parts.items()}}
+    return lines

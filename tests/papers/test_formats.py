@@ -1,0 +1,57 @@
+"""A table as LaTeX and CSV; Markdown is tested with the scripts of benchmarks/papers."""
+
+import csv
+import io
+import shutil
+import subprocess
+
+import pytest
+
+from distill.papers.formats import to_csv, to_latex
+from distill.papers.tables import Line, Table
+
+TABLE = Table(
+    "3", "P@1 & more", ("de", "th"), (Line("A", "a"), Line("B", "b")), mean=("de", "th"), note="100 % of dev, p < .05"
+)
+TESTS = {"de": {"p": 0.01, "better": True}, "th": {"p": 0.04, "better": False}}
+FIGURES = {
+    "A_1": {
+        "paper": {"de": 61.5},
+        "here": {"0": {"de": 50.0, "th": 25.0}, "1": {"de": 60.0, "th": 35.0}},
+        "against_base": {"0": TESTS, "1": TESTS},
+        "best_of": {"0": 3, "1": 5},
+        "last": {"0": {"de": 40.0, "th": 20.0}, "1": {"de": 40.0, "th": 20.0}},
+        "command": "distill teach",
+    },
+    "B": {"paper": {}, "here": {}, "command": "distill teach"},
+}
+
+
+def test_latex_has_the_marks_the_means_and_no_sign_of_its_own():
+    text = to_latex(TABLE, FIGURES)
+    assert text.splitlines()[2:] == [
+        r"\begin{tabular}{lrrrrr}",
+        r"\toprule",
+        r" & de & th & mean of 2 & at the end & best of \\",
+        r"\midrule",
+        r"A\_1, the paper & 61.5 &  &  &  &  \\",
+        r"A\_1, seeds 0, 1 & 55.0$^{*}$ & 30.0$^{\dagger}$ & 42.5 $\pm$ 7.1 & 30.0 $\pm$ 0.0 & 3 to 5 \\",
+        r"B & not run &  &  &  &  \\",
+        *(r"\bottomrule", r"\end{tabular}", r"\caption{P@1 \& more. 100 \% of dev, p $<$ .05}", r"\end{table}"),
+    ]
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX")
+def test_latex_is_typeset(tmp_path):
+    head = "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"
+    (tmp_path / "a.tex").write_text(head + to_latex(TABLE, FIGURES) + "\n\\end{document}\n", encoding="utf-8")
+    subprocess.run(["pdflatex", "-halt-on-error", "a.tex"], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_csv_has_a_figure_per_line_with_its_seed_and_its_test():
+    rows = list(csv.DictReader(io.StringIO(to_csv([TABLE], {"3": FIGURES}))))
+    assert [(row["column"], row["seed"], float(row["value"])) for row in rows] == [
+        ("de", "paper", 61.5),
+        *(("de", "0", 50.0), ("th", "0", 25.0), ("de", "1", 60.0), ("th", "1", 35.0)),
+    ]
+    assert rows[2]["p_holm"] == "0.04" and rows[2]["better_than_base"] == "false" and rows[2]["best_of"] == "3"

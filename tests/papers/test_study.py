@@ -1,0 +1,133 @@
+"""CL-ReLKT on a data set of one's own: real trainings, tiny; what is refused starts nothing."""
+
+import csv
+import io
+import json
+import shlex
+import shutil
+
+import pytest
+from fixtures.data import squad, write_squad
+
+from distill.cli import main
+from distill.errors import ConfigError, DataError, EncoderError, InputError, TrainingError
+from distill.papers.study import Wanted, list_commands, read_study, reproduce
+from distill.settings.sections import DataSettings
+
+TOPICS = ("river", "castle", "falcon", "violin")
+WORDS = {"en": "What is known about", "de": "Was weiß man über"}
+QUICK = ("teacher.bm25_epochs=1", "teacher.online_epochs=0", "student.epochs=1", "student.evaluate_every=0")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Eight paragraphs of four articles, asked about in two languages."""
+    folder = tmp_path_factory.mktemp("data with space") / "mine"
+    folder.mkdir()
+    ids = [f"{topic}-{part}" for topic in TOPICS for part in range(2)]
+    languages = {
+        language: squad([(topic, [paragraph(words, topic, part) for part in range(2)]) for topic in TOPICS])
+        for language, words in WORDS.items()
+    }
+    return write_squad(folder, splits={"train": ids[:5], "dev": ids[5:]}, **languages)
+
+
+def paragraph(words, topic, part):
+    context = f"Part {part} about the {topic}: it is old, and a {topic} of this kind is number {part}."
+    return context, {f"{topic}-{part}": f"{words} {topic} {part}?"}
+
+
+def run_here(arguments):
+    """Run a command of `distill` in this process, which is faster than one of its own."""
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    return left.value.code
+
+
+def study_of(data, base, **options):
+    return read_study(DataSettings(str(data)), base=str(base), settings=QUICK, **options)
+
+
+def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, tmp_path):
+    study, digest = study_of(data, static_folder)
+    calls, output, wanted = [], tmp_path / "out", Wanted(("3",))
+
+    def runner(arguments):
+        calls.append(arguments[0])
+        return run_here(arguments)
+
+    figures = reproduce(study, digest, wanted, output, runner)["3"]
+    assert calls == ["teach", "transfer", "compare", "compare"]
+    compared = json.loads((output / "runs" / "student-figures-0.json").read_text())["metrics"]["p@1"]["document"]
+    assert figures["student"]["here"]["0"]["de"] == 100 * compared["de"]["a"]
+    assert figures[str(static_folder)]["here"]["0"]["de"] == 100 * compared["de"]["b"]
+    log = (output / "runs" / "student-0" / "log.jsonl").read_text().splitlines()
+    evaluations = [row for row in map(json.loads, log) if row["event"] == "student"]
+    assert figures["student"]["best_of"]["0"] == len(evaluations) > 1
+    rows = list(csv.DictReader(io.StringIO((output / "tables.csv").read_text())))
+    [row] = [row for row in rows if (row["line"], row["column"]) == ("student", "de")]
+    assert float(row["value"]) == 100 * compared["de"]["a"] and int(row["best_of"]) == len(evaluations)
+    assert (output / "tables.md").is_file() and r"\toprule" in (output / "tables.tex").read_text()
+    assert reproduce(study, digest, wanted, output, runner)["3"] == figures and len(calls) == 4
+    other, another = study_of(data, static_folder, recipe="paper-linear")
+    with pytest.raises(InputError):
+        reproduce(other, another, wanted, output, runner)
+    assert len(calls) == 4
+
+
+def test_a_row_that_fails_stops_no_other_and_is_tried_again(data, static_folder, tmp_path):
+    study, digest = study_of(data, static_folder)
+    calls, wanted = [], Wanted(("6",), ("q", "qd"), (0, 3), ("csv",))
+    with pytest.raises(TrainingError):
+        reproduce(study, digest, wanted, tmp_path / "out", lambda arguments: calls.append(arguments) or 1)
+    names = [arguments[arguments.index("--output") + 1] for arguments in calls]
+    runs = tmp_path / "out" / "runs"
+    assert names == [str(runs / name) for name in ("q-0", "qd-0", "q-3", "qd-3")]
+    assert sorted(path.name for path in runs.parent.iterdir()) == ["runs", "study.json", "tables.csv", "tables.json"]
+    listed = list_commands(study, wanted, tmp_path / "out")
+    words = shlex.split(listed[0])
+    assert words[words.index("--dataset") + 1] == str(data) and "student.epochs=1" in words
+
+
+def one_language(folder, data):
+    shutil.copytree(data, folder)
+    (folder / "de.json").unlink()
+    return {}
+
+
+def no_questions(folder, data):
+    folder.mkdir()
+    (folder / "documents.jsonl").write_text('{"id": "a", "passages": [{"id": "p", "text": "Text."}]}\n')
+    return {}
+
+
+def without_weights(folder, data):
+    shutil.copytree(data, folder)
+    base = folder.parent / "base"
+    base.mkdir()
+    (base / "encoder.json").write_text("{}")
+    return {"base": str(base)}
+
+
+def unknown_setting(folder, data):
+    shutil.copytree(data, folder)
+    return {"settings": ("student.gama=1",)}
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [(no_questions, DataError), (one_language, DataError), (without_weights, EncoderError)]
+    + [(unknown_setting, ConfigError)],
+)
+def test_what_cannot_be_trained_is_refused_before_anything_starts(data, tmp_path, make, error):
+    options = make(tmp_path / "data", data)
+    with pytest.raises(error):
+        read_study(DataSettings(str(tmp_path / "data")), **options)
+
+
+def test_the_command_refuses_in_one_line_and_lists_without_starting(data, tmp_path, capsys):
+    assert run_here(["papers", "cl-relkt", "--dataset", str(tmp_path), "--output", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    command = ["papers", "cl-relkt", "--dataset", str(data), "--tables", "11d", "--seeds", "1,2", "--list"]
+    assert run_here([*command, "--output", str(tmp_path / "out")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2 * 5 and not (tmp_path / "out").exists()
