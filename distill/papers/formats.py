@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -22,21 +23,22 @@ SIGNS = {BETTER: "$^{*}$", WORSE: r"$^{\dagger}$", "±": r"$\pm$", "<": "$<$", "
 def to_markdown(table: Table, figures: TableFigures) -> str:
     """Return a table as Markdown, the paper's lines in plain type and ours below them in bold.
 
+    Lines that have not run are named below it.
+
     Args:
         table: its title, columns and note.
         figures: by line, as `tables.collect_figures` returns them.
     """
     heads = _headings(table, figures)
-    lines = [f"### {table.title}", "", table.note, ""] if table.note else [f"### {table.title}", ""]
-    lines += [_join(["", *heads]), "|" + "---|" * (len(heads) + 1)]
+    lines = []
     for name, row in figures.items():
         if row["paper"]:
-            lines.append(_join([f"{name}, the paper", *_paper_cells(table, row, len(heads))]))
+            lines.append(_join([f"{name}, paper", *_paper_cells(table, row, len(heads))]))
         if row["here"]:
             lines.append(_join([f"**{_label(name, row)}**", *_our_cells(table, row, heads)]))
-        else:
-            lines.append(_join([f"**{name}**", _reason(row), *[""] * (len(heads) - 1)]))
-    return "\n".join(lines)
+    head = [_join(["", *heads]), "|" + "---|" * (len(heads) + 1)] if lines else []
+    parts = [f"### {table.title}", _wrap(table.note), "\n".join([*head, *lines]), *_missing(figures)]
+    return "\n\n".join(filter(None, parts))
 
 
 def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
@@ -117,6 +119,21 @@ def _reason(row: LineFigures) -> str:
     return f"{NOT_RUN}: {row['why']}" if row.get("why") else NOT_RUN
 
 
+def _missing(figures: TableFigures) -> Iterator[str]:
+    """Yield the lines below a table: what has not run, by the reason why."""
+    names: dict[str, list[str]] = {}
+    for name, row in figures.items():
+        if not row["here"]:
+            names.setdefault(row.get("why", ""), []).append(name)
+    for why, missing in names.items():
+        yield _wrap(f"Not run, {why}: {'; '.join(missing)}." if why else f"Not run yet: {'; '.join(missing)}.")
+
+
+def _wrap(text: str) -> str:
+    """Return a paragraph in lines of at most 120 characters."""
+    return "\n".join(textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False))
+
+
 def _paper_cells(table: Table, row: LineFigures, many: int) -> list[str]:
     """Return the cells of the paper's figures, `many` of them."""
     cells = _cells(table, [row["paper"]])
@@ -134,7 +151,7 @@ def _our_cells(table: Table, row: LineFigures, heads: Sequence[str]) -> list[str
 
 
 def _join(parts):
-    return f"| {' | '.join(parts)} |"
+    return f"|{'|'.join(parts)}|"
 
 
 def _escape(text):
