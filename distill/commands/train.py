@@ -111,8 +111,8 @@ def run(
 
     A run trains a teacher and a student, measures both, exports a bundle, times it and writes a report. With a limit of
     size or time it searches for a smaller bundle too. With --documents it needs no questions: the base learns from the
-    documents' own headings and sentences. With --teacher-model, --parallel or --text and no --dataset a student learns
-    the vectors that the teacher gives to lines of text.
+    documents' own headings and sentences. Without --dataset, a student learns the vectors that --teacher-model gives to
+    lines of text (--parallel or --text).
     """
     from ..compression.compress import compress, is_limited
     from ..data.corpus import read_corpus
@@ -155,14 +155,17 @@ def _prepared(settings, place, resume, named, seconds):
     """Return the run of these settings, some of which the command or its config has `named`, in its folder."""
     from ..adapting.without_questions import first_text, prepare_lines
     from ..pipeline.preparing import prepare
+    from ..system.progress import say
 
     if resume is not None:
         return prepare(settings, resume, True, seconds)
     if learns_text_alone(named):
         settings.data.dataset = first_text(settings.student, settings.vocabulary.text).stem
         return prepare_lines(settings, _folder(place, settings.data, settings.teacher), named, seconds)
-    say_sample(named)
-    return prepare(settings, _folder(place, settings.data, settings.teacher), False, seconds)
+    run = prepare(settings, _folder(place, settings.data, settings.teacher), False, seconds)
+    if note := describe_sample(named):
+        say(note)
+    return run
 
 
 def _print_run(metrics, folder, json_path):
@@ -230,15 +233,14 @@ def learns_text_alone(named: Set[str]) -> bool:
     return "teacher.model" in named and not named.isdisjoint(TEXTS) and "data.dataset" not in named
 
 
-def say_sample(named: Set[str]) -> None:
-    """Say that the sample's questions are learned where settings name text and no data set."""
-    from ..system.progress import say
-
-    if "data.dataset" not in named and not named.isdisjoint(TEXTS):
-        say(
-            "no --dataset: the sample's questions are learned beside the text, and choose the epoch; "
-            "distill run --teacher-model learns text alone"
-        )
+def describe_sample(named: Set[str]) -> str:
+    """Return a line if the sample's questions are learned because settings name text and no data set."""
+    if "data.dataset" in named or named.isdisjoint(TEXTS):
+        return ""
+    return (
+        "no --dataset: the sample's questions are learned besides the text, and choose the epoch; "
+        "distill run --teacher-model learns text alone"
+    )
 
 
 def _keys(section):
@@ -359,14 +361,14 @@ def transfer(
     from ..training.log import LOG, RunLog
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
-    say_sample({*list_given_settings(values), *(["student.parallel"] if corpus else [])})
+    note = describe_sample({*list_given_settings(values), *(["student.parallel"] if corpus else [])})
     settings, texts = take_settings(values), read_corpus(corpus)
     student = settings.student
     if labels and (student.parallel or student.labelled_text or student.own_text):
         raise InputError(
             "--labels and --parallel, --labelled-text or --own-text are two sources of labels; give one of them"
         )
-    teaching = TeacherSource(teacher_path, teacher_language, start_path or "", centre, texts, labels or "")
+    teaching = TeacherSource(teacher_path, teacher_language, start_path or "", centre, texts, labels or "", note)
     log = RunLog()
     transfer_alone(settings, teaching, log).save(output)
     log.save(Path(output) / LOG)

@@ -177,6 +177,7 @@ class TeacherSource:
         centred: Whether the mean of the teacher's vectors is removed.
         corpus: Texts by language that the student learns besides the questions.
         labels: The name of the encoder whose vectors of these texts are learned.
+        note: A line to print once the inputs could be read.
     """
 
     source: str
@@ -185,6 +186,7 @@ class TeacherSource:
     centred: bool = False
     corpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
     labels: str = ""
+    note: str = ""
 
 
 def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | None = None) -> KerasEncoder:
@@ -222,6 +224,8 @@ def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | No
     dev_dataset = load_dev(settings.evaluation.dev_dataset, settings.data.document_language, inputs.learned)
     dev, job = say_shared(dev_dataset, dataset), replace(student_job(inputs), table_of=start)
     first, teacher = load_keras_encoder(start), load_fixed_teacher(source)
+    if teaching.note:
+        say(teaching.note)
     foreign = is_foreign(teacher, first, dataset, language, inputs.lines)
     teacher = centre(teacher, dataset, language, inputs.lines) if teaching.centred else teacher
     if foreign:

@@ -217,7 +217,7 @@ REFUSED = {
     "run --base ENCODER --student nowhere": "nowhere",
     "transfer --teacher ENCODER --start nowhere --output out": "nowhere",
     "subset BUNDLE --output out": "'--languages'",
-    "subset BUNDLE --languages de,fi --output out": " fi;",
+    "subset BUNDLE --languages de,fi --output out": " fi ",
     "subset BUNDLE --languages de,en --output out": "--languages",
     "subset BUNDLE --languages , --output out": "--languages",
     "subset muse --languages de --output out": "muse",
@@ -552,7 +552,7 @@ def test_a_translator_is_asked_of_a_models_folder(evaluated, tiny_folder, word_t
     same = ["0,", "1,", "0?", "1?", *TOPICS]
     words = {"Was": "What", "weiß": "is", "man": "known", "über": "about", **dict(zip(same, same, strict=True))}
     figures, by_encoder, left = evaluated("--translator", f"de={word_translator(words)}", "--beam", "1")
-    assert "ms a question" in left.out and figures["timings"]["translation_ms"] > 0
+    assert "ms per question" in left.out and figures["timings"]["translation_ms"] > 0
     # Word by word they are the English questions.
     again = by_encoder[f"{tiny_folder}, translated"]
     assert again["de"] == again["en"]
@@ -562,7 +562,7 @@ def test_lareqa_asks_translated_questions_too_and_takes_a_corpus_of_every_langua
     figures_of, refused, tiny_folder, sentence_data, lines
 ):
     flags = ["--task", "lareqa", "--dataset", sentence_data, "--corpus", lines / "de.txt"]
-    assert re.search("--corpus .* en: ", refused("evaluate", tiny_folder, *flags))
+    assert re.search("--corpus .* en; ", refused("evaluate", tiny_folder, *flags))
     for language in ("de", "en"):
         (lines / f"{language}.txt").write_text("\n".join(f"{language} {n}" for n in range(9)), encoding="utf-8")
     figures, _ = figures_of("evaluate", tiny_folder, *flags, "--corpus", lines / "en.txt", "--translations", "parallel")
@@ -703,7 +703,7 @@ def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data
         raise EncoderError("enough")
 
     # What the precision does is tested in test_transfer, and that a run has the same job in test_student_job.
-    monkeypatch.setattr("distill.stages.student_job.learn", stop)
+    monkeypatch.setattr("distill.stages.student_job.train_towards", stop)
     flags = ["--dataset", data, "--table", "int4", "--output", tmp_path / "student"]
     flags += ["--set", "student.quantised_epochs=2", "--set", "export.precision=float32"]
     left = distill("transfer", "--teacher", tiny_folder, *flags)
