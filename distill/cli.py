@@ -75,11 +75,13 @@ class Commands(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, None if there is none."""
-        return _imported(cmd_name) if cmd_name in MODULES else None
+        return _import_command(cmd_name) if cmd_name in MODULES else None
 
     def list_sections(self, ctx: click.Context, include_default_section: bool = True) -> list[cloup.Section]:
         """Return the commands in the sections of the help."""
-        return [cloup.Section(title, {name: _imported(name) for name in names}) for title, names in SECTIONS.items()]
+        return [
+            cloup.Section(title, {name: _import_command(name) for name in names}) for title, names in SECTIONS.items()
+        ]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -100,7 +102,7 @@ class Commands(Group):
         return super().handle_bad_command_name(bad_name, sorted(MODULES), error)
 
 
-def _imported(name):
+def _import_command(name):
     return getattr(import_module(f".commands.{MODULES[name]}", __package__), name.replace("-", "_"))
 
 
@@ -134,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     open_streams()
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a path may have no UTF-8 form
-    with terminable():
+    with raise_on_sigterm():
         _run(arguments)
 
 
@@ -149,10 +151,10 @@ def open_streams() -> None:
         except OSError:
             # The lowest number that is free is given.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
+    sys.stdout, sys.stderr = sys.stdout or _open_null(), sys.stderr or _open_null()
 
 
-def _nowhere():
+def _open_null():
     return open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, as it stays
 
 
@@ -161,7 +163,7 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
+def raise_on_sigterm() -> Iterator[None]:
     """Raise `Terminated` at SIGTERM within the context."""
 
     def end(number, frame):
@@ -183,7 +185,7 @@ def _run(arguments):
         click.echo(error.ctx.get_help())
         sys.exit(2)
     except click.MissingParameter as error:
-        _fail(_missing(error), 2)
+        _fail(_describe_missing(error), 2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
     except DistillError as error:
@@ -195,12 +197,12 @@ def _run(arguments):
     except ImportError as error:
         _fail(f"{error}; install what is missing, or unset KERAS_BACKEND for TensorFlow", 1)
     except OSError as error:
-        _fail(*_of_system(error))
+        _fail(*_describe_system_error(error))
     except (MemoryError, UnicodeError) as error:
         _fail(f"{type(error).__name__}: {error}", 1)
 
 
-def _missing(error):
+def _describe_missing(error):
     """Return a message with everything that a command lacks; click names the first of it."""
     context = error.ctx
     lacking = [one for one in context.command.params if one.required and one.name not in context.params]
@@ -209,7 +211,7 @@ def _missing(error):
     return f"Missing {', '.join(f'{one.param_type_name} {one.get_error_hint(context)}' for one in lacking)}."
 
 
-def _of_system(error):
+def _describe_system_error(error):
     """Return a message and an exit code; a name that no file can have is wrong input."""
     if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
         return f"{error.filename}: no file can be called so: {error.strerror}; give another name", 2

@@ -71,16 +71,16 @@ class GateError(ExportError):
 
 def one_line(text: str | BaseException) -> str:
     """Make a text safe to show as a message: one line, without control characters, and not too long."""
-    line = shown(str(text).strip().encode("utf-8", "replace").decode("utf-8"))
+    line = make_printable(str(text).strip().encode("utf-8", "replace").decode("utf-8"))
     return line if len(line) <= BEGIN + END else f"{line[:BEGIN]} … {line[-END:]}"
 
 
-def shown(text: str) -> str:
+def make_printable(text: str) -> str:
     """Make a text of any origin safe for a terminal: one line, without control characters."""
-    return visible(BLANKS.sub(" ", text))
+    return escape_controls(BLANKS.sub(" ", text))
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Replace control characters except line breaks with escapes that no terminal obeys."""
     return UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 

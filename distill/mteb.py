@@ -180,9 +180,9 @@ def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ())
         The description.
     """
     folder = find_folder(source)
-    card, comes_from = _card(folder), describe_origin(source)
+    card, comes_from = _read_card(folder), describe_origin(source)
     known = {**comes_from, **card}
-    weights, table, size = _weights(folder, card) if card else _keras_weights(encoder)
+    weights, table, size = _count_weights(folder, card) if card else _count_keras_weights(encoder)
     return ModelMeta(
         loader=None,
         name=f"distill/{re.sub(r'[^-.a-zA-Z0-9_]+', '-', comes_from['source'])}",
@@ -194,23 +194,23 @@ def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ())
         memory_usage_mb=None if size is None else size / 2**20,
         max_tokens=known.get("max_length") or math.inf,
         embed_dim=encoder.dimension,
-        license=_licence(known),
+        license=_read_licence(known),
         open_weights=True,
         public_training_code=None,
         public_training_data=None,
-        framework=_framework(card, encoder),
+        framework=_list_frameworks(card, encoder),
         similarity_fn_name="dot",
         use_instructions=False,
-        training_datasets=_trained_on(source, known, trained_on),
+        training_datasets=_list_trained_tasks(source, known, trained_on),
     )
 
 
-def _card(folder):
+def _read_card(folder):
     """Read the card of a bundle; return an empty one for any other folder."""
     return read_json(folder / CARD_FILE) if folder is not None and is_artefact(folder) else {}
 
 
-def _weights(folder, card):
+def _count_weights(folder, card):
     """Count the weights of a bundle: all, those of the table, and the bytes on disk.
 
     Counts of other formats are None.
@@ -231,50 +231,50 @@ def _weights(folder, card):
     return table + parts.size, table, size
 
 
-def _keras_weights(encoder):
+def _count_keras_weights(encoder):
     if not isinstance(encoder, KerasEncoder | DualEncoder):
         return None, None, None
     counts = count_parameters(encoder)
     return counts["parameters"], None, counts["bytes"]
 
 
-def _licence(known):
+def _read_licence(known):
     licence = str(known.get("licence", "")).lower()
     return licence if licence in get_args(Licenses) else None
 
 
-def _framework(card, encoder):
+def _list_frameworks(card, encoder):
     if card.get("format") == "onnx":
         return ["ONNX"]
     return ["TensorFlow"] if card or isinstance(encoder, KerasEncoder | DualEncoder) else []
 
 
-def _trained_on(source, known, more):
+def _list_trained_tasks(source, known, more):
     """Return the names of mteb's tasks whose data was learned from; None if nothing is known about that."""
     if "dataset" not in known and not more:
         return None
-    return {task for word in _words(str(source), set()) for task in TASKS_OF_DATA.get(word, ())} | set(more)
+    return {task for word in _collect_words(str(source), set()) for task in TASKS_OF_DATA.get(word, ())} | set(more)
 
 
-def _words(source, seen):
+def _collect_words(source, seen):
     """Collect the words of what an encoder learned from, including its start and its teacher, recursively."""
     with suppress(EncoderError):  # One that is no longer there.
         folder = find_folder(source)
-        known, shipped = {**describe_origin(source), **_card(folder)}, find_shipped(source)
+        known, shipped = {**describe_origin(source), **_read_card(folder)}, find_shipped(source)
         words = set(DATA[shipped.name] if shipped else ())
         for key in ("dataset", "triplets", "parallel_text", "labelled_text"):
-            words.update(word for text in _texts(known.get(key)) for word in re.findall("[a-z]+", text.lower()))
-        for start in _starts(folder) - seen:
-            words |= _words(start, seen | {source, start})
+            words.update(word for text in _as_texts(known.get(key)) for word in re.findall("[a-z]+", text.lower()))
+        for start in _list_starts(folder) - seen:
+            words |= _collect_words(start, seen | {source, start})
         return words
     return set()
 
 
-def _texts(value: Json) -> Sequence[str]:
+def _as_texts(value: Json) -> Sequence[str]:
     return [value] if isinstance(value, str) else value or ()
 
 
-def _starts(folder):
+def _list_starts(folder):
     """Return the encoders that the run of a folder started from and was taught by."""
     runs = [] if folder is None else [one for one in (folder, folder.resolve().parent) if (one / RUN_FILE).is_file()]
     if not runs:

@@ -11,7 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from distill.words.sentences import sentence_places
+from distill.words.sentences import find_sentences_cached
 
 WORDS, HELD = 40_000, 500
 
@@ -31,7 +31,7 @@ def main():
     words = data / "wiktionary-dict" / "fi-en.tsv"
     write(output / "dictionary.tsv", "fi\ten", zip(read(words, "fi"), read(words, "translations"), strict=True))
     passages = [json.loads(line)["context"] for line in lines(data / "tydiqa-goldp" / "passages.fi.jsonl")]
-    cut = [" ".join(text[start:end].split()) for text in passages for start, end in sentence_places(text, "fi")]
+    cut = [" ".join(text[start:end].split()) for text in passages for start, end in find_sentences_cached(text, "fi")]
     write(output / "text.txt", "", ((one,) for one in dict.fromkeys(cut) if one and one not in held_out))
     write(output / "words.tsv", "", commonest())
 

@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from distill.system.reading import read_jsonl
-from distill.words.sentences import sentence_places
+from distill.words.sentences import find_sentences_cached
 
 PAIRS = {
     "docs": "docs-parallel",
@@ -97,7 +97,7 @@ def alternatives(cells):
 def sentences(data, language, kept_out):
     """Return distinct sentences of a language's paragraphs whose length suits training."""
     texts = (row["context"] for path in files(data, language) for row in read(path))
-    cut = (text[start:end].strip() for text in texts for start, end in sentence_places(text, language))
+    cut = (text[start:end].strip() for text in texts for start, end in find_sentences_cached(text, language))
     whole = (" ".join(sentence.split()) for sentence in cut)
     return list(dict.fromkeys(one for one in whole if SHORT <= len(one) <= LONG and one not in kept_out))
 
@@ -110,7 +110,7 @@ def evaluated(data):
     """Return the sentences of the passages and lines that encoders are measured on."""
     documents = read(data / "mlqa-dev-a" / "documents.jsonl")
     passages = [passage["text"] for document in documents for passage in document["passages"]]
-    cut = {" ".join(text[start:end].split()) for text in passages for start, end in sentence_places(text, "en")}
+    cut = {" ".join(text[start:end].split()) for text in passages for start, end in find_sentences_cached(text, "en")}
     lines = {cell for path in (data / "flores").glob("*.tsv") for cell in path.read_text(encoding="utf-8").split("\t")}
     return cut | lines
 

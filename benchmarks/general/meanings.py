@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from distill.typed.kinds import has_kind, typed
+from distill.typed.kinds import add_noise, has_kind
 
 LANGUAGES = ("el", "es", "hi", "ro", "tr")
 # Words that are looked up, translations of each, and words of one.
@@ -110,7 +110,7 @@ def without_accents(forms, words, language):
     bare = {}
     if has_kind(language, "no-accents"):
         for form in forms:
-            word = typed(form, language, "no-accents", 0)
+            word = add_noise(form, language, "no-accents", 0)
             if word not in words and word not in forms:
                 bare.setdefault(word, form)
     return bare

@@ -15,7 +15,7 @@ import numpy as np
 
 from distill.system.files import write_text
 from distill.system.reading import read_jsonl, read_text
-from distill.words.cutting import sentences_of
+from distill.words.cutting import split_sentences
 
 MOST, LEAST = 10_000, 30
 # Of a source with more paragraphs so many are cut.
@@ -64,7 +64,7 @@ def sentences_from(path: Path, language: str, seen: set[str], random: np.random.
     """Return the sentences of a source that are not among those `seen`, in a random order, and add them to these."""
     texts = list(texts_of(path, language))
     texts = [texts[row] for row in random.permutation(len(texts))[:PARAGRAPHS]]
-    cut = (" ".join(text[start:end].split()) for text in texts for start, end in sentences_of(text, language))
+    cut = (" ".join(text[start:end].split()) for text in texts for start, end in split_sentences(text, language))
     new = [sentence for sentence in dict.fromkeys(cut) if len(sentence.encode()) >= LEAST and sentence not in seen]
     seen.update(new)
     return [new[row] for row in random.permutation(len(new))]

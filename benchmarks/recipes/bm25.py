@@ -103,7 +103,7 @@ class WordsAsWritten(AnswerFinder):
 
     def __init__(self, passages):
         self.words = lambda text: WORD.findall(text.lower())
-        self.passages = [self._joined(passage) for passage in passages]
+        self.passages = [self._join(passage) for passage in passages]
 
 
 def detected(passages, questions, gold, language):

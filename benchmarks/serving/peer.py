@@ -71,13 +71,13 @@ def main():
     package.__path__, package.__version__ = [str(ROOT / "distill"), str(ROOT)], "0"
     sys.modules["distill"] = package
     from distill.serving.app import Server
-    from distill.serving.encoding import Served
+    from distill.serving.encoding import ServedEncoder
     from distill.serving.limits import Limits
-    from distill.serving.running import Uvicorn, bound
+    from distill.serving.running import UvicornServer, bind_socket
 
-    with tempfile.TemporaryDirectory() as folder, bound("127.0.0.1", 0) as listener:
-        served = Served(Peer(folder), Peer.name)
-        Uvicorn(Server(served, None, Limits(seconds=3600)), listener).serve_until_stopped()
+    with tempfile.TemporaryDirectory() as folder, bind_socket("127.0.0.1", 0) as listener:
+        served = ServedEncoder(Peer(folder), Peer.name)
+        UvicornServer(Server(served, None, Limits(seconds=3600)), listener).serve_until_stopped()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from distill.data.loading import load_dataset
-from distill.data.more_questions import sharing
+from distill.data.more_questions import find_sharing
 from distill.system.files import write_json
 from distill.system.reading import read_jsonl
 
@@ -115,7 +115,7 @@ def chosen(collection, data, many):
     """Return the collection's questions that are not about evaluated text: all names, and a number of the others."""
     evaluated = [passage.text for passage in load_dataset(data / "mlqa-dev-a").passages]
     texts = list(collection.passages)
-    shared = sharing(texts, evaluated)
+    shared = find_sharing(texts, evaluated)
     rows = [(asked, texts[place], answers) for asked, place, answers in collection.questions if not shared[place]]
     random.shuffle(rows)
     several = sorted((row for row in rows if len(row[0]) > 1), key=lambda row: -len(row[0]))

@@ -35,7 +35,7 @@ from ..pipeline.steps import Engine, Step
 from ..retrieval.metrics import reciprocal_ranks
 from ..settings.recipes import DEFAULT
 from ..settings.sections import Settings
-from ..settings.store import config_text, recipe_settings
+from ..settings.store import format_config, recipe_settings
 from ..system.backend import start
 from ..system.files import write_text
 from ..system.locking import lock_folder
@@ -110,7 +110,7 @@ def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Adap
         precision=Precision(export.precision, export.table),
     )
     learned, texts = describe_material(collection, held, sources), hash_run_files(held.dataset, named_paths(settings))
-    origins = Provenance(config_text(settings), describe_training(settings), learned, {}, *texts)
+    origins = Provenance(format_config(settings), describe_training(settings), learned, {}, *texts)
     run = Run(inputs, folder, origins, export=export, evaluation=settings.evaluation)
     return Adaptation(collection, held, sources, run, base)
 

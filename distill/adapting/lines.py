@@ -136,7 +136,7 @@ def _texts_alone(sources, labelled, pivot, held) -> dict[str, list[str]]:
 
 def _hold_halves(held, language, texts, pivot, rng):
     """Hold lines out whose first half asks for the second: of the longest ones, as short ones say too little."""
-    halves = {text: both for text in texts if (both := _halved(text))}
+    halves = {text: both for text in texts if (both := _halve_line(text))}
     share = _share(language, len(halves))
     texts = sorted(halves, key=len, reverse=True)[: max(2 * share, len(halves) // LONGEST)]
     # A second half that several lines share has no one answer.
@@ -146,7 +146,7 @@ def _hold_halves(held, language, texts, pivot, rng):
         held.add(SPLITS[place % 2], second, "" if language == pivot else language, {language: first}, [text])
 
 
-def _halved(text) -> tuple[str, str] | None:
+def _halve_line(text) -> tuple[str, str] | None:
     """Both halves of a line by its words, or by its characters where it has no blanks; None of one that has one."""
     parts, blank = (text.split(), " ") if " " in text else (list(text), "")
     if len(parts) < 2:

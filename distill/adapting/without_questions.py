@@ -14,7 +14,7 @@ from ..pipeline.fixed_teacher import PROBES, load_fixed_teacher, require_apart
 from ..pipeline.preparing import LINES, prepare, require_new
 from ..pipeline.run import Run
 from ..settings.sections import Settings, StudentSettings, TeacherSettings
-from ..settings.store import check
+from ..settings.store import check_settings
 from ..system.files import write_aside
 from ..system.progress import say
 from ..system.types import File
@@ -49,14 +49,14 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
     sources, labelled = read_texts(student, text, teacher.language, data.languages)
     teacher = replace(teacher, language=_pivot(teacher.language, sources, labelled))
     held = hold_out_lines(sources, labelled, teacher.language, settings.seed)
-    teacher = _centred(teacher, held, "teacher.centre" in named)
+    teacher = _choose_centring(teacher, held, "teacher.centre" in named)
     # Text that is learned alone is in the folder of the lines, without those that are held out.
     vocabulary = replace(vocabulary, text=text if student.parallel or student.labelled_text else ())
     parallel, lines = named_lines(held, folder / LINES)
     student = replace(student, parallel=parallel, labelled_text=lines)
     data = replace(data, dataset=str(folder / LINES), document_language=teacher.language)
     data = replace(data, languages=held.dataset.languages)
-    settings = check(replace(settings, data=data, teacher=teacher, student=student, vocabulary=vocabulary))
+    settings = check_settings(replace(settings, data=data, teacher=teacher, student=student, vocabulary=vocabulary))
     was_there = folder.is_dir()
     try:
         with write_aside(folder / LINES) as aside:
@@ -117,7 +117,7 @@ def _of_lines(student, named) -> StudentSettings:
     return replace(student, objectives=kept or OF_LINES[:1], own_text=False, lines_a_step=student.lines_a_step or 1)
 
 
-def _centred(teacher, held, is_named) -> TeacherSettings:
+def _choose_centring(teacher, held, is_named) -> TeacherSettings:
     """The settings of a teacher that is centred where its vectors lie in a narrow cone, unless they name it.
 
     Raises `EncoderError` for one that tells texts hardly apart.

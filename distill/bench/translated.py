@@ -71,10 +71,10 @@ def translated_specs(
         path = Path(folder) / "languages.json"
         path.write_text(json.dumps({q.text: q.language for q in foreign}))
         values = {**asdict(translation), "languages": str(path), "target": document_language}
-        yield {f"{name}{SUFFIX}": _translated(spec, values) for name, spec in specs.items()}
+        yield {f"{name}{SUFFIX}": _translate_spec(spec, values) for name, spec in specs.items()}
 
 
-def _translated(spec, values):
+def _translate_spec(spec, values):
     note = "; ".join(filter(None, [spec.note, f"questions translated by {', '.join(values['translators'])}"]))
     return replace(spec, kind="translated", values={**values, "of": spec.as_values()}, note=note)
 

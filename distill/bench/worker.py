@@ -76,7 +76,7 @@ class Worker:
 
     def do_encode(self, request: Json) -> dict[str, Json]:
         """Return the milliseconds of each call on `batch` of the `texts`, after calls on `warm` that are not timed."""
-        return self._timed(request, lambda texts: self._encode(texts, "question"))
+        return self._time_call(request, lambda texts: self._encode(texts, "question"))
 
     def do_documents(self, request: Json) -> dict[str, Json]:
         """Encode the documents that `search` searches, and return their number."""
@@ -90,7 +90,7 @@ class Worker:
     def do_search(self, request: Json) -> dict[str, Json]:
         """Return the milliseconds of each call up to the nearest document, and the number of the last of these."""
         nearest: list[int] = []
-        timed = self._timed(request, lambda texts: nearest.append(self._search(texts)))
+        timed = self._time_call(request, lambda texts: nearest.append(self._search(texts)))
         return {**timed, "found": nearest[-1]}
 
     def do_report(self, request: Json) -> dict[str, Json]:
@@ -106,7 +106,7 @@ class Worker:
             "versions": versions(self.kind),
         }
 
-    def _timed(self, request, call):
+    def _time_call(self, request, call):
         for text in request.get("warm", ()):
             call([text])
         batch, texts, spent = request.get("batch", 1), request["texts"], []

@@ -36,7 +36,7 @@ class _Fixed(Kind):
             The teacher.
         """
         card, means = read_teacher(source)
-        with _told(source):
+        with _read_note(source):
             encoder = load(card["source"])
         if fingerprint(card["source"], encoder) != card["fingerprint"] or encoder.dimension != card["dimension"]:
             raise EncoderError(
@@ -47,12 +47,12 @@ class _Fixed(Kind):
     def on_disk(self, source: File) -> list[str]:
         """Return the folder, and the files of the encoder that it refers to."""
         card, _ = read_teacher(source)
-        with _told(source):
+        with _read_note(source):
             return [*super().on_disk(source), *require_kind(card["source"]).on_disk(card["source"])]
 
 
 @contextmanager
-def _told(source: File) -> Iterator[None]:
+def _read_note(source: File) -> Iterator[None]:
     try:
         yield
     except RecursionError as error:

@@ -21,12 +21,12 @@ def init(folder: str, document_language: str, overwrite: bool) -> None:
     splits.json, descriptions.jsonl and parallel text (.tsv or .jsonl) too. The command reports what it found and what
     is missing, and writes FOLDER/distill.toml. For text without questions it names the command that learns it.
     """
-    from ..errors import visible
+    from ..errors import escape_controls
     from ..pipeline.own_data import init_config, text_alone
 
     if text := text_alone(folder, document_language):
-        return click.echo("\n".join(map(visible, [*text.there, f"no questions; next: {text.command}"])))
+        return click.echo("\n".join(map(escape_controls, [*text.there, f"no questions; next: {text.command}"])))
     config = init_config(folder, document_language, overwrite)
     lines = [*config.there, *(f"missing: {line}" for line in config.missing)]
     next_one = f"{config.path}: written; next: distill run --config {shlex.quote(str(config.path))}"
-    click.echo("\n".join(map(visible, [*lines, next_one])))
+    click.echo("\n".join(map(escape_controls, [*lines, next_one])))

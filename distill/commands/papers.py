@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..errors import visible
+from ..errors import escape_controls
 from ..papers.choices import AUTHORS, FIRST, FORMATS, RECIPES, TABLES
 from .shared.command import group
 from .shared.help import option
@@ -161,7 +161,7 @@ def cl_relkt(
     study, digest = read_study(data, language, split or "", base, recipe, assigned)
     folder = usable_path(output)
     if listed:
-        click.echo(visible("\n".join(list_commands(study, wanted, folder))))
+        click.echo(escape_controls("\n".join(list_commands(study, wanted, folder))))
         return
     reproduce(study, digest, wanted, folder, run_in_process)
-    click.echo(visible(f"tables: {folder}/tables.*"))
+    click.echo(escape_controls(f"tables: {folder}/tables.*"))

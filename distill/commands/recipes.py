@@ -7,7 +7,7 @@ import textwrap
 
 import click
 
-from ..settings.recipes import read_recipe, recipe_file, recipe_names
+from ..settings.recipes import find_recipe, read_recipe, recipe_names
 from ..system.reading import read_text
 from .shared.command import group
 from .shared.completion import complete
@@ -22,10 +22,12 @@ def recipes(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     every = [read_recipe(name) for name in recipe_names()]
-    click.echo(json.dumps([vars(one) for one in every], indent=1) if as_json else "\n".join(map(_described, every)))
+    click.echo(
+        json.dumps([vars(one) for one in every], indent=1) if as_json else "\n".join(map(_describe_recipe, every))
+    )
 
 
-def _described(recipe):
+def _describe_recipe(recipe):
     width = 2 + max(map(len, recipe_names()))
     lines = (recipe.purpose, f"bundle: {recipe.size}; time: {recipe.time}")
     text = "\n".join(part for line in lines for part in textwrap.wrap(line, 110 - width))
@@ -39,4 +41,4 @@ def show(name: str) -> None:
 
     They are a config file, which distill run --config takes.
     """
-    click.echo(read_text(recipe_file(name, "recipes show")), nl=False)
+    click.echo(read_text(find_recipe(name, "recipes show")), nl=False)

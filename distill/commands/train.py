@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..catalog.kinds import ENCODER_HELP, RUN_FILE
-from ..errors import InputError, visible
+from ..errors import InputError, escape_controls
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipes import DEFAULT, read_toml
 from ..settings.sections import Value
@@ -138,7 +138,7 @@ def run(
     if searched:
         require_export_backend("distill run with a budget")
     read_corpus(settings.budget.corpus)
-    prepared = _prepared(settings, (output, name, runs), resume, named, checkpoint_seconds)
+    prepared = _prepare_run(settings, (output, name, runs), resume, named, checkpoint_seconds)
     with print_resume_command(prepared.folder):
         metrics = execute(prepared)
     _print_run(metrics, Path(prepared.folder), json_path)
@@ -151,7 +151,7 @@ def run(
     _print_end(metrics, Path(prepared.folder), json_path, search)
 
 
-def _prepared(settings, place, resume, named, seconds):
+def _prepare_run(settings, place, resume, named, seconds):
     """Return the run of these settings, some of which the command or its config has `named`, in its folder."""
     from ..adapting.without_questions import first_text, prepare_lines
     from ..pipeline.preparing import prepare
@@ -218,7 +218,7 @@ def print_resume_command(folder: File) -> Iterator[None]:
         if (Path(folder) / RUN_FILE).is_file():
             # Not by the progress's console, which may hold a line that was broken off and would say it again.
             command = f"distill run --resume {shlex.quote(str(folder))}"
-            click.echo(visible(f"stopped; go on with: {command}"), err=True)
+            click.echo(escape_controls(f"stopped; go on with: {command}"), err=True)
         raise
 
 

@@ -56,7 +56,7 @@ class Search:
         """Run the cheap trials, plan, train and choose."""
         cheap = self.trials.grid.untrained_candidates()
         say(f"first trying {len(cheap)} vocabularies with table formats, and timing the shapes, without training")
-        tried = [self._untrained(candidate) for candidate in cheap]
+        tried = [self._make_untrained(candidate) for candidate in cheap]
         names = dict.fromkeys(["full", *self.names])
         shapes = {s: self.run_once(f"shape-{s}", ShapeProbe, partial(self.trials.probe, s)) for s in names}
         chosen = self.plan(tried, shapes)
@@ -66,7 +66,7 @@ class Search:
         rows = [self.run_once(trial_name(c.name), BundleRow, partial(self.trials.bundle, c)) for c in candidates]
         return self.conclude(tried, shapes, rows)
 
-    def _untrained(self, candidate: Candidate) -> TrialRow:
+    def _make_untrained(self, candidate: Candidate) -> TrialRow:
         return self.run_once(candidate.name, TrialRow, lambda folder: self.trials.try_untrained(candidate))
 
     def plan(self, tried: Sequence[TrialRow], shapes: Mapping[str, ShapeProbe]) -> dict[str, Candidate | None]:

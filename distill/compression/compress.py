@@ -24,9 +24,9 @@ from ..pipeline.twins import add_translated_questions
 from ..report.run_page import write_report
 from ..settings.assignments import refuse_unused
 from ..settings.choices import SHAPE_NAMES
-from ..settings.renames import with_new_names
+from ..settings.renames import rename_settings
 from ..settings.sections import BudgetSettings, Settings, Work
-from ..settings.store import as_dict, free_of, load_settings
+from ..settings.store import as_dict, list_free, load_settings
 from ..system.backend import require_export_backend, start
 from ..system.files import require_writable, write_aside, write_json
 from ..system.hashes import digest
@@ -102,7 +102,7 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Se
     require_export_backend("distill compress")
     folder, metrics = Path(folder), require_finished(Path(folder))
     refuse_unused(settings, "compress", load_settings(folder / RUN_FILE))
-    settings = settings.steered()
+    settings = settings.with_dev_units()
     data, language, options = settings.data, settings.teacher.language, settings.budget
     page, output = output_paths(folder, output)[0], Path(output or folder / FOLDER)
     rows = [row for _, row in read_jsonl(folder / "log.jsonl")]
@@ -246,11 +246,11 @@ def search_inputs(
 
 def _bound(values):
     """Return the settings that must be the same for all trials."""
-    free = free_of(Work.COMPRESSION)
+    free = list_free(Work.COMPRESSION)
     return {name: _without(part, free, name) for name, part in values.items() if name not in free}
 
 
-def _filled(values):
+def _fill_defaults(values):
     """Return values, with the defaults of settings that they lack."""
     known = _bound(as_dict(Settings()))
     return {name: _above(part, known.get(name)) for name, part in values.items()}
@@ -297,7 +297,7 @@ def require_same_inputs(folder: Path, values: Mapping[str, Json]) -> None:
         return
     # A search begun by an earlier version may have settings that are gone, and lack some, which had their defaults.
     stored = read_json(path)
-    before = _filled(_bound(with_new_names(stored, str(path)))) if isinstance(stored, dict) else {}
+    before = _fill_defaults(_bound(rename_settings(stored, str(path)))) if isinstance(stored, dict) else {}
     other = [key for key, value in values.items() if before.get(key) != value]
     if other:
         raise InputError(f"{folder} was made with other settings ({', '.join(other)}); remove it or repeat its command")

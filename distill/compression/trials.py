@@ -65,12 +65,12 @@ class Trials:
         self.material, self.notes, self.grid, self.dev = material, notes, grid, dev
         self.export, self.training, self.seed = export, training, material.job.seed
         self.vocabulary = cache(material.words.vocabulary)
-        self.student = self._evaluated("student", material.words.student)
+        self.student = self._evaluate_trial("student", material.words.student)
 
     def try_untrained(self, candidate: Candidate) -> TrialRow:
         """Measure a vocabulary and a table format on the student as it is."""
         encoder = round_table(self.vocabulary(candidate.vocabulary), candidate.table)
-        return self._tried(candidate, encoder, self._evaluated(candidate.name, encoder))
+        return self._record_trial(candidate, encoder, self._evaluate_trial(candidate.name, encoder))
 
     def probe(self, shape: str, folder: Path) -> ShapeProbe:
         """Measure the size and the speed of a shape, which is not trained.
@@ -118,7 +118,7 @@ class Trials:
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # left by an interrupted trial
         encoder = self._encoder(candidate, folder)
         job = self.job(candidate)
-        shipped, precision = self._shipped(candidate, job, encoder)
+        shipped, precision = self._prepare_export(candidate, job, encoder)
         data, languages = self.material.words.dataset, self.material.words.languages
         # The gate refuses no loss of P@1 here, as the loss is measured against the uncompressed student.
         gate = Gate(data, languages, replace(self.export, max_drop=100.0), force=True)
@@ -132,15 +132,15 @@ class Trials:
                 progress=advance,
                 texts=self.material.words.by_language,
             )
-        scores = self._evaluated(candidate.name, load_artefact(folder / BUNDLE, self.export.threads))
+        scores = self._evaluate_trial(candidate.name, load_artefact(folder / BUNDLE, self.export.threads))
         return BundleRow(
-            **vars(self._tried(candidate, encoder, scores)),
+            **vars(self._record_trial(candidate, encoder, scores)),
             bytes=size_of(folder / BUNDLE),
             mcnemar=as_dict(compare(self.student.ranks[UNIT], scores.ranks[UNIT])),
             refused=list(judged.refused),
         )
 
-    def _shipped(self, candidate, job, encoder):
+    def _prepare_export(self, candidate, job, encoder):
         """Return the encoder as it is exported, and its precision."""
         texts = self.material.words.by_language
         if candidate.trained:
@@ -206,12 +206,12 @@ class Trials:
         whole = self.grid.shapes[candidate.shape].whole
         return whole and job.precision_of(self.vocabulary(candidate.vocabulary)).stored is not None
 
-    def _evaluated(self, name: str, encoder: Encoder) -> Evaluation:
+    def _evaluate_trial(self, name: str, encoder: Encoder) -> Evaluation:
         data, languages = self.material.words.dataset, self.material.words.languages
         with task(f"evaluate {name}", count_texts(data, [SPLIT], languages, (UNIT,))) as advance:
             return evaluate(encoder, data, SPLIT, languages, (UNIT,), advance)
 
-    def _tried(self, candidate: Candidate, encoder: KerasEncoder, scores: Evaluation) -> TrialRow:
+    def _record_trial(self, candidate: Candidate, encoder: KerasEncoder, scores: Evaluation) -> TrialRow:
         languages, tokenizer = self.material.words.languages, encoder.tokenizer
         mean, table = scores.mean(UNIT, languages), scores.table()[UNIT]
         size = table_bytes(tokenizer, encoder.model.get_layer(TABLE).output_dim, candidate.table)

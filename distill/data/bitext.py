@@ -55,14 +55,16 @@ def load_bitext(source: File, languages: Sequence[str] = (), pivot: str = "en") 
             f"{path}: no sentences in {missing[0] if missing else f'a language besides {pivot}'}; "
             f"found {', '.join(sorted(columns)) or 'none'}. Use --languages and --document-language"
         )
-    return Bitext(_name(path.resolve()), pivot, _aligned(path, {language: columns[language] for language in chosen}))
+    return Bitext(
+        _name(path.resolve()), pivot, _require_aligned(path, {language: columns[language] for language in chosen})
+    )
 
 
 def _name(path):
     return path.name if path.is_dir() else f"{path.parent.name}/{path.stem}"
 
 
-def _aligned(path, sentences):
+def _require_aligned(path, sentences):
     lengths = {language: len(lines) for language, lines in sentences.items()}
     if len(set(lengths.values())) > 1:
         counted = ", ".join(f"{length} lines in {language}" for language, length in lengths.items())

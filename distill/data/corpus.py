@@ -35,7 +35,7 @@ def read_corpus(paths: Iterable[File]) -> dict[str, list[str]]:
     """
     texts: dict[str, list[str]] = {}
     for default, path in map(parse_named_file, paths):
-        lines = _tagged(path, default) if path.suffix == ".jsonl" else [(default, line) for line in _lines(path)]
+        lines = _read_tagged(path, default) if path.suffix == ".jsonl" else [(default, line) for line in _lines(path)]
         if not lines:
             raise DataError(f"{path}: no texts in it; write one a line")
         for language, text in lines:
@@ -60,7 +60,7 @@ def _lines(path):
     return [line.strip() for line in read_text(path).split("\n") if line.strip()]
 
 
-def _tagged(path, default):
+def _read_tagged(path, default):
     texts = []
     for number, row in read_jsonl(path):
         text, language = row.get("text"), row.get("language", default)

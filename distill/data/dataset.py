@@ -108,10 +108,10 @@ class Dataset:
 
     def sentence_places(self, passage: int) -> Sequence[tuple[int, int]]:
         """Return the sentences of a passage, `(start, end)` in characters."""
-        from ..words.sentences import sentence_places
+        from ..words.sentences import find_sentences_cached
 
         chosen = self.passages[passage]
-        return chosen.sentences or sentence_places(chosen.text, self.passage_languages[passage])
+        return chosen.sentences or find_sentences_cached(chosen.text, self.passage_languages[passage])
 
     def texts(self, kind: str) -> list[str]:
         """Return the texts of a kind: "document", "passage" or "sentence"."""

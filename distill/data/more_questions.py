@@ -13,8 +13,8 @@ from ..system.draws import draw_rows
 from ..system.progress import say
 from ..system.reading import read_jsonl
 from ..system.types import File, Integers
-from ..words.answer_sentences import answer_sentence
-from ..words.overlap import letters, sharing
+from ..words.answer_sentences import find_answer_sentence
+from ..words.overlap import extract_letters, find_sharing
 from .dataset import Dataset, Question, name_line, normalise
 from .loading import read_dataset
 from .parallel import parse_weight
@@ -91,7 +91,7 @@ def load_triplets(
         DataError: If nothing is left.
     """
     sources = read_triplets(files, language, seed, split_by)
-    held = {letters(q.text) for data in (dataset, dev) if data for q in _held_out(data, language)}
+    held = {extract_letters(q.text) for data in (dataset, dev) if data for q in _held_out(data, language)}
     for source in sources:
         warn_of_shared(source.name, source.passages, dev or dataset)
     return [_without(source, held) for source in sources]
@@ -112,13 +112,13 @@ def warn_of_shared(name: str, passages: Sequence[str], dev: Dataset) -> None:
     """
     rows = {question.passage for language in dev.languages for question in dev.select(language, "dev")}
     texts = list(dict.fromkeys(passages))
-    many = int(sharing(texts, [dev.passages[row].text for row in sorted(rows)]).sum())
+    many = int(find_sharing(texts, [dev.passages[row].text for row in sorted(rows)]).sum())
     if many:
         say(f"warning: {name}: {many} of {len(texts)} passages share text with the dev documents of {dev.name}")
 
 
 def _without(source, held):
-    kept = [row for row, question in enumerate(source.questions) if letters(question) not in held]
+    kept = [row for row, question in enumerate(source.questions) if extract_letters(question) not in held]
     if not kept:
         raise DataError(f"{source.name}: all its questions are of the data set's dev or test; give others")
     left = len(source.questions) - len(kept)
@@ -271,7 +271,7 @@ def make_collection(sources: Sequence[Triplets], language: str, with_sentences: 
         for row, (question, passage, of) in enumerate(zip(source.questions, source.passages, answers, strict=True)):
             place, text = pool.setdefault(normalise(passage), (len(pool), passage))
             questions.append(Question(name_line(source.name, row, question), language, question, place, of))
-            sentences.append(answer_sentence(text, of, language) if with_sentences and of else None)
+            sentences.append(find_answer_sentence(text, of, language) if with_sentences and of else None)
     texts = [text for _, text in pool.values()]
     return _make_pool(questions, texts, np.arange(len(pool)), sentences, [language] * len(pool))
 
@@ -288,7 +288,7 @@ def find_answer_sentences(dataset: Dataset, questions: Sequence[Question]) -> li
     """
     passages = [dataset.passages[question.passage] for question in questions]
     return [
-        answer_sentence(passage.text, of.answers, passage.language or dataset.document_language, passage.sentences)
+        find_answer_sentence(passage.text, of.answers, passage.language or dataset.document_language, passage.sentences)
         for passage, of in zip(passages, questions, strict=True)
     ]
 

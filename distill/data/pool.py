@@ -119,11 +119,11 @@ def make_pool(name: str, files: Mapping[str, LanguageFile]) -> Pool:
         questions=tuple(text for _, _, text in rows),
         ids=tuple(id for _, id, _ in rows),
         asked_in=np.array([number for number, _, _ in rows], dtype=np.int64),
-        targets=_padded([targets[id] for _, id, _ in rows]),
+        targets=_pad_targets([targets[id] for _, id, _ in rows]),
         known=frozenset(targets),
     ).check()
 
 
-def _padded(rows):
+def _pad_targets(rows):
     width = max((len(row) for row in rows), default=0)
     return np.array([row + [NONE] * (width - len(row)) for row in rows], dtype=np.int64).reshape(len(rows), width)

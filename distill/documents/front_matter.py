@@ -31,7 +31,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Json], str, str]:
     if not block:
         return {}, text, ""
     try:
-        value = _parsed(block[1], block[2])
+        value = _parse_fields(block[1], block[2])
         fields = {} if value is None else _as_json(value, iter(range(MOST)))
     except (YAMLError, tomlkit.exceptions.TOMLKitError, ValueError, RecursionError) as error:
         if block[1] == "---" and not NAMED.match(block[2]):
@@ -58,7 +58,7 @@ for _kind, _form, _firsts in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(rf"^(?:{_form})$"), list(_firsts))
 
 
-def _parsed(mark, content):
+def _parse_fields(mark, content):
     # A SafeLoader makes texts, numbers, dates, lists and mappings, and no other objects.
     return _Loader(content).get_single_data() if mark == "---" else tomlkit.parse(content).unwrap()
 

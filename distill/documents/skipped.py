@@ -53,7 +53,7 @@ class SkippedFiles:
             unread: The number of files by reason.
             extra: The extra that can read some of them, or empty.
         """
-        parts = [f"{_listed(endings)}{f'; {extra}' if extra else ''}"] if endings else []
+        parts = [f"{_list_endings(endings)}{f'; {extra}' if extra else ''}"] if endings else []
         parts += [f"{count} {what}" for what, count in sorted(unread.items())]
         if parts:
             self._others.append(one_line(f"{folder}: left out {', and '.join(parts)}"))
@@ -79,7 +79,7 @@ class SkippedFiles:
         return DataError(f"{self._first}; {self.count - 1} others were left out too, and no document is left")
 
 
-def _listed(endings):
+def _list_endings(endings):
     total = sum(endings.values())
     named = ", ".join(f"{count} {ending or 'without an ending'}" for ending, count in endings.most_common(8))
     more = ", …" if len(endings) > 8 else ""

@@ -103,7 +103,7 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     segments[:end] = np.repeat(number, lengths + gap)
     tokens = np.concatenate([np.asarray(row, dtype=np.int32) for row in rows])
     ids[np.arange(len(tokens)) + np.repeat(gap * number, lengths)] = tokens
-    return {"ids": ids, "segments": segments, **_counted(tokens, lengths)}
+    return {"ids": ids, "segments": segments, **_count_tokens(tokens, lengths)}
 
 
 def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
@@ -134,7 +134,7 @@ def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
         prefix, row = ("long_", row) if row < many else ("", row - many)
         packed[f"{prefix}ids"][row, column : column + lengths[text]] = rows[text]
         packed[f"{prefix}segments"][row, column : column + lengths[text]] = text
-    return {**packed, **_counted(np.concatenate([np.asarray(row, dtype=np.int32) for row in rows]), lengths)}
+    return {**packed, **_count_tokens(np.concatenate([np.asarray(row, dtype=np.int32) for row in rows]), lengths)}
 
 
 def _choose_width(lengths, widest, least):
@@ -166,7 +166,7 @@ def _padding(shape, texts, prefix=""):
     return {f"{prefix}ids": np.full(shape, PAD, np.int32), f"{prefix}segments": np.full(shape, texts - 1, np.int32)}
 
 
-def _counted(tokens, lengths):
+def _count_tokens(tokens, lengths):
     used = np.zeros(tokens.max() + 1, dtype=bool)
     used[tokens] = True
     return {"counts": lengths.astype(np.float32)[:, None], "pieces": np.flatnonzero(used).astype(np.int32)}

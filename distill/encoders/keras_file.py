@@ -42,10 +42,10 @@ def require_own(path: Path) -> None:
     if more := sorted(set(members) - MEMBERS):
         _refuse(path, f"it holds {more[0]}, expected {', '.join(sorted(MEMBERS))}")
     if not _is_own(first):
-        _refuse(path, f"{_said(first)}, expected a model of distill")
+        _refuse(path, f"{_describe_part(first)}, expected a model of distill")
     for one in others:
         if not _is_own(one) and (one.get("module"), one.get("class_name")) not in HARMLESS:
-            _refuse(path, f"{_said(one)} in it, which distill has not")
+            _refuse(path, f"{_describe_part(one)} in it, which distill has not")
 
 
 def _require_small(path, members):
@@ -77,5 +77,5 @@ def _is_own(one):
     return known is not None and known.__name__ == one.get("class_name")
 
 
-def _said(one):
+def _describe_part(one):
     return f"{one.get('module')}.{one.get('class_name')}" if one else "no class"

@@ -153,12 +153,12 @@ class Tokenizer:
 
         Ids that one alias stands for all have its place.
         """
-        pieces = self._placed(make_well_formed(text))
+        pieces = self._place_pieces(make_well_formed(text))
         if self._expansions:
             pieces = [(other, place) for id, place in pieces for other in self._expansions.expanded([id])]
         return [id for id, _ in pieces], [place for _, place in pieces]
 
-    def _placed(self, text):
+    def _place_pieces(self, text):
         if self._words:
             return list(_placed_words(self._words, text))
         if hasattr(self._processor, "encode_as_offset_mapping"):
@@ -194,7 +194,7 @@ SPACE = "\u2581"  # SentencePiece's mark for a space
 
 def model_proto(tokenizer: Tokenizer) -> Message:
     """Return a copy of a tokenizer's `ModelProto` without its aliases."""
-    proto = _parsed(tokenizer.proto)
+    proto = _parse_proto(tokenizer.proto)
     if tokenizer.spellings is not None:
         del proto.pieces[len(tokenizer) :]
         proto.trainer_spec.vocab_size = len(tokenizer)
@@ -203,7 +203,7 @@ def model_proto(tokenizer: Tokenizer) -> Message:
 
 def whole_proto(tokenizer: Tokenizer) -> Message:
     """Return a copy of a tokenizer's `ModelProto` with its aliases."""
-    return _parsed(tokenizer.proto)
+    return _parse_proto(tokenizer.proto)
 
 
 def without_spellings(tokenizer: Tokenizer) -> Tokenizer:
@@ -217,7 +217,7 @@ def list_spellings(tokenizer: Tokenizer) -> list[Spelling]:
     """Return the aliases of a tokenizer. Most have none."""
     if tokenizer.spellings is None:
         return []
-    pieces = _parsed(tokenizer.proto).pieces
+    pieces = _parse_proto(tokenizer.proto).pieces
     expansions = Expansions.of(len(pieces), tokenizer.spellings, tokenizer.source)
     rows = zip(pieces[len(tokenizer) :], range(len(expansions)), strict=True)
     return [Spelling(piece.piece, piece.score, tuple(expansions[place])) for piece, place in rows]
@@ -254,10 +254,10 @@ def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Token
 
 def empty_proto() -> Message:
     """Return a `ModelProto` without tokens, to be filled."""
-    return _parsed(b"")
+    return _parse_proto(b"")
 
 
-def _parsed(proto):
+def _parse_proto(proto):
     from sentencepiece import sentencepiece_model_pb2
 
     return sentencepiece_model_pb2.ModelProto.FromString(proto)  # type: ignore[attr-defined]

@@ -83,14 +83,14 @@ class TextFile:
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
         except (DataError, ValueError, LookupError, StopIteration, RuntimeError) as error:
-            raise self._changed() from error
+            raise self._changed_error() from error
 
     def require_unchanged(self) -> None:
         """Raise `DataError` if the file was written to since it was checked."""
         if _stamp(self.path) != self._stamp:
-            raise self._changed()
+            raise self._changed_error()
 
-    def _changed(self):
+    def _changed_error(self):
         return DataError(f"{self.path}: changed while it was being encoded; encode it again")
 
 

@@ -158,7 +158,7 @@ class VectorFile:
         """Return True if there is a part to resume. With `restart` it is only checked to be a file of this kind."""
         if not self.part.exists():
             return False
-        begun = self._begun()
+        begun = self._read_begun()
         if restart or not (begun["done"] or begun["ahead"]):
             return False
         if other := [name for name in self.made_of if begun["made_of"].get(name) != self.made_of[name]]:
@@ -172,7 +172,7 @@ class VectorFile:
         say(f"{self.part}: going on after {self.written} of {self.shape[0]} vectors")
         return True
 
-    def _begun(self):
+    def _read_begun(self):
         try:
             begun = read_json(self.state)
             require_form(self.state, begun, {"done": int, "ahead": list, "made_of": dict, "names": dict})

@@ -63,9 +63,9 @@ def xor_prediction(text: str, language: str) -> str:
 
 
 def _japanese(text):
-    from ..words.segmenters import japanese_surfaces
+    from ..words.segmenters import split_japanese_surfaces
 
-    return " ".join(japanese_surfaces(text))
+    return " ".join(split_japanese_surfaces(text))
 
 
 def mlqa_words(text: str, language: str) -> list[str]:

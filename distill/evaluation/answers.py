@@ -19,7 +19,7 @@ from ..errors import DataError, InputError
 from ..settings.choices import COMPARED
 from ..system.reading import read_jsonl
 from ..system.types import File, Json
-from ..words.morphology import say_unstemmed, words
+from ..words.morphology import split_words, warn_unstemmed
 from .answer_scripts import bleu, mlqa_words, xor_prediction, xor_words
 
 ARTICLES = ("a", "an", "the")
@@ -90,9 +90,9 @@ def stemmed_words(text: str, language: str) -> list[str]:
         language: Language code of the text, which selects the stemmer.
 
     Returns:
-        The stems from `morphology.words`; the `plain_words` if there are no stems.
+        The stems from `morphology.split_words`; the `plain_words` if there are no stems.
     """
-    stems = [word for word in words(text, language) if language != "en" or word not in ARTICLES]
+    stems = [word for word in split_words(text, language) if language != "en" or word not in ARTICLES]
     return stems or plain_words(text)
 
 
@@ -178,7 +178,7 @@ def measure_answers(
             "check the ids, --dataset and --split"
         )
     if "morphology" in normalisations:
-        say_unstemmed(language, f"the answers of {len(golds)} questions")
+        warn_unstemmed(language, f"the answers of {len(golds)} questions")
     matches = {}
     for name in normalisations:
         rows = [score_answer(text, golds[id], language, name) for id, text in predictions.items()]

@@ -11,7 +11,7 @@ from ..errors import EncoderError
 from ..retrieval.bm25 import build_bm25_index
 from ..retrieval.exact import max_passage, ranks
 from ..settings.choices import BM25
-from ..settings.units import BY_NAME, kinds_of
+from ..settings.units import BY_NAME, list_text_kinds
 from ..system.types import Floats, Integers, Progress, Role
 
 
@@ -58,7 +58,7 @@ class Bm25Scorer:
     """
 
     def __init__(self, dataset: Dataset, words: str, units: Sequence[str], progress: Progress | None = None) -> None:
-        kinds = kinds_of(units)
+        kinds = list_text_kinds(units)
         self.whole_of, self.indices = dataset.whole_of(kinds), {}
         for kind in kinds:
             texts = dataset.texts(kind)

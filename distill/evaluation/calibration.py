@@ -167,13 +167,13 @@ def _line(cases: Cases) -> CalibrationFit:
     weights, usual = _weights(cases), round(float(np.nanmean(cases.first[:, 1:])), 6)
     features = np.nan_to_num(np.stack(compared(cases.first.astype(np.float64), usual), axis=1), nan=-1.0)
     model = LogisticRegression(C=100.0, max_iter=1000).fit(features / SCALE, cases.right, sample_weight=weights)
-    best, margin = _rounded(model.coef_[0] / SCALE)
+    best, margin = _round_values(model.coef_[0] / SCALE)
     at, probability = _points(best * features[:, 0] + margin * features[:, 1], cases.right, weights)
     smooth = IsotonicRegression(y_min=0.0, y_max=1.0).fit_transform(at, probability)
-    return CalibrationFit(best, margin, usual, _rounded(at), _rounded(smooth), 1.0, 1.0)
+    return CalibrationFit(best, margin, usual, _round_values(at), _round_values(smooth), 1.0, 1.0)
 
 
-def _rounded(values):
+def _round_values(values):
     return [round(float(value), 6) for value in values]
 
 

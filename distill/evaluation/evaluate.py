@@ -14,12 +14,12 @@ from ..encoders.health import collapse_warning, find_collapse, require_finite
 from ..retrieval.metrics import SUMMARY, summarise_ranks
 from ..retrieval.units import ranks_of
 from ..settings.choices import UNITS
-from ..settings.units import kinds_of
+from ..settings.units import list_text_kinds
 from ..system.extras import require_training
 from ..system.progress import say
 from ..system.types import Floats, Integers, Progress
+from ..typed.kinds import add_noise as as_typed
 from ..typed.kinds import has_kind
-from ..typed.kinds import typed as as_typed
 from .bm25 import Bm25, Bm25Scorer
 from .spoken import languages_of_head
 
@@ -319,7 +319,7 @@ def encode_units(
     """
     return {
         kind: require_finite(encoder.encode(dataset.texts(kind), "document", progress), encoder)
-        for kind in kinds_of(units)
+        for kind in list_text_kinds(units)
     }
 
 
@@ -363,6 +363,6 @@ def count_texts(dataset: Dataset, splits: Sequence[str], languages: Sequence[str
     Returns:
         The number of texts.
     """
-    searched = [len(dataset.texts(kind)) for kind in kinds_of(units)]
+    searched = [len(dataset.texts(kind)) for kind in list_text_kinds(units)]
     questions = [len(dataset.select(language, split)) for split in splits for language in languages]
     return sum(searched) + sum(questions)

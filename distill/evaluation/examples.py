@@ -13,7 +13,7 @@ from ..retrieval.blocks import Product
 from ..retrieval.units import candidates_of
 from ..settings.units import BY_NAME, NAMES, Unit
 from ..system.types import Floats
-from ..words.answer_sentences import answer_sentence
+from ..words.answer_sentences import find_answer_sentence
 from .evaluate import Evaluation
 
 # The key of the examples in `metrics.json`.
@@ -198,7 +198,7 @@ def _right(dataset, question):
     """Return the right passage, with the answer's sentence set apart if the data says which it is."""
     passage, places = dataset.passages[question.passage], dataset.sentence_places(question.passage)
     language = dataset.passage_languages[question.passage]
-    sentence = answer_sentence(passage.text, question.answers, language, places) or ""
+    sentence = find_answer_sentence(passage.text, question.answers, language, places) or ""
     start = passage.text.find(sentence)
     return cut_excerpt(dataset, question.passage, start, start + len(sentence))
 

@@ -121,15 +121,15 @@ def _common(folders):
     (a, first), (b, second) = folders
     keys = [key for key in first if key in second]
     if not keys:
-        parts = [f"{folder} of {_named(parts)}" for folder, parts in folders]
+        parts = [f"{folder} of {_name_keys(parts)}" for folder, parts in folders]
         raise DataError(f"{' and '.join(parts)}: no task, split and subset in common; evaluate both models on one task")
     for folder, parts in folders:
         if alone := [key for key in parts if key not in keys]:
-            say(f"left out, as only {folder} has it: {_named(alone)}")
+            say(f"left out, as only {folder} has it: {_name_keys(alone)}")
     return keys
 
 
-def _named(keys):
+def _name_keys(keys):
     return ", ".join(f"{task} {subset}" for task, subset in keys)
 
 
@@ -137,7 +137,7 @@ def _require_questions(key, folders, relevant, right):
     """Raise `DataError` unless a part has the same questions in both folders and in the file of right documents."""
     if key not in right:
         raise DataError(
-            f"{relevant}: the folder has nothing for {_named([key])}; write it with distill.mteb.save_relevant"
+            f"{relevant}: the folder has nothing for {_name_keys([key])}; write it with distill.mteb.save_relevant"
         )
     for folder, parts in folders:
         lacking, unknown = right[key].keys() - parts[key].keys(), parts[key].keys() - right[key].keys()
@@ -146,7 +146,7 @@ def _require_questions(key, folders, relevant, right):
         if lacking or unknown:
             problem = "has no ranking of" if lacking else "ranks, and not among those with right documents,"
             number, example = len(lacking or unknown), min(lacking or unknown)
-            raise DataError(f"{folder}: {_named([key])}: {problem} {number} questions, such as {example}")
+            raise DataError(f"{folder}: {_name_keys([key])}: {problem} {number} questions, such as {example}")
 
 
 def _pairs(keys, folders, right, metric) -> dict[str, dict[str, Pair]]:

@@ -106,8 +106,10 @@ def compare_scores(
         InputError: If lists are empty or differ in length, scores are no numbers, scores of a binary metric are not 0
             or 1, a language is called "all", or there are too few draws for the number of tests.
     """
-    pairs = {(task, name): _checked(task, name, pair, metric) for task in tasks for name, pair in tasks[task].items()}
-    pooled = {(task, ALL): _pooled(tasks[task]) for task in tasks if len(tasks[task]) > 1}
+    pairs = {
+        (task, name): _check_pair(task, name, pair, metric) for task in tasks for name, pair in tasks[task].items()
+    }
+    pooled = {(task, ALL): _pool_languages(tasks[task]) for task in tasks if len(tasks[task]) > 1}
     compared: Comparisons = {task: {} for task in tasks}
     for family in (pairs, pooled):
         require_draws(draws, len(family), level)
@@ -128,7 +130,7 @@ def count_comparisons(tasks: Mapping[str, Mapping[str, Pair]]) -> int:
     return sum(len(languages) + (len(languages) > 1) for languages in tasks.values())
 
 
-def _checked(task, language, pair, metric):
+def _check_pair(task, language, pair, metric):
     ids, a, b = pair
     where, lengths = f"{metric}, {task}, {language}", [len(ids), len(a), len(b)]
     if language == ALL:
@@ -151,7 +153,7 @@ def _counts(lengths):
     return "{} ids, {} scores of A and {} of B".format(*lengths)
 
 
-def _pooled(by_language):
+def _pool_languages(by_language):
     return tuple(np.concatenate(parts) for parts in zip(*by_language.values(), strict=True))
 
 
@@ -239,7 +241,7 @@ def compare_pooled(
     Returns:
         P@1 of both, their difference and its p-value.
     """
-    every, a, b = _pooled({name: (ids[name], ranks_a[name] == 1, ranks_b[name] == 1) for name in ids})
+    every, a, b = _pool_languages({name: (ids[name], ranks_a[name] == 1, ranks_b[name] == 1) for name in ids})
     differences = a.astype(float) - b
     p = sign_flip_p(differences, every)
     return PooledComparison(

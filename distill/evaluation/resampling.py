@@ -61,10 +61,10 @@ def sign_flip_p(differences: ArrayLike, ids: Sequence[str], draws: int = 10_000,
         return 1.0
     least = abs(sums.sum()) - ROUNDING * np.abs(sums).sum()
     if len(sums) <= EXACT_UP_TO:
-        return float(np.mean(np.abs(_flipped(_all_bits(len(sums)), sums)) >= least))
+        return float(np.mean(np.abs(_flip_signs(_all_bits(len(sums)), sums)) >= least))
     random = np.random.default_rng(seed)
     bits = (random.integers(0, 2, (rows, len(sums)), dtype=np.uint8) for rows in _blocks(draws, len(sums)))
-    hits = sum(np.count_nonzero(np.abs(_flipped(block, sums)) >= least) for block in bits)
+    hits = sum(np.count_nonzero(np.abs(_flip_signs(block, sums)) >= least) for block in bits)
     return float((hits + 1) / (draws + 1))
 
 
@@ -78,7 +78,7 @@ def _all_bits(count):
     return (np.arange(2**count)[:, None] >> np.arange(count)) & 1
 
 
-def _flipped(bits, sums):
+def _flip_signs(bits, sums):
     """Return the sum under each row of signs, in which a bit of 1 stands for + and 0 for -."""
     return 2 * (bits @ sums) - sums.sum()
 
@@ -103,10 +103,10 @@ def effect_size(differences: ArrayLike, ids: Sequence[str]) -> float:
     """
     sums, counts = sum_clusters(differences, ids)
     means = sums / counts
-    return float(_standardised(means.mean(), means.var(ddof=len(means) > 1), means))
+    return float(_standardise(means.mean(), means.var(ddof=len(means) > 1), means))
 
 
-def _standardised(mean, variance, means):
+def _standardise(mean, variance, means):
     """Return the mean divided by the deviation, of `means` or of resamples of them; it is never NaN."""
     mean = np.where(np.abs(mean) <= ROUNDING * np.max(np.abs(means)), 0.0, mean)
     deviation = np.sqrt(np.where(variance <= ROUNDING * np.max(np.square(means)), 0.0, variance))
@@ -139,7 +139,7 @@ def bootstrap(
     drawn = np.concatenate([weights @ columns for weights in _resamples(number, draws, seed)])
     total, questions, shift, square = drawn.T
     variance = (square - shift**2 / number) / max(number - 1, 1)
-    effects = _standardised(centre + shift / number, variance, means)
+    effects = _standardise(centre + shift / number, variance, means)
     return _ends(total / questions, level), _ends(effects, level)
 
 

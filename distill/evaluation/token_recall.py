@@ -16,7 +16,7 @@ from ..data.dataset import Dataset
 from ..errors import DataError
 from ..retrieval.exact import top_k
 from ..system.types import Doubles, Floats, Integers
-from ..words.answer_finder import findable
+from ..words.answer_finder import drop_closed_answers
 
 # {language: (ids of the questions that have an answer, 1 or 0 for each as a float array (q,))}.
 Recalls: TypeAlias = dict[str, tuple[list[str], Doubles]]
@@ -125,7 +125,7 @@ def measure_recall(
     deep = min(recall.passages_needed(max(budgets.values())), len(dataset.passages))
     recalls: dict[str, Recalls] = {metric: {} for metric in metrics}
     for language in languages:
-        golds = [findable(question.answers) for question in dataset.select(language, split)]
+        golds = [drop_closed_answers(question.answers) for question in dataset.select(language, split)]
         rows = [row for row, answers in enumerate(golds) if answers]
         if not rows:
             raise DataError(

@@ -378,15 +378,15 @@ def require_translations(
     """
     if not any(translations):
         raise DataError(f"{name}: no translation of any question in {_languages(questions)}; {remedy}")
-    left = _counted(questions, [not text for text in translations])
+    left = _count_questions(questions, [not text for text in translations])
     if left:
         counts = ", ".join(f"{language} {count}" for language, count in left.items())
         total = sum(left.values())
         say(f"warning: {name}: {total} questions have no translation and are asked as they are: {counts}")
-    return _counted(questions, translations), left
+    return _count_questions(questions, translations), left
 
 
-def _counted(questions, kept):
+def _count_questions(questions, kept):
     """Return `{language: number of questions}` of the questions that are kept."""
     return dict(Counter(question.language for question, keep in zip(questions, kept, strict=True) if keep))
 

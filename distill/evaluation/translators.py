@@ -15,7 +15,7 @@ from ..system.files import usable_path
 from ..system.reading import read_json
 from ..system.text import make_well_formed
 from ..system.types import File, Progress
-from ..words.language_tokens import language_token, language_tokens
+from ..words.language_tokens import find_language_token, list_language_tokens
 
 MODEL, SOURCE, TARGET, CONFIG = "model.bin", "source.spm", "target.spm", "config.json"
 # Files of a model of many languages: its SentencePiece model, and its vocabulary with a token for each language.
@@ -97,7 +97,7 @@ class CTranslate2Translator:
         order, translations = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
         for start in range(0, len(rows), BATCH):
             places = order[start : start + BATCH]
-            for place, text in zip(places, self._translated([rows[place] for place in places]), strict=True):
+            for place, text in zip(places, self._translate_rows([rows[place] for place in places]), strict=True):
                 translations[place] = text
             if progress:
                 progress(len(places))
@@ -115,7 +115,7 @@ class CTranslate2Translator:
         """
         head = self.source_prefix(language)
         many = LONGEST - len(head) - 1
-        return [head + row[:many] + self.end for row in self.processors[0].encode(_known(texts), out_type=str)]
+        return [head + row[:many] + self.end for row in self.processors[0].encode(_find_known(texts), out_type=str)]
 
     def source_prefix(self, language: str | None) -> list[str]:
         """Return the tokens that begin each text of a language; raise `TranslatorError` for an unknown language."""
@@ -126,7 +126,7 @@ class CTranslate2Translator:
         """Return the tokens that begin each translation and are not part of it."""
         return []
 
-    def _translated(self, rows):
+    def _translate_rows(self, rows):
         try:
             results = self.model.translate_batch(
                 rows,
@@ -186,7 +186,7 @@ class ManyToManyTranslator(CTranslate2Translator):
         vocabulary = read_json(Path(folder) / VOCABULARY)
         if not isinstance(vocabulary, list) or not all(isinstance(piece, str) for piece in vocabulary):
             raise TranslatorError(f"{Path(folder) / VOCABULARY}: expected a list of tokens, as CTranslate2 writes it")
-        self.tokens, self.target = language_tokens(vocabulary), target
+        self.tokens, self.target = list_language_tokens(vocabulary), target
         self._token(target)
 
     @property
@@ -199,7 +199,7 @@ class ManyToManyTranslator(CTranslate2Translator):
         return [self._token(language or "")]
 
     def _token(self, language):
-        token = language_token(language, self.tokens)
+        token = find_language_token(language, self.tokens)
         if token is None:
             raise TranslatorError(
                 f"{self.name}: its {VOCABULARY} has no token for the language {language!r}; it has {len(self.tokens)} "
@@ -208,7 +208,7 @@ class ManyToManyTranslator(CTranslate2Translator):
         return token
 
 
-def _known(texts):
+def _find_known(texts):
     return [make_well_formed(text) for text in texts]
 
 
@@ -312,13 +312,13 @@ def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0
 def parse_folders(sources: Iterable[File]) -> dict[str | None, Path]:
     """Return `{language or None: folder}` of `[LANGUAGE=]FOLDER`; raise `TranslatorError` if one is no translator."""
     names = [str(one) for one in sources]
-    folders = dict(map(_named, names))
+    folders = dict(map(_split_name, names))
     if len(folders) < len(names):
         raise TranslatorError(f"{', '.join(names)}: two translators for one language; give one per language")
     return {language: require_folder(folder) for language, folder in folders.items()}
 
 
-def _named(one):
+def _split_name(one):
     """Split `[LANGUAGE=]FOLDER`, without taking the name of an existing folder apart."""
     language, equals, folder = one.partition("=")
     if not equals or "/" in language or os.sep in language or usable_path(one).is_dir():

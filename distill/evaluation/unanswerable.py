@@ -14,7 +14,7 @@ from ..export.encode import COMPARED
 from ..retrieval.blocks import Product, spans
 from ..retrieval.units import candidates_of
 from ..settings.choices import PASSAGE_SCORES
-from ..settings.units import NAMES, Unit, kinds_of
+from ..settings.units import NAMES, Unit, list_text_kinds
 from ..system.types import Booleans, Floats, Integers, Progress
 from .evaluate import encode_questions, encode_units
 
@@ -176,10 +176,10 @@ class _Part:
         alike = article_of == article_of[self.gold][:, None]
         there = np.where(kept | alike, self.scores, EXCLUDED)
         return Cases.concatenate(
-            [self._ranked(there, True, share), self._ranked(np.where(alike, EXCLUDED, there), False, share)]
+            [self._rank_scores(there, True, share), self._rank_scores(np.where(alike, EXCLUDED, there), False, share)]
         )
 
-    def _ranked(self, scores: Floats, there: bool, share: float) -> Cases:
+    def _rank_scores(self, scores: Floats, there: bool, share: float) -> Cases:
         many, kept = len(scores), min(COMPARED, scores.shape[1])
         best = np.sort(np.partition(scores, scores.shape[1] - kept, axis=1)[:, -kept:], axis=1)[:, ::-1]
         first = np.full((many, COMPARED), np.nan, dtype=np.float32)
@@ -197,7 +197,7 @@ def _ids(encoded: EncodedSplit) -> dict[str, int]:
 
 def _parts(encoded: EncodedSplit, score: str) -> Iterator[_Part]:
     [unit] = units_of([score])
-    vectors = {kind: encoded.vectors[kind] for kind in kinds_of([unit])}
+    vectors = {kind: encoded.vectors[kind] for kind in list_text_kinds([unit])}
     candidates = candidates_of(unit, vectors, encoded.dataset.whole_of(tuple(vectors)))
     ids, everything, product = _ids(encoded), slice(0, len(candidates.vectors)), Product()
     for language, questions in encoded.questions.items():

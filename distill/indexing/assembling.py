@@ -88,7 +88,7 @@ def write_index(
     Returns:
         The card with the counts.
     """
-    small, rows = {name: _joined(batches, name) for name in SMALL}, _Streams(batches)
+    small, rows = {name: _join_arrays(batches, name) for name in SMALL}, _Streams(batches)
     counts = {"documents": len(small["passage_counts"]), "passages": len(small["text_lengths"])}
     counts["sentences"] = int(small["sentence_counts"].sum())
     words = {"words": FOLDING} if card["hybrid"] else {}
@@ -119,7 +119,7 @@ def _words(batches: Sequence[Batch], words_by: Encoder | None) -> dict[str, NDAr
     return words | encode_words(list_words(words), words_by) if words_by else words
 
 
-def _joined(batches: Sequence[Batch], name: str) -> Integers:
+def _join_arrays(batches: Sequence[Batch], name: str) -> Integers:
     arrays = [batch.array(name).astype(np.int64) for batch in batches]
     return np.concatenate([*arrays, np.zeros(0, dtype=np.int64)])
 

@@ -21,7 +21,7 @@ from ..retrieval.codes import WHOLE, quantise_to_bits
 from ..retrieval.ragged import part_edges, rows_of
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
-from ..words.cutting import Cut, Piece
+from ..words.cutting import Cut, PassageSpan
 from .cutting import cut_document
 from .stored import Index
 
@@ -114,7 +114,7 @@ def write_texts(path: Path, documents: Sequence[Document], cut: Cut, known: Inde
     )
 
 
-def _encode_places(text: str, parts: Sequence[Piece]):
+def _encode_places(text: str, parts: Sequence[PassageSpan]):
     """Return the offsets of passages, their texts and their sentences' bounds, in UTF-8."""
     offsets, texts, bounds = [], [], []
     place = offset = 0

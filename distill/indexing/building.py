@@ -252,7 +252,7 @@ class _Job:
         stored = [jobs.batch(number) for number in range(jobs.blocks)]
         earlier = list_kept(self.known, stay) if self.known else []
         whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension}
-        sources.changed(intake.sources, out).write(path.parent)
+        sources.apply_change(intake.sources, out).write(path.parent)
         return write_index(path, [*earlier, *stored], whole, self.encoder.dimension, words_by)
 
     def _load_word_encoder(self) -> Encoder | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..documents.document import Document
 from ..words.cutting import Cut as Cut
-from ..words.cutting import Piece, cut_text, sentences_of
+from ..words.cutting import PassageSpan, cut_text, split_sentences
 
 
-def cut_document(document: Document, cut: Cut) -> list[Piece]:
+def cut_document(document: Document, cut: Cut) -> list[PassageSpan]:
     """Return the passages of a document.
 
     Args:
@@ -22,10 +22,10 @@ def cut_document(document: Document, cut: Cut) -> list[Piece]:
     """
     language = document.language or cut.language
     if document.parts:
-        return [_given(document.text, part, part.language or language) for part in document.parts]
+        return [_take_part(document.text, part, part.language or language) for part in document.parts]
     return cut_text(document.text, language, cut)
 
 
-def _given(text, part, language):
-    places = part.sentences or tuple(sentences_of(text[part.start : part.end], language))
-    return Piece(part.start, part.end, places)
+def _take_part(text, part, language):
+    places = part.sentences or tuple(split_sentences(text[part.start : part.end], language))
+    return PassageSpan(part.start, part.end, places)

@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..system.progress import task
 from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
-from ..words.detection import FALLBACK, detected_language
+from ..words.detection import FALLBACK, detect_language
 from .batches import TEXTS, group_documents, make_key, write_texts
 from .stored import QUESTIONS, Index, hash_id
 
@@ -102,7 +102,7 @@ def _detect_languages(documents: Iterable[Document]) -> Iterator[Document]:
         if document.language or (document.parts and all(part.language for part in document.parts)):
             yield document
         else:
-            yield replace(document, language=detected_language(document.text))
+            yield replace(document, language=detect_language(document.text))
 
 
 def _stamp(known):

@@ -42,7 +42,7 @@ class Sources:
         inside = {file: _is_inside(file, self.names[file], roots) for file in set(self.file_of.values())}
         return [hash for hash, file in self.file_of.items() if inside[file]]
 
-    def changed(self, taken_in: Mapping[int, Source], out: Collection[int]) -> Sources:
+    def apply_change(self, taken_in: Mapping[int, Source], out: Collection[int]) -> Sources:
         """Return the sources after a change.
 
         Args:
@@ -88,7 +88,7 @@ def read_sources(folder: Path, known: Index | None) -> Sources:
     """
     if known is None:
         return Sources({}, {})
-    file_of, names = _stored(folder) if (folder / SOURCES).is_file() else ({}, {})
+    file_of, names = _read_stored(folder) if (folder / SOURCES).is_file() else ({}, {})
     for fields in known.all_fields():
         path = fields.get("path")
         if path == fields["id"] and isinstance(path, str) and hash_id(path) not in file_of:
@@ -99,7 +99,7 @@ def read_sources(folder: Path, known: Index | None) -> Sources:
     return Sources({hash: file for hash, file in file_of.items() if hash in ids}, names)
 
 
-def _stored(folder: Path) -> tuple[dict[int, str], dict[str, str]]:
+def _read_stored(folder: Path) -> tuple[dict[int, str], dict[str, str]]:
     path, base = folder / SOURCES, os.path.realpath(folder)
     try:
         sections = read_sections(path)

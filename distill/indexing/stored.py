@@ -96,36 +96,38 @@ class Index:
             self._require_words()
         if self.has_related_words:
             self._require_related_words()
-        self._block = lru_cache(HELD)(self._inflated)
+        self._block = lru_cache(HELD)(self._inflate_block)
 
-    def _broken(self, problem):
+    def _broken_error(self, problem):
         return DataError(f"{self.path}: {problem}; write it again with distill index")
 
     def _card(self) -> dict[str, Json]:
         try:
             card = json.loads(self.sections["card"].tobytes().decode())
         except (KeyError, ValueError, RecursionError) as error:
-            raise self._broken("not an index: no card in it") from error
+            raise self._broken_error("not an index: no card in it") from error
         if not isinstance(card, dict) or card.get("format") != FORMAT:
-            raise self._broken(f"not an index of format {FORMAT}")
+            raise self._broken_error(f"not an index of format {FORMAT}")
         kinds = CARD_FIELDS | {name: kind for name, kind in CARD_SETTINGS.items() if name in card}
         if wrong := [name for name, kind in kinds.items() if not _has_type(card.get(name), kind)]:
-            raise self._broken(f"its card lacks {', '.join(wrong)}, or has another type there, or a number below 0")
+            raise self._broken_error(
+                f"its card lacks {', '.join(wrong)}, or has another type there, or a number below 0"
+            )
         return card
 
     def _numbers(self) -> list[int]:
         numbers = self.sections.get("numbers")
         if numbers is None or numbers.shape != (16,) or numbers.dtype != np.int32:
-            raise self._broken("not an index: no numbers in it that can be")
+            raise self._broken_error("not an index: no numbers in it that can be")
         said = [int(number) for number in numbers]
         if not 0 <= said[SCORE] < len(PASSAGE_SCORES) or said[PER_BLOCK] < 1 or said[AGAIN] < 0:
-            raise self._broken("not an index: no numbers in it that can be")
+            raise self._broken_error("not an index: no numbers in it that can be")
         can_be = said[BITS] in (WHOLE, *FEW) and said[PACKED] in (0, 1) and said[DIMENSION] == said[AXES] > 0
         if said[VERSION] != FORMAT or not can_be:
-            raise self._broken(f"numbers of format {said[VERSION]}, expected {FORMAT}")
+            raise self._broken_error(f"numbers of format {said[VERSION]}, expected {FORMAT}")
         numbered = {"score": PASSAGE_SCORES[said[SCORE]], "dimension": said[DIMENSION], "bits": said[BITS]}
         if other := [name for name, value in numbered.items() if self.card.get(name, value) != value]:
-            raise self._broken(f"its card and its numbers say another {', '.join(other)}")
+            raise self._broken_error(f"its card and its numbers say another {', '.join(other)}")
         return said
 
     def _require_forms(self) -> None:
@@ -141,68 +143,70 @@ class Index:
             if ends := {"text_blocks": "T", "document_starts": "J"}.get(name):
                 counts[ends] = int(self.sections[name][-1])
         if int(self.sections["sentence_starts"][-1]) != counts["M"]:
-            raise self._broken("section sentence_starts: expected the number of sentences at its end")
+            raise self._broken_error("section sentence_starts: expected the number of sentences at its end")
 
     def _require_form(self, name, kind, shape):
         section = self.sections.get(name)
         if section is None or section.dtype != kind or section.shape != shape:
-            raise self._broken(f"section {name}: expected {kind} of the shape {shape}")
+            raise self._broken_error(f"section {name}: expected {kind} of the shape {shape}")
 
     def _require_order(self) -> None:
         """Check that references ascend and that each passage has a sentence."""
         for name, least in {"sentence_starts": 1, "text_blocks": 0, "document_starts": 0, "document_of": 0}.items():
             self._require_ascending(name, least)
         if self.passages and int(self.sections["document_of"][-1]) >= self.documents:
-            raise self._broken(f"section document_of: expected numbers below {self.documents}")
+            raise self._broken_error(f"section document_of: expected numbers below {self.documents}")
 
     def _require_ascending(self, name: str, least: int) -> None:
         rows = self.sections[name].astype(np.int64)
         if (np.diff(rows) < least).any() or (name != "document_of" and rows[0]):
-            raise self._broken(f"section {name}: expected rows that ascend from 0")
+            raise self._broken_error(f"section {name}: expected rows that ascend from 0")
 
     def _require_texts(self) -> None:
         """Check that passages fill the text, unless it is deflated, and that sentences are inside their passages."""
         lengths, per = self.sections["text_lengths"].astype(np.int64), self.numbers[PER_BLOCK]
         begins = np.append(part_edges(lengths)[:-1:per], lengths.sum())
         if not self.numbers[PACKED] and not np.array_equal(begins, self.sections["text_blocks"].astype(np.int64)):
-            raise self._broken("section text_lengths: expected the lengths of the blocks of text")
+            raise self._broken_error("section text_lengths: expected the lengths of the blocks of text")
         bounds = cast(Integers, self.sections["sentence_bounds"])
         most = np.repeat(lengths, np.diff(self.sections["sentence_starts"]))
         if (bounds[:, 0] > bounds[:, 1]).any() or (bounds[:, 1] > most).any():
-            raise self._broken("section sentence_bounds: expected places in the passages, begin and end")
+            raise self._broken_error("section sentence_bounds: expected places in the passages, begin and end")
 
     def _require_scales(self) -> None:
         for kind in ("passage", "sentence") if self.has_sentences else ("passage",):
             scales = cast(Floats, self.sections[f"{kind}_scales"])
             # What is no number is not within.
             if not ((scales >= 0) & (scales <= GREATEST_SCALE)).all():
-                raise self._broken(f"section {kind}_scales: expected numbers from 0 to {GREATEST_SCALE}")
+                raise self._broken_error(f"section {kind}_scales: expected numbers from 0 to {GREATEST_SCALE}")
 
     def _require_words(self) -> None:
         for name, kind in OF_WORDS.items():
             if name not in self.sections or self.sections[name].dtype != kind or self.sections[name].ndim != 1:
-                raise self._broken(f"section {name}: expected {np.dtype(kind)} of one dimension")
+                raise self._broken_error(f"section {name}: expected {np.dtype(kind)} of one dimension")
         terms, term_starts, starts, rows, weights = (self.sections[name] for name in OF_WORDS)
         whole = min(len(term_starts), len(starts)) > 0
         if not whole or (len(starts), len(terms), len(rows)) != (len(term_starts), term_starts[-1], starts[-1]):
-            raise self._broken("sections bm25: not whole")
+            raise self._broken_error("sections bm25: not whole")
         if len(weights) != len(rows) or int(rows.max(initial=0)) >= max(self.passages, 1):
-            raise self._broken(f"sections bm25: expected as many weights as rows, and these below {self.passages}")
+            raise self._broken_error(
+                f"sections bm25: expected as many weights as rows, and these below {self.passages}"
+            )
         for name in ("bm25.term_starts", "bm25.starts"):
             self._require_ascending(name, 1)
 
     def _require_related_words(self) -> None:
         mean, axes = (self.sections.get(name) for name in ("words.mean", "words.axes"))
         if mean is None or axes is None or mean.ndim != 1 or axes.ndim != 2:
-            raise self._broken("sections words: not whole")
+            raise self._broken_error("sections words: not whole")
         if missing := [name for name in OF_WORD_ENCODER if not self.card.get(name)]:
-            raise self._broken(f"its card lacks {', '.join(missing)}")
+            raise self._broken_error(f"its card lacks {', '.join(missing)}")
         words = len(self.sections["bm25.term_starts"]) - 1
         shapes = (len(mean),), (len(mean), axes.shape[1]), (words, packed_width(axes.shape[1], WORD_BITS)), (words,)
         for (name, kind), shape in zip(OF_RELATED_WORDS.items(), shapes, strict=True):
             self._require_form(name, np.dtype(kind), shape)
             if kind == np.float32 and not np.isfinite(self.sections[name]).all():
-                raise self._broken(f"section {name}: expected numbers")
+                raise self._broken_error(f"section {name}: expected numbers")
 
     @property
     def score(self) -> str:
@@ -318,7 +322,7 @@ class Index:
         begin = int(self.sections["text_blocks"][block])
         return self.sections["text"][begin + start : begin + end].tobytes()
 
-    def _inflated(self, block: int) -> bytes:
+    def _inflate_block(self, block: int) -> bytes:
         start, end = self.sections["text_blocks"][block : block + 2].tolist()
         per = self.numbers[PER_BLOCK]
         length = int(self.sections["text_lengths"][block * per : (block + 1) * per].sum(dtype=np.int64))
@@ -328,9 +332,9 @@ class Index:
                 self.sections["text"][start:end].tobytes(), length + 1
             )
         except zlib.error as error:
-            raise self._broken(f"section text, block {block}: not deflated") from error
+            raise self._broken_error(f"section text, block {block}: not deflated") from error
         if len(content) != length:
-            raise self._broken(f"section text, block {block}: expected {length} bytes inflated")
+            raise self._broken_error(f"section text, block {block}: expected {length} bytes inflated")
         return content
 
     def bounds(self, row: int) -> Integers:
@@ -347,16 +351,16 @@ class Index:
         content = self.sections["documents"][starts[0] : starts[-1]].tobytes()
         for document in range(first, last):
             start, end = (place - starts[0] for place in starts[document - first : document - first + 2])
-            yield self._parsed(document, content[start:end])
+            yield self._parse_fields(document, content[start:end])
 
-    def _parsed(self, document, content):
+    def _parse_fields(self, document, content):
         try:
             # What is no JSON was taken by an earlier version.
             fields = json.loads(content, parse_constant=lambda _: None)
         except (ValueError, RecursionError) as error:
-            raise self._broken(f"document {document}: not JSON") from error
+            raise self._broken_error(f"document {document}: not JSON") from error
         if not isinstance(fields, dict) or not isinstance(fields.get("id"), str):
-            raise self._broken(f"document {document}: not an object with an id that is a text")
+            raise self._broken_error(f"document {document}: not an object with an id that is a text")
         return fields
 
     def all_fields(self) -> Iterator[dict[str, Json]]:
@@ -408,10 +412,10 @@ class Index:
             InputError: If no document has such a field.
         """
         pairs = where.items() if isinstance(where, Mapping) else where
-        wanted = [(_composed(name), value) for name, value in pairs]
+        wanted = [(_compose(name), value) for name, value in pairs]
         matching, missing = np.zeros(self.documents, dtype=bool), {name for name, _ in wanted}
         for document, fields in enumerate(self.all_fields()):
-            known = {_composed(name): value for name, value in fields.items()}
+            known = {_compose(name): value for name, value in fields.items()}
             missing -= known.keys()
             matching[document] = all(name in known and _is(known[name], value, name) for name, value in wanted)
         if missing and self.documents:
@@ -427,11 +431,11 @@ def _has_type(value, kind):
 def _is(value, text, name):
     if isinstance(value, list):
         return any(_is(part, text, name) for part in value)
-    one, other = _composed(text), _composed(as_text(value))
+    one, other = _compose(text), _compose(as_text(value))
     return one == other or (name in LANGUAGES and one.lower() == other.lower())
 
 
-def _composed(text):
+def _compose(text):
     return unicodedata.normalize("NFC", text)
 
 

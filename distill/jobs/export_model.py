@@ -134,32 +134,35 @@ def export_model(
     """
     options, settings = options or ExportOptions(), settings or ExportSettings()
     require_writable(output)
-    form = _form(model, options, settings)
-    components = _components(options, form)
+    form = _make_form(model, options, settings)
+    components = _read_components(options, form)
     chosen = (dataset, languages) if dataset is not None or languages else None
-    gate = _gate(model, form, chosen, (settings, options.force))
-    texts = _texts(gate, options.corpus) if gate and not form.precision.content else None
-    encoder, notes = _student(model, form, settings.threads), {**describe_origin(model), **_answerable(model, form)}
-    form = _with_codewords(form, model, encoder)
-    used = _loaded(model, options.document_model, settings.threads, form)
+    gate = _make_gate(model, form, chosen, (settings, options.force))
+    texts = _collect_texts(gate, options.corpus) if gate and not form.precision.content else None
+    encoder, notes = (
+        _load_student(model, form, settings.threads),
+        {**describe_origin(model), **_copy_answerable(model, form)},
+    )
+    form = _add_codewords(form, model, encoder)
+    used = _load_used(model, options.document_model, settings.threads, form)
     if options.whitening:
         passages = gate.dataset.passage_texts
         encoder, used = whiten_encoder(encoder, texts or {}, passages, options.whitening, used), None
         notes = _note_whitening(notes, options.whitening)
     # The gate compares with the encoder before rounding, so that the loss by rounding counts.
-    whole, encoder = encoder, _rounded(encoder, form, texts)
-    form, notes = _described(form, notes, model)
+    whole, encoder = encoder, _round_encoder(encoder, form, texts)
+    form, notes = _describe_source(form, notes, model)
     if options.document_model:
         combine_encoders(encoder, options.document_model)
         notes["documents"] = describe_origin(options.document_model)["source"]
-        whole = encoder = _with_route(encoder, options.document_model, form)
+        whole = encoder = _add_route(encoder, options.document_model, form)
     gate = gate and replace(gate, model=used or whole)
-    with _laid_out(options, form) as form:
-        return _exported(encoder, output, gate, form, notes, components, texts)
+    with _lay_out(options, form) as form:
+        return _write_artefact(encoder, output, gate, form, notes, components, texts)
 
 
 @contextmanager
-def _laid_out(options: ExportOptions, form: Form) -> Iterator[Form]:
+def _lay_out(options: ExportOptions, form: Form) -> Iterator[Form]:
     """Provide the form, with the index laid out for ranges if the options ask for that."""
     if options.index is None or not options.by_ranges:
         yield form
@@ -170,7 +173,7 @@ def _laid_out(options: ExportOptions, form: Form) -> Iterator[Form]:
         yield replace(form, clusters=clusters)
 
 
-def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
+def _make_form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
     usual = ExportSettings()
     stated = (settings.precision, settings.table) != (usual.precision, usual.table)
     is_stated = bool(options.precision or options.table or stated)
@@ -183,8 +186,8 @@ def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
     if options.by_ranges and options.index is None:
         raise InputError("--by-ranges: only for a page with an index; give its folder as --index")
     page = PageText(options.title, options.about) if options.title or options.about else None
-    form = replace(form, index=_index_file(options.index, model), page=page)
-    form = _kept(form, model, is_stated)
+    form = replace(form, index=_find_index(options.index, model), page=page)
+    form = _keep_precision(form, model, is_stated)
     if options.whitening and (options.document_model or options.removal):
         raise InputError(
             "--whiten makes another space than that of --document-model or --removal; leave one of them out"
@@ -200,7 +203,7 @@ def _form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
     return form
 
 
-def _index_file(folder: File | None, model: str) -> Path | None:
+def _find_index(folder: File | None, model: str) -> Path | None:
     """Return the file of a complete index that `model` made or can search; None for None."""
     if folder is None:
         return None
@@ -210,7 +213,7 @@ def _index_file(folder: File | None, model: str) -> Path | None:
     return index.path
 
 
-def _kept(form: Form, model: str, is_stated: bool) -> Form:
+def _keep_precision(form: Form, model: str, is_stated: bool) -> Form:
     """Return the form with the precision that a bundle stores, if the format keeps that."""
     folder = find_folder(model) if format_of(form.format).keeps else None
     if folder is None or not is_artefact(folder) or read_label(folder).format != "bundle":
@@ -223,13 +226,13 @@ def _kept(form: Form, model: str, is_stated: bool) -> Form:
     return form_of_bundle(folder, form)
 
 
-def _components(options: ExportOptions, form: Form) -> LanguageRemoval | None:
+def _read_components(options: ExportOptions, form: Form) -> LanguageRemoval | None:
     if options.removal_rank and not options.removal:
         raise InputError("--removal-rank is of --removal, which is not given")
     return read_removal(options.removal, options.removal_rank or 1, form) if options.removal else None
 
 
-def _gate(model, form, chosen, limits):
+def _make_gate(model, form, chosen, limits):
     """Make the gate with its data. Return None for an unchanged encoder of distill's own if no data were chosen."""
     if form.precision.content and form.spelled and find_shipped(model) and chosen is None:
         return None
@@ -243,7 +246,7 @@ def _gate(model, form, chosen, limits):
     return Gate(dataset, languages, *limits)
 
 
-def _rounded(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | None) -> KerasEncoder:
+def _round_encoder(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | None) -> KerasEncoder:
     """Return the encoder with dense layers that are rounded for a coarse precision with the help of texts."""
     if form.precision.content or form.precision.dense != "int4":
         return encoder
@@ -252,14 +255,14 @@ def _rounded(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | No
     return round_dense(encoder, form.precision, texts or {})
 
 
-def _texts(gate: Gate, corpus: Mapping[str, Sequence[str]] | None) -> dict[str, list[str]]:
+def _collect_texts(gate: Gate, corpus: Mapping[str, Sequence[str]] | None) -> dict[str, list[str]]:
     """Collect texts by language. They show which languages use a token, and kernels of 4 bits are rounded by them."""
     from ..students.vocabulary.pruning import lines_of, texts_of
 
     return texts_of(lines_of(gate.dataset, gate.languages, corpus)[0])
 
 
-def _student(model: str, form: Form, threads: int) -> KerasEncoder:
+def _load_student(model: str, form: Form, threads: int) -> KerasEncoder:
     """Load the encoder that is written. For a format that takes a bundle as it is, this needs no Keras."""
     folder = find_folder(model)
     if form.precision.content and form.spelled and folder is not None:
@@ -277,13 +280,13 @@ def _note_whitening(notes: Mapping[str, Json], power: float) -> dict[str, Json]:
     return {**{name: note for name, note in notes.items() if name != ANSWERABLE}, "whitening": power}
 
 
-def _answerable(model: str, form: Form) -> dict[str, Json]:
+def _copy_answerable(model: str, form: Form) -> dict[str, Json]:
     """Return the entry on answers of the card of `model`, if the artefact has the same vectors."""
     entry = read_answerable(model) if form.spelled else None
     return {ANSWERABLE: entry} if entry else {}
 
 
-def _with_codewords(form: Form, model: str, encoder: KerasEncoder) -> Form:
+def _add_codewords(form: Form, model: str, encoder: KerasEncoder) -> Form:
     """Return the form with the stored table of the encoder.
 
     Choosing its codewords again would lose quality once more.
@@ -294,7 +297,7 @@ def _with_codewords(form: Form, model: str, encoder: KerasEncoder) -> Form:
     return replace(form, precision=replace(form.precision, stored=stored))
 
 
-def _described(form: Form, notes: Mapping[str, Json], model: str) -> tuple[Form, dict[str, Json]]:
+def _describe_source(form: Form, notes: Mapping[str, Json], model: str) -> tuple[Form, dict[str, Json]]:
     """Return the form and the notes of a folder for the hub, with what the card of its bundle says."""
     folder = find_folder(model) if format_of(form.format).library else None
     if folder is None or not is_artefact(folder):
@@ -303,7 +306,7 @@ def _described(form: Form, notes: Mapping[str, Json], model: str) -> tuple[Form,
     return replace(form, about=about), {**known, **notes}
 
 
-def _with_route(encoder, document_model, form):
+def _add_route(encoder, document_model, form):
     """Return the encoder, for Sentence-Transformers with a separate route for documents."""
     if format_of(form.format).library != "sentence-transformers":
         return encoder
@@ -312,7 +315,7 @@ def _with_route(encoder, document_model, form):
     return EncoderPair(encoder, load_keras_encoder(document_model))
 
 
-def _loaded(model: str, document_model: str | None, threads: int, form: Form) -> Encoder | None:
+def _load_used(model: str, document_model: str | None, threads: int, form: Form) -> Encoder | None:
     """Load `model` as it is used, if that is a bundle and not the student. Return None for one that cuts texts."""
     folder = find_folder(model)
     if folder is None or not is_artefact(folder) or form.precision.content:
@@ -321,7 +324,7 @@ def _loaded(model: str, document_model: str | None, threads: int, form: Form) ->
     return None if getattr(encoder, "max_length", None) else combine_encoders(encoder, document_model)
 
 
-def _exported(encoder, output, gate, form, notes, components, texts) -> JudgedCard:
+def _write_artefact(encoder, output, gate, form, notes, components, texts) -> JudgedCard:
     """Write the artefact, with progress, and return its `JudgedCard`."""
     if gate is None:
         say(f"{form.format}: writing; what distill comes with is not measured again")

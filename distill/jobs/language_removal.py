@@ -70,7 +70,7 @@ def fit_removal(
         >>> fitted.removal.components["de"].shape
         (1, 512)
     """
-    path = Path(output) if output else removal_beside(model)
+    path = Path(output) if output else find_removal(model)
     require_writable(path)
     chosen = {name: sample_texts(list(lines), sentences, seed) for name, lines in texts.items()}
     require_enough(chosen, rank)
@@ -135,7 +135,7 @@ def fold_removal(model: File, output: File, removal: File | None = None, rank: i
     """
     require_trainable(model)
     require_writable(output)
-    stored = LanguageRemoval.load(removal or removal_beside(model, "--removal"))
+    stored = LanguageRemoval.load(removal or find_removal(model, "--removal"))
     matrix = stored.shared(rank)
     encoder = load_keras_encoder(model)
     stored.require_own(encoder)
@@ -146,7 +146,7 @@ def fold_removal(model: File, output: File, removal: File | None = None, rank: i
     return FoldedRemoval(gone, encoder.dimension, tuple(stored.languages))
 
 
-def removal_beside(model: File, flag: str = "--output") -> Path:
+def find_removal(model: File, flag: str = "--output") -> Path:
     """Return the path of `lir.npz` in the folder of a saved encoder or of a run's student.
 
     Args:

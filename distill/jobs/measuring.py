@@ -68,7 +68,7 @@ def measure_models(
         ['bm25']
     """
     loaded = load_tasks(tasks, options)
-    load = cache(_loader(models, document_model, tasks))
+    load = cache(_make_loader(models, document_model, tasks))
     measured = measure_all(models, loaded, load, translation, options.data.document_language)
     if trec:
         _write_trec(trec, loaded, {model: load(model) for model in models})
@@ -107,7 +107,7 @@ def compare_models(
         With options that have the metric p@1, `distill.compare_models(("released", "bm25"), options)["p@1"]` holds the
         comparison of each unit and language.
     """
-    load = _loader(models, document_model, tasks)
+    load = _make_loader(models, document_model, tasks)
     loaded = load_tasks(tasks, options)
     require_draws(draws, sum(task.tests for task in loaded))
     encoders = {name: load(name) for name in models}
@@ -126,7 +126,7 @@ def read_samples(corpus: Sequence[File]) -> Samples | None:
     return Samples(", ".join(Path(path).name for path in corpus), texts) if texts else None
 
 
-def _loader(models, document_model, tasks):
+def _make_loader(models, document_model, tasks):
     """Return a function that loads encoders, or BM25 by its name.
 
     Raises `InputError` if BM25 is asked for tasks or documents that need vectors.

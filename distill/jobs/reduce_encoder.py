@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reduced:
+class ReducedSize:
     """The number of weights of an encoder before and after."""
 
     before: int
@@ -27,7 +27,7 @@ class Reduced:
 
 def reduce_encoder(
     model: File, output: File, shape: Shape, dataset: Dataset, languages: Sequence[str] = (), seed: int = 0
-) -> Reduced:
+) -> ReducedSize:
     """Save a copy of an encoder in another shape: sliced, factorised and refitted on a data set, but not yet trained.
 
     Args:
@@ -66,4 +66,4 @@ def reduce_encoder(
     encoder = load_keras_encoder(model)
     smaller = cut_to_shape(encoder, shape, dataset, chosen, seed)
     smaller.save(output)
-    return Reduced(encoder.model.count_params(), smaller.model.count_params())
+    return ReducedSize(encoder.model.count_params(), smaller.model.count_params())

@@ -36,7 +36,7 @@ def report_runs(runs: Sequence[File], output: File | None = None) -> Path:
     read = [read_run(folder) for folder in runs]
     path = Path(output) if output else read[0].folder / "report.html"
     require_writable(path)
-    with explained(runs):
+    with explain_errors(runs):
         _write(path, read)
     return path
 
@@ -53,7 +53,7 @@ def _write(path, runs):
 
 
 @contextmanager
-def explained(runs: Sequence[File]) -> Iterator[None]:
+def explain_errors(runs: Sequence[File]) -> Iterator[None]:
     """Turn the errors of a page, which come from changed files, into a `DataError` that names the runs."""
     from jinja2 import TemplateError
 

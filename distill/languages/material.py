@@ -115,7 +115,7 @@ def read_lexicon(sources: LanguageSources) -> Lexicon:
             f"--dictionary: nothing tells what words of {language} mean; give a .tsv headed by {pivot} and {language}"
         )
     corpus = read_corpus([f"{language}={file}" for file in sources.text])
-    texts = _written(corpus.pop(language, []), language, "--text")
+    texts = _select_written(corpus.pop(language, []), language, "--text")
     meant = [
         _lines_in_script(split_translations(source), language)
         for source in read_parallel(sources.dictionary, pivot, [language])
@@ -162,7 +162,7 @@ def read_material(sources: LanguageSources, seed: int = 0) -> Material:
             f"{pivot} and {language}"
         )
     corpus = read_corpus([f"{language}={file}" for file in sources.text])
-    texts = _written(corpus.pop(language, []), language, "--text")
+    texts = _select_written(corpus.pop(language, []), language, "--text")
     parallel = [_lines_in_script(source, language) for source in read_parallel(sources.parallel, pivot, [language])]
     meant = [
         _lines_in_script(split_translations(source), language)
@@ -177,16 +177,16 @@ def read_material(sources: LanguageSources, seed: int = 0) -> Material:
     return Material(language, pivot, texts, lines, read_words(sources.words), others, dev)
 
 
-def _written(texts: list[str], language: str, option: str) -> list[str]:
+def _select_written(texts: list[str], language: str, option: str) -> list[str]:
     return [texts[place] for place in select_script(texts, language, option)]
 
 
 def _lines_in_script(source: Parallel, language: str) -> Parallel:
     """Return the lines of a source that are in the script of a language."""
-    return _taken(source, select_script(source.texts, language, source.name))
+    return _take_places(source, select_script(source.texts, language, source.name))
 
 
-def _taken(source: Parallel, places: Sequence[int]) -> Parallel:
+def _take_places(source: Parallel, places: Sequence[int]) -> Parallel:
     columns = ([column[place] for place in places] for column in (source.texts, source.languages, source.pivots))
     return Parallel(source.name, source.weight, *map(tuple, columns))
 
@@ -269,4 +269,4 @@ def drop_lines(source: Parallel, dev: Dataset) -> Parallel:
     held = {question.text for questions in dev.questions.values() for question in questions.values()}
     known = set(dev.passage_texts)
     pairs = enumerate(zip(source.texts, source.pivots, strict=True))
-    return _taken(source, [place for place, (text, pivot) in pairs if text not in held and pivot not in known])
+    return _take_places(source, [place for place, (text, pivot) in pairs if text not in held and pivot not in known])

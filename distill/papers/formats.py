@@ -164,11 +164,11 @@ def _escape(text):
 
 def _cells(table, several):
     """Return each column's mean over seeds; the mean over columns has its standard deviation over seeds too."""
-    values = [_shown([one[column] for one in several if column in one]) for column in table.columns]
+    values = [_format_values([one[column] for one in several if column in one]) for column in table.columns]
     if not table.mean:
         return values
     means = [float(np.mean([one[column] for column in table.mean])) for one in several if {*table.mean} <= {*one}]
-    return [*values, _shown(means, spread=True)]
+    return [*values, _format_values(means, spread=True)]
 
 
 def _mark(tests):
@@ -191,7 +191,7 @@ def _evaluations(row):
     return " to ".join(str(count) for count in dict.fromkeys([*counts[:1], *counts[-1:]]))
 
 
-def _shown(values, spread=False):
+def _format_values(values, spread=False):
     if not values:
         return ""
     deviation = f" ± {np.std(values, ddof=1):.1f}" if spread and len(values) > 1 else ""

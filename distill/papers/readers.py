@@ -86,7 +86,7 @@ def read_lareqa(written: Json) -> Json:
     return figures
 
 
-def published(columns: str, values: str) -> dict[str, float]:
+def read_published(columns: str, values: str) -> dict[str, float]:
     """Return a paper's figures by column, without those that are a dash.
 
     Args:

@@ -12,7 +12,7 @@ from ..data.dataset import Dataset, digest_texts
 from ..data.loading import choose_data
 from ..data.readers import find
 from ..errors import DataError, InputError, TrainingError
-from ..settings.assignments import assigned, honoured
+from ..settings.assignments import honoured_fields, read_assignments
 from ..settings.sections import DataSettings
 from ..system.files import write_json, write_text
 from ..system.progress import say
@@ -101,10 +101,10 @@ def _choose_split(split, dataset: Dataset, languages):
 
 def _divide(texts):
     """Return the texts that `teach` honours and those that `transfer` does. Raises `ConfigError` for others."""
-    by_stage = {stage: honoured(stage) for stage in ("teach", "transfer")}
+    by_stage = {stage: honoured_fields(stage) for stage in ("teach", "transfer")}
     for text in texts:
         name = text.partition("=")[0]
-        assigned([text], next((stage for stage, known in by_stage.items() if name in known), "transfer"))
+        read_assignments([text], next((stage for stage, known in by_stage.items() if name in known), "transfer"))
     return tuple(tuple(text for text in texts if text.partition("=")[0] in known) for known in by_stage.values())
 
 
@@ -143,7 +143,7 @@ def reproduce(study: Study, digest: str, wanted: Wanted, output: File, runner: R
     """
     folder, tables = Path(output), choose_tables(study, wanted.tables)
     names = choose_rows(study, wanted.rows, tables)
-    _require_same(folder, _described(study, digest))
+    _require_same(folder, _describe_study(study, digest))
     if len(wanted.seeds) > 1 and not study.divided:
         say("the data set has no splits.json, so each seed divides its questions anew; figures vary by that too")
     failed = []
@@ -182,7 +182,7 @@ def _places(study, wanted, folder):
     return [Place(Path(folder) / RUNS, study.dataset, seed, study.base) for seed in wanted.seeds]
 
 
-def _described(study, digest) -> dict[str, Json]:
+def _describe_study(study, digest) -> dict[str, Json]:
     """Return what all runs of a folder share."""
     return {
         "data": digest,

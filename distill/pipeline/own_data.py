@@ -19,7 +19,7 @@ from ..data.parallel import Parallel, collect_texts, read_parallel
 from ..errors import DataError, InputError
 from ..settings.choices import SPLITS
 from ..settings.recipes import DEFAULT
-from ..settings.store import changed, recipe_settings
+from ..settings.store import change_settings, recipe_settings
 from ..system.files import list_visible, write_text
 from ..system.types import File, Json
 from .preparing import find_unseen_languages
@@ -293,7 +293,7 @@ def write_config(data: OwnData, path: Path) -> None:
         ConfigError: If the recipe does not accept the settings.
     """
     values = propose_settings(data)
-    changed(recipe_settings(DEFAULT), values)
+    change_settings(recipe_settings(DEFAULT), values)
     lines, section = [HEAD, f'recipe = "{DEFAULT}"\n'], ""
     for name, value in values.items():
         table, _, key = name.partition(".")

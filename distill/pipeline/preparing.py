@@ -28,7 +28,7 @@ from ..report.charts import ENCODERS
 from ..settings.assignments import refuse_unused
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import DataSettings, ScorerSettings, Settings, TrainingSettings, TranslationSettings
-from ..settings.store import check, config_text, load_settings
+from ..settings.store import check_settings, format_config, load_settings
 from ..system.files import ASIDE, require_writable
 from ..system.locking import LOCK, require_free
 from ..system.progress import say
@@ -66,8 +66,8 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
         ConfigError: If settings contradict each other or the data.
     """
     refuse_unused(settings, "run")
-    settings, folder = settings.steered(), Path(folder)
-    config = config_text(settings)
+    settings, folder = settings.with_dev_units(), Path(folder)
+    config = format_config(settings)
     if resume:
         require_resumable(config, folder)
         require_free(folder)
@@ -135,7 +135,7 @@ def read_inputs(settings: Settings) -> Inputs:
     """Read and check everything that a teacher and a student learn from. Raises `InputError`."""
     from .first_stage import collect_answering_passages, collect_pairs, require_lines
 
-    settings = check(settings).steered()
+    settings = check_settings(settings).with_dev_units()
     data, teacher, student, vocabulary = settings.data, settings.teacher, settings.student, settings.vocabulary
     dataset = load_settings_data(data, settings.seed, with_lines=settings.learns_lines)
     languages = choose_languages(dataset, teacher.language, data.languages, settings.translation)

@@ -14,7 +14,7 @@ from ..catalog.named import NamedPath
 from ..encoders.encoder import Encoder
 from ..errors import InputError
 from ..settings.sections import BudgetSettings, Work
-from ..settings.store import free_of, load_settings, settings_of, values_by_name
+from ..settings.store import list_free, load_settings, parse_config, values_by_name
 from ..system.files import find_leftovers, remove, write_text
 from ..system.hashes import changed_files, fingerprint_of
 from ..system.reading import NUMBER, decode_text, parse_line, require_form
@@ -49,9 +49,9 @@ def require_resumable(config: str, folder: Path) -> None:
     Raises:
         InputError: If there is no stopped run, or one of other settings, which the message names.
     """
-    settings = settings_of(config)
+    settings = parse_config(config)
     begun, requested = (values_by_name(one) for one in (load_settings(find_settings(folder)), settings))
-    if other := [name for name in begun if begun[name] != requested[name] and name not in free_of(Work.RUN)]:
+    if other := [name for name in begun if begun[name] != requested[name] and name not in list_free(Work.RUN)]:
         told = "; ".join(f"{name} is {begun[name]!r}, not {requested[name]!r}" for name in other)
         raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
     if is_finished(settings.budget, folder):

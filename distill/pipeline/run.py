@@ -16,7 +16,7 @@ from ..evaluation.evaluate import Evaluation, count_texts, encode_questions, enc
 from ..evaluation.examples import EXAMPLES, EncodedTexts, choose_examples
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import EvaluationSettings, ExportSettings, ShapeSettings, TrainingSettings
-from ..settings.units import measured_units
+from ..settings.units import list_measured_units
 from ..system.files import write_json
 from ..system.progress import phase, task
 from ..system.reading import read_json
@@ -142,7 +142,7 @@ class Run:
     def units(self) -> tuple[str, ...]:
         """The units that are measured."""
         steering = self.inputs.teacher.unit, self.inputs.student.dev_unit
-        return measured_units(self.evaluation.ranked, self.evaluation.score, *steering)
+        return list_measured_units(self.evaluation.ranked, self.evaluation.score, *steering)
 
     def record(self, name: str, figures: Json) -> None:
         """Add figures to the run's metrics.

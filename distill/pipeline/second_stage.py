@@ -210,7 +210,7 @@ def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | No
 
     refuse_unused(settings, "transfer")
     source, language, start = teaching.source, teaching.language, teaching.start or teaching.source
-    settings = settings.steered()
+    settings = settings.with_dev_units()
     translation, training, seed = settings.translation, settings.training, settings.seed
     needed, lines = needed_question_languages(translation, language), bool(settings.student.parallel or teaching.corpus)
     dataset, languages = choose_data(settings.data, seed, needed, with_lines=lines)

@@ -22,7 +22,7 @@ from ..evaluation.mcnemar import compare
 from ..evaluation.paired import compare_pooled
 from ..report.run_page import write_report
 from ..settings.choices import PASSAGE_SCORES
-from ..settings.store import as_dict, settings_of
+from ..settings.store import as_dict, parse_config
 from ..system.device import describe_device
 from ..system.files import write_json
 from ..system.progress import say, task
@@ -268,7 +268,7 @@ def write_results(run: Run, query: Json) -> Json:
     inputs, warnings = run.inputs, list_warnings(run.log.rows)
     origins = run.provenance
     metrics = {
-        "settings": as_dict(settings_of(origins.config)),
+        "settings": as_dict(parse_config(origins.config)),
         "dataset": {
             "name": run.dataset.name,
             "documents": len(run.dataset.titles),

@@ -48,7 +48,7 @@ class DistillTextEmbedding(CustomTextEmbedding):
     FOLDERS: dict[str, Path] = {}
 
     def __init__(self, model_name: str, specific_model_path: File | None = None, **options: Json) -> None:
-        folder = _whole(specific_model_path or self.FOLDERS[model_name.lower()])
+        folder = _require_format(specific_model_path or self.FOLDERS[model_name.lower()])
         self._prompts = load_reading(folder).prompts
         super().__init__(model_name, specific_model_path=str(folder), **options)
 
@@ -69,7 +69,7 @@ class DistillTextEmbedding(CustomTextEmbedding):
         Raises:
             InputError: If an input is not a text.
         """
-        return super().embed(self._prompted(documents, "document"), batch_size, parallel, **options)
+        return super().embed(self._add_prompt(documents, "document"), batch_size, parallel, **options)
 
     def query_embed(self, query: str | Iterable[str], **options: Json) -> Iterable[np.ndarray]:
         """Encode questions.
@@ -84,9 +84,9 @@ class DistillTextEmbedding(CustomTextEmbedding):
         Raises:
             InputError: If an input is not a text.
         """
-        return super().embed(self._prompted(query, "question"), **options)
+        return super().embed(self._add_prompt(query, "question"), **options)
 
-    def _prompted(self, texts, role: Role):
+    def _add_prompt(self, texts, role: Role):
         prompt = self._prompts.get(role, "")
         if isinstance(texts, str):
             return [prompt + make_well_formed(texts)]
@@ -112,10 +112,10 @@ def add_fastembed_model(folder: File, name: str | None = None) -> str:
         EncoderError: If the folder is not of that format, or if one of its files is missing or changed.
         InputError: If FastEmbed has another model of that name.
     """
-    folder = _whole(folder)
+    folder = _require_format(folder)
     card = read_json(folder / CARD)
     name = name or f"distill/{card['name']}"
-    _free(name, folder)
+    _release_name(name, folder)
     description = DenseModelDescription(
         model=name,
         # The folder is opened in its place, whatever the source.
@@ -131,7 +131,7 @@ def add_fastembed_model(folder: File, name: str | None = None) -> str:
     return name
 
 
-def _whole(folder: File) -> Path:
+def _require_format(folder: File) -> Path:
     """Return the folder if it is of the format and all of its files are there. Raises `EncoderError` otherwise."""
     folder = Path(folder).resolve()
     format_ = read_label(folder).format if (folder / CARD).is_file() else ""
@@ -141,7 +141,7 @@ def _whole(folder: File) -> Path:
     return require_whole_folder(folder)
 
 
-def _free(name: str, folder: Path) -> None:
+def _release_name(name: str, folder: Path) -> None:
     """Forget a registered model of that name and folder, which may have been written anew; refuse any other of that
     name.
     """

@@ -35,9 +35,9 @@ class Text:
     @property
     def sentences(self) -> tuple[Span, ...]:
         """Return its sentences as `(start, end)` in characters; unknown ones are cut by the rules of its language."""
-        from ..words.sentences import sentence_places
+        from ..words.sentences import find_sentences_cached
 
-        return self.cut or tuple(sentence_places(self.text, self.language))
+        return self.cut or tuple(find_sentences_cached(self.text, self.language))
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,9 @@ def _read_set(folder: Path, split: str, document_language: str) -> list[Example]
     questions = [one for of in dataset.questions.values() for one in of.values() if one.id in ids and one.answers]
     where = f"{folder}, question "
     placed = (
-        _placed(one.id, one.text, passages[one.passage], [(answer, None) for answer in one.answers], where + one.id)
+        _place_answer(
+            one.id, one.text, passages[one.passage], [(answer, None) for answer in one.answers], where + one.id
+        )
         for one in questions
     )
     examples = [
@@ -135,7 +137,7 @@ def _squad_examples(path: Path, language: str) -> list[Example]:
             )
             given = parse_list(path, {"answers": parse_answers(qa)}, "answers")
             answers = [(answer.get("text"), answer.get("answer_start")) for answer in given]
-            examples.append(_placed(id, question, passage, answers, f"{path}, question {id}"))
+            examples.append(_place_answer(id, question, passage, answers, f"{path}, question {id}"))
     return [example for example in examples if example]
 
 
@@ -195,7 +197,7 @@ def _apart(path: Path, number: int, row: Json, beside: Path, passages: Passages)
         raise DataError(f"{where}: expected a list of texts under 'answers', got {texts!r}")
     answers = list(zip(texts, starts or [None] * len(texts), strict=False))
     id = f"line {number}" if row.get("id") is None else parse_id(path, row, "id", f"line {number}")
-    example = _placed(id, parse_text(path, row, "question", f"line {number}"), passage, answers, where)
+    example = _place_answer(id, parse_text(path, row, "question", f"line {number}"), passage, answers, where)
     yield from [example] if example else []
 
 
@@ -209,7 +211,9 @@ def _texts_and_starts(row):
     return [one["text"] for one in answers], [one.get("answer_start") for one in answers]
 
 
-def _placed(id: str, question: str, passage: Text, answers: Sequence[tuple[Json, Json]], where: str) -> Example | None:
+def _place_answer(
+    id: str, question: str, passage: Text, answers: Sequence[tuple[Json, Json]], where: str
+) -> Example | None:
     """Return the example with the first answer that has a place: the given one, else the only one in the passage.
 
     Raises `DataError` if a place is given for an answer that does not occur in the passage.

@@ -112,12 +112,12 @@ class Featuriser:
         self._encode(examples)
         seen = []
         for example in examples:
-            seen.append(self._seen(example))
+            seen.append(self._featurise_one(example))
             if progress:
                 progress()
         return seen
 
-    def _seen(self, example):
+    def _featurise_one(self, example):
         question = Text(example.question, example.language)
         passage, pieces = self._pieces(example.passage), self._pieces(question)
         vector = self.vectors["question", example.question]
@@ -166,12 +166,12 @@ def make_batch(
     passages = [rows(seen.passage.ids[start:end]) for seen, (start, end) in parts]
     questions = [rows(seen.question.ids[:width]) for seen, _ in parts]
     return {
-        "passage": _padded(passages, length),
-        "question": _padded(questions, width),
-        "features": _padded([seen.features[start:end] for seen, (start, end) in parts], length),
+        "passage": _pad_arrays(passages, length),
+        "question": _pad_arrays(questions, width),
+        "features": _pad_arrays([seen.features[start:end] for seen, (start, end) in parts], length),
         "vector": np.stack([seen.vector * VECTOR_SCALE for seen, _ in parts]).astype(np.float32),
-        "passage_keep": _padded([np.ones((len(one), 1)) for one in passages], length),
-        "question_keep": _padded([np.ones((len(one), 1)) for one in questions], width),
+        "passage_keep": _pad_arrays([np.ones((len(one), 1)) for one in passages], length),
+        "question_keep": _pad_arrays([np.ones((len(one), 1)) for one in questions], width),
     }
 
 
@@ -188,7 +188,7 @@ def round_up(size: int, lengths: Sequence[int]) -> int:
     return next((length for length in lengths if size <= length), size)
 
 
-def _padded(arrays, length):
+def _pad_arrays(arrays, length):
     padded = np.zeros((len(arrays), length, arrays[0].shape[1]), dtype=np.float32)
     for row, array in zip(padded, arrays, strict=True):
         row[: len(array)] = array

@@ -125,10 +125,10 @@ def weighted_examples(
             rare = example.id in both and example.language == example.passage.language != language
             examples.append(example)
             weights.append(source.weight * (OWN_LANGUAGE_WEIGHT if rare else 1))
-    return _taken(examples, np.array(weights), course)
+    return _take_examples(examples, np.array(weights), course)
 
 
-def _taken(examples, weights, course):
+def _take_examples(examples, weights, course):
     chances = weights * course.epochs
     kept = np.flatnonzero(np.random.default_rng((course.seed, 8)).random(len(chances)) < chances)
     return [examples[row] for row in kept], np.maximum(weights[kept], 1 / course.epochs).tolist()

@@ -82,7 +82,7 @@ def write_predictions(path: File, questions: Sequence[Question], predictions: Se
         predictions: The predicted answer of each.
     """
     rows = [
-        {"id": one.id, "language": one.language, "prediction": prediction, **_told(one.answers)}
+        {"id": one.id, "language": one.language, "prediction": prediction, **_format_answers(one.answers)}
         for one, prediction in zip(questions, predictions, strict=True)
     ]
     _write(path, rows)
@@ -104,14 +104,14 @@ def write_answers(path: File, examples: Sequence[Example], answers: Sequence[Ans
             "start": answer.place[0],
             "end": answer.place[1],
             "score": round(answer.score, 4),
-            **_told(example.answers),
+            **_format_answers(example.answers),
         }
         for example, answer in zip(examples, answers, strict=True)
     ]
     _write(path, rows)
 
 
-def _told(answers):
+def _format_answers(answers):
     return {"answers": list(answers)} if answers else {}
 
 

@@ -142,18 +142,18 @@ def _logits(inputs, channels, reaches, dropout):
     passage, question = inputs["passage"], inputs["question"]
     keep, question_keep = inputs["passage_keep"], inputs["question_keep"]
     enter = keras.layers.Dense(channels, name="enter")
-    x, q = (_dropped(enter(rows), dropout, name) for rows, name in ((passage, "passage"), (question, "question")))
+    x, q = (_drop_out(enter(rows), dropout, name) for rows, name in ((passage, "passage"), (question, "question")))
     for reach in (1, 2):
         q = Block(reach, dropout, name=f"question_{reach}")(q, question_keep)
     summary = _summary(q, question_keep, inputs["vector"], channels, dropout)
-    x = _joined(x, q, passage, question, question_keep, inputs["features"], channels)
+    x = _join_tokens(x, q, passage, question, question_keep, inputs["features"], channels)
     x = x + keras.layers.Dense(channels, name="asked")(summary)[:, None]
     for number, reach in enumerate(reaches):
         x = Block(reach, dropout, name=f"passage_{number}")(x, keep)
     return _ends(keras.layers.LayerNormalization(name="norm")(x) * keep, summary, keep, channels)
 
 
-def _dropped(x, rate, name):
+def _drop_out(x, rate, name):
     return keras.layers.Dropout(rate, name=f"drop_{name}")(x)
 
 
@@ -165,11 +165,11 @@ def _summary(q, question_keep, vector, channels, dropout):
     """Return a weighted sum of the question's tokens plus its vector, `(b, c)`; DrQA, the equation of q."""
     weights = ops.softmax(keras.layers.Dense(1, name="weigh")(q) - FAR * (1 - question_keep), axis=1)
     return ops.sum(weights * q, axis=1) + keras.layers.Dense(channels, name="of_vector")(
-        _dropped(vector, dropout, "vector")
+        _drop_out(vector, dropout, "vector")
     )
 
 
-def _joined(x, q, passage, question, question_keep, features, channels):
+def _join_tokens(x, q, passage, question, question_keep, features, channels):
     """Return the passage's tokens joined with the question's tokens that they align to, `(b, t, c)`; DrQA, f_align."""
     hidden = ops.transpose(1 - question_keep, (0, 2, 1))  # (b, 1, m)
     plain = ops.matmul(_unit(passage), ops.transpose(_unit(question), (0, 2, 1))) - 2 * hidden

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..system.progress import say
 from ..system.types import Floats, Integers
-from ..words.folding import ByCategory, fold
+from ..words.folding import CategoryTable, fold
 from .examples import Span, Text
 
 # Number of words whose stem is cached.
@@ -20,7 +20,7 @@ CACHED = 2**18
 NO_WORD = ""
 LETTER = re.compile(r"[^\W_]")
 # Marks the characters that are letters, their marks or numbers, without `regex`, which a bundle does not need.
-IN_WORDS = ByCategory(lambda char, kind: "w" if kind[0] in "LMN" else " ")
+IN_WORDS = CategoryTable(lambda char, kind: "w" if kind[0] in "LMN" else " ")
 
 
 class PlacingTokenizer(Protocol):
@@ -126,15 +126,15 @@ _folded = lru_cache(CACHED)(fold)
 @lru_cache
 def stemmer(language: str) -> Callable[[str], str]:
     """Return the function from a folded word to its stem, which is the identity if there is no stemmer."""
-    words = _analysed(language)
+    words = _find_analyser(language)
     return lru_cache(CACHED)(lambda word: next(iter(words(word)), word)) if words else lambda word: word
 
 
-def _analysed(language: str) -> Callable[[str], list[str]] | None:
+def _find_analyser(language: str) -> Callable[[str], list[str]] | None:
     try:
-        from ..words.morphology import STEMMERS, analyser
+        from ..words.morphology import STEMMERS, get_analyser
 
-        return analyser(language).words if language in STEMMERS else None
+        return get_analyser(language).words if language in STEMMERS else None
     except ModuleNotFoundError:
         _say_unstemmed()
         return None

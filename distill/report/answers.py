@@ -33,7 +33,7 @@ class LanguageRow:
 
 def list_peers(metrics: Mapping[str, Json]) -> list[str]:
     """Return the names of the encoders that were measured beside a run's own."""
-    return [name for name in _shown(metrics)["mean_p@1"] if name not in ENCODERS]
+    return [name for name in _select_shown(metrics)["mean_p@1"] if name not in ENCODERS]
 
 
 def list_verdicts(metrics: Mapping[str, Json]) -> list[Verdict]:
@@ -41,13 +41,13 @@ def list_verdicts(metrics: Mapping[str, Json]) -> list[Verdict]:
     return [judge_against_peers(metrics), judge_against_base(metrics), judge_by_language(metrics)]
 
 
-def _shown(metrics):
+def _select_shown(metrics):
     return metrics["splits"][choose_split(metrics)]
 
 
 def _mean(metrics, name, languages):
     """Return mean P@1 over languages, in per cent."""
-    rows = _shown(metrics)["encoders"][name][choose_unit(metrics)]
+    rows = _select_shown(metrics)["encoders"][name][choose_unit(metrics)]
     return 100 * sum(rows[language]["p@1"] for language in languages) / len(languages)
 
 
@@ -62,11 +62,11 @@ def judge_against_peers(metrics: Mapping[str, Json]) -> Verdict:
     mark = next((mark for mark in (BAD, EVEN) if mark in marks), GOOD)
     word = ", ".join(f"{format_signed(points[name])} points on {shorten(name)}" for name in names)
     means = [mean, *(f"{shorten(name)} {_mean(metrics, name, languages):.1f} %{_p(metrics, name)}" for name in names)]
-    known = "".join(_known(metrics, name) for name in names)
+    known = "".join(_describe_known(metrics, name) for name in names)
     return Verdict(question, mark, word, f"{', '.join(means)}.{known}")
 
 
-def _known(metrics, name):
+def _describe_known(metrics, name):
     """Return a sentence on the languages that a peer knows, empty if it knows all or does not say."""
     peer = (metrics.get("peers") or {}).get(name) or {}
     known = [language for language in metrics["languages"] if language in peer.get("languages", ())]
@@ -78,7 +78,7 @@ def _known(metrics, name):
 
 def _flips(metrics, name):
     """Return the test of all questions together, None for a run without one."""
-    tests = _shown(metrics).get("sign_flips") or {}
+    tests = _select_shown(metrics).get("sign_flips") or {}
     return (tests.get(f"student against {name}") or {}).get(choose_unit(metrics))
 
 
@@ -129,7 +129,7 @@ def _by_means(metrics, question):
 
 
 def _by_mcnemar(metrics):
-    return _shown(metrics)["mcnemar"]["student against base"][choose_unit(metrics)]
+    return _select_shown(metrics)["mcnemar"]["student against base"][choose_unit(metrics)]
 
 
 def judge_by_language(metrics: Mapping[str, Json]) -> Verdict:
@@ -144,7 +144,7 @@ def judge_by_language(metrics: Mapping[str, Json]) -> Verdict:
 
 def make_language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
     """Return the rows of the table by language: peers, base, bundle, student, and its difference to the base."""
-    languages, figures = metrics["languages"], _shown(metrics)["encoders"]
+    languages, figures = metrics["languages"], _select_shown(metrics)["encoders"]
     names = [*list_peers(metrics), "base", "bundle", "student"]
     rows = {
         name: {language: 100 * figures[name][choose_unit(metrics)][language]["p@1"] for language in languages}

@@ -42,7 +42,7 @@ def print_bench(rows: Mapping[str, Mapping[str, Json]], note: Mapping[str, Json]
     for name, row in rows.items():
         if (device := row.get("device", "cpu")) != "cpu":
             console.print(f"{name}: on {device}", markup=False, soft_wrap=True)
-    for name, why in [*((name, row["note"]) for name, row in rows.items() if row["note"]), *_skipped(note)]:
+    for name, why in [*((name, row["note"]) for name, row in rows.items() if row["note"]), *_format_skipped(note)]:
         console.print(f"{name}: {why}", markup=False, soft_wrap=True)
 
 
@@ -54,7 +54,7 @@ def _print_bench_languages(console, rows):
     console.print(table)
 
 
-def _skipped(note):
+def _format_skipped(note):
     return [(name, f"skipped: {reason}") for name, reason in note["skipped"].items()]
 
 

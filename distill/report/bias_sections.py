@@ -43,7 +43,7 @@ def make_lareqa_section(part: Mapping[str, Json]) -> Section:
 
 def make_bitext_section(part: Mapping[str, Json]) -> Section:
     """Return the section on bitext retrieval."""
-    values: dict[str, Value] = {"bitext": part, "directed": _directed, "columns": _columns}
+    values: dict[str, Value] = {"bitext": part, "directed": _select_direction, "columns": _columns}
     return Section("_bitext.html.j2", f"Bitext retrieval on {part['name']}", part, values)
 
 
@@ -93,7 +93,7 @@ def _planes(projections, said="", key="plane"):
     }
 
 
-def _directed(encoders, direction):
+def _select_direction(encoders, direction):
     """Return `{encoder: {language: share}}` for one direction, "to" the pivot or "from" it."""
     return {name: {lang: of.get(direction) for lang, of in row.items()} for name, row in encoders.items()}
 

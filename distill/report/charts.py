@@ -271,7 +271,7 @@ def draw_plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], la
     Returns:
         The SVG.
     """
-    places = _centred(points)
+    places = _centre_points(points)
     everything = np.concatenate([part for of in places.values() for part in of.values()])
     width = (SIDE + GAP) * min(PANELS, len(points))
     height = (SIDE + HEAD) * -(-len(points) // PANELS)
@@ -289,7 +289,7 @@ def draw_plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], la
         return _svg(figure, name, label)
 
 
-def _centred(points):
+def _centre_points(points):
     """Return the points as arrays `(n, 2)` round 0, none farther than `REACH` along an axis."""
     arrays = {
         name: {kind: np.array(xy, float).reshape(-1, 2) for kind, xy in of.items()} for name, of in points.items()
@@ -368,7 +368,7 @@ def draw_cost_chart(costs: Sequence[Cost], others: Mapping[str, float] | None = 
         axes.set_xlabel("ms per query, median")
         axes.set_ylabel("mean P@1, %")
         _lines(axes, others)
-        _named(axes, costs)
+        _write_names(axes, costs)
         return _svg(figure, "cost", "mean P@1 of base, bundle and peers against milliseconds per query, by size")
 
 
@@ -392,7 +392,7 @@ def _with_room(times):
     return 10**low, 10 ** (high + max(0.4, (high - low) / 2))
 
 
-def _named(axes, costs):
+def _write_names(axes, costs):
     """Write names with size and time right of the circles, lifted if one would lie on another."""
     figure, lowest = axes.get_figure(), -np.inf
     figure.get_layout_engine().execute(figure)

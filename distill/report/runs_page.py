@@ -196,27 +196,27 @@ def list_differences(named: RunMetrics) -> Iterator[str]:
     """Yield a sentence for each difference that makes the runs' figures those of other questions or documents."""
     data = {name: metrics["dataset"] for name, metrics in named.items()}
     if not are_alike(of["name"] for of in data.values()):
-        yield f"The data sets are {_listed({name: of['name'] for name, of in data.items()})}."
+        yield f"The data sets are {_list_values({name: of['name'] for name, of in data.items()})}."
     recorded = {name: files for name, files in collect_files(named).items() if files}
     if recorded and (changed := list(select_differing(recorded))):
         yield f"The data files' hashes differ: {', '.join(changed)}."
-    counts = {name: _counted(of) for name, of in data.items()}
+    counts = {name: _count_values(of) for name, of in data.items()}
     if not are_alike(counts.values()):
-        yield f"Their sizes differ: {_listed(counts)}."
+        yield f"Their sizes differ: {_list_values(counts)}."
     languages = {name: metrics["settings"]["data"]["document_language"] for name, metrics in named.items()}
     if not are_alike(languages.values()):
-        yield f"The documents are in {_listed(languages)}."
+        yield f"The documents are in {_list_values(languages)}."
     # Without a list of files it is not known whether the seed decided.
     divided = {name: _division(named[name]) for name in recorded}
     if divided and not are_alike(divided.values()):
-        yield f"Questions are divided into splits by {_listed(divided)}."
+        yield f"Questions are divided into splits by {_list_values(divided)}."
 
 
-def _listed(said):
+def _list_values(said):
     return "; ".join(f"{what} ({name})" for name, what in said.items())
 
 
-def _counted(of):
+def _count_values(of):
     splits = ", ".join(f"{split} {number}" for split, number in of["splits"].items())
     return f"{of['documents']} documents, {of['passages']} passages, {splits}"
 

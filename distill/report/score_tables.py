@@ -125,8 +125,8 @@ def print_scores(a: str, b: str, split: str, metric: str, comparisons: Compariso
 
 
 def _score_cells(row):
-    difference = _interval(*(_signed(100 * value, 1) for value in (row.difference, row.low, row.high)))
-    effect = _interval(*(_signed(value, 2) for value in (row.effect, row.effect_low, row.effect_high)))
+    difference = _interval(*(_format_difference(100 * value, 1) for value in (row.difference, row.low, row.high)))
+    effect = _interval(*(_format_difference(value, 2) for value in (row.effect, row.effect_low, row.effect_high)))
     shares = (f"{100 * row.a:.1f}", f"{100 * row.b:.1f}", difference)
     counts = map(str, (row.only_a, row.only_b, row.questions))
     least = "" if row.detectable is None else f"{100 * row.detectable:.1f}"
@@ -137,7 +137,7 @@ def _verdict(row):
     return "" if not row.significant else "A better" if row.difference > 0 else "B better"
 
 
-def _signed(value, decimals):
+def _format_difference(value, decimals):
     """Return a difference with its sign; None is one without bound."""
     return "inf" if value is None else f"{value:+.{decimals}f}"
 

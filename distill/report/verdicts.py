@@ -122,7 +122,7 @@ def judge_bundle(metrics: Mapping[str, Json]) -> Verdict:
     question, gate = "Is the bundle as good as the student?", metrics.get("gate")
     allowed = metrics["settings"].get("export", {}).get("max_drop", 0)
     if not gate:
-        return Verdict(question, *_untested(metrics, allowed))
+        return Verdict(question, *_judge_untested(metrics, allowed))
     rows, allowed = gate["p@1"], allowed_drop(allowed, gate["texts"])
     tests = {name: {**row, "a": row["artefact"], "b": row["student"]} for name, row in rows.items()}
     worse = list_significant(tests, -1)
@@ -137,7 +137,7 @@ def judge_bundle(metrics: Mapping[str, Json]) -> Verdict:
     return Verdict(question, mark, word, f"{where} {describe_languages('worse', worse, len(rows))}.")
 
 
-def _untested(metrics, allowed):
+def _judge_untested(metrics, allowed):
     """Return mark, word and figures for an older run's bundle, which has means and no test."""
     means = metrics["splits"][choose_split(metrics)]["mean_p@1"]
     bundle, student = (100 * means[name][choose_unit(metrics)] for name in ("bundle", "student"))

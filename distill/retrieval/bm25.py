@@ -27,7 +27,7 @@ def plain_terms(texts: Iterable[str], language: str) -> list[list[str]]:
 
 
 def morphology_terms(texts: Iterable[str], language: str) -> list[list[str]]:
-    """Return the terms of each text as `morphology.analyser` gives them, without English stop words.
+    """Return the terms of each text as `morphology.get_analyser` gives them, without English stop words.
 
     Args:
         texts: The texts.
@@ -38,12 +38,12 @@ def morphology_terms(texts: Iterable[str], language: str) -> list[list[str]]:
     """
     import bm25s
 
-    from ..words.morphology import analyser, words
+    from ..words.morphology import get_analyser, split_words
 
-    terms_of = [analyser(language).terms(text) for text in texts]
+    terms_of = [get_analyser(language).terms(text) for text in texts]
     if stopwords_of(language) is None:
         return terms_of
-    common = {stem for word in bm25s.stopwords.STOPWORDS_EN for stem in words(word, language)}
+    common = {stem for word in bm25s.stopwords.STOPWORDS_EN for stem in split_words(word, language)}
     return [[term for term in terms if term not in common] for terms in terms_of]
 
 
@@ -138,9 +138,9 @@ def build_bm25_index(
 
 
 def _warn_unstemmed(passages, language):
-    from ..words.morphology import say_unstemmed
+    from ..words.morphology import warn_unstemmed
 
-    say_unstemmed(language, f"{len(passages)} passages", bm25=True)
+    warn_unstemmed(language, f"{len(passages)} passages", bm25=True)
 
 
 def bm25_ranks(

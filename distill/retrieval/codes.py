@@ -87,7 +87,7 @@ def quantise_packed(vectors: Floats, bits: int) -> tuple[NDArray[np.uint8], Floa
         cosines = product / np.sqrt((odd * odd).sum(axis=1))
         better = cosines > best
         codes[better], products[better], best[better] = tried[better], product[better], cosines[better]
-    return _packed(codes, bits), squares / np.where(products > 0, products, np.float32(1))
+    return _pack_codes(codes, bits), squares / np.where(products > 0, products, np.float32(1))
 
 
 def _codes(vectors, steps, bits):
@@ -100,7 +100,7 @@ def _odd(codes, bits):
     return (2 * codes.astype(np.int16) + 1 - (1 << bits)).astype(np.int8)
 
 
-def _packed(codes, bits):
+def _pack_codes(codes, bits):
     rows, axes = codes.shape
     parts = np.zeros((rows, packed_width(axes, bits), 8 // bits), dtype=np.uint8)
     parts.reshape(rows, parts.shape[1] * parts.shape[2])[:, :axes] = codes

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..words.plain import plain_words
+from ..words.plain import split_plain_words
 
 # Two texts are alike if they share this part of the words of the longer one.
 LEAST = 0.9
@@ -45,7 +45,7 @@ class _Words:
 
     @classmethod
     def of(cls, text):
-        counts = Counter(plain_words(text))
+        counts = Counter(split_plain_words(text))
         return cls(counts, counts.total(), sum({1 << hash(word) % BITS for word in counts}))
 
 

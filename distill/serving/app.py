@@ -26,15 +26,15 @@ from ..errors import first_line, one_line
 from ..system.text import dump_json
 from ..system.types import Floats, Json
 from .batching import Batcher
-from .bodies import Room
-from .encoding import Served
-from .forms import SearchRequest, embedding_request, search_request
+from .bodies import RequestPool
+from .encoding import ServedEncoder
+from .forms import SearchRequest, parse_embedding_request, parse_search_request
 from .limits import ANSWER_SECONDS, Limits
 from .metrics import TEXT, Metrics
-from .origins import Origins, origin_form, require_json
-from .refusals import Gone, Refusal
-from .tokens import allowed
-from .turns import Turns
+from .origins import Origins, require_json, to_origin_form
+from .refusals import ClientGone, Refusal
+from .tokens import is_allowed
+from .turns import WorkSlices
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -54,41 +54,43 @@ class Server:
 
     def __init__(
         self,
-        served: Served,
+        served: ServedEncoder,
         collection: Collection | None,
         limits: Limits,
         tokens: Sequence[bytes] = (),
         origins: Origins | None = None,
     ) -> None:
         self.served, self.collection, self.tokens, self.origins = served, collection, tokens, origins or Origins()
-        self.metrics, self.room, self.limits = Metrics(), Room(limits), limits
+        self.metrics, self.room, self.limits = Metrics(), RequestPool(limits), limits
         self.batcher = Batcher(served.vectors, limits.waiting, self.metrics)
-        self._turns = Turns(os.cpu_count() or 1)
+        self._turns = WorkSlices(os.cpu_count() or 1)
         self.metrics.gauge("distill_waiting_texts", "Texts that wait to be encoded", lambda: self.batcher.waiting)
         self.metrics.gauge("distill_requests", "Requests that are in the server", lambda: self.room.requests)
         self.metrics.gauge("distill_request_bytes", "Bytes of their bodies", lambda: self.room.bytes)
 
     async def embeddings(self, body: bytes) -> Response:
         """Return the embeddings of the texts in a body. Raises `Refusal`."""
-        request = embedding_request(body, self.served.dimension, self.limits)
+        request = parse_embedding_request(body, self.served.dimension, self.limits)
         role = self.served.role(request.model, request.role)
         vectors = await self.batcher.encode(request.texts, role)
         pieces = int(vectors.pieces.sum())
         rows = [
-            {"object": "embedding", "index": number, "embedding": base64_of(row) if request.base64 else row}
+            {"object": "embedding", "index": number, "embedding": encode_base64(row) if request.base64 else row}
             for number, row in enumerate(vectors.rows)
         ]
         usage = {"prompt_tokens": pieces, "total_tokens": pieces}
-        return answer({"object": "list", "data": rows, "model": request.model or self.served.name, "usage": usage})
+        return json_response(
+            {"object": "list", "data": rows, "model": request.model or self.served.name, "usage": usage}
+        )
 
     async def search(self, body: bytes) -> Response:
         """Return the passages of the index that are nearest to the questions in a body. Raises `Refusal`."""
         if self.collection is None:
             raise Refusal(404, "no index is served; start it with --index", "no_index")
-        request = search_request(body, self.limits)
+        request = parse_search_request(body, self.limits)
         self.served.require(request.model)
         vectors = await self.batcher.encode(request.questions, "question")
-        parts = await self._turns.parts(answers_to(self.collection, request, vectors.rows))
+        parts = await self._turns.parts(encode_answers(self.collection, request, vectors.rows))
         content = b'{"results": [' + b", ".join(parts) + b"]}" if request.many else parts[0]
         return Reply(content, media_type="application/json")
 
@@ -141,7 +143,7 @@ class Reply(Response):
             await send({"type": "http.response.body", "body": self.body[start : start + CHUNK], "more_body": more})
 
 
-def answer(content: dict[str, Json], status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(content: dict[str, Json], status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Make a response in JSON. Arrays of numbers are written as lists.
 
     Args:
@@ -155,7 +157,7 @@ def answer(content: dict[str, Json], status: int = 200, headers: dict[str, str] 
     return Reply(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), status, headers, "application/json")
 
 
-def answers_to(collection: Collection, request: SearchRequest, vectors: Floats) -> Iterator[bytes]:
+def encode_answers(collection: Collection, request: SearchRequest, vectors: Floats) -> Iterator[bytes]:
     """Yield the answers to questions as JSON, one object per question.
 
     Args:
@@ -174,12 +176,12 @@ def answers_to(collection: Collection, request: SearchRequest, vectors: Floats) 
         yield dump_json(one).encode("utf-8")
 
 
-def base64_of(row: Floats) -> str:
+def encode_base64(row: Floats) -> str:
     """Encode the numbers of a vector as float32, little-endian, in base64."""
     return base64.b64encode(row.astype("<f4").tobytes()).decode("ascii")
 
 
-def application(server: Server) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+def build_application(server: Server) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
     """Build the ASGI application of a server."""
 
     @asynccontextmanager
@@ -193,25 +195,33 @@ def application(server: Server) -> Callable[[Scope, Receive, Send], Awaitable[No
             server.close()
 
     routes: list[Route] = [
-        Route("/", _get(lambda _: answer(server.about(routes)))),
-        Route("/v1/embeddings", _posted(server, server.embeddings), methods=["POST"]),
-        Route("/v1/search", _posted(server, server.search), methods=["POST"]),
-        Route("/v1/models", _get(lambda _: answer({"object": "list", "data": server.models()}))),
-        Route("/v1/models/{name:path}", _get(lambda request: _model(server, request.path_params["name"]))),
-        Route(OPEN, _get(lambda _: answer(server.health()))),
-        Route("/metrics", _get(lambda _: Reply(server.metrics.text(), media_type=TEXT))),
+        Route("/", _get_endpoint(lambda _: json_response(server.about(routes)))),
+        Route("/v1/embeddings", _post_endpoint(server, server.embeddings), methods=["POST"]),
+        Route("/v1/search", _post_endpoint(server, server.search), methods=["POST"]),
+        Route("/v1/models", _get_endpoint(lambda _: json_response({"object": "list", "data": server.models()}))),
+        Route(
+            "/v1/models/{name:path}",
+            _get_endpoint(lambda request: _describe_model(server, request.path_params["name"])),
+        ),
+        Route(OPEN, _get_endpoint(lambda _: json_response(server.health()))),
+        Route("/metrics", _get_endpoint(lambda _: Reply(server.metrics.text(), media_type=TEXT))),
     ]
-    handlers = {HTTPException: _unrouted, Refusal: _refused, Gone: _gone, Exception: _failed}
-    door = Doorkeeper(server, Starlette(routes=routes, exception_handlers=handlers, lifespan=running))
+    handlers = {
+        HTTPException: _answer_http_error,
+        Refusal: _answer_refusal,
+        ClientGone: _answer_gone,
+        Exception: _answer_failure,
+    }
+    door = AccessMiddleware(server, Starlette(routes=routes, exception_handlers=handlers, lifespan=running))
     pages, sent = server.origins.pages, ("GET", "POST")
     # CORS goes outside of the token check: a browser's preflight request has no token, and a page sees refusals too.
     return CORSMiddleware(door, pages, sent, "*", expose_headers=("retry-after",)) if pages else door
 
 
-def _posted(server, work):
+def _post_endpoint(server, work):
     async def endpoint(request: Request) -> Response:
         body = bytearray()
-        with server.room.holding(body):
+        with server.room.release_bytes(body):
             await server.room.read(request, body)
             require_json(request.headers)
             return await server.room.answered(request, work(bytes(body)))
@@ -219,37 +229,37 @@ def _posted(server, work):
     return endpoint
 
 
-def _get(respond):
+def _get_endpoint(respond):
     async def endpoint(request: Request) -> Response:
         return respond(request)
 
     return endpoint
 
 
-def _model(server, name):
+def _describe_model(server, name):
     server.served.require(name)
-    return answer(next(model for model in server.models() if model["id"] == name))
+    return json_response(next(model for model in server.models() if model["id"] == name))
 
 
-def _unrouted(request, error):
+def _answer_http_error(request, error):
     refusal = Refusal(error.status_code, f"{request.method} {request.url.path[:80]}: {error.detail}", "no_path")
-    return answer(refusal.as_dict(), refusal.status, dict(error.headers or {}))
+    return json_response(refusal.as_dict(), refusal.status, dict(error.headers or {}))
 
 
-def _refused(_, error):
-    return answer(error.as_dict(), error.status, error.headers)
+def _answer_refusal(_, error):
+    return json_response(error.as_dict(), error.status, error.headers)
 
 
-def _gone(request, error):
+def _answer_gone(request, error):
     return Response(status_code=GONE)
 
 
-def _failed(request, error):
+def _answer_failure(request, error):
     print(f"error: {request.url.path}: {one_line(first_line(error))}", file=sys.stderr, flush=True)
-    return _refused(request, Refusal(500, "the server failed; its log says why", "failed"))
+    return _answer_refusal(request, Refusal(500, "the server failed; its log says why", "failed"))
 
 
-class Doorkeeper:
+class AccessMiddleware:
     """Middleware around the application. It checks names and tokens, counts requests, and answers refusals."""
 
     def __init__(self, server: Server, application: Starlette) -> None:
@@ -261,7 +271,7 @@ class Doorkeeper:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        scope = origin_form(scope)
+        scope = to_origin_form(scope)
         start, status = time.perf_counter(), GONE
 
         async def counted(message: Message) -> None:
@@ -280,13 +290,13 @@ class Doorkeeper:
             headers = Headers(scope=scope)
             self._server.origins.require_host(headers.get("host"))
             self._require_token(scope["path"], headers.get("authorization", ""))
-            # Starlette raises an error again after `_failed` has answered it.
-            with self._server.room.entered(), suppress(Exception):
+            # Starlette raises an error again after `_answer_failure` has answered it.
+            with self._server.room.admit(), suppress(Exception):
                 await self._application(scope, receive, send)
         except Refusal as refusal:
-            await _refused(None, refusal)(scope, receive, send)
+            await _answer_refusal(None, refusal)(scope, receive, send)
 
     def _require_token(self, path, header):
         tokens = self._server.tokens
-        if tokens and path != OPEN and not allowed(header, tokens):
+        if tokens and path != OPEN and not is_allowed(header, tokens):
             raise Refusal(401, "no token, or one that is not known: Authorization: Bearer TOKEN", "invalid_api_key")

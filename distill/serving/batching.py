@@ -19,7 +19,7 @@ from ..system.text import normalized_length
 from ..system.types import Floats, Integers, Role
 from .limits import BATCH_CHARACTERS, BATCH_TEXTS
 from .metrics import Metrics
-from .refusals import busy
+from .refusals import busy_refusal
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Batcher:
             Refusal: If too many texts wait already.
         """
         if self.waiting and self.waiting + len(texts) > self._most:
-            raise busy(f"{self.waiting} texts wait")
+            raise busy_refusal(f"{self.waiting} texts wait")
         job = _Job(texts, role, asyncio.get_running_loop().create_future(), 0)
         self.waiting += len(texts)
         self._line_up(job)

@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from .limits import BODIES, BODY_SECONDS, MOST_REQUESTS, Limits
-from .refusals import Gone, Refusal, busy, too_large
+from .refusals import ClientGone, Refusal, busy_refusal, size_refusal
 
 # Up to this many times the limit is read of a refused body, so that the client can read the answer before the
 # connection is closed.
 LEFT = 8
 
 
-class Room:
+class RequestPool:
     """Counters of the requests in the server and of the bytes of their bodies, and the work that is being done for
     them.
     """
@@ -28,10 +28,10 @@ class Room:
         self._work: set[asyncio.Future[Response]] = set()
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def admit(self) -> Iterator[None]:
         """Count a request while it is in the server. Raises `Refusal` if there are too many."""
         if self.requests >= MOST_REQUESTS:
-            raise busy(f"{self.requests} requests are in it")
+            raise busy_refusal(f"{self.requests} requests are in it")
         self.requests += 1
         try:
             yield
@@ -39,7 +39,7 @@ class Room:
             self.requests -= 1
 
     @contextmanager
-    def holding(self, body: bytearray) -> Iterator[None]:
+    def release_bytes(self, body: bytearray) -> Iterator[None]:
         """Subtract the bytes of a body at the end from the sum that reading it increased."""
         try:
             yield
@@ -68,20 +68,20 @@ class Room:
             await self._refuse(request, True)
         more = True
         while more:
-            chunk, more = await _chunk(request)
+            chunk, more = await _receive_chunk(request)
             if len(body) + len(chunk) > self._limits.body:
                 await self._refuse(request, more)
             if self.bytes + len(chunk) > BODIES * self._limits.body:
-                raise busy(f"{self.bytes} bytes of requests are in it")
+                raise busy_refusal(f"{self.bytes} bytes of requests are in it")
             self.bytes += len(chunk)
             body += chunk
 
     async def _refuse(self, request: Request, more: bool) -> None:
         left = LEFT * self._limits.body
         while more and left > 0:
-            chunk, more = await _chunk(request)
+            chunk, more = await _receive_chunk(request)
             left -= len(chunk)
-        raise too_large(None, f"the body is larger than {self._limits.body} bytes, which are taken at most")
+        raise size_refusal(None, f"the body is larger than {self._limits.body} bytes, which are taken at most")
 
     async def answered(self, request: Request, work: Awaitable[Response]) -> Response:
         """Wait for the answer to a request whose body has been read. On any failure the work is cancelled.
@@ -106,10 +106,10 @@ class Room:
         try:
             await asyncio.wait({task, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if task.cancelled():
-                raise busy("it is told to stop")
+                raise busy_refusal("it is told to stop")
             if task.done():
                 return task.result()
-            raise Gone if gone.done() else busy(f"no answer within {seconds:g} s")
+            raise ClientGone if gone.done() else busy_refusal(f"no answer within {seconds:g} s")
         finally:
             self._work.discard(task)
             task.cancel()
@@ -122,8 +122,8 @@ class Room:
             task.cancel()
 
 
-async def _chunk(request: Request) -> tuple[bytes, bool]:
+async def _receive_chunk(request: Request) -> tuple[bytes, bool]:
     message = await request.receive()
     if message["type"] == "http.disconnect":
-        raise Gone
+        raise ClientGone
     return message.get("body", b""), message.get("more_body", False)

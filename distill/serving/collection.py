@@ -18,7 +18,7 @@ from ..indexing.stored import FILE
 from ..system.progress import say
 from ..system.types import File, Floats, Json
 from .forms import SearchRequest
-from .refusals import quoted, wrong
+from .refusals import shorten_quote, value_refusal
 
 # The question that checks an index before it is served.
 TRIAL = "Where does the Danube end?"
@@ -51,7 +51,7 @@ class Collection:
             raise EncoderError(f"{source}: another encoder than the one that is served; start distill serve again")
         try:
             answers = Answers(folder, source, encoder=encoder)
-            _try(answers)
+            _try_question(answers)
         except DistillError:
             raise
         except Exception as error:  # a file that was made to break what reads it may do so anywhere
@@ -101,17 +101,17 @@ class Collection:
         """
         answers, mask_of = self._current()
         if request.hybrid and not answers.index.has_words:
-            raise wrong("hybrid", "the index has no words, or an earlier version's; run distill index --hybrid")
+            raise value_refusal("hybrid", "the index has no words, or an earlier version's; run distill index --hybrid")
         try:
             mask = mask_of(request.where) if request.where else None
         except InputError:
-            names = quoted(", ".join(dict(request.where)))
-            raise wrong("where", f"no document has a field of this name: {names}") from None
+            names = shorten_quote(", ".join(dict(request.where)))
+            raise value_refusal("where", f"no document has a field of this name: {names}") from None
         for question, vector in zip(request.questions, vectors, strict=True):
             yield answers.judge(question, vector, request.top, mask, request.hybrid).as_dict()
 
 
-def _try(answers):
+def _try_question(answers):
     vector = np.full(answers.encoder.dimension, answers.encoder.dimension**-0.5, np.float32)
     for hybrid in (False, True)[: 1 + answers.index.has_words]:
         answers.judge(TRIAL, vector, COMPARED, None, hybrid)

@@ -16,14 +16,14 @@ from ..export.formats.bundle import Bundle
 from ..system.types import File, Floats, Progress, Role
 from .batching import Vectors
 from .limits import LONG_PIECES, Limits
-from .refusals import Refusal, busy, too_large
+from .refusals import Refusal, busy_refusal, size_refusal
 
 # Suffixes of the model's name, for clients that have no other way to state the role of a text.
 SUFFIXES: dict[str, Role] = {"query": "question", "document": "document"}
 PROBE = "Where does the Danube end?"
 
 
-class Served:
+class ServedEncoder:
     """A served `Encoder`, which one thread uses at a time. `has_roles` is True if the role of a text makes a
     difference.
 
@@ -75,7 +75,7 @@ class Served:
         longest = int(pieces.argmax())
         if pieces[longest] > self._most:
             start = f"{texts[longest][:20]}…"
-            raise too_large(None, f"a text of {pieces[longest]} pieces ({start!r}); it has {self._most} at most")
+            raise size_refusal(None, f"a text of {pieces[longest]} pieces ({start!r}); it has {self._most} at most")
         if pieces[longest] < LONG_PIECES:
             return Vectors(self.encode(texts, role), pieces)
         # An interpreter keeps the memory of its longest text until its thread ends.
@@ -96,7 +96,7 @@ class Served:
 
     def _require_running(self, steps: int = 1, note: str = "") -> None:
         if self._stopped.is_set():
-            raise busy("it is told to stop")
+            raise busy_refusal("it is told to stop")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ class Served:
         return cast(Role, role or suffix or "document")
 
 
-def name_of_source(source: File) -> str:
+def served_name(source: File) -> str:
     """Return the name under which the encoder `source` is served: its own name, or that of its folder."""
     path = Path(source)
     return (path.resolve().parent if path.name == "bundle" else path).name or str(source)

@@ -12,7 +12,7 @@ from ..indexing.stored import as_text
 from ..system.text import normalized_length
 from ..system.types import Json, Role
 from .limits import MOST_FIELDS, MOST_HITS, MOST_HITS_TOGETHER, Limits
-from .refusals import Refusal, quoted, too_large, wrong
+from .refusals import Refusal, shorten_quote, size_refusal, value_refusal
 
 # The names that clients of several services use for the role of a text.
 ROLES: dict[str, Role] = {
@@ -46,7 +46,7 @@ class SearchRequest:
     hybrid: bool
 
 
-def parsed(body: bytes, exact: bool = False) -> Mapping[str, Json]:
+def parse_object(body: bytes, exact: bool = False) -> Mapping[str, Json]:
     """Parse a body that holds a JSON object.
 
     Args:
@@ -70,7 +70,7 @@ def parsed(body: bytes, exact: bool = False) -> Mapping[str, Json]:
     return value
 
 
-def embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingRequest:
+def parse_embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingRequest:
     """Parse a request for embeddings.
 
     Args:
@@ -84,18 +84,18 @@ def embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingR
     Raises:
         Refusal: If the body is not such a request, or is beyond a limit.
     """
-    fields = parsed(body)
-    texts, _ = _texts(fields, "input", limits)
-    form = _one(fields, "encoding_format", str, "float")
+    fields = parse_object(body)
+    texts, _ = _read_texts(fields, "input", limits)
+    form = _read_field(fields, "encoding_format", str, "float")
     if form not in FORMATS:
-        raise wrong("encoding_format", f"expected {' or '.join(FORMATS)}, got {quoted(form)!r}")
-    dimensions = _one(fields, "dimensions", int, dimension)
+        raise value_refusal("encoding_format", f"expected {' or '.join(FORMATS)}, got {shorten_quote(form)!r}")
+    dimensions = _read_field(fields, "dimensions", int, dimension)
     if dimensions != dimension:
-        raise wrong("dimensions", f"this encoder's vectors have {dimension} and are not cut; got {dimensions}")
-    return EmbeddingRequest(texts, _one(fields, "model", str, None), _role(fields), form == "base64")
+        raise value_refusal("dimensions", f"this encoder's vectors have {dimension} and are not cut; got {dimensions}")
+    return EmbeddingRequest(texts, _read_field(fields, "model", str, None), _read_role(fields), form == "base64")
 
 
-def search_request(body: bytes, limits: Limits) -> SearchRequest:
+def parse_search_request(body: bytes, limits: Limits) -> SearchRequest:
     """Parse a request for a search.
 
     Args:
@@ -108,57 +108,57 @@ def search_request(body: bytes, limits: Limits) -> SearchRequest:
     Raises:
         Refusal: If the body is not such a request, or is beyond a limit.
     """
-    fields = parsed(body, exact=True)
+    fields = parse_object(body, exact=True)
     if unknown := next((name for name in fields if name not in SEARCH_FIELDS), None):
-        raise wrong(unknown, f"no such field; there are {', '.join(SEARCH_FIELDS)}")
+        raise value_refusal(unknown, f"no such field; there are {', '.join(SEARCH_FIELDS)}")
     if ("query" in fields) == ("queries" in fields):
-        raise wrong("query", "give a query, or queries, a list")
+        raise value_refusal("query", "give a query, or queries, a list")
     name = "query" if "query" in fields else "queries"
-    questions, many = _texts(fields, name, limits)
+    questions, many = _read_texts(fields, name, limits)
     if many != (name == "queries"):
-        raise wrong(name, "expected a text" if many else "expected a list of texts")
-    top = _one(fields, "top", int, 5)
+        raise value_refusal(name, "expected a text" if many else "expected a list of texts")
+    top = _read_field(fields, "top", int, 5)
     if not 1 <= top <= MOST_HITS:
-        raise wrong("top", f"expected a number from 1 to {MOST_HITS}, got {top}")
+        raise value_refusal("top", f"expected a number from 1 to {MOST_HITS}, got {top}")
     if len(questions) * top > MOST_HITS_TOGETHER:
-        raise too_large(
+        raise size_refusal(
             "top", f"top: {top} passages of {len(questions)} questions; together {MOST_HITS_TOGETHER} at most"
         )
-    hybrid = _one(fields, "hybrid", bool, False)
-    return SearchRequest(questions, many, _one(fields, "model", str, None), top, _where(fields), hybrid)
+    hybrid = _read_field(fields, "hybrid", bool, False)
+    return SearchRequest(questions, many, _read_field(fields, "model", str, None), top, _read_where(fields), hybrid)
 
 
-def _one(fields, name, kind, default):
+def _read_field(fields, name, kind, default):
     """Read a field of one type. The value null counts as absent."""
     value = fields.get(name)
     if value is None:
         return default
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise wrong(name, f"expected {NAMES[kind]}, got {_short(value)}")
+        raise value_refusal(name, f"expected {NAMES[kind]}, got {_shorten(value)}")
     return value
 
 
-def _short(value):
+def _shorten(value):
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
-    return quoted(json.dumps(value, ensure_ascii=False))
+    return shorten_quote(json.dumps(value, ensure_ascii=False))
 
 
-def _role(fields) -> Role | None:
-    kind = _one(fields, "input_type", str, None)
+def _read_role(fields) -> Role | None:
+    kind = _read_field(fields, "input_type", str, None)
     if kind is not None and kind not in ROLES:
-        raise wrong("input_type", f"expected one of {', '.join(ROLES)}, got {quoted(kind)!r}")
+        raise value_refusal("input_type", f"expected one of {', '.join(ROLES)}, got {shorten_quote(kind)!r}")
     return ROLES[kind] if kind else None
 
 
-def _texts(fields, name, limits):
+def _read_texts(fields, name, limits):
     """Read the texts of a field, and return True beside them if the field is a list."""
     value = fields.get(name)
     texts = value if isinstance(value, list) else [value]
     if not texts:
-        raise wrong(name, "an empty list; give a text")
+        raise value_refusal(name, "an empty list; give a text")
     if len(texts) > limits.texts:
-        raise too_large(name, f"{name}: {len(texts)} texts; a request takes {limits.texts} at most")
+        raise size_refusal(name, f"{name}: {len(texts)} texts; a request takes {limits.texts} at most")
     for place, text in enumerate(texts):
         _require_text(text, f"{name}[{place}]" if isinstance(value, list) else name, limits)
     return tuple(texts), isinstance(value, list)
@@ -174,12 +174,12 @@ def _require_text(text, place, limits):
             place,
         )
     if not isinstance(text, str):
-        raise wrong(place, f"expected a text, got {_short(text)}")
+        raise value_refusal(place, f"expected a text, got {_shorten(text)}")
     if not text.strip():
-        raise wrong(place, "an empty text")
+        raise value_refusal(place, "an empty text")
     if (length := normalized_length(text)) > limits.characters:
         what = "characters" if length == len(text) else "characters once it is normalised"
-        raise too_large(place, f"{place}: {length} {what}; a text has {limits.characters} at most")
+        raise size_refusal(place, f"{place}: {length} {what}; a text has {limits.characters} at most")
 
 
 def _is_tokens(value):
@@ -188,14 +188,14 @@ def _is_tokens(value):
     return bool(members) and all(isinstance(one, int) and not isinstance(one, bool) for one in members)
 
 
-def _where(fields):
+def _read_where(fields):
     where = fields.get("where") or {}
     if not isinstance(where, dict):
-        raise wrong("where", f"expected an object of fields and their values, got {_short(where)}")
+        raise value_refusal("where", f"expected an object of fields and their values, got {_shorten(where)}")
     listed = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
     if (number := sum(max(1, len(values)) for values in listed.values())) > MOST_FIELDS:
-        raise wrong("where", f"{number} fields and values; {MOST_FIELDS} are taken at most")
+        raise value_refusal("where", f"{number} fields and values; {MOST_FIELDS} are taken at most")
     for name, values in listed.items():
         if not values or any(isinstance(value, dict | list) for value in values):
-            raise wrong(f"where.{name}", "expected a text, a number, true, false or null, or a list of these")
+            raise value_refusal(f"where.{name}", "expected a text, a number, true, false or null, or a list of these")
     return tuple(sorted((name, as_text(value)) for name, values in listed.items() for value in values))

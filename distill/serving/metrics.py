@@ -17,7 +17,7 @@ TEXTS = (1, 2, 4, 8, 16, 32, 64)
 STATISTICS = Path("/proc/self/statm")
 
 
-class Count:
+class LabelledCounter:
     """A counter: numbers that only grow, one for each combination of values of its `labels`."""
 
     def __init__(self, name: str, meaning: str, labels: Sequence[str]) -> None:
@@ -26,9 +26,9 @@ class Count:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of Prometheus' text format."""
-        yield from _head(self.name, self.meaning, "counter")
+        yield from _header_lines(self.name, self.meaning, "counter")
         for values, number in sorted(self.values.items()):
-            yield f"{self.name}{_labels(self.labels, values)} {number}"
+            yield f"{self.name}{_format_labels(self.labels, values)} {number}"
 
 
 class Histogram:
@@ -45,7 +45,7 @@ class Histogram:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of Prometheus' text format."""
-        yield from _head(self.name, self.meaning, "histogram")
+        yield from _header_lines(self.name, self.meaning, "histogram")
         below = 0
         for bound, number in zip((*self.bounds, "+Inf"), self._counts, strict=True):
             below += number
@@ -59,9 +59,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self.begun = time.time()
-        self.requests = Count("distill_requests_total", "Requests, by path and status", ("path", "status"))
-        self.texts = Count("distill_texts_total", "Texts that were encoded", ("role",))
-        self.pieces = Count("distill_pieces_total", "Pieces of these texts", ("role",))
+        self.requests = LabelledCounter("distill_requests_total", "Requests, by path and status", ("path", "status"))
+        self.texts = LabelledCounter("distill_texts_total", "Texts that were encoded", ("role",))
+        self.pieces = LabelledCounter("distill_pieces_total", "Pieces of these texts", ("role",))
         self.seconds = Histogram("distill_request_seconds", "Seconds of a request, its reading within", SECONDS)
         self.batches = Histogram("distill_batch_texts", "Texts that were encoded at once", TEXTS)
         self._gauges: dict[str, tuple[str, Callable[[], float]]] = {
@@ -108,7 +108,7 @@ class Metrics:
             line for one in (self.requests, self.texts, self.pieces, self.seconds, self.batches) for line in one.lines()
         ]
         for name, (meaning, value) in self._gauges.items():
-            lines += [*_head(name, meaning, "gauge"), f"{name} {value()}"]
+            lines += [*_header_lines(name, meaning, "gauge"), f"{name} {value()}"]
         return "\n".join([*lines, ""])
 
 
@@ -119,9 +119,9 @@ def resident_bytes() -> int:
     return int(STATISTICS.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _head(name, meaning, kind):
+def _header_lines(name, meaning, kind):
     return [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
 
 
-def _labels(names, values):
+def _format_labels(names, values):
     return "{" + ",".join(f'{name}="{value}"' for name, value in zip(names, values, strict=True)) + "}"

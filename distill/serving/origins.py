@@ -34,13 +34,13 @@ class Origins:
 
         This protects against pages that use DNS rebinding.
         """
-        if self.hosts is not None and header is not None and host_name(header) not in self.hosts:
+        if self.hosts is not None and header is not None and parse_host(header) not in self.hosts:
             raise Refusal(
                 421, f"Host: {header[:80]!r} is none of this server's names; start it with --allowed-host", "wrong_host"
             )
 
 
-def origins_of(address: str, allowed: Sequence[str], pages: Sequence[str]) -> Origins:
+def determine_origins(address: str, allowed: Sequence[str], pages: Sequence[str]) -> Origins:
     """Determine the origins of a server that listens on an IP address.
 
     On a loopback address the server answers to the `LOCAL` names. On any other it answers to every name unless some are
@@ -57,14 +57,14 @@ def origins_of(address: str, allowed: Sequence[str], pages: Sequence[str]) -> Or
     Raises:
         InputError: If an entry is not a host name or not an origin.
     """
-    if wrong := [name for name in allowed if name != ANY and not host_name(name)]:
+    if wrong := [name for name in allowed if name != ANY and not parse_host(name)]:
         raise InputError(f"--allowed-host {wrong[0]!r}: expected a name such as search.example.org, or *")
     if wrong := [page for page in pages if page not in (ANY, "null") and not _is_origin(page)]:
         raise InputError(f"--cors-origin {wrong[0]!r}: expected such as https://example.org:4200, without a path, or *")
     if ANY in allowed or not (allowed or is_loopback(address)):
         return Origins(None, tuple(pages))
     literal = f"[{address}]" if ":" in address else address
-    return Origins(frozenset({*LOCAL, literal, *map(host_name, allowed)}), tuple(pages))
+    return Origins(frozenset({*LOCAL, literal, *map(parse_host, allowed)}), tuple(pages))
 
 
 def is_loopback(address: str) -> bool:
@@ -72,14 +72,14 @@ def is_loopback(address: str) -> bool:
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
-def host_name(header: str) -> str:
+def parse_host(header: str) -> str:
     """Return the name in a `Host` header in lower case, without its port."""
     header = header.strip().lower()
     name = header.partition("]")[0] + "]" if header.startswith("[") else header.partition(":")[0]
     return name.removesuffix(".")
 
 
-def origin_form(scope: Scope) -> Scope:
+def to_origin_form(scope: Scope) -> Scope:
     """Rewrite a request whose target is a whole URL, as proxies send it, to one with a path and a `Host` header."""
     if not scope["path"].startswith(("http://", "https://")):
         return scope

@@ -24,7 +24,7 @@ class Refusal(Exception):
     def __init__(self, status: int, message: str, code: str, param: str | None = None) -> None:
         super().__init__(message)
         self.status, self.message, self.code = status, one_line(message), code
-        self.param = param if param is None else quoted(param)
+        self.param = param if param is None else shorten_quote(param)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -37,16 +37,16 @@ class Refusal(Exception):
         return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client of a request has gone away."""
 
 
-def busy(what: str) -> Refusal:
+def busy_refusal(what: str) -> Refusal:
     """Return the refusal of a request that finds the server full."""
     return Refusal(503, f"the server is busy: {what}; try again", "busy")
 
 
-def wrong(param: str, problem: str) -> Refusal:
+def value_refusal(param: str, problem: str) -> Refusal:
     """Return the refusal of a field with a wrong value.
 
     Args:
@@ -56,10 +56,10 @@ def wrong(param: str, problem: str) -> Refusal:
     Returns:
         The refusal, with status 422.
     """
-    return Refusal(422, f"{quoted(param)}: {problem}", "invalid_value", param)
+    return Refusal(422, f"{shorten_quote(param)}: {problem}", "invalid_value", param)
 
 
-def too_large(param: str | None, problem: str) -> Refusal:
+def size_refusal(param: str | None, problem: str) -> Refusal:
     """Return the refusal of a request that is beyond a limit.
 
     Args:
@@ -72,6 +72,6 @@ def too_large(param: str | None, problem: str) -> Refusal:
     return Refusal(413, problem, "too_large", param)
 
 
-def quoted(text: str) -> str:
+def shorten_quote(text: str) -> str:
     """Shorten a text of a request so that a message can quote it."""
     return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"

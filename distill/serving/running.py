@@ -10,7 +10,7 @@ import uvicorn
 
 from ..errors import InputError, ServingError
 from ..system.progress import say
-from .app import Server, application
+from .app import Server, build_application
 from .connections import Connection
 
 # Seconds that requests have once the server is stopped: first to be answered, then to be read and refused. The process
@@ -20,13 +20,13 @@ BACKLOG = 2048
 FILES = 16_384
 
 
-class Uvicorn(uvicorn.Server):
+class UvicornServer(uvicorn.Server):
     """uvicorn's server, which prints its address once it listens."""
 
     def __init__(self, server: Server, listener: socket.socket) -> None:
         # uvicorn logs nothing: errors of clients are counted, and reported to the clients.
         config = uvicorn.Config(
-            application(server),
+            build_application(server),
             http=Connection,
             ws="none",
             lifespan="on",
@@ -44,7 +44,7 @@ class Uvicorn(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, and print the address."""
         await super().startup(sockets)
-        say(f"{self._server.served.name}: {address(self._listener)}/v1")
+        say(f"{self._server.served.name}: {socket_url(self._listener)}/v1")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer the requests that are there, and refuse those that take too long."""
@@ -58,7 +58,7 @@ class Uvicorn(uvicorn.Server):
             self.run([self._listener])
 
 
-def bound(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """Bind a socket to an address. It does not listen yet.
 
     Args:
@@ -87,13 +87,13 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def address(listener: socket.socket) -> str:
+def socket_url(listener: socket.socket) -> str:
     """Return the address of a socket as a URL."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def more_files() -> None:
+def raise_file_limit() -> None:
     """Raise the limit of open files as far as the system allows. A shell's soft limit is often 1,024."""
     try:
         import resource

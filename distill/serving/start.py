@@ -60,12 +60,12 @@ def serving_app(
         True
     """
     require_extra("distill serve", PACKAGES, "serve")
-    from .app import application
-    from .origins import origins_of
+    from .app import build_application
+    from .origins import determine_origins
 
     known = tuple(token.encode("ascii") for token in tokens)
-    origins = origins_of(ANYWHERE, hosts, pages)
-    return application(_server(source, index, name, known, limits or Limits(), origins))
+    origins = determine_origins(ANYWHERE, hosts, pages)
+    return build_application(_make_server(source, index, name, known, limits or Limits(), origins))
 
 
 def serve_model(
@@ -99,27 +99,27 @@ def serve_model(
         is stopped.
     """
     require_extra("distill serve", PACKAGES, "serve")
-    from .origins import is_loopback, origins_of
-    from .running import Uvicorn, bound, more_files
+    from .origins import determine_origins, is_loopback
+    from .running import UvicornServer, bind_socket, raise_file_limit
 
     tokens = read_tokens(token_file)
-    with bound(*place) as listener:
+    with bind_socket(*place) as listener:
         address = listener.getsockname()[0]
-        origins = origins_of(address, hosts, pages)
-        server = _server(source, index, name, tokens, limits, origins)
+        origins = determine_origins(address, hosts, pages)
+        server = _make_server(source, index, name, tokens, limits, origins)
         if not tokens and not is_loopback(address):
             say(f"whoever reaches {place[0]} may use it: neither --token-file nor ${VARIABLE} is given")
-        more_files()
-        Uvicorn(server, listener).serve_until_stopped()
+        raise_file_limit()
+        UvicornServer(server, listener).serve_until_stopped()
 
 
-def _server(
+def _make_server(
     source: File, index: File | None, name: str | None, tokens: Sequence[bytes], limits: Limits, origins: Origins
 ) -> Server:
     from .app import Server
     from .collection import Collection
-    from .encoding import Served, name_of_source
+    from .encoding import ServedEncoder, served_name
 
-    served = Served(load_encoder(source), name or name_of_source(source), limits.pieces)
+    served = ServedEncoder(load_encoder(source), name or served_name(source), limits.pieces)
     collection = Collection(index, source, served) if index else None
     return Server(served, collection, limits, tokens, origins)

@@ -32,7 +32,7 @@ def read_tokens(path: File | None) -> tuple[bytes, ...]:
     return tuple(token.encode("ascii") for token in tokens)
 
 
-def allowed(header: str, tokens: Sequence[bytes]) -> bool:
+def is_allowed(header: str, tokens: Sequence[bytes]) -> bool:
     """Check an Authorization header. The time that this takes does not depend on how close a wrong token is.
 
     Args:

@@ -13,7 +13,7 @@ from .limits import LOT_SECONDS
 Part = TypeVar("Part")
 
 
-class Turns:
+class WorkSlices:
     """Threads that do work in slices of `LOT_SECONDS`, or of a single part that takes longer.
 
     Slices wait in a queue, one of each work at a time. First slices have threads of their own: work that is done within
@@ -26,9 +26,9 @@ class Turns:
     async def parts(self, work: Iterator[Part]) -> list[Part]:
         """Return all parts of some work. If the call is cancelled, no further slice begins."""
         loop = asyncio.get_running_loop()
-        parts, ended = await loop.run_in_executor(self._first, _lot, work)
+        parts, ended = await loop.run_in_executor(self._first, _run_slice, work)
         while not ended:
-            more, ended = await loop.run_in_executor(self._further, _lot, work)
+            more, ended = await loop.run_in_executor(self._further, _run_slice, work)
             parts += more
         return parts
 
@@ -38,7 +38,7 @@ class Turns:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _lot(work):
+def _run_slice(work):
     """Return the next parts, and True beside them if they were the last."""
     parts, end = [], time.monotonic() + LOT_SECONDS
     for part in work:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from .fields import Work
-from .renames import new_name, without_gone
+from .renames import drop_removed, present_name
 from .sections import Settings, Value
 from .store import values_by_name, walk
 
@@ -34,15 +34,15 @@ def commands_of(name: str, item: Field[Value], value: Value | None = None) -> tu
         The names of the commands.
     """
     of_value = item.metadata["only"].get(value)
-    return tuple((of_value or item.metadata["commands"] or _of_section(name, "commands")).split())
+    return tuple((of_value or item.metadata["commands"] or _section_entry(name, "commands")).split())
 
 
-def _of_section(name, key):
+def _section_entry(name, key):
     """Return an entry of the metadata of a setting's section, which holds for every setting in it."""
     return next(part for part in fields(Settings) if part.name == name.partition(".")[0]).metadata.get(key, "")
 
 
-def unused(name: str, item: Field[Value], command: str, value: Value | None = None) -> str:
+def unused_message(name: str, item: Field[Value], command: str, value: Value | None = None) -> str:
     """Return the message that a command does not honour a setting or its value. It names the commands that do.
 
     Args:
@@ -55,7 +55,7 @@ def unused(name: str, item: Field[Value], command: str, value: Value | None = No
         The message.
     """
     others, what = ", ".join(commands_of(name, item, value)), value if value in item.metadata["only"] else "it"
-    instead = item.metadata["instead"] or _of_section(name, "instead") or "leave it out"
+    instead = item.metadata["instead"] or _section_entry(name, "instead") or "leave it out"
     return f"{name}: distill {command} does not use {what}, distill {others} would; {instead}"
 
 
@@ -77,20 +77,20 @@ def refuse_unused(settings: Settings, command: str, begun: Settings | None = Non
     for name, section, item in walk(settings):
         value = getattr(section, item.name)
         if value != before[name] and _refuses(command, name, item, value):
-            raise ConfigError(unused(name, item, command, value))
+            raise ConfigError(unused_message(name, item, command, value))
 
 
 def _refuses(command, name, item, value):
-    concerned = command in f"{_of_section(name, 'commands')} {_of_section(name, 'refused')}".split()
+    concerned = command in f"{_section_entry(name, 'commands')} {_section_entry(name, 'refused')}".split()
     return bool(item.metadata["bears_on"] & Work.RUN) and concerned and command not in commands_of(name, item, value)
 
 
-def honoured(command: str) -> dict[str, Field[Value]]:
+def honoured_fields(command: str) -> dict[str, Field[Value]]:
     """Return the fields of the settings that a command honours, by their dotted names."""
     return {name: item for name, _, item in walk(Settings()) if command in commands_of(name, item)}
 
 
-def assigned(texts: Sequence[str], command: str) -> dict[str, Json]:
+def read_assignments(texts: Sequence[str], command: str) -> dict[str, Json]:
     """Read the texts that `--set` was given.
 
     Args:
@@ -107,24 +107,24 @@ def assigned(texts: Sequence[str], command: str) -> dict[str, Json]:
     values: dict[str, Json] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        name = new_name(name)
+        name = present_name(name)
         if not equals:
             raise ConfigError(f"--set: expected NAME=VALUE such as student.gamma=100, got {text!r}")
-        if not without_gone({name: value}, "--set"):
+        if not drop_removed({name: value}, "--set"):
             continue
-        given = _read(name, value, _field(name, command))
+        given = _read(name, value, _find_field(name, command))
         values[name] = [*values.get(name, ()), *given] if isinstance(given, list) else given
     return values
 
 
-def _field(name, command):
+def _find_field(name, command):
     known = {one: item for one, _, item in walk(Settings()) if one not in APART}
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else "distill run --help-all lists the settings"
         raise ConfigError(f"--set: unknown setting {name!r}; {hint}")
     if command not in commands_of(name, known[name]):
-        raise ConfigError(f"--set {unused(name, known[name], command)}")
+        raise ConfigError(f"--set {unused_message(name, known[name], command)}")
     return known[name]
 
 

@@ -34,7 +34,7 @@ class Recipe:
     values: Mapping[str, Json]
 
 
-def recipe_file(name: str, place: str = "--recipe") -> Path:
+def find_recipe(name: str, place: str = "--recipe") -> Path:
     """Return the path of a recipe.
 
     Args:
@@ -76,7 +76,7 @@ def read_recipe(name: str, place: str = "--recipe") -> Recipe:
     Raises:
         ConfigError: If there is no recipe of that name.
     """
-    values = read_toml(recipe_file(name, place))
+    values = read_toml(find_recipe(name, place))
     return Recipe(name, **values.pop(TABLE), values=values)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-def old_names(section: Section, prefix: str = "") -> Iterator[tuple[str, str]]:
+def list_renames(section: Section, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the old and the new name of each setting that was renamed.
 
     Args:
@@ -27,19 +27,19 @@ def old_names(section: Section, prefix: str = "") -> Iterator[tuple[str, str]]:
     """
     for item in fields(section):
         if item.default is MISSING:
-            yield from old_names(getattr(section, item.name), f"{prefix}{item.name}.")
+            yield from list_renames(getattr(section, item.name), f"{prefix}{item.name}.")
         elif item.metadata["was"]:
             yield item.metadata["was"], prefix + item.name
 
 
-RENAMED = dict(old_names(Settings()))
+RENAMED = dict(list_renames(Settings()))
 
 
 # Removed settings, each with the value that is now the only behaviour and is still read, and the message for others.
 GONE = {"teacher.mining": ("exact", "hard negatives are looked for exactly, in all passages; leave it out")}
 
 
-def is_gone(name: str, value: Json) -> bool:
+def is_removed(name: str, value: Json) -> bool:
     """Return True for a removed setting with the value that is now the only behaviour.
 
     Args:
@@ -52,7 +52,7 @@ def is_gone(name: str, value: Json) -> bool:
     return name in GONE and value == GONE[name][0]
 
 
-def without_gone(values: Mapping[str, Value], place: str) -> dict[str, Value]:
+def drop_removed(values: Mapping[str, Value], place: str) -> dict[str, Value]:
     """Drop removed settings.
 
     Args:
@@ -65,18 +65,18 @@ def without_gone(values: Mapping[str, Value], place: str) -> dict[str, Value]:
     Raises:
         ConfigError: If a removed setting has a value that is no longer supported.
     """
-    left = {name: value for name, value in values.items() if not is_gone(name, value)}
+    left = {name: value for name, value in values.items() if not is_removed(name, value)}
     for name in GONE.keys() & left.keys():
         raise ConfigError(f"{place}: {name} = {left[name]}: {GONE[name][1]}")
     return left
 
 
-def new_name(name: str) -> str:
+def present_name(name: str) -> str:
     """Return the present name of a setting."""
     return RENAMED.get(name, name)
 
 
-def with_new_names(values: Mapping[str, Json], place: str) -> dict[str, Json]:
+def rename_settings(values: Mapping[str, Json], place: str) -> dict[str, Json]:
     """Rename the settings of earlier versions in the nested values of a config.
 
     Args:
@@ -94,7 +94,7 @@ def with_new_names(values: Mapping[str, Json], place: str) -> dict[str, Json]:
         section, _, key = gone.partition(".")
         part = new.get(section)
         if isinstance(part, dict) and key in part:
-            without_gone({gone: part.pop(key)}, place)
+            drop_removed({gone: part.pop(key)}, place)
     for old, name in RENAMED.items():
         section, _, key = old.partition(".")
         part = new.get(section)

@@ -10,7 +10,7 @@ from dataclasses import fields
 
 from ..errors import ConfigError
 from .stages import TeacherSettings
-from .units import named_units
+from .units import combine_units
 
 
 def _check_triplets(teacher):
@@ -20,7 +20,7 @@ def _check_triplets(teacher):
         raise ConfigError("teacher.answer_sentences: a fixed teacher is not trained; leave this or --teacher-model out")
 
 
-def _check_twins(translation):
+def _check_translations(translation):
     if translation.file and translation.translators:
         raise ConfigError(
             "translation.file: translations come from this file or from translation.translators; give one of them"
@@ -56,14 +56,14 @@ def _check_quantised(student, export):
     # Without an epoch there is none to round, so `--epochs 0` is accepted with every recipe.
     if epochs and quantised > epochs:
         raise ConfigError(f"{name}: expected at most student.epochs, which is {epochs}, got {quantised}")
-    if quantised and export.precision == "float32" and not _rounds(export.table):
+    if quantised and export.precision == "float32" and not _is_rounded(export.table):
         raise ConfigError(
             f"{name}: nothing is rounded in {export.precision} with a table in {export.table}; "
             "give 0, or another export.precision or export.table"
         )
 
 
-def _rounds(table):
+def _is_rounded(table):
     from ..export.weights.codecs import CODECS
 
     return CODECS[table].rounds
@@ -179,12 +179,12 @@ def _check_self_training(teacher, pairs):
 
 
 def _check_numbers(student, shape):
-    numbers_of(student.nested, "student.nested")
-    numbers_of(shape.orders, "shape.orders")
+    parse_numbers(student.nested, "student.nested")
+    parse_numbers(shape.orders, "shape.orders")
 
 
 def _check_units(evaluation):
-    named_units(evaluation.ranked, evaluation.score)
+    combine_units(evaluation.ranked, evaluation.score)
 
 
 def _check_words(words):
@@ -221,7 +221,7 @@ def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
             raise ConfigError(f"{name}: a fixed teacher is not trained; leave this or --teacher-model out")
 
 
-def numbers_of(names: Sequence[str], setting: str) -> tuple[int, ...]:
+def parse_numbers(names: Sequence[str], setting: str) -> tuple[int, ...]:
     """Read distinct whole numbers above zero.
 
     Args:
@@ -251,7 +251,7 @@ RULES: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (_check_triplets, ("teacher",)),
     (_check_quota, ("teacher",)),
     (_check_of_triplets, ("teacher",)),
-    (_check_twins, ("translation",)),
+    (_check_translations, ("translation",)),
     (_check_self_training, ("teacher", "pairs")),
     (_check_pairs, ("teacher", "pairs")),
     (_check_sentences, ("teacher", "pairs")),

@@ -12,7 +12,7 @@ from .stages import PairSettings as PairSettings
 from .stages import ScorerSettings as ScorerSettings
 from .stages import StudentSettings as StudentSettings
 from .stages import TeacherSettings as TeacherSettings
-from .units import named_units
+from .units import combine_units
 
 
 @dataclass
@@ -352,9 +352,9 @@ class Settings:
         """True where a fixed teacher labels lines of text, which then are enough to learn from."""
         return bool(self.teacher.model and (self.student.parallel or self.student.labelled_text))
 
-    def steered(self) -> "Settings":
+    def with_dev_units(self) -> "Settings":
         """Return settings whose stages both choose epochs by the first unit that --ranked and --score name, if any."""
-        if not (units := named_units(self.evaluation.ranked, self.evaluation.score)):
+        if not (units := combine_units(self.evaluation.ranked, self.evaluation.score)):
             return self
         teacher, student = replace(self.teacher, unit=units[0]), replace(self.student, dev_unit=units[0])
         return replace(self, teacher=teacher, student=student)

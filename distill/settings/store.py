@@ -14,7 +14,7 @@ from ..errors import ConfigError
 from ..system.text import make_well_formed
 from .choices import MOST
 from .recipes import TABLE, read_recipe, read_toml
-from .renames import new_name, with_new_names, without_gone
+from .renames import drop_removed, present_name, rename_settings
 from .rules import RULES
 from .sections import Section, Settings, TeacherSettings, Value, Work
 
@@ -50,7 +50,7 @@ def values_by_name(section: Section) -> dict[str, Value]:
     return {name: getattr(part, item.name) for name, part, item in walk(section)}
 
 
-def free_of(work: Work) -> frozenset[str]:
+def list_free(work: Work) -> frozenset[str]:
     """Return the dotted names of the settings that bear on none of this `Work`.
 
     They may change while it is kept on disk.
@@ -58,7 +58,7 @@ def free_of(work: Work) -> frozenset[str]:
     return frozenset(name for name, _, item in walk(Settings()) if not item.metadata["bears_on"] & work)
 
 
-def check(settings: Settings) -> Settings:
+def check_settings(settings: Settings) -> Settings:
     """Check all settings and return them. Raises `ConfigError` for the first value that is not allowed."""
     for path, section, item in walk(settings):
         _check_value(path, getattr(section, item.name), item)
@@ -107,10 +107,10 @@ def load_settings(path: File, recipe: str = "") -> Settings:
     Raises:
         ConfigError: If a key or value is unknown, or if the file names another recipe than `recipe`.
     """
-    return settings_in(read_toml(path), str(path), recipe)
+    return settings_from_values(read_toml(path), str(path), recipe)
 
 
-def settings_in(stored: dict[str, Json], place: str, recipe: str = "") -> Settings:
+def settings_from_values(stored: dict[str, Json], place: str, recipe: str = "") -> Settings:
     """Make settings of the values of a config.
 
     Args:
@@ -134,13 +134,13 @@ def settings_in(stored: dict[str, Json], place: str, recipe: str = "") -> Settin
         raise ConfigError(f"{place}: {COMPLETE}: expected true or false, got {complete!r}")
     rests = named and isinstance(named, str) and not complete
     settings = recipe_settings(named, place) if rests else Settings()
-    _update(settings, with_new_names(stored, place), place)
+    _update(settings, rename_settings(stored, place), place)
     if rests and "allow_weak" not in stored.get("teacher", {}):
-        without_leave(settings.teacher)
-    return check(settings)
+        withdraw_leave(settings.teacher)
+    return check_settings(settings)
 
 
-def without_leave(teacher: TeacherSettings) -> None:
+def withdraw_leave(teacher: TeacherSettings) -> None:
     """Withdraw a recipe's permission to continue with a weak teacher if the teacher is fixed, as it concerns trained
     ones.
     """
@@ -166,11 +166,11 @@ def recipe_settings(name: str, place: str = "--recipe") -> Settings:
         'paper'
     """
     settings = Settings(recipe=name)
-    _update(settings, with_new_names(read_recipe(name, place).values, name), f"{name}.toml")
-    return check(settings)
+    _update(settings, rename_settings(read_recipe(name, place).values, name), f"{name}.toml")
+    return check_settings(settings)
 
 
-def changed(settings: Settings, values: Mapping[str, Json], place: str = "settings") -> Settings:
+def change_settings(settings: Settings, values: Mapping[str, Json], place: str = "settings") -> Settings:
     """Return a checked copy of settings with other values.
 
     Args:
@@ -184,11 +184,11 @@ def changed(settings: Settings, values: Mapping[str, Json], place: str = "settin
     Raises:
         ConfigError: If a name or value is unknown.
     """
-    left = without_gone(values, place)
-    return check(with_values(settings, {new_name(name): value for name, value in left.items()}, place))
+    left = drop_removed(values, place)
+    return check_settings(replace_values(settings, {present_name(name): value for name, value in left.items()}, place))
 
 
-def with_values(section: Part, values: Mapping[str, Json], place: str = "settings") -> Part:
+def replace_values(section: Part, values: Mapping[str, Json], place: str = "settings") -> Part:
     """Return a copy of a section with other values, which are not checked.
 
     Args:
@@ -204,12 +204,12 @@ def with_values(section: Part, values: Mapping[str, Json], place: str = "setting
     """
     copy = deepcopy(section)
     for name, value in values.items():
-        _update(copy, _nested(name.split("."), value), place)
+        _update(copy, _nest(name.split("."), value), place)
     return copy
 
 
-def _nested(names, value):
-    return {names[0]: _nested(names[1:], value)} if names else value
+def _nest(names, value):
+    return {names[0]: _nest(names[1:], value)} if names else value
 
 
 def _update(section, values, place):
@@ -244,22 +244,22 @@ def _is_number(value):
 
 def as_dict(section: Section) -> dict[str, Json]:
     """Return the settings as nested plain values under their names in `config.toml`."""
-    return plain(asdict(section))
+    return to_plain(asdict(section))
 
 
-def plain(value: Json | Value) -> Json:
+def to_plain(value: Json | Value) -> Json:
     """Return the value of a setting in the form that TOML and JSON take."""
     if isinstance(value, dict):
-        return {key.rstrip("_"): plain(item) for key, item in value.items()}
+        return {key.rstrip("_"): to_plain(item) for key, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 
-def settings_of(config: str) -> Settings:
-    """Read the settings from the text of a config that `config_text` wrote."""
-    return settings_in(tomlkit.parse(config).unwrap(), "config.toml")
+def parse_config(config: str) -> Settings:
+    """Read the settings from the text of a config that `format_config` wrote."""
+    return settings_from_values(tomlkit.parse(config).unwrap(), "config.toml")
 
 
-def config_text(settings: Settings, notes: Sequence[str] = ()) -> str:
+def format_config(settings: Settings, notes: Sequence[str] = ()) -> str:
     """Write the text of a `config.toml` with every setting.
 
     Args:

@@ -45,13 +45,13 @@ BY_NAME = {
 NAMES = {unit: name for name, unit in BY_NAME.items()}
 
 
-def kinds_of(units: Iterable[str]) -> tuple[str, ...]:
+def list_text_kinds(units: Iterable[str]) -> tuple[str, ...]:
     """Return the kinds of texts that units need, among "document", "passage" and "sentence", in this order."""
     needed = {kind for unit in units for kind in BY_NAME[unit].texts}
     return tuple(kind for kind in (*RANKED, "sentence") if kind in needed)
 
 
-def named_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ...]:
+def combine_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the units that combine given ranked things and scores. If one of the two is empty any will
     do.
 
@@ -78,7 +78,7 @@ def named_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ...]
     return tuple(NAMES[unit] for unit in units)
 
 
-def measured_units(ranked: Sequence[str], scores: Sequence[str], *steering: str) -> tuple[str, ...]:
+def list_measured_units(ranked: Sequence[str], scores: Sequence[str], *steering: str) -> tuple[str, ...]:
     """Return the units that a run measures.
 
     Args:
@@ -89,4 +89,4 @@ def measured_units(ranked: Sequence[str], scores: Sequence[str], *steering: str)
     Returns:
         The names: `UNITS`, those of the options, and the steering ones.
     """
-    return tuple(dict.fromkeys((*UNITS, *named_units(ranked, scores), *steering)))
+    return tuple(dict.fromkeys((*UNITS, *combine_units(ranked, scores), *steering)))

@@ -25,11 +25,11 @@ from ..students.vocabulary.new_pieces import unigram_proto
 from ..system.backend import start
 from ..system.progress import say, task
 from ..system.types import File, Floats, Json
-from ..typed.kinds import UNSPACED, has_kind, require_kinds, typed
-from ..typed.latin import chinese_words
+from ..typed.kinds import UNSPACED, add_noise, has_kind, require_kinds
+from ..typed.latin import split_chinese
 from .candidates import JOINED, LATIN, Candidate, Candidates
-from .protection import protected
-from .written import Pieces, joined_words, written_phrases, written_pieces, written_words
+from .protection import add_unused_aliases
+from .written import TokenTable, collect_joined_words, collect_phrases, collect_tokens, collect_words
 
 # The greatest number of lines that are read of a language, of the language of the documents, and held out.
 MOST_LINES, MOST_PIVOT, HELD = 20_000, 40_000, 200
@@ -105,21 +105,21 @@ def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Jso
     card = read_checked_card(folder)
     known = read_languages(folder, card) if FILE in card["files"] else None
     require_known(plan, known.languages if known else tuple(card.get("languages", ())), model)
-    tokenizer = unspelled(Tokenizer.load(folder / "tokenizer.model"), model)
-    read, held = divided(plan)
+    tokenizer = remove_aliases(Tokenizer.load(folder / "tokenizer.model"), model)
+    read, held = divide_lines(plan)
     used = known or find_token_languages(tokenizer, read)
     columns = {name: np.flatnonzero(used.used[:, used.languages.index(name)]) for name in read}
-    candidates = candidates_of(Pieces(tokenizer), columns, read, plan)
+    candidates = collect_candidates(TokenTable(tokenizer), columns, read, plan)
     with task("spellings that written text has", None) as advance:
-        spelled = protected(tokenizer, foremost(candidates, round(SPARE * plan.most)), read, advance)
-    spelled = shortened(spelled, candidates, plan.most)
+        spelled = add_unused_aliases(tokenizer, choose_candidates(candidates, round(SPARE * plan.most)), read, advance)
+    spelled = keep_best_aliases(spelled, candidates, plan.most)
     if not list_spellings(spelled):
         raise InputError(f"{model}: no spelling is new; give text of languages that are typed otherwise than written")
-    notes: dict[str, Json] = {"kinds": list(plan.kinds), "spellings": counts_of(spelled, candidates)}
+    notes: dict[str, Json] = {"kinds": list(plan.kinds), "spellings": count_aliases(spelled, candidates)}
     write_with_spellings(
         folder, Path(output), spelled, notes, describe_origin(model)["source"], known and replace(known, spelled=None)
     )
-    figures = cosines(load_encoder(folder), load_encoder(output), held, plan.kinds)
+    figures = measure_cosines(load_encoder(folder), load_encoder(output), held, plan.kinds)
     return {"model": model, "seed": plan.seed, **notes, "cosine": figures}
 
 
@@ -131,7 +131,7 @@ def require_material(plan: SpellingPlan) -> None:
         raise InputError("--text: no text to learn from; give some as it is written, language=FILE such as de=news.txt")
 
 
-def unspelled(tokenizer: Tokenizer, model: str) -> Tokenizer:
+def remove_aliases(tokenizer: Tokenizer, model: str) -> Tokenizer:
     """Remove the aliases from the tokenizer of a model, and report them if there are any.
 
     Args:
@@ -172,7 +172,7 @@ def require_known(plan: SpellingPlan, languages: Sequence[str], model: str) -> N
     require_kinds(plan.texts, plan.kinds)
 
 
-def divided(plan: SpellingPlan) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def divide_lines(plan: SpellingPlan) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Divide the lines of each language into those that are read and those that are held out to measure the result."""
     read, held = {}, {}
     for language, texts in plan.texts.items():
@@ -186,8 +186,8 @@ def divided(plan: SpellingPlan) -> tuple[dict[str, list[str]], dict[str, list[st
     return read, {language: lines for language, lines in held.items() if lines}
 
 
-def candidates_of(
-    pieces: Pieces, used: Mapping[str, np.ndarray], texts: Mapping[str, Sequence[str]], plan: SpellingPlan
+def collect_candidates(
+    pieces: TokenTable, used: Mapping[str, np.ndarray], texts: Mapping[str, Sequence[str]], plan: SpellingPlan
 ) -> Candidates:
     """Collect every alias of what the languages use.
 
@@ -204,21 +204,21 @@ def candidates_of(
     with task("spellings", len(texts)) as advance:
         for language, lines in texts.items():
             counts, bare = pieces.counts(lines), language in UNSPACED
-            rows = list(written_pieces(pieces, used[language], counts))
+            rows = list(collect_tokens(pieces, used[language], counts))
             for kind in (kind for kind in plan.kinds if kind != JOINED and has_kind(language, kind)):
                 candidates.add_typed(rows, language, kind)
                 if kind == LATIN:
-                    candidates.add_typed(written_words(pieces, plan.words.get(language, {}), bare), language, kind)
+                    candidates.add_typed(collect_words(pieces, plan.words.get(language, {}), bare), language, kind)
                 if kind == LATIN and language == "zh":
-                    phrases = written_phrases(pieces, [chinese_words(line) for line in lines], plan.phrases)
+                    phrases = collect_phrases(pieces, [split_chinese(line) for line in lines], plan.phrases)
                     candidates.add_typed(phrases, language, kind)
             if JOINED in plan.kinds and not bare:
-                candidates.add_joined(joined_words(pieces, counts, JOINED_WORDS), language)
+                candidates.add_joined(collect_joined_words(pieces, counts, JOINED_WORDS), language)
             advance()
     return candidates
 
 
-def foremost(candidates: Mapping[str, Candidate], most: int) -> dict[str, Candidate]:
+def choose_candidates(candidates: Mapping[str, Candidate], most: int) -> dict[str, Candidate]:
     """Choose the most useful candidates.
 
     Candidates in the letters of their own language come first, then the same number for each language. Within a
@@ -239,7 +239,7 @@ def foremost(candidates: Mapping[str, Candidate], most: int) -> dict[str, Candid
     return {piece: candidates[piece] for _, _, piece in sorted(order)[:most]}
 
 
-def shortened(spelled: Tokenizer, candidates: Mapping[str, Candidate], most: int) -> Tokenizer:
+def keep_best_aliases(spelled: Tokenizer, candidates: Mapping[str, Candidate], most: int) -> Tokenizer:
     """Keep the most useful aliases of a tokenizer.
 
     Args:
@@ -251,11 +251,11 @@ def shortened(spelled: Tokenizer, candidates: Mapping[str, Candidate], most: int
         The tokenizer with the aliases that stay.
     """
     spellings = list_spellings(spelled)
-    chosen = foremost({one.piece: candidates[one.piece] for one in spellings}, most)
+    chosen = choose_candidates({one.piece: candidates[one.piece] for one in spellings}, most)
     return with_spellings(spelled, [one for one in spellings if one.piece in chosen])
 
 
-def counts_of(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[str, dict[str, int]]:
+def count_aliases(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[str, dict[str, int]]:
     """Count the aliases of a tokenizer.
 
     Args:
@@ -272,7 +272,7 @@ def counts_of(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[s
     return {kind: dict(sorted(row.items())) for kind, row in sorted(counts.items())}
 
 
-def cosines(
+def measure_cosines(
     before: Encoder, after: Encoder, held: Mapping[str, Sequence[str]], kinds: Sequence[str]
 ) -> dict[str, dict[str, list[float]]]:
     """Measure how near noisy lines are to the same lines as they are written, before and after.
@@ -292,15 +292,15 @@ def cosines(
     with task("lines as people type them", len(held)) as advance:
         for language, lines in held.items():
             written = before.encode(lines)
-            table["written"][language] = [1.0, _cosine(written, after.encode(lines))]
+            table["written"][language] = [1.0, _mean_cosine(written, after.encode(lines))]
             for kind in (kind for kind in kinds if has_kind(language, kind)):
-                as_typed = [typed(line, language, kind) for line in lines]
-                row = [_cosine(written, encoder.encode(as_typed)) for encoder in (before, after)]
+                as_typed = [add_noise(line, language, kind) for line in lines]
+                row = [_mean_cosine(written, encoder.encode(as_typed)) for encoder in (before, after)]
                 table.setdefault(kind, {})[language] = row
             advance()
     return table
 
 
-def _cosine(vectors: Floats, others: Floats) -> float:
+def _mean_cosine(vectors: Floats, others: Floats) -> float:
     """Return the mean cosine of unit vectors and others, row by row."""
     return float((vectors * others).sum(axis=1).mean())

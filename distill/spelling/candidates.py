@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from ..encoders.spellings import Spelling
 from ..encoders.tokenizer import SPACE
-from ..typed.kinds import UNSPACED, typed
-from .written import Pieces, Written
+from ..typed.kinds import UNSPACED, add_noise
+from .written import TokenTable, WrittenText
 
 Cell = tuple[str, str]
 # The number of writers in Latin letters that are drawn, and their first seed, which differs from that of `distill
@@ -50,7 +50,7 @@ class Candidate:
         """Make the alias, for the tokens that it stands for most often."""
         return Spelling(piece, self.score, max(self.meant, key=lambda ids: (self.meant[ids], ids)))
 
-    def add(self, row: Written, share: float, cell: Cell, penalty: float = 0.0) -> None:
+    def add(self, row: WrittenText, share: float, cell: Cell, penalty: float = 0.0) -> None:
         """Count one more text that the candidate stands for.
 
         Args:
@@ -67,11 +67,11 @@ class Candidate:
 class Candidates(defaultdict[str, Candidate]):
     """The candidates by name, `{name: Candidate}`. None of them is a token already."""
 
-    def __init__(self, pieces: Pieces) -> None:
+    def __init__(self, pieces: TokenTable) -> None:
         super().__init__(Candidate)
         self._pieces = pieces
 
-    def add_typed(self, rows: Iterable[Written], language: str, kind: str) -> None:
+    def add_typed(self, rows: Iterable[WrittenText], language: str, kind: str) -> None:
         """Count texts in their noisy form.
 
         Args:
@@ -79,13 +79,13 @@ class Candidates(defaultdict[str, Candidate]):
             language: Their language.
             kind: The kind of noise, which the language has.
         """
-        ways = list(_typed(rows, language, kind))
+        ways = list(_noisy_forms(rows, language, kind))
         names = self._pieces.tokenizer.normalize([text for _, text, _ in ways])
         for (row, _, share), name in zip(ways, names, strict=True):
-            for piece in _forms(name.strip(f"{SPACE} ").replace(" ", SPACE), row, language, kind):
+            for piece in _alias_forms(name.strip(f"{SPACE} ").replace(" ", SPACE), row, language, kind):
                 self._add(piece, row, share, (kind, language))
 
-    def add_joined(self, rows: Iterable[Written], language: str) -> None:
+    def add_joined(self, rows: Iterable[WrittenText], language: str) -> None:
         """Count words in the form in which the blank before them is missing.
 
         Args:
@@ -101,19 +101,19 @@ class Candidates(defaultdict[str, Candidate]):
             self[piece].add(row, share, cell, penalty)
 
 
-def _typed(rows: Iterable[Written], language: str, kind: str) -> Iterator[tuple[Written, str, float]]:
+def _noisy_forms(rows: Iterable[WrittenText], language: str, kind: str) -> Iterator[tuple[WrittenText, str, float]]:
     """Yield each text with a noisy form and its share.
 
     In Latin letters there are the forms of several drawn writers.
     """
     draws = DRAWS if kind == LATIN else 1
     for row in rows:
-        ways = Counter(" ".join(typed(row.text, language, kind, FIRST + draw).split()) for draw in range(draws))
+        ways = Counter(" ".join(add_noise(row.text, language, kind, FIRST + draw).split()) for draw in range(draws))
         ways.pop(row.text, None)
         yield from ((row, way, row.share * count / draws) for way, count in ways.items() if way)
 
 
-def _forms(text: str, row: Written, language: str, kind: str) -> Iterator[str]:
+def _alias_forms(text: str, row: WrittenText, language: str, kind: str) -> Iterator[str]:
     """Yield the tokens of an alias. A language without blanks is typed with them in Latin letters, and has two."""
     unspaced = language in UNSPACED
     long_enough = len(text) >= SHORTEST or kind == "no-accents"

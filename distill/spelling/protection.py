@@ -18,7 +18,7 @@ MOST, MOST_LATIN = 0.5, 0.1
 ROUNDS = 3
 
 
-def protected(
+def add_unused_aliases(
     tokenizer: Tokenizer,
     candidates: Mapping[str, Candidate],
     texts: Mapping[str, Sequence[str]],
@@ -36,21 +36,21 @@ def protected(
         The tokenizer with the aliases.
     """
     kept = [candidate.spelling(piece) for piece, candidate in candidates.items()]
-    most = {piece: most_of(candidate) for piece, candidate in candidates.items()}
+    most = {piece: share_limit(candidate) for piece, candidate in candidates.items()}
     for _ in range(ROUNDS):
         spelled = with_spellings(tokenizer, kept)
-        written = np.max([_shares(spelled, lines, progress) for lines in texts.values()], axis=0)
+        written = np.max([_measure_shares(spelled, lines, progress) for lines in texts.values()], axis=0)
         limits = np.array([most[one.piece] for one in kept])
         kept = [one for one, fits in zip(kept, written <= limits, strict=True) if fits]
     return with_spellings(tokenizer, kept)
 
 
-def most_of(candidate: Candidate) -> float:
+def share_limit(candidate: Candidate) -> float:
     """Return the greatest share of a language's written text that a candidate may have."""
     return (MOST_LATIN if candidate.cell[0] == LATIN else MOST) * candidate.share
 
 
-def _shares(tokenizer: Tokenizer, lines: Sequence[str], progress: Progress) -> Doubles:
+def _measure_shares(tokenizer: Tokenizer, lines: Sequence[str], progress: Progress) -> Doubles:
     """Return the share of each alias in the tokens of the lines, float64 `(aliases,)`."""
     counts = piece_counts(tokenizer.unexpanded, list(lines))
     progress(len(lines))

@@ -20,7 +20,7 @@ WORDS, USES, PIECES = 3, 3, 12
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenText:
     """A text as it is written.
 
     Attributes:
@@ -38,7 +38,7 @@ class Written:
     begins: bool = True
 
 
-class Pieces:
+class TokenTable:
     """The tokens of a tokenizer, without its aliases."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -70,7 +70,7 @@ class Pieces:
         return float(self.scores[list(ids)].sum())
 
 
-def written_pieces(pieces: Pieces, used: Iterable[int], counts: Integers) -> Iterator[Written]:
+def collect_tokens(pieces: TokenTable, used: Iterable[int], counts: Integers) -> Iterator[WrittenText]:
     """Yield the normal tokens that hold a letter.
 
     Args:
@@ -79,17 +79,17 @@ def written_pieces(pieces: Pieces, used: Iterable[int], counts: Integers) -> Ite
         counts: The number of uses of each token, int `(tokens,)`.
 
     Yields:
-        A `Written` per token.
+        A `WrittenText` per token.
     """
     whole = max(1, counts.sum())
     for id in used:
         name = pieces.names[id]
         if pieces.normal[id] and any(map(str.isalpha, name)):
             text, share = name.replace(SPACE, " ").strip(), (counts[id] + UNSEEN) / whole
-            yield Written(text, (int(id),), share, float(pieces.scores[id]), name.startswith(SPACE))
+            yield WrittenText(text, (int(id),), share, float(pieces.scores[id]), name.startswith(SPACE))
 
 
-def written_words(pieces: Pieces, words: Mapping[str, float], bare: bool) -> Iterator[Written]:
+def collect_words(pieces: TokenTable, words: Mapping[str, float], bare: bool) -> Iterator[WrittenText]:
     """Yield the words that are cut into a few tokens.
 
     Args:
@@ -98,14 +98,14 @@ def written_words(pieces: Pieces, words: Mapping[str, float], bare: bool) -> Ite
         bare: True if no blank stands before a word.
 
     Yields:
-        A `Written` per word.
+        A `WrittenText` per word.
     """
     for word, ids in zip(words, pieces.cut(list(words), bare), strict=True):
         if 1 < len(ids) <= LONGEST and pieces.normal[list(ids)].all():
-            yield Written(word, ids, words[word], pieces.score(ids))
+            yield WrittenText(word, ids, words[word], pieces.score(ids))
 
 
-def written_phrases(pieces: Pieces, lines: Sequence[Sequence[str]], most: int) -> Iterator[Written]:
+def collect_phrases(pieces: TokenTable, lines: Sequence[Sequence[str]], most: int) -> Iterator[WrittenText]:
     """Yield the most frequent phrases of a language that is written without blanks.
 
     Words of such a language often sound alike, and phrases tell them apart. The score of a phrase is the logarithm of
@@ -117,19 +117,19 @@ def written_phrases(pieces: Pieces, lines: Sequence[Sequence[str]], most: int) -
         most: The greatest number of phrases.
 
     Yields:
-        A `Written` per phrase.
+        A `WrittenText` per phrase.
     """
-    counts = Counter(phrase for words in lines for phrase in _phrases(words))
+    counts = Counter(phrase for words in lines for phrase in _list_phrases(words))
     many = sum(count for phrase, count in counts.items() if len(phrase) == 1)
     often = [(phrase, count) for phrase, count in counts.items() if count >= USES and len("".join(phrase)) > 1]
     often = sorted(often, key=lambda row: (-row[1] * len("".join(row[0])), row[0]))[:most]
     texts = ["".join(phrase) for phrase, _ in often]
     for text, ids, (_, count) in zip(texts, pieces.cut(texts, True), often, strict=True):
         if len(ids) <= PIECES and pieces.normal[list(ids)].all():
-            yield Written(text, ids, count / many, float(np.log(count / many)))
+            yield WrittenText(text, ids, count / many, float(np.log(count / many)))
 
 
-def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _list_phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     letters = [all(map(str.isalpha, word)) and not word.isascii() for word in words]
     for place in range(len(words)):
         for end in range(place + 1, min(place + WORDS, len(words)) + 1):
@@ -137,7 +137,7 @@ def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
                 yield tuple(words[place:end])
 
 
-def joined_words(pieces: Pieces, counts: Integers, most: int) -> Iterator[Written]:
+def collect_joined_words(pieces: TokenTable, counts: Integers, most: int) -> Iterator[WrittenText]:
     """Yield the most frequent tokens that begin a word, in the form in which the blank before them is missing.
 
     Args:
@@ -146,10 +146,10 @@ def joined_words(pieces: Pieces, counts: Integers, most: int) -> Iterator[Writte
         most: The greatest number of tokens that are considered.
 
     Yields:
-        A `Written` per token.
+        A `WrittenText` per token.
     """
     whole: Doubles = counts / max(1, counts.sum())
     for id in np.argsort(-counts, kind="stable")[:most]:
         name = pieces.names[id]
         if counts[id] >= USES and name.startswith(SPACE) and SPACE not in name[1:] and len(name) > LONGEST:
-            yield Written(name[1:], (int(id),), float(whole[id]), float(pieces.scores[id]), False)
+            yield WrittenText(name[1:], (int(id),), float(whole[id]), float(pieces.scores[id]), False)

@@ -13,7 +13,7 @@ from ..data.pairs import Pairs
 from ..errors import DataError
 from ..system.progress import say
 from ..system.types import File, Integers
-from ..words.answer_finder import AnswerFinder, findable
+from ..words.answer_finder import AnswerFinder, drop_closed_answers
 
 HELD, NOT, UNKNOWN = 1, 0, -1
 
@@ -98,7 +98,7 @@ class AnsweringPassages:
         known = np.full(len(rows), UNKNOWN, dtype=np.int64)
         spoken = self.pairs.languages[rows]
         for language in np.unique(spoken):
-            answers = findable(self.answers.get(str(language), {}).get(id, ()))
+            answers = drop_closed_answers(self.answers.get(str(language), {}).get(id, ()))
             if answers:
                 here = spoken == language
                 places = np.searchsorted(self.rows[str(language)], rows[here])

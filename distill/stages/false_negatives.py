@@ -63,7 +63,7 @@ class FalseNegatives:
                 closed = self._add(kind, closed, of > np.diagonal(of)[:, None] + margin, questions)
         return closed & ~diagonal
 
-    def taken(self) -> dict[str, dict[str, int]]:
+    def take_counts(self) -> dict[str, dict[str, int]]:
         """Return how many were filtered since the last call, by kind and language."""
         counts, self.counts = {kind: dict(sorted(count.items())) for kind, count in self.counts.items()}, {}
         return counts

@@ -15,7 +15,7 @@ from ..errors import EncoderError
 from ..settings.sections import StudentSettings
 from ..students.project import axes_of, on_axes
 from ..system.types import Booleans, Floats, Integers, Progress
-from ..typed.kinds import has_kind, typed
+from ..typed.kinds import add_noise, has_kind
 
 # Labels that are nearer than this in cosine are one: the same text in two batches has not the same last bits.
 NEAR = 1e-5
@@ -175,7 +175,7 @@ class Typist:
         kinds = [kind for kind in self.kinds if has_kind(language, kind)] if language else []
         if not kinds:
             return text
-        return typed(text, language, random.Random(f"{self.seed}\n{text}").choice(kinds), self.seed)
+        return add_noise(text, language, random.Random(f"{self.seed}\n{text}").choice(kinds), self.seed)
 
     def drawn(self, steps: int, size: int, epoch: int) -> Booleans:
         """Draw the texts that are noisy in an epoch.

@@ -86,7 +86,7 @@ def _statistics(gold, ranking, chosen, answered):
         more = [len(chosen[row][0]) - len(gold.positives[row]) for row in rows]
         statistics[language] = {
             "questions": len(rows),
-            "retrieved": sum(_retrieved(gold, row, ranking[row], answered) for row in rows),
+            "retrieved": sum(_select_retrieved(gold, row, ranking[row], answered) for row in rows),
             "mined": int(np.count_nonzero(more)),
             "positives": round(float(np.mean([len(chosen[row][0]) for row in rows])), 4),
             "negatives": round(float(np.mean([len(chosen[row][1]) for row in rows])), 4),
@@ -95,7 +95,7 @@ def _statistics(gold, ranking, chosen, answered):
     return statistics
 
 
-def _retrieved(gold, row, order, answered):
+def _select_retrieved(gold, row, order, answered):
     return bool((answered.of(gold.questions[row].id, order[order != NONE]) == HELD).any())
 
 

@@ -127,7 +127,7 @@ class PairStage:
 
     def score(self) -> Scores:
         """Return the dev score, the scale, and the number of passages filtered since the last score."""
-        counted = self.filter.taken()
+        counted = self.filter.take_counts()
         if counted:
             say("left out as false negatives: " + format_counts(counted))
         return {**self.towers.score(), "scale": round(self.loss.scale, 4), "filtered": counted}

@@ -68,7 +68,7 @@ class Sampler:
             The rows of questions `(b,)` and of passages `(b,)` of each batch.
         """
         rng = np.random.default_rng((self.seed, 3, epoch))
-        chosen = self._chosen(many or len(self.rows), epoch)
+        chosen = self._choose_questions(many or len(self.rows), epoch)
         batches = [(rows, np.array([rng.choice(self.allowed[row]) for row in rows])) for rows in chosen]
         if not self.lines or not self.translated:
             return batches
@@ -78,13 +78,13 @@ class Sampler:
             for (questions, passages), (lines, translations) in zip(batches, more, strict=True)
         ]
 
-    def _chosen(self, many, epoch):
+    def _choose_questions(self, many, epoch):
         """Draw the rows of each batch's questions: `many` of the data set's, and those of other collections."""
         steps, more = max(1, many // self.size), self._more(epoch)
         if self.groups is not None:
-            return self._shuffled([*self._alone(steps, epoch), *_cut_batches(more, self.size)], epoch)
+            return self._shuffle([*self._alone(steps, epoch), *_cut_batches(more, self.size)], epoch)
         if not self.more:
-            return self._mixed(steps, epoch)
+            return self._mix(steps, epoch)
         rows = self.rows[draw_cycled(len(self.rows), many, (epoch - 1) * many, self.seed)]
         order = np.random.default_rng((self.seed, 6, epoch)).permutation(len(rows) + len(more))
         return _cut_batches(np.concatenate([rows, more])[order], self.size)
@@ -95,14 +95,14 @@ class Sampler:
             return np.zeros(0, dtype=np.int64)
         return np.random.default_rng((self.seed, 8, epoch)).permutation(self.more.first + self.more.rows_of(epoch))
 
-    def _shuffled(self, batches, epoch):
+    def _shuffle(self, batches, epoch):
         """Shuffle the batches if there are other collections."""
         if not self.more:
             return batches
         order = np.random.default_rng((self.seed, 9, epoch)).permutation(len(batches))
         return [batches[place] for place in order]
 
-    def _mixed(self, steps, epoch):
+    def _mix(self, steps, epoch):
         first = (epoch - 1) * steps * self.size
         return self.rows[draw_cycled(len(self.rows), steps * self.size, first, self.seed)].reshape(steps, self.size)
 

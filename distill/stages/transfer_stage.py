@@ -15,7 +15,7 @@ from ..errors import EncoderError
 from ..evaluation.resampling import sign_flip_p
 from ..export.rounding import has_rounded_blocks
 from ..export.weights.precision import Precision
-from ..settings.rules import numbers_of
+from ..settings.rules import parse_numbers
 from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
 from ..students.families import family_part
 from ..students.project import axes_of, on_axes
@@ -510,7 +510,7 @@ def batch_loss(
     Returns:
         A scalar.
     """
-    distance, losses = nest_distance(DISTANCES[settings.distance], numbers_of(settings.nested, "student.nested")), {}
+    distance, losses = nest_distance(DISTANCES[settings.distance], parse_numbers(settings.nested, "student.nested")), {}
     of = settings.losses
     many = ops.shape(x["teacher_answers"])[0]
     questions = vectors[:many]

@@ -12,7 +12,7 @@ from rich import progress as bars
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from ..errors import shown, visible
+from ..errors import escape_controls, make_printable
 from .types import Progress
 
 
@@ -30,7 +30,7 @@ class SafeConsole(Console):
             The segments.
         """
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=visible(segment.text))
+            yield segment if segment.control else segment._replace(text=escape_controls(segment.text))
 
 
 console = SafeConsole(stderr=True, highlight=False, soft_wrap=True, emoji=False)
@@ -92,7 +92,7 @@ def time_text(seconds: float) -> str:
 def say(text: str) -> None:
     """Write a line to standard error, above the progress bars."""
     Work.told = time.monotonic()
-    console.print(shown(text), markup=False)
+    console.print(make_printable(text), markup=False)
 
 
 @contextmanager

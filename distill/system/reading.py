@@ -102,12 +102,12 @@ def iter_lines(path: File, newline: str | None = None, errors: str = "strict") -
     """
     try:
         with open(path, encoding="utf-8-sig", newline=newline, errors=errors) as file:
-            yield from _decoded(path, file)
+            yield from _decode_file(path, file)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _decoded(path, file):
+def _decode_file(path, file):
     try:
         yield from file
     except UnicodeDecodeError as error:
@@ -137,7 +137,7 @@ def _parse_json(text):
     Raises `ValueError` for NaN and Infinity, which Python accepts but no other parser does.
     """
     value = json.loads(text, parse_constant=_not_finite, parse_float=_finite)
-    return _mended(value) if SURROGATE.search(text) else value
+    return _mend_surrogates(value) if SURROGATE.search(text) else value
 
 
 def _not_finite(name):
@@ -149,11 +149,11 @@ def _finite(digits):
     return number if math.isfinite(number) else _not_finite(digits)
 
 
-def _mended(value):
+def _mend_surrogates(value):
     if isinstance(value, dict):
-        return {_mended(name): _mended(part) for name, part in value.items()}
+        return {_mend_surrogates(name): _mend_surrogates(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_mended(part) for part in value]
+        return [_mend_surrogates(part) for part in value]
     return make_well_formed(value) if isinstance(value, str) else value
 
 

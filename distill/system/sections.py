@@ -131,7 +131,7 @@ def _entries(arrays):
         rows, columns = (*array.shape, 1, 1)[:2]
         if not 1 <= array.ndim <= 2 or not name.isascii() or not 0 < len(name) <= 24 or (rows and not columns):
             raise ValueError(f"section {name!r} of the shape {array.shape}")
-        start, kind = _aligned(end), TYPES.index(array.dtype.newbyteorder("<"))
+        start, kind = _align(end), TYPES.index(array.dtype.newbyteorder("<"))
         entries.append((name.encode("ascii"), kind, array.ndim, rows, columns, start, array.nbytes))
         end = start + array.nbytes
     return np.array(entries, dtype=ENTRY)
@@ -143,7 +143,7 @@ def _locate_span(path, entry, least):
     known = entry["type"] < len(TYPES) and 1 <= entry["dimensions"] <= 2 and (columns == 1 or entry["dimensions"] == 2)
     # Rows of no numbers would have no bytes, whatever their number.
     shaped = columns < WIDEST and (columns or not rows)
-    if not (known and shaped) or rows * columns * TYPES[entry["type"]].itemsize != size or start != _aligned(least):
+    if not (known and shaped) or rows * columns * TYPES[entry["type"]].itemsize != size or start != _align(least):
         raise DataError(f"{path}: the entry of section {_name(entry)!r} says what cannot be; write the file again")
     return start, start + size
 
@@ -152,5 +152,5 @@ def _name(entry):
     return entry["name"].decode("ascii", "replace")
 
 
-def _aligned(offset):
+def _align(offset):
     return -(-offset // ALIGNMENT) * ALIGNMENT

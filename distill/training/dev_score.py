@@ -12,7 +12,7 @@ from ..encoders.health import KEY, TRY, _finite, collapse_warning, find_collapse
 from ..encoders.tokenizer import Tokenizer
 from ..retrieval.metrics import mrr_at, precision_at, reciprocal_ranks
 from ..retrieval.units import ranks_of
-from ..settings.units import kinds_of
+from ..settings.units import list_text_kinds
 from ..students.rows import UsedRows
 from ..system.progress import say
 from ..system.types import Doubles
@@ -35,7 +35,7 @@ class DevScore:
     def __init__(self, tokenizer: Tokenizer, dataset: Dataset, languages: Sequence[str], unit: str):
         self.dataset, self.unit, self.warned = dataset, unit, False
         dev = {language: dataset.select(language, "dev") for language in languages}
-        searched = {kind: dataset.texts(kind) for kind in kinds_of([unit])}
+        searched = {kind: dataset.texts(kind) for kind in list_text_kinds([unit])}
         self.sizes = {kind: len(texts) for kind, texts in searched.items()}
         self.documents = tokenizer.encode([text for texts in searched.values() for text in texts], "document")
         self.questions = {name: tokenizer.encode([q.text for q in qs], "question") for name, qs in dev.items()}

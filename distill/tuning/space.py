@@ -13,9 +13,9 @@ from ..data.parallel import parse_weight
 from ..errors import ConfigError, InputError
 from ..settings.choices import MOST
 from ..settings.recipes import read_toml
-from ..settings.renames import new_name
+from ..settings.renames import present_name
 from ..settings.sections import Settings, StudentSettings, TeacherSettings, Value, Work
-from ..settings.store import free_of, plain, values_by_name, walk, with_values
+from ..settings.store import list_free, replace_values, to_plain, values_by_name, walk
 from ..system.types import File, Json
 
 if TYPE_CHECKING:
@@ -86,11 +86,11 @@ class Values:
 
     def fixed(self, value: Value) -> Value | None:
         """Return the suggestion that stands for a value, or None if the value is not in the space."""
-        return next((_name(one) for one in self.values if _equal(plain(one), plain(value))), None)
+        return next((_name(one) for one in self.values if _equal(to_plain(one), to_plain(value))), None)
 
     def plain(self) -> list[Json]:
         """Return the values as JSON."""
-        return [plain(value) for value in self.values]
+        return [to_plain(value) for value in self.values]
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _flat(values, prefix=""):
         if isinstance(value, dict) and not {"low", "high"} & value.keys():
             yield from _flat(value, f"{prefix}{key}.")
         else:
-            yield new_name(prefix + key), value
+            yield present_name(prefix + key), value
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def list_searchable(searched: SearchedSettings, stage: str) -> list[str]:
         The names.
     """
     sections = ("teacher", "student") if stage == "both" else (stage,)
-    fixed = free_of(Work.TRIAL)
+    fixed = list_free(Work.TRIAL)
     names = [name for part in sections for name in _names(part, getattr(searched, part)) if name not in fixed]
     files = searched.student.parallel if "student" in sections else ()
     return [*names, *(f"{WEIGHT}{parse_weight(source)[0]}" for source in files)]
@@ -311,9 +311,9 @@ def apply_values(searched: SearchedSettings, values: Mapping[str, Value]) -> Sea
     weights = {name.removeprefix(WEIGHT): value for name, value in values.items() if name.startswith(WEIGHT)}
     others = {name: value for name, value in values.items() if not name.startswith(WEIGHT)}
     if weights:
-        others["student.parallel"] = tuple(_reweighted(source, weights) for source in searched.student.parallel)
-    teacher = with_values(searched.teacher, _within("teacher.", others))
-    student = with_values(searched.student, _within("student.", others))
+        others["student.parallel"] = tuple(_reweight(source, weights) for source in searched.student.parallel)
+    teacher = replace_values(searched.teacher, _within("teacher.", others))
+    student = replace_values(searched.student, _within("student.", others))
     searched.whole(teacher, student)
     return replace(searched, teacher=teacher, student=student)
 
@@ -322,7 +322,7 @@ def _within(part, values):
     return {name.removeprefix(part): value for name, value in values.items() if name.startswith(part)}
 
 
-def _reweighted(source, weights):
+def _reweight(source, weights):
     path = str(parse_weight(source)[0])
     if path not in weights:
         return source

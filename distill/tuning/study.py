@@ -16,9 +16,9 @@ import numpy as np
 from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError, InputError, TrainingError, first_line
 from ..report.run_tables import format_value
-from ..settings.renames import is_gone
+from ..settings.renames import is_removed
 from ..settings.sections import Settings, Value
-from ..settings.store import plain, values_by_name
+from ..settings.store import to_plain, values_by_name
 from ..system.progress import say
 from ..system.types import File, Json
 from ..training.log import RunLog
@@ -246,8 +246,8 @@ def _require_same(study, made_of, path):
         study.set_user_attr(MADE_OF, made_of)
         return
     # A setting that came later had its default, one that went may have had it.
-    later = {name: plain(value) for name, value in values_by_name(Settings()).items() if name in made_of}
-    known = {**later, **{name: value for name, value in known.items() if not is_gone(name, value)}}
+    later = {name: to_plain(value) for name, value in values_by_name(Settings()).items() if name in made_of}
+    known = {**later, **{name: value for name, value in known.items() if not is_removed(name, value)}}
     names = dict.fromkeys([*known, *made_of])
     other = [_difference(name, known, made_of) for name in names if known.get(name) != made_of.get(name)]
     if other:

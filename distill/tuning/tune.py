@@ -16,7 +16,7 @@ from ..pipeline.preparing import read_inputs
 from ..report.run_tables import NOTE, describe_objective
 from ..settings.assignments import refuse_unused
 from ..settings.sections import Settings, Value, Work
-from ..settings.store import as_dict, check, config_text, free_of, plain, values_by_name
+from ..settings.store import as_dict, check_settings, format_config, list_free, to_plain, values_by_name
 from ..system.files import require_writable, write_json, write_text
 from ..system.hashes import digest, sha256
 from ..system.types import File, Json
@@ -102,11 +102,11 @@ def tune(
     refuse_unused(settings, "tune")
     if teacher_path and search.stage != "student":
         raise InputError("--teacher-path is of --stage student, which alone has one teacher for all trials")
-    settings, study, output = settings.steered(), Path(study), Path(output)
+    settings, study, output = settings.with_dev_units(), Path(study), Path(output)
     searched = SearchedSettings(
         settings.teacher,
         settings.student,
-        lambda teacher, student: check(replace(settings, teacher=teacher, student=student)),
+        lambda teacher, student: check_settings(replace(settings, teacher=teacher, student=student)),
     )
     space = search.read_space(searched)
     inputs, folder = read_inputs(settings), study.with_name(f"{study.stem}-teacher")
@@ -127,7 +127,7 @@ def tune(
         log.close()
     result = _result(inputs, as_dict(settings), rows, space, search.stage)
     best = apply_values(searched, result.best.values)
-    config = partial(config_text, best.whole(best.teacher, best.student))
+    config = partial(format_config, best.whole(best.teacher, best.student))
     _write(result, config, output, teacher_path)
     return result
 
@@ -147,10 +147,10 @@ def list_dependencies(
     Returns:
         The values by name.
     """
-    free = free_of(Work.STUDY | Work.TRIAL).union(space)
+    free = list_free(Work.STUDY | Work.TRIAL).union(space)
     first = {"teacher file": _identity(teacher_path)} if teacher_path else {"base": _identity(inputs.teacher.base)}
     return {
-        **{name: plain(value) for name, value in values.items() if name not in free},
+        **{name: to_plain(value) for name, value in values.items() if name not in free},
         **{f"space of {name}": part.plain() for name, part in space.items()},
         **first,
         "stage": stage,

@@ -29,7 +29,7 @@ UNWRITTEN = re.compile(r"[\u0640\u064b-\u065f\u0670]")
 DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩", "0123456789")
 
 
-def arabizi(text: str, draw: random.Random) -> str:
+def romanise_arabic(text: str, draw: random.Random) -> str:
     """Write Arabic in Latin letters: "متى بدأت الحرب؟" becomes "mata bda2t al7arb?".
 
     Args:
@@ -42,11 +42,11 @@ def arabizi(text: str, draw: random.Random) -> str:
     spelling = {letter: draw.choice(spellings) for letter, spellings in LETTERS.items()}
     article = draw.choice(("al", "el"))
     text = UNWRITTEN.sub("", unicodedata.normalize("NFKC", text)).translate(DIGITS)
-    text = WORD.sub(lambda match: WORDS.get(match[0]) or _word(match[0], spelling, article), text)
+    text = WORD.sub(lambda match: WORDS.get(match[0]) or _spell_word(match[0], spelling, article), text)
     return "".join(spelling.get(char, char) for char in text)
 
 
-def _word(word, spelling, article):
+def _spell_word(word, spelling, article):
     """Return the article, then letters, with a vowel between two consonants that begin the word or come third."""
     head = ""
     for prefix, latin in (("وال", f"w {article}"), ("بال", f"b{article}"), ("لل", "lel"), ("ال", article)):
@@ -63,11 +63,11 @@ def _word(word, spelling, article):
         elif run == 3:
             letters.append("a")
             run = 1
-        letters.append(_sound(char, place, word, spelling))
+        letters.append(_spell_sound(char, place, word, spelling))
     return head + re.sub(r"([aei])\1+", r"\1", "".join(letters))
 
 
-def _sound(char, place, word, spelling):
+def _spell_sound(char, place, word, spelling):
     """Return the letters of a sound. و and ي are consonants at the beginning of a word and before a vowel."""
     if char in "وي":
         before_vowel = word[place + 1 : place + 2] in tuple(VOWELS)

@@ -46,7 +46,7 @@ CONSONANT, VOWEL, SILENT = "consonant", "vowel", "unwritten"
 UNWRITTEN = (SILENT, "a")
 
 
-def hinglish(text: str, draw: random.Random) -> str:
+def romanise_hindi(text: str, draw: random.Random) -> str:
     """Write Hindi in Latin letters: "भारत की राजधानी क्या है?" becomes "bharat ki rajdhani kya hai?".
 
     Args:
@@ -59,15 +59,15 @@ def hinglish(text: str, draw: random.Random) -> str:
     spelling = {sound: draw.choice(spellings) for sound, spellings in SPELLINGS.items()}
     text = unicodedata.normalize("NFD", text).translate(DIGITS)
     words = {unicodedata.normalize("NFD", word): latin for word, latin in WORDS.items()}
-    return WORD.sub(lambda match: words.get(match[0]) or _word(match[0], spelling), text)
+    return WORD.sub(lambda match: words.get(match[0]) or _spell_word(match[0], spelling), text)
 
 
-def _word(word, spelling):
+def _spell_word(word, spelling):
     """Spell a word by syllables.
 
     An unwritten vowel is silent at the end, and within the word if a single consonant separates it from the next vowel.
     """
-    parts = _parts(word)
+    parts = _split_sounds(word)
     for place in range(len(parts) - 1, 0, -1):
         if parts[place] == UNWRITTEN and _is_silent(parts, place):
             parts[place] = (SILENT, "")
@@ -92,7 +92,7 @@ def _is_vowel(parts, place):
     return 0 <= place < len(parts) and parts[place][0] in (VOWEL, SILENT) and parts[place][1] != ""
 
 
-def _parts(word):
+def _split_sounds(word):
     """Split a word into `[(kind, Latin letters)]`: consonants, vowels, and `SILENT` for the unwritten vowel of a
     consonant.
     """

@@ -5,24 +5,24 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 
-from .latin import ROMANISERS, pinyin_package
-from .marks import ACCENTED, lower_cased, spoken, without_accents
-from .slips import LAYOUTS, with_joined_words, with_slips
+from .latin import ROMANISERS, import_pypinyin
+from .marks import ACCENTED, remove_accents, to_lower_case, to_speech
+from .slips import LAYOUTS, add_slips, join_words
 
 # Languages that are written without capitals, and those without blanks between words.
 UNCASED = ("ar", "fa", "he", "hi", "ja", "ko", "lo", "my", "km", "th", "ur", "zh")
 UNSPACED = ("ja", "km", "lo", "my", "th", "zh")
 GENERATORS: dict[str, Callable[[str, str, random.Random], str]] = {
-    "no-accents": lambda text, language, draw: without_accents(text, language),
-    "lower-case": lambda text, language, draw: lower_cased(text, language),
-    "typos": with_slips,
-    "no-blanks": lambda text, language, draw: with_joined_words(text, draw),
-    "speech": lambda text, language, draw: spoken(text, language),
+    "no-accents": lambda text, language, draw: remove_accents(text, language),
+    "lower-case": lambda text, language, draw: to_lower_case(text, language),
+    "typos": add_slips,
+    "no-blanks": lambda text, language, draw: join_words(text, draw),
+    "speech": lambda text, language, draw: to_speech(text, language),
     "latin": lambda text, language, draw: ROMANISERS[language](text, draw),
 }
 
 
-def typed(text: str, language: str, kind: str, seed: int = 0) -> str:
+def add_noise(text: str, language: str, kind: str, seed: int = 0) -> str:
     """Make a text noisy.
 
     Args:
@@ -71,4 +71,4 @@ def require_kinds(languages: Iterable[str], kinds: Iterable[str]) -> None:
         InputError: If a package is missing.
     """
     if "zh" in languages and "latin" in kinds:
-        pinyin_package()
+        import_pypinyin()

@@ -14,9 +14,9 @@ from importlib import import_module
 from types import ModuleType
 
 from ..errors import InputError
-from .arabizi import arabizi
-from .hinglish import hinglish
-from .marks import without_accents
+from .arabizi import romanise_arabic
+from .hinglish import romanise_hindi
+from .marks import remove_accents
 
 # Possible spellings of each letter, of which a writer uses one.
 GREEK = {
@@ -38,7 +38,7 @@ CHINESE_SIGNS = str.maketrans("，。？！：；、（）“”‘’《》·",
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 
 
-def greeklish(text: str, draw: random.Random) -> str:
+def romanise_greek(text: str, draw: random.Random) -> str:
     """Write Greek in Latin letters without accents: "Ποιος ήταν ο βασιλιάς;" becomes "Poios itan o vasilias?".
 
     Args:
@@ -48,10 +48,10 @@ def greeklish(text: str, draw: random.Random) -> str:
     Returns:
         The noisy text.
     """
-    return spelled(without_accents(text, "el"), GREEK, draw)
+    return replace_letters(remove_accents(text, "el"), GREEK, draw)
 
 
-def romanised_russian(text: str, draw: random.Random) -> str:
+def romanise_russian(text: str, draw: random.Random) -> str:
     """Write Russian in Latin letters: "Какой город" becomes "Kakoj gorod" or "Kakoy gorod".
 
     Args:
@@ -61,10 +61,10 @@ def romanised_russian(text: str, draw: random.Random) -> str:
     Returns:
         The noisy text.
     """
-    return spelled(text, RUSSIAN, draw)
+    return replace_letters(text, RUSSIAN, draw)
 
 
-def spelled(text: str, letters: Mapping[str, tuple[str, ...]], draw: random.Random) -> str:
+def replace_letters(text: str, letters: Mapping[str, tuple[str, ...]], draw: random.Random) -> str:
     """Replace letters, the longest first, each with the same spelling throughout the text. Capitals stay capitals.
 
     Args:
@@ -86,7 +86,7 @@ def spelled(text: str, letters: Mapping[str, tuple[str, ...]], draw: random.Rand
     return pattern.sub(replaced, text)
 
 
-def pinyin(text: str, draw: random.Random) -> str:
+def romanise_chinese(text: str, draw: random.Random) -> str:
     """Write Chinese in Pinyin without tones, with v for ü, by syllables ("bei jing you duo da?") or by words
     ("beijing").
 
@@ -100,29 +100,29 @@ def pinyin(text: str, draw: random.Random) -> str:
     Raises:
         InputError: If pypinyin, of the extra `typed`, is not installed.
     """
-    package = pinyin_package()
+    package = import_pypinyin()
     from pypinyin.seg.mmseg import seg
 
     text = unicodedata.normalize("NFKC", text.translate(CHINESE_SIGNS))
     runs = re.findall(rf"{HAN.pattern}+|[^\u3400-\u4dbf\u4e00-\u9fff]+", text)
     join = "" if draw.random() < 0.5 else " "
-    parts = [_pinyin_of(run, seg, package.lazy_pinyin, join) if HAN.match(run) else run.strip() for run in runs]
+    parts = [_romanise_run(run, seg, package.lazy_pinyin, join) if HAN.match(run) else run.strip() for run in runs]
     text = re.sub(r"\s+([,.?!:;)])", r"\1", " ".join(part for part in parts if part))
     return re.sub(r"(?<=[^\W\d])([,;:])(?=\w)", r"\1 ", text)
 
 
-def chinese_words(text: str) -> list[str]:
-    """Split Chinese text into the words that `pinyin` writes as one.
+def split_chinese(text: str) -> list[str]:
+    """Split Chinese text into the words that `romanise_chinese` writes as one.
 
     Raises `InputError` if pypinyin is not installed.
     """
-    pinyin_package()
+    import_pypinyin()
     from pypinyin.seg.mmseg import seg
 
     return list(seg.cut(text))
 
 
-def pinyin_package() -> ModuleType:
+def import_pypinyin() -> ModuleType:
     """Return pypinyin, a package of the extra `typed`. Raises `InputError` with the way to install it."""
     try:
         return import_module("pypinyin")
@@ -130,14 +130,14 @@ def pinyin_package() -> ModuleType:
         raise InputError("Pinyin needs pypinyin, which is not installed; run: pip install 'distill[typed]'") from error
 
 
-def _pinyin_of(run, seg, syllables, join):
+def _romanise_run(run, seg, syllables, join):
     return " ".join(join.join(syllables(word)) for word in seg.cut(run))
 
 
 ROMANISERS: dict[str, Callable[[str, random.Random], str]] = {
-    "ar": arabizi,
-    "el": greeklish,
-    "hi": hinglish,
-    "ru": romanised_russian,
-    "zh": pinyin,
+    "ar": romanise_arabic,
+    "el": romanise_greek,
+    "hi": romanise_hindi,
+    "ru": romanise_russian,
+    "zh": romanise_chinese,
 }

@@ -20,7 +20,7 @@ PARTING = re.compile(r"[-‐‑–—/]")
 BETWEEN_LETTERS = re.compile(r"(?<=\w)['’](?=\w)|(?<=\d)[.,](?=\d)")
 
 
-def without_accents(text: str, language: str) -> str:
+def remove_accents(text: str, language: str) -> str:
     """Write a text in plain letters: "¿Qué año?" becomes "¿Que ano?", "größer" "groesser", "Ποιος είναι" "Ποιος ειναι".
 
     Args:
@@ -36,7 +36,7 @@ def without_accents(text: str, language: str) -> str:
     return unicodedata.normalize("NFC", "".join(bare))
 
 
-def lower_cased(text: str, language: str) -> str:
+def to_lower_case(text: str, language: str) -> str:
     """Write a text without capitals. The lower case of the Turkish I is ı.
 
     Args:
@@ -51,7 +51,7 @@ def lower_cased(text: str, language: str) -> str:
     return text.lower()
 
 
-def spoken(text: str, language: str) -> str:
+def to_speech(text: str, language: str) -> str:
     """Write a text as a speech recogniser does: without punctuation, capitals and Arabic vowel signs. Numbers stay.
 
     Args:
@@ -62,7 +62,7 @@ def spoken(text: str, language: str) -> str:
         The text.
     """
     text = re.sub(ARABIC_MARKS, "", text) if language == "ar" else text
-    text = lower_cased(PARTING.sub(" ", text), language)
+    text = to_lower_case(PARTING.sub(" ", text), language)
     kept = [match.start() for match in BETWEEN_LETTERS.finditer(text)]
     chars = (char if place in kept or not _is_sign(char) else " " for place, char in enumerate(text))
     return " ".join("".join(chars).split())

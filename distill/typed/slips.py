@@ -31,7 +31,7 @@ JOINED_SHARE = 0.1
 BLANK = re.compile(r"(?<=\w) (?=\w)")
 
 
-def with_slips(text: str, language: str, draw: random.Random) -> str:
+def add_slips(text: str, language: str, draw: random.Random) -> str:
     """Add a typing error per 25 letters, and at least one. The first letters of words stay, as they mostly do in
     typing.
 
@@ -50,23 +50,23 @@ def with_slips(text: str, language: str, draw: random.Random) -> str:
         if place < end:
             continue
         swaps = place + 1 < len(text) and _is_letter(text[place + 1])
-        slipped = _slipped(text[place : place + 1 + swaps], draw.choices(SLIPS, CHANCES)[0], language, draw)
+        slipped = _slip(text[place : place + 1 + swaps], draw.choices(SLIPS, CHANCES)[0], language, draw)
         parts += [text[end:place], slipped]
         end = place + 1 + swaps
     return unicodedata.normalize("NFC", "".join([*parts, text[end:]]))
 
 
-def _slipped(letters, slip, language, draw):
+def _slip(letters, slip, language, draw):
     """Return the letters that replace one letter, or that letter and the next if another follows."""
     first, second = letters[0], letters[1:]
     if slip == "neighbour":
-        return draw.choice(neighbours(first, language) or [""]) + second
+        return draw.choice(list_neighbours(first, language) or [""]) + second
     if slip == "swapped":
         return second + first if second else ""
     return first * 2 + second if slip == "doubled" else second
 
 
-def neighbours(letter: str, language: str) -> list[str]:
+def list_neighbours(letter: str, language: str) -> list[str]:
     """Find the letters on the keys around a letter's key. An accented letter without a key has those of its plain
     letter.
 
@@ -81,12 +81,12 @@ def neighbours(letter: str, language: str) -> list[str]:
     for lower in (letter.lower(), unicodedata.normalize("NFD", letter.lower())[0]):
         for number, row in enumerate(rows):
             if (column := row.find(lower)) >= 0:
-                keys = [_key(rows, number + down, column + along) for down, along in TOUCHING]
+                keys = [_key_at(rows, number + down, column + along) for down, along in TOUCHING]
                 return [key if letter == letter.lower() else key.upper() for key in keys if key]
     return []
 
 
-def _key(rows, row, column):
+def _key_at(rows, row, column):
     return rows[row][column] if 0 <= row < len(rows) and 0 <= column < len(rows[row]) else ""
 
 
@@ -94,7 +94,7 @@ def _is_letter(char):
     return unicodedata.category(char)[0] in "LM"
 
 
-def with_joined_words(text: str, draw: random.Random) -> str:
+def join_words(text: str, draw: random.Random) -> str:
     """Remove a tenth of the blanks between words, and at least one.
 
     Args:

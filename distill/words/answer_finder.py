@@ -20,7 +20,7 @@ class AnswerFinder:
     """Passages that are cut into words once and can then be searched for answers.
 
     A passage holds an answer if the words of the answer are a contiguous run of its own words. Both are cut by
-    `morphology.words`.
+    `morphology.split_words`.
 
     Args:
         passages: The passages.
@@ -28,13 +28,13 @@ class AnswerFinder:
     """
 
     def __init__(self, passages: Sequence[str], language: str):
-        from .morphology import analyser, say_unstemmed
+        from .morphology import get_analyser, warn_unstemmed
 
-        say_unstemmed(language, f"{len(passages)} passages searched for answers")
-        self.words = analyser(language).words
-        self.passages = [self._joined(passage) for passage in passages]
+        warn_unstemmed(language, f"{len(passages)} passages searched for answers")
+        self.words = get_analyser(language).words
+        self.passages = [self._join(passage) for passage in passages]
 
-    def _joined(self, text):
+    def _join(self, text):
         return BETWEEN.join(["", *self.words(text), ""])
 
     def holds(self, answers: Sequence[str], rows: Integers | Sequence[int] | None = None) -> Booleans:
@@ -47,7 +47,7 @@ class AnswerFinder:
         Returns:
             True for each passage that holds an answer, bool `(passages,)` or `(rows,)`.
         """
-        wanted = [joined for joined in map(self._joined, answers) if joined.strip()]
+        wanted = [joined for joined in map(self._join, answers) if joined.strip()]
         texts = self.passages if rows is None else [self.passages[row] for row in rows]
         return np.array([any(answer in text for answer in wanted) for text in texts], dtype=bool)
 
@@ -56,6 +56,6 @@ class AnswerFinder:
 CLOSED = ("yes", "no")
 
 
-def findable(answers: Sequence[str]) -> tuple[str, ...]:
+def drop_closed_answers(answers: Sequence[str]) -> tuple[str, ...]:
     """Return the answers to a question that a passage can hold: all but yes and no."""
     return tuple(answer for answer in answers if answer not in CLOSED)

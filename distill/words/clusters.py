@@ -20,7 +20,7 @@ HANGUL_BEGINS = re.compile("[\u1100-\u115f\ua960-\ua97c]")
 VIRAMA = 9
 
 
-def is_within(text: str, at: int) -> bool:
+def is_within_cluster(text: str, at: int) -> bool:
     """Check that a place in a text lies within a grapheme cluster.
 
     Args:
@@ -37,10 +37,10 @@ def is_within(text: str, at: int) -> bool:
         return unicodedata.category(before) not in ("Cc", "Zl", "Zp")
     if before == JOINER or HANGUL_BEGINS.match(before) or unicodedata.combining(before) == VIRAMA:
         return char.isalpha() or unicodedata.category(char) == "So"
-    return _is_flag(char) and _flags_before(text, at) % 2 == 1
+    return _is_flag(char) and _count_flags(text, at) % 2 == 1
 
 
-def _flags_before(text, at):
+def _count_flags(text, at):
     """Count the halves of flags before a place. A flag consists of two."""
     start = at
     while start and _is_flag(text[start - 1]):
@@ -52,7 +52,7 @@ def _is_flag(char):
     return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
-def cluster_start(text: str, at: int, least: int) -> int:
+def find_cluster_start(text: str, at: int, least: int) -> int:
     """Find the last place up to `at` that is not within a cluster.
 
     Args:
@@ -63,4 +63,4 @@ def cluster_start(text: str, at: int, least: int) -> int:
     Returns:
         The place, or `at` if there is none.
     """
-    return next((place for place in range(at, least, -1) if not is_within(text, place)), at)
+    return next((place for place in range(at, least, -1) if not is_within_cluster(text, place)), at)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .clusters import cluster_start, is_within
-from .sentences import sentences_in
+from .clusters import find_cluster_start, is_within_cluster
+from .sentences import find_sentences
 
 # Start and end, in characters.
 Place: TypeAlias = tuple[int, int]
@@ -34,7 +34,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Piece:
+class PassageSpan:
     """A passage.
 
     Attributes:
@@ -48,7 +48,7 @@ class Piece:
     sentences: tuple[Place, ...]
 
 
-def cut_text(text: str, language: str, cut: Cut) -> list[Piece]:
+def cut_text(text: str, language: str, cut: Cut) -> list[PassageSpan]:
     """Cut a text into passages at the ends of sentences. A sentence longer than a passage is cut between words.
 
     Args:
@@ -62,16 +62,16 @@ def cut_text(text: str, language: str, cut: Cut) -> list[Piece]:
     Raises:
         InputError: If the language needs a library of the extra `morphology` that is missing.
     """
-    places = [part for place in sentences_of(text, language) for part in _shortened(text, place, cut.length)]
-    return [_piece(places[first:last]) for first, last in _groups(places, cut)]
+    places = [part for place in split_sentences(text, language) for part in _split_long(text, place, cut.length)]
+    return [_make_span(places[first:last]) for first, last in _group_sentences(places, cut)]
 
 
-def _piece(places):
+def _make_span(places):
     start = places[0][0]
-    return Piece(start, places[-1][1], tuple((first - start, last - start) for first, last in places))
+    return PassageSpan(start, places[-1][1], tuple((first - start, last - start) for first, last in places))
 
 
-def sentences_of(text: str, language: str) -> list[Place]:
+def split_sentences(text: str, language: str) -> list[Place]:
     """Find the sentences of a text of any length.
 
     Args:
@@ -85,39 +85,39 @@ def sentences_of(text: str, language: str) -> list[Place]:
         InputError: If the language needs a library of the extra `morphology` that is missing.
     """
     places: list[Place] = []
-    for start, end in _stretches(text):
+    for start, end in _split_stretches(text):
         stretch = text[start:end]
         if stretch.strip():
-            sentences = [(start + first, start + last) for first, last in sentences_in(stretch, language)]
-            places += _with_marks(text, sentences)
+            sentences = [(start + first, start + last) for first, last in find_sentences(stretch, language)]
+            places += _attach_marks(text, sentences)
     return places
 
 
-def _with_marks(text: str, places: Sequence[Place]) -> Iterator[Place]:
+def _attach_marks(text: str, places: Sequence[Place]) -> Iterator[Place]:
     """Yield sentences with the marks of their last letter, which the splitter counts to the next sentence."""
     begin = 0
     for (start, end), after in zip(places, [*(place[0] for place in places[1:]), 0], strict=True):
         start, stop = max(start, begin), max(end, begin)
-        while end == after and stop < len(text) and is_within(text, stop):
+        while end == after and stop < len(text) and is_within_cluster(text, stop):
             stop += 1
         begin = stop
         if text[start:stop].strip():
             yield start + len(text[start:stop]) - len(text[start:stop].lstrip()), stop
 
 
-def _stretches(text: str) -> Iterator[Place]:
+def _split_stretches(text: str) -> Iterator[Place]:
     """Yield stretches of a text that end with a paragraph, or else a line, a word, or a letter with its marks."""
     start = 0
     while len(text) - start > STRETCH:
         ends = (text.rfind(mark, start, start + STRETCH) + len(mark) for mark in ("\n\n", "\n", " "))
         end = next((end for end in ends if end > start + STRETCH // 2), None)
-        end = end or cluster_start(text, start + STRETCH, start + STRETCH // 2)
+        end = end or find_cluster_start(text, start + STRETCH, start + STRETCH // 2)
         yield start, end
         start = end
     yield start, len(text)
 
 
-def _shortened(text: str, place: Place, length: int) -> Iterator[Place]:
+def _split_long(text: str, place: Place, length: int) -> Iterator[Place]:
     """Yield parts of a sentence of at most `length` characters, cut at the last blank in the second half of that
     length.
 
@@ -126,14 +126,14 @@ def _shortened(text: str, place: Place, length: int) -> Iterator[Place]:
     start, end = place
     while end - start > length:
         ends = (match.start() for match in BLANK.finditer(text, start + length // 2, start + length + 1))
-        blanks = [at for at in ends if not is_within(text, at + 1)]
-        stop = blanks[-1] if blanks else cluster_start(text, start + length, start + length // 2)
+        blanks = [at for at in ends if not is_within_cluster(text, at + 1)]
+        stop = blanks[-1] if blanks else find_cluster_start(text, start + length, start + length // 2)
         yield start, stop
         start = stop + len(text[stop:end]) - len(text[stop:end].lstrip())
     yield start, end
 
 
-def _groups(places: Sequence[Place], cut: Cut) -> Iterator[tuple[int, int]]:
+def _group_sentences(places: Sequence[Place], cut: Cut) -> Iterator[tuple[int, int]]:
     """Yield the first sentence of each passage and the one behind its last."""
     first, last = 0, 0
     while last < len(places):

@@ -19,7 +19,7 @@ LETTER = re.compile(r"[^\W\d_]")
 THAI, FOR_THAI = "th", ("pycrfsuite", "pythainlp")
 
 
-def detected_language(text: str) -> str:
+def detect_language(text: str) -> str:
     """Detect the language of a text and return its ISO 639-1 code, or "en" if that is not certain.
 
     Thai is detected only if the packages that cut its sentences are installed.
@@ -27,7 +27,7 @@ def detected_language(text: str) -> str:
     text = text[:LOOKED_AT]
     if not LETTER.search(text):
         return FALLBACK
-    ranked = _rank()(text)
+    ranked = _load_ranker()(text)
     scores = np.array([score for _, score in ranked])
     code, share = ranked[0][0], 1 / np.exp(scores - scores[0]).sum()
     if share < LEAST or (code == THAI and not _cuts_thai()):
@@ -36,7 +36,7 @@ def detected_language(text: str) -> str:
 
 
 @cache
-def _rank():
+def _load_ranker():
     # The import takes a tenth of a second, and reading the model a second.
     import py3langid
 

@@ -32,7 +32,7 @@ RULES = {
 STRESSED = ("be", "bg", "ru", "uk")
 
 
-class ByCategory(dict[int, str]):
+class CategoryTable(dict[int, str]):
     """A table for `str.translate` that calls `replaced` with each character and its Unicode category."""
 
     def __init__(self, replaced: Callable[[str, str], str]) -> None:
@@ -45,7 +45,9 @@ class ByCategory(dict[int, str]):
 
 
 # Writes digits in ASCII and removes invisible characters.
-SEEN = ByCategory(lambda char, kind: str(unicodedata.decimal(char)) if kind == "Nd" else "" if kind == "Cf" else char)
+SEEN = CategoryTable(
+    lambda char, kind: str(unicodedata.decimal(char)) if kind == "Nd" else "" if kind == "Cf" else char
+)
 
 
 def fold(text: str, language: str) -> str:
@@ -65,12 +67,12 @@ def fold(text: str, language: str) -> str:
     """
     text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
     if language in STRESSED:
-        text = _unstressed(text)
+        text = _remove_stress(text)
     for pattern, other in RULES.get(language, ()):
         text = re.sub(pattern, other, text)
     text = unicodedata.normalize("NFC", text.casefold())
     return " ".join(text.translate(SEEN).split())
 
 
-def _unstressed(text):
+def _remove_stress(text):
     return unicodedata.normalize("NFC", re.sub(STRESS, "", unicodedata.normalize("NFD", text)))

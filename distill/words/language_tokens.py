@@ -27,12 +27,12 @@ zu=zul_Latn
 FLORES_200 = {code: token for code, token in (pair.split("=") for pair in CODES.split())}
 
 
-def language_tokens(pieces: Collection[str]) -> frozenset[str]:
+def list_language_tokens(pieces: Collection[str]) -> frozenset[str]:
     """Return the tokens of a model that have the form of a language token."""
     return frozenset(piece for piece in pieces if TOKEN.fullmatch(piece))
 
 
-def language_token(language: str, tokens: Collection[str]) -> str | None:
+def find_language_token(language: str, tokens: Collection[str]) -> str | None:
     """Find the token of a language.
 
     Args:

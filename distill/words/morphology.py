@@ -28,7 +28,7 @@ import regex
 
 from ..system.progress import say
 from .folding import fold
-from .segmenters import SEGMENTERS, bengali_stem
+from .segmenters import SEGMENTERS, load_bengali_stemmer
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -53,7 +53,7 @@ CACHED_WORDS = 2**18
 
 
 @dataclass(frozen=True)
-class Analyser:
+class WordAnalyser:
     """A splitter of text into the words of one language.
 
     Attributes:
@@ -76,7 +76,7 @@ class Analyser:
         return words + self.more(words) if self.more else words
 
 
-def words(text: str, language: str) -> list[str]:
+def split_words(text: str, language: str) -> list[str]:
     """Split a text into folded words, without inflection if the language has a stemmer. Odd text never raises.
 
     Args:
@@ -89,34 +89,34 @@ def words(text: str, language: str) -> list[str]:
     Raises:
         InputError: If the language needs a library of the extra `morphology` that is missing.
     """
-    return analyser(language).words(text)
+    return get_analyser(language).words(text)
 
 
-def analyser(language: str) -> Analyser:
-    """Return the `Analyser` of a language. It does not warn of a missing stemmer; callers use `say_unstemmed`."""
-    return _analyser(_code(language))
+def get_analyser(language: str) -> WordAnalyser:
+    """Return the `WordAnalyser` of a language. It does not warn of a missing stemmer; callers use `warn_unstemmed`."""
+    return _make_analyser(_language_code(language))
 
 
-def _code(language):
+def _language_code(language):
     return regex.split("[-_]", language)[0].lower()
 
 
 @cache
-def _analyser(language):
+def _make_analyser(language):
     if language in STEMMERS:
-        return Analyser(language, _stemming(_snowball(STEMMERS[language])))
+        return WordAnalyser(language, _stem_with(_load_snowball(STEMMERS[language])))
     if language == BENGALI:
-        return Analyser(language, _stemming(bengali_stem()), grams)
+        return WordAnalyser(language, _stem_with(load_bengali_stemmer()), character_ngrams)
     if language in SEGMENTERS:
-        return Analyser(language, _segmenting(SEGMENTERS[language]))
+        return WordAnalyser(language, _segment_with(SEGMENTERS[language]))
     if language in UNINFLECTED:
-        return Analyser(language, WORD.findall)
+        return WordAnalyser(language, WORD.findall)
     if language in UNSPACED:
-        return Analyser(language, CLUSTER.findall, pairs)
-    return Analyser(language, WORD.findall, grams)
+        return WordAnalyser(language, CLUSTER.findall, pair_clusters)
+    return WordAnalyser(language, WORD.findall, character_ngrams)
 
 
-def say_unstemmed(language: str, texts: str, bm25: bool = False) -> None:
+def warn_unstemmed(language: str, texts: str, bm25: bool = False) -> None:
     """Warn, once in a process, that the words of a language are neither stemmed nor cut.
 
     Args:
@@ -124,7 +124,7 @@ def say_unstemmed(language: str, texts: str, bm25: bool = False) -> None:
         texts: A description of the texts, such as "240 passages".
         bm25: True if the words are for BM25, which compares their parts too.
     """
-    language = _code(language)
+    language = _language_code(language)
     if language in UNSPACED:
         parts = ", for BM25 with pairs of them" if bm25 else ""
         _warn(f"{language}: no library cuts its words here; character clusters of {texts} are compared{parts}")
@@ -138,29 +138,29 @@ def _warn(text):
     say(f"warning: {text}")
 
 
-def _snowball(algorithm):
+def _load_snowball(algorithm):
     import snowballstemmer
 
     return snowballstemmer.stemmer(algorithm).stemWord
 
 
-def _stemming(stem):
+def _stem_with(stem):
     # Texts repeat their words: a cache cuts the time to a tenth.
     stem = lru_cache(CACHED_WORDS)(stem)
     return lambda text: [stem(word) or word for word in WORD.findall(text)]
 
 
-def _segmenting(segment):
+def _segment_with(segment):
     # A dictionary form may hold a blank, which no word may.
     return lambda text: [word for part in segment(text) for word in part.split() if WORD.search(word)]
 
 
-def pairs(clusters: Sequence[str]) -> list[str]:
+def pair_clusters(clusters: Sequence[str]) -> list[str]:
     """Join each cluster to the next."""
     return [first + second for first, second in zip(clusters, clusters[1:], strict=False)]
 
 
-def grams(words: Sequence[str], n: int = GRAM) -> list[str]:
+def character_ngrams(words: Sequence[str], n: int = GRAM) -> list[str]:
     """Return the character n-grams of words that are longer than n, with a "_" at either end.
 
     Args:

@@ -18,7 +18,7 @@ BASE = 0x9E3779B97F4A7C15
 INVERSE = pow(BASE, -1, 2**64)
 
 
-def sharing(texts: Sequence[str], others: Sequence[str], run: int = RUN) -> Booleans:
+def find_sharing(texts: Sequence[str], others: Sequence[str], run: int = RUN) -> Booleans:
     """Find the texts that have a run of letters in common with other texts.
 
     Case, blanks and punctuation do not count. A text with fewer letters than `run` shares nothing.
@@ -31,25 +31,25 @@ def sharing(texts: Sequence[str], others: Sequence[str], run: int = RUN) -> Bool
     Returns:
         True for each text that shares a run, bool `(texts,)`.
     """
-    windows = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *(_windows(other, run) for other in others)]))
-    return np.array([_meets(_windows(text, run), windows) for text in texts], dtype=bool)
+    windows = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *(_hash_runs(other, run) for other in others)]))
+    return np.array([_holds_any(_hash_runs(text, run), windows) for text in texts], dtype=bool)
 
 
-def letters(text: str) -> str:
+def extract_letters(text: str) -> str:
     """Return the letters and digits of a text, in one case and width."""
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _meets(numbers, known):
+def _holds_any(numbers, known):
     """Return True if one of the `numbers` is among the ascending `known` ones."""
     places = np.searchsorted(known, numbers)
     inside = places < len(known)
     return bool((known[places[inside]] == numbers[inside]).any())
 
 
-def _windows(text, run) -> NDArray[np.uint64]:
+def _hash_runs(text, run) -> NDArray[np.uint64]:
     """Return a hash of each run of letters."""
-    codes = np.frombuffer(letters(text).encode("utf-32-le", "replace"), dtype="<u4").astype(np.uint64)
+    codes = np.frombuffer(extract_letters(text).encode("utf-32-le", "replace"), dtype="<u4").astype(np.uint64)
     if len(codes) < run:
         return np.zeros(0, dtype=np.uint64)
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(codes * _powers(BASE, len(codes)))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from .folding import ByCategory, fold
+from .folding import CategoryTable, fold
 
 # Thai, Lao, Burmese, Khmer, kana and Chinese are written without blanks: pairs of characters stand for words.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -16,23 +16,23 @@ IGNORED = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0
 DOTTED = re.compile("([ij][\u0323\u0328]*)\u0307")
 LOOKS = re.compile(f"[{IGNORED}]")
 # Letters, their marks and digits stay.
-SEPARATED = ByCategory(lambda char, kind: char if kind[0] in "LMN" else " ")
+SEPARATED = CategoryTable(lambda char, kind: char if kind[0] in "LMN" else " ")
 
 
-def plain_words(text: str) -> list[str]:
+def split_plain_words(text: str) -> list[str]:
     """Return the runs of letters and digits of the folded text, in order and with repetitions.
 
     A script without blanks gives each pair of adjacent characters: "東京都" gives 東京 and 京都. As the language is not
     known, all kinds of i are one: İstanbul, ISTANBUL and istanbul are the same, and ı is i.
     """
-    folded = _one_i(LOOKS.sub("", fold(text, "")))
+    folded = _unify_i(LOOKS.sub("", fold(text, "")))
     words = folded.translate(SEPARATED).split()
     if not RUN.search(folded):
         return words
-    return [part for word in words for run in RUN.split(word) if run for part in _parts(run)]
+    return [part for word in words for run in RUN.split(word) if run for part in _split_pairs(run)]
 
 
-def _one_i(text):
+def _unify_i(text):
     """Replace ı, and the i with a dot above that casefolding makes of İ and for which NFC has no letter."""
     text = text.replace("ı", "i")
     if "\u0307" not in text:
@@ -40,7 +40,7 @@ def _one_i(text):
     return unicodedata.normalize("NFC", DOTTED.sub(r"\1", unicodedata.normalize("NFD", text)))
 
 
-def _parts(run):
+def _split_pairs(run):
     if len(run) == 1 or not RUN.match(run):
         return [run]
     return [run[at : at + 2] for at in range(len(run) - 1)]

@@ -23,62 +23,62 @@ KOREAN_DROPPED = ("J", "E", "XSV", "XSA", "VCP")
 JAPANESE_DROPPED = ("助詞", "助動詞")
 
 
-def bengali_stem() -> Callable[[str], str]:
+def load_bengali_stemmer() -> Callable[[str], str]:
     """Return the Bengali stemmer of Sentri, which cuts suffixes (ঢাকার: ঢাকা).
 
     Not everything that it leaves is a word, and it does not cut every suffix.
     """
-    stemmer = needed("bangla_stemmer.stemmer.stemmer", "Bengali")
+    stemmer = import_extra("bangla_stemmer.stemmer.stemmer", "Bengali")
     # The stemmer prints a line for each rule that it applies.
-    vars(stemmer)["print"] = _silent
+    vars(stemmer)["print"] = _print_nothing
     stem: Callable[[str], str] = stemmer.BanglaStemmer().stem
     return stem
 
 
-def _silent(*_):
+def _print_nothing(*_):
     pass
 
 
-def thai(text: str) -> list[str]:
+def split_thai(text: str) -> list[str]:
     """Split Thai by PyThaiNLP's newmm: maximal matching with its dictionary over whole character clusters."""
     # Otherwise PyThaiNLP makes a folder in the home directory.
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
-    cut = needed("pythainlp.tokenize", "Thai").word_tokenize
+    cut = import_extra("pythainlp.tokenize", "Thai").word_tokenize
     return [word for part in CHUNK.findall(text) for word in cut(part, engine="newmm", keep_whitespace=False)]
 
 
-def chinese(text: str) -> list[str]:
+def split_chinese(text: str) -> list[str]:
     """Split Chinese by jieba-rs."""
-    return [word for part in CHUNK.findall(text) for word in needed("rjieba", "Chinese").cut(part)]
+    return [word for part in CHUNK.findall(text) for word in import_extra("rjieba", "Chinese").cut(part)]
 
 
-def japanese(text: str) -> list[str]:
+def split_japanese(text: str) -> list[str]:
     """Return Sudachi's shortest units in their normalised form (食べた: 食べる), without particles and auxiliaries."""
-    tokens = [token for part in CHUNK.findall(text) for token in _sudachi().tokenize(part)]
+    tokens = [token for part in CHUNK.findall(text) for token in _load_sudachi().tokenize(part)]
     kept = [token for token in tokens if token.part_of_speech()[0] not in JAPANESE_DROPPED]
     return [token.normalized_form().casefold() for token in kept or tokens]
 
 
-def japanese_surfaces(text: str) -> list[str]:
+def split_japanese_surfaces(text: str) -> list[str]:
     """Return Sudachi's shortest units as they are written."""
-    return [token.surface() for part in CHUNK.findall(text) for token in _sudachi().tokenize(part)]
+    return [token.surface() for part in CHUNK.findall(text) for token in _load_sudachi().tokenize(part)]
 
 
 @lru_cache(maxsize=1)
-def _sudachi():
-    needed("sudachidict_small", "Japanese")
-    sudachi = needed("sudachipy", "Japanese")
+def _load_sudachi():
+    import_extra("sudachidict_small", "Japanese")
+    sudachi = import_extra("sudachipy", "Japanese")
     return sudachi.Dictionary(dict="small").tokenizer(mode=sudachi.SplitMode.A)
 
 
-def korean(text: str) -> list[str]:
+def split_korean(text: str) -> list[str]:
     """Return MeCab-ko's morphemes without particles and endings (서울에서: 서울); inflected ones give the stem."""
-    morphemes = [morpheme for part in CHUNK.findall(text) for morpheme in _mecab().parse(part)]
-    kept = [stem for stem in map(_korean_stem, morphemes) if stem]
+    morphemes = [morpheme for part in CHUNK.findall(text) for morpheme in _load_mecab().parse(part)]
+    kept = [stem for stem in map(_stem_korean, morphemes) if stem]
     return kept or [morpheme.surface for morpheme in morphemes]
 
 
-def _korean_stem(morpheme):
+def _stem_korean(morpheme):
     feature = morpheme.feature
     if feature.pos.startswith(KOREAN_DROPPED):
         return ""
@@ -87,11 +87,11 @@ def _korean_stem(morpheme):
 
 
 @lru_cache(maxsize=1)
-def _mecab():
-    return needed("mecab", "Korean").MeCab()
+def _load_mecab():
+    return import_extra("mecab", "Korean").MeCab()
 
 
-def needed(module: str, language: str) -> ModuleType:
+def import_extra(module: str, language: str) -> ModuleType:
     """Import a module of the extra `morphology`.
 
     Args:
@@ -113,4 +113,4 @@ def needed(module: str, language: str) -> ModuleType:
         ) from error
 
 
-SEGMENTERS = {"ja": japanese, "ko": korean, "th": thai, "zh": chinese}
+SEGMENTERS = {"ja": split_japanese, "ko": split_korean, "th": split_thai, "zh": split_chinese}

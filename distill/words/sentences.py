@@ -15,15 +15,15 @@ from functools import lru_cache
 
 import sentencex
 
-from .segmenters import needed
+from .segmenters import import_extra
 
 # The number of texts whose sentences are cached.
 CACHED = 2**17
 
 
 @lru_cache(CACHED)
-def sentence_places(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    """Return the result of `sentences_in`, which is remembered for texts that come again.
+def find_sentences_cached(text: str, language: str) -> tuple[tuple[int, int], ...]:
+    """Return the result of `find_sentences`, which is remembered for texts that come again.
 
     Args:
         text: The text.
@@ -32,10 +32,10 @@ def sentence_places(text: str, language: str) -> tuple[tuple[int, int], ...]:
     Returns:
         The start and end of each sentence.
     """
-    return sentences_in(text, language)
+    return find_sentences(text, language)
 
 
-def sentences_in(text: str, language: str) -> tuple[tuple[int, int], ...]:
+def find_sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     """Find the sentences of a text.
 
     Blanks around a sentence belong to none. A text without a boundary is one sentence, and so is a blank text.
@@ -61,7 +61,7 @@ def sentences_in(text: str, language: str) -> tuple[tuple[int, int], ...]:
     return tuple(places) or ((0, len(text)),)
 
 
-def thai(language: str, text: str) -> Sequence[str]:
+def split_thai_sentences(language: str, text: str) -> Sequence[str]:
     """Split Thai lines into sentences by PyThaiNLP's crfcut, a conditional random field over words.
 
     Args:
@@ -73,9 +73,9 @@ def thai(language: str, text: str) -> Sequence[str]:
     """
     # Otherwise PyThaiNLP makes a folder in the home directory.
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
-    needed("pycrfsuite", "Thai")
-    cut = needed("pythainlp.tokenize", "Thai").sent_tokenize
+    import_extra("pycrfsuite", "Thai")
+    cut = import_extra("pythainlp.tokenize", "Thai").sent_tokenize
     return [sentence for line in text.splitlines() for sentence in cut(line, engine="crfcut")]
 
 
-SPLITTERS = {"th": thai}
+SPLITTERS = {"th": split_thai_sentences}

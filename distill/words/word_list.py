@@ -21,12 +21,12 @@ def read_words(paths: Iterable[File]) -> dict[str, float]:
         if not rows:
             raise DataError(f"{path}: no words in it; write a word, a tab and its frequency a line")
         for number, line in rows:
-            word, frequency = _cells(path, number, line)
+            word, frequency = _parse_line(path, number, line)
             words[word] = max(frequency, words.get(word, 0.0))
     return words
 
 
-def _cells(path, number, line):
+def _parse_line(path, number, line):
     word, _, share = line.rpartition("\t")
     try:
         frequency = float(share)

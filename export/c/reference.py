@@ -121,10 +121,10 @@ class Layers:
 
     def _kernel(self, name):
         if name not in self._kernels:
-            self._kernels[name] = np.ascontiguousarray(self._stored(name).T, dtype=np.float32)
+            self._kernels[name] = np.ascontiguousarray(self._read_stored(name).T, dtype=np.float32)
         return self._kernels[name]
 
-    def _stored(self, name):
+    def _read_stored(self, name):
         packed = self._arrays.get(f"{name}.{PACKED}")
         return self._arrays[f"{name}.kernel"] if packed is None else unpack_kernel(packed)
 

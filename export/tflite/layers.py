@@ -248,7 +248,7 @@ def _places(codes):
     return ops.cast(codes, "int32") + starts  # (t, places)
 
 
-def _mixed(ids, packed, steps, scales, codes, words, step, count):
+def _mix_rows(ids, packed, steps, scales, codes, words, step, count):
     frequent = ops.less(ids, count)  # (t,)
     first, rest = ops.where(frequent, ids, 0), ops.where(frequent, 0, ids - count)
     first = _int4(*(_rows(array, first) for array in (packed, steps, scales)))
@@ -271,6 +271,6 @@ DECODE: dict[str, Callable] = {
     "float32": _float32,
     "pq4": _product,
     "pq8": _product,
-    "int4-pq3": _mixed,
-    "int4-pq5": _mixed,
+    "int4-pq3": _mix_rows,
+    "int4-pq5": _mix_rows,
 }

@@ -25,10 +25,10 @@ def convert_reader(network: Model, lengths: Mapping[str, int | None]) -> bytes:
         ExportError: If Keras does not run on TensorFlow, or the conversion fails.
     """
     require_tensorflow()
-    inputs = {name: _fixed(name, network.input[name].shape, length) for name, length in lengths.items()}
+    inputs = {name: _fix_length(name, network.input[name].shape, length) for name, length in lengths.items()}
     return convert_to_float16(keras.Model(list(inputs.values()), network(inputs), name="reader"))
 
 
-def _fixed(name, shape, length):
+def _fix_length(name, shape, length):
     sizes = (1, shape[-1]) if length is None else (1, length, shape[-1])
     return keras.Input(batch_shape=sizes, name=name)

@@ -69,7 +69,7 @@ def table_in(content: bytes, rows: int, codec: str) -> tuple[np.ndarray, ...]:
         ExportError: If the graph has no such table.
     """
     with as_graph_error():
-        return tuple(_stored(codec, _arrays(Graph(content), rows)))
+        return tuple(_read_stored(codec, _arrays(Graph(content), rows)))
 
 
 def arrays_in(content: bytes, rows: int) -> tuple[np.ndarray, ...]:
@@ -86,7 +86,7 @@ def _arrays(graph, rows):
     return [graph.constant(tensor) for part in graph.lookups(rows) for tensor in part]
 
 
-def _stored(codec, arrays):
+def _read_stored(codec, arrays):
     if codec == "float32":
         (bits,) = arrays
         arrays = [np.ascontiguousarray(bits).view(np.float32)]
@@ -96,4 +96,4 @@ def _stored(codec, arrays):
 
 
 def _table(codec, arrays, rows, width):
-    return np.ascontiguousarray(decode_rows(codec, _stored(codec, arrays), width)[:rows])
+    return np.ascontiguousarray(decode_rows(codec, _read_stored(codec, arrays), width)[:rows])

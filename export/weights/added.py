@@ -52,7 +52,7 @@ class Addition:
             arrays: The stored arrays of the table.
         """
         if self.codec in MIXED_CODECS:
-            return self._mixed(arrays)
+            return self._mix_rows(arrays)
         codec = CODECS[self.codec]
         rows, shared = codec.split(arrays)
         new = [_codes(self.new, rows[0], shared)] if shared else codec.rows(self.new)
@@ -65,7 +65,7 @@ class Addition:
     def _count_frequent(self, arrays):
         return int(arrays[-1][0]) if self.codec in MIXED_CODECS else self.rows
 
-    def _mixed(self, arrays):
+    def _mix_rows(self, arrays):
         *first, codes, words, step, count = arrays
         table = StoredTable(tuple(arrays), self.rows, self.new.shape[1])
         new, rest = int4_rows(self.new[: self.often]), table.codes(self.new[self.often :])

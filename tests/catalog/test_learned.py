@@ -11,7 +11,7 @@ from distill.data.dataset import Dataset, Passage, Question
 from distill.data.descriptions import add_descriptions
 from distill.data.parallel import Parallel
 from distill.settings.sections import Settings
-from distill.settings.store import changed, recipe_settings
+from distill.settings.store import change_settings, recipe_settings
 
 ANSWERED = {"train": (0,), "dev": (1,), "test": (2, 3)}
 EVERY = ["the train questions of toys in en, de", "the teacher's epoch and the student's epoch", "no question"]
@@ -41,12 +41,16 @@ def words(settings, toys, *more, **others):
 def test_the_words_are_of_the_stages_that_have_epochs(toys):
     settings = Settings()
     assert words(settings, toys) == EVERY
-    assert words(changed(settings, {"teacher.model": "e5"}), toys)[1] == "the student's epoch"
-    untaught = changed(settings, {"teacher.bm25_epochs": 0, "teacher.online_epochs": 0})
+    assert words(change_settings(settings, {"teacher.model": "e5"}), toys)[1] == "the student's epoch"
+    untaught = change_settings(settings, {"teacher.bm25_epochs": 0, "teacher.online_epochs": 0})
     assert words(untaught, toys)[1] == "the student's epoch"
-    assert words(changed(untaught, {"student.averaged_epochs": 2}), toys)[1] == "nothing chose an epoch"
-    assert words(changed(untaught, {"student.epochs": 0}), toys) == ["nothing", "nothing chose an epoch", "no question"]
-    other = told(changed(settings, {"evaluation.dev_dataset": "path/mlqa"}), Sources(toys, ("en",)))
+    assert words(change_settings(untaught, {"student.averaged_epochs": 2}), toys)[1] == "nothing chose an epoch"
+    assert words(change_settings(untaught, {"student.epochs": 0}), toys) == [
+        "nothing",
+        "nothing chose an epoch",
+        "no question",
+    ]
+    other = told(change_settings(settings, {"evaluation.dev_dataset": "path/mlqa"}), Sources(toys, ("en",)))
     assert other.chosen_by.startswith("dev of mlqa chose ")
     del toys.splits["test"]
     assert words(settings, toys)[2] == ""
@@ -67,7 +71,7 @@ def test_descriptions_are_counted_and_those_of_what_test_asks_about_told(toys, t
     files, _ = hash_run_files(toys, named_paths(settings))
     assert list(files) == ["questions.jsonl", "parallel.tsv", "descriptions.jsonl"]
     assert files["descriptions.jsonl"] == hashlib.sha256(text.encode()).hexdigest()
-    assert list(hash_run_files(toys, named_paths(changed(settings, {"student.own_text": False})))[0]) == [
+    assert list(hash_run_files(toys, named_paths(change_settings(settings, {"student.own_text": False})))[0]) == [
         "questions.jsonl"
     ]
 
@@ -88,7 +92,7 @@ def test_text_of_other_places_is_named_with_its_folder_and_its_sha256(toys, tmp_
     for name in ("web.tsv", "pieces.txt", "dev/documents.jsonl", "dev/questions.jsonl"):
         (folder / name).write_text(name, encoding="utf-8")
     values = {"student.parallel": [f"{folder}/web.tsv=2"], "vocabulary.text": [f"el={folder}/pieces.txt"]}
-    settings = changed(Settings(), {**values, "evaluation.dev_dataset": str(folder / "dev")})
+    settings = change_settings(Settings(), {**values, "evaluation.dev_dataset": str(folder / "dev")})
     assert words(settings, toys)[0].endswith(", web/web.tsv")
     named = {"student.parallel": "web.tsv", "vocabulary.text": "pieces.txt"}
     expected = {

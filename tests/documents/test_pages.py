@@ -5,7 +5,7 @@ import time
 import pytest
 
 from distill.documents.pages import read_page
-from distill.words.sentences import sentences_in
+from distill.words.sentences import find_sentences
 
 
 def texts(source):
@@ -46,7 +46,7 @@ def test_items_cells_and_headings_are_sentences_of_their_own():
         "two\nthree",
     ]
     assert [block.text for block in page.blocks] == expected
-    assert [page.text[start:end] for start, end in sentences_in(page.text, "en")] == expected
+    assert [page.text[start:end] for start, end in find_sentences(page.text, "en")] == expected
 
 
 @pytest.mark.parametrize(

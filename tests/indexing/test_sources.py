@@ -97,7 +97,7 @@ def test_an_index_that_knows_no_files_goes_by_the_paths_of_its_documents(here):
 def test_the_file_has_a_path_a_file_and_a_number_a_document(here):
     kb, place = here / "kb", locate_file("d/a.md")
     kb.mkdir()
-    Sources({}, {}).changed({hash_id("i"): Source(here / "d" / "a.md", "d/a.md", place)}, ()).write(kb)
+    Sources({}, {}).apply_change({hash_id("i"): Source(here / "d" / "a.md", "d/a.md", place)}, ()).write(kb)
     sections = read_sections(kb / SOURCES)
     assert json.loads(sections["files"].tobytes()) == [["../d/a.md", "d/a.md"]]
     np.testing.assert_array_equal(sections["ids"], [hash_id("i")])

@@ -13,7 +13,7 @@ from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
 from distill.pipeline.second_stage import StudentStart, train_student
 from distill.settings.sections import Settings
-from distill.settings.store import changed
+from distill.settings.store import change_settings
 from distill.students.shape import Shape
 
 SMALL = [
@@ -30,7 +30,7 @@ SMALL = [
 
 def settings(folder, batches="x-y"):
     values = {"teacher.loss": "softmax", "data.dataset": str(folder), "pairs.batches": batches}
-    return changed(Settings(), values)
+    return change_settings(Settings(), values)
 
 
 def pairs_in(options, dataset, languages):
@@ -50,7 +50,7 @@ def test_languages_that_ask_and_answer_are_those_of_the_batches(sentence_data, s
 def test_a_teachers_language_without_passages_and_parallel_text_of_it_alone_are_refused(
     sentence_data, sample, sample_folder
 ):
-    options = changed(settings(sample_folder, "x-en"), {"teacher.language": "de"})
+    options = change_settings(settings(sample_folder, "x-en"), {"teacher.language": "de"})
     with pytest.raises(ConfigError, match="x-en"):
         pairs_in(options, sample, ("de", "en"))
     with pytest.raises(ConfigError, match=" en "):
@@ -63,7 +63,7 @@ def trained(slim, tiny_folder, sentence_data, tmp_path_factory):
     """Both stages of a run with two encoders: the run and its student."""
     values = {"teacher.base": str(tiny_folder), "teacher.batch_size": 4, "teacher.learning_rate": 0.01}
     values |= {"teacher.bm25_epochs": 1, "teacher.online_epochs": 0, "student.epochs": 0}
-    options = changed(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
+    options = change_settings(settings(sentence_data), {**values, "pairs.encoders": "dual", "pairs.chunk_size": 2})
     run = Run(read_inputs(options), tmp_path_factory.mktemp("run"))
     teacher, beginning = make_teacher(run, slim), StudentStart(Shape())
     count_weights(run, teacher)

@@ -11,7 +11,7 @@ from distill.pipeline.execute import make_student
 from distill.pipeline.preparing import prepare
 from distill.pipeline.second_stage import determine_start
 from distill.settings.recipes import recipe_names
-from distill.settings.store import changed, load_settings, recipe_settings
+from distill.settings.store import change_settings, load_settings, recipe_settings
 from distill.students.rows import TABLE
 from distill.system.reading import read_json, read_jsonl
 
@@ -81,7 +81,7 @@ def same(weights, others):
 def begun(sentence_data, slim_folder, tmp_path):
     """`begun(recipe, changes)`: a run of that recipe on the data."""
     data = {"data.dataset": str(sentence_data), "teacher.base": str(slim_folder)}
-    return lambda recipe, values: prepare(changed(recipe_settings(recipe), {**data, **values}), tmp_path)
+    return lambda recipe, values: prepare(change_settings(recipe_settings(recipe), {**data, **values}), tmp_path)
 
 
 def test_tiny_has_some_of_the_pieces(begun, slim, tmp_path):

@@ -26,7 +26,7 @@ from distill.pipeline.second_stage import StudentStart
 from distill.pipeline.steps import Engine
 from distill.settings.fields import Names
 from distill.settings.sections import Settings
-from distill.settings.store import changed, config_text, walk
+from distill.settings.store import change_settings, format_config, walk
 from distill.students.shape import Shape
 from distill.system.reading import read_json
 from distill.training.checkpoints import Checkpoint
@@ -44,7 +44,7 @@ def stopped(tmp_path):
         settings = Settings(**changed)
         folder = tmp_path / "run"
         folder.mkdir()
-        (folder / "config.toml").write_text(config_text(settings), encoding="utf-8")
+        (folder / "config.toml").write_text(format_config(settings), encoding="utf-8")
         return settings, folder
 
     return make
@@ -68,11 +68,11 @@ def closed_log(folder):
 def test_a_stopped_run_of_the_same_settings_is_one_and_those_that_differ_are_named(stopped):
     settings, folder = stopped(seed=7)
     settings.teacher.allow_weak = True
-    require_resumable(config_text(settings), folder)
+    require_resumable(format_config(settings), folder)
     assert find_settings(folder) == folder / "config.toml"
     settings.teacher.margin, settings.teacher.negatives = 0.5, 5
     with pytest.raises(InputError) as error:
-        require_resumable(config_text(settings), folder)
+        require_resumable(format_config(settings), folder)
     message = str(error.value)
     assert "teacher.margin" in message and "teacher.negatives" in message and "seed" not in message
 
@@ -127,7 +127,7 @@ def test_whatever_its_place_an_encoder_is_compared_by_its_own_content(sample, tm
     before = told(settings)
     (tmp_path / "teacher.base" / "lir.npz").write_bytes(b"learned of it")
     assert told(settings) == before
-    settings = changed(Settings(), {"teacher.model": "st:some/model"})
+    settings = change_settings(Settings(), {"teacher.model": "st:some/model"})
     one, other = (told(settings, SimpleNamespace(fingerprint=name)) for name in ("a" * 32, "b" * 32))
     assert one == {"teacher.model st:some/model": "a" * 32} and one != other
 
@@ -145,7 +145,7 @@ def test_a_resume_is_refused_where_a_file_that_a_setting_names_has_changed(sampl
 
 
 def test_a_resume_is_refused_where_the_data_sets_own_text_has_changed(sample, tmp_path):
-    settings = changed(Settings(), {"data.dataset": str(tmp_path / "data"), "student.own_text": True})
+    settings = change_settings(Settings(), {"data.dataset": str(tmp_path / "data"), "student.own_text": True})
     (tmp_path / "data").mkdir()
     for name in ("parallel.tsv", "descriptions.jsonl"):
         (tmp_path / "data" / name).write_text("one\n", encoding="utf-8")
@@ -167,16 +167,16 @@ def test_a_run_that_an_earlier_version_began_is_resumed_without_what_that_did_no
 def test_with_a_budget_a_run_is_finished_when_its_search_is(stopped):
     settings, folder = stopped()
     settings.budget.max_size = "1MB"
-    (folder / "config.toml").write_text(config_text(settings), encoding="utf-8")
+    (folder / "config.toml").write_text(format_config(settings), encoding="utf-8")
     (folder / "metrics.json").write_text("{}", encoding="utf-8")
-    require_resumable(config_text(settings), folder)
+    require_resumable(format_config(settings), folder)
     (folder / "small").mkdir()
     (folder / "small" / "search.json").write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match="--config"):
-        require_resumable(config_text(settings), folder)
+        require_resumable(format_config(settings), folder)
     # Its checkpoints are still to be removed.
     (folder / "checkpoint").mkdir()
-    require_resumable(config_text(settings), folder)
+    require_resumable(format_config(settings), folder)
 
 
 def test_a_log_that_was_cut_off_within_a_letter_is_read(stopped):
@@ -268,7 +268,7 @@ def test_of_other_stages_the_rows_of_what_is_kept_are_kept(stopped, events, kept
 
 
 def test_a_finished_teacher_is_not_trained_again(slim, slim_folder, sentence_data, tmp_path):
-    settings = changed(Settings(), {"data.dataset": str(sentence_data), "teacher.base": str(slim_folder)})
+    settings = change_settings(Settings(), {"data.dataset": str(sentence_data), "teacher.base": str(slim_folder)})
     shutil.copytree(slim_folder, tmp_path / "teacher")
     run = Run(read_inputs(settings), tmp_path, resumed=True)
     # Whatever it was trained with: there is nothing to train here.

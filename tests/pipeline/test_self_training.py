@@ -16,7 +16,7 @@ from distill.pipeline.preparing import read_inputs
 from distill.pipeline.run import Run
 from distill.pipeline.self_training import Stage, self_train
 from distill.settings.sections import Settings
-from distill.settings.store import changed
+from distill.settings.store import change_settings
 from distill.stages.teacher_job import TeacherJob
 from distill.system.reading import read_json, read_jsonl
 
@@ -42,7 +42,7 @@ def base(tokenizer):
 
 @pytest.fixture(scope="module")
 def settings(sentence_data):
-    return changed(Settings(), {"data.dataset": str(sentence_data), **VALUES})
+    return change_settings(Settings(), {"data.dataset": str(sentence_data), **VALUES})
 
 
 class Left:
@@ -159,7 +159,7 @@ def test_only_a_stage_that_is_better_is_followed_by_another_but_for_those_that_a
     improving(0.3, second)
     shutil.copytree(left.stages, tmp_path / "self-training")
     values = {"pairs.self_train": 2, "pairs.self_train_always": always}
-    run = Run(read_inputs(changed(settings, values)), tmp_path)
+    run = Run(read_inputs(change_settings(settings, values)), tmp_path)
     if goes_on:
         with interrupted(2), pytest.raises(KeyboardInterrupt):
             self_train(run, base)
@@ -207,12 +207,12 @@ def test_stages_of_other_data_are_refused(settings, base, left, tmp_path):
 )
 def test_it_needs_pairs_and_a_teacher_that_is_trained(settings, values, said):
     with pytest.raises(ConfigError, match=f"pairs.self_train: .*{said}"):
-        changed(settings, values)
+        change_settings(settings, values)
 
 
 def test_data_without_answers_is_refused_before_anything_is_written(settings, unanswered, tmp_path):
     with pytest.raises(DataError, match=unanswered.name):
-        read_inputs(changed(settings, {"data.dataset": str(unanswered), "pairs.batches": "x-en"}))
+        read_inputs(change_settings(settings, {"data.dataset": str(unanswered), "pairs.batches": "x-en"}))
     assert list(tmp_path.iterdir()) == []
 
 

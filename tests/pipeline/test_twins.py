@@ -7,7 +7,7 @@ from distill.errors import ConfigError, DataError, InputError
 from distill.pipeline.preparing import choose_languages
 from distill.pipeline.twins import add_translated_questions
 from distill.settings.sections import Settings, TranslationSettings
-from distill.settings.store import changed
+from distill.settings.store import change_settings
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_what_serves_nothing_is_refused(data, sample, tmp_path):
             add_translated_questions(settings(tmp_path / "t.jsonl", *lines), of, "en", ("de", "en"))
     for values in ({"file": "x", "translators": ["y"]}, {"beam": 2}):
         with pytest.raises(ConfigError, match="translation.(file|beam): "):
-            changed(Settings(), {f"translation.{name}": value for name, value in values.items()})
+            change_settings(Settings(), {f"translation.{name}": value for name, value in values.items()})
 
 
 def test_a_translator_translates_a_question_once(data, sample, word_translator, tmp_path):

@@ -9,7 +9,7 @@ from distill.retrieval.exact import candidate_ranks
 from distill.retrieval.units import candidates_of, ranks_of
 from distill.settings.choices import ALL_UNITS, UNITS
 from distill.settings.sections import EvaluationSettings, Settings
-from distill.settings.units import kinds_of, measured_units, named_units
+from distill.settings.units import combine_units, list_measured_units, list_text_kinds
 
 DOCUMENT_OF = np.repeat(np.arange(6), [1, 3, 2, 1, 4, 1])
 PASSAGE_OF = np.repeat(np.arange(12), [2, 1, 5, 1, 3, 1, 1, 4, 1, 2, 1, 3])
@@ -57,28 +57,28 @@ def test_ranks_are_those_of_plain_loops_whatever_the_blocks(unit, ties):
 
 
 def test_names_of_all_pairs_that_there_are_and_the_texts_that_they_need():
-    assert named_units((), ()) == ()
-    assert named_units(("passage",), ("vector", "sentence", "sum")) == ("passage", "passage-sentence", "passage-sum")
-    assert set(named_units((), ("vector", "maxp"))) == set(named_units(("document", "passage"), ())) == set(UNITS)
-    assert named_units((), ("sum",)) == ("document-sum", "passage-sum")
-    assert set(named_units((), ("vector", "maxp", "sentence", "sum"))) == set(ALL_UNITS)
-    assert kinds_of(["document-sum", "document"]) == ("document", "passage", "sentence")
-    assert [kinds_of([unit]) for unit in ("maxp", "document-sentence")] == [("passage",), ("sentence",)]
+    assert combine_units((), ()) == ()
+    assert combine_units(("passage",), ("vector", "sentence", "sum")) == ("passage", "passage-sentence", "passage-sum")
+    assert set(combine_units((), ("vector", "maxp"))) == set(combine_units(("document", "passage"), ())) == set(UNITS)
+    assert combine_units((), ("sum",)) == ("document-sum", "passage-sum")
+    assert set(combine_units((), ("vector", "maxp", "sentence", "sum"))) == set(ALL_UNITS)
+    assert list_text_kinds(["document-sum", "document"]) == ("document", "passage", "sentence")
+    assert [list_text_kinds([unit]) for unit in ("maxp", "document-sentence")] == [("passage",), ("sentence",)]
     for scores in (("maxp",), ("vector", "maxp")):
         with pytest.raises(ConfigError, match="maxp"):
-            named_units(("passage",), scores)
+            combine_units(("passage",), scores)
 
 
 def measured(settings):
     chosen = settings.evaluation
-    return measured_units(chosen.ranked, chosen.score, settings.teacher.unit, settings.student.dev_unit)
+    return list_measured_units(chosen.ranked, chosen.score, settings.teacher.unit, settings.student.dev_unit)
 
 
 def test_the_first_unit_that_is_named_steers_both_stages_and_all_are_measured():
     settings = Settings()
-    assert settings.steered() is settings and measured(settings) == UNITS
+    assert settings.with_dev_units() is settings and measured(settings) == UNITS
     settings.evaluation = EvaluationSettings(ranked=("passage",), score=("sum", "vector"))
-    both = settings.steered()
+    both = settings.with_dev_units()
     assert (both.teacher.unit, both.student.dev_unit, settings.teacher.unit) == ("passage-sum", "passage-sum", "maxp")
     assert measured(both) == (*UNITS, "passage-sum")
     settings = Settings()

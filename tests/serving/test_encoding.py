@@ -6,7 +6,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.encode import Reading
 from distill.export.runtime import load_artefact
-from distill.serving.encoding import Served
+from distill.serving.encoding import ServedEncoder
 
 READING = Reading({"question": "query: ", "document": "a passage: "})
 
@@ -25,7 +25,7 @@ def shipped(tiny_bundle):
 
 @pytest.mark.parametrize("kind", ["kept", "shipped"])
 def test_prompts_make_the_roles_two_and_count_as_pieces(kind, request, tokenizer):
-    one = Served(request.getfixturevalue(kind), "one")
+    one = ServedEncoder(request.getfixturevalue(kind), "one")
     assert one.has_roles
     for role, prompt in READING.prompts.items():
         pieces = one.vectors(["the Nile", "Kairo"], role).pieces

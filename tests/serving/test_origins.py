@@ -14,9 +14,9 @@ from fixtures.servers import MODEL, asked, served
 from distill.catalog.loading import load_encoder
 from distill.errors import InputError
 from distill.serving.app import Server
-from distill.serving.encoding import Served
+from distill.serving.encoding import ServedEncoder
 from distill.serving.limits import Limits
-from distill.serving.origins import LOCAL, origins_of
+from distill.serving.origins import LOCAL, determine_origins
 
 PAGE, OTHER, TOKEN = "http://localhost:4200", "http://evil.example", "secret"
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
@@ -24,8 +24,8 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 @pytest.fixture(scope="module")
 def place():
-    origins = origins_of("127.0.0.1", ["kb.example"], [PAGE])
-    with served(Server(Served(load_encoder(MODEL), MODEL), None, Limits(), (TOKEN.encode(),), origins)) as place:
+    origins = determine_origins("127.0.0.1", ["kb.example"], [PAGE])
+    with served(Server(ServedEncoder(load_encoder(MODEL), MODEL), None, Limits(), (TOKEN.encode(),), origins)) as place:
         yield place
 
 
@@ -64,9 +64,14 @@ def test_a_target_that_is_a_whole_url_has_the_name_in_it(place, target, status):
 
 
 def test_a_server_of_a_network_is_asked_by_any_name_where_none_is_given():
-    assert origins_of("0.0.0.0", [], []).hosts is None and origins_of("127.0.0.1", ["*"], []).hosts is None
-    assert origins_of("10.0.0.7", ["KB.example:8000"], []).hosts == {*LOCAL, "10.0.0.7", "kb.example"}
-    assert origins_of("::1", [], []).hosts == {*LOCAL} and "127.0.0.2" in origins_of("127.0.0.2", [], []).hosts
+    assert (
+        determine_origins("0.0.0.0", [], []).hosts is None and determine_origins("127.0.0.1", ["*"], []).hosts is None
+    )
+    assert determine_origins("10.0.0.7", ["KB.example:8000"], []).hosts == {*LOCAL, "10.0.0.7", "kb.example"}
+    assert (
+        determine_origins("::1", [], []).hosts == {*LOCAL}
+        and "127.0.0.2" in determine_origins("127.0.0.2", [], []).hosts
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,7 @@ def test_a_server_of_a_network_is_asked_by_any_name_where_none_is_given():
 )
 def test_what_is_no_name_or_no_origin_is_refused(hosts, pages):
     with pytest.raises(InputError):
-        origins_of("127.0.0.1", hosts, pages)
+        determine_origins("127.0.0.1", hosts, pages)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ pytest.importorskip("orjson")
 
 from distill.errors import InputError
 from distill.serving.batching import Batcher, Vectors
-from distill.serving.forms import embedding_request, search_request
+from distill.serving.forms import parse_embedding_request, parse_search_request
 from distill.serving.limits import BATCH_TEXTS, Limits
 from distill.serving.metrics import Histogram, Metrics
 from distill.serving.refusals import Refusal
-from distill.serving.tokens import allowed, read_tokens
+from distill.serving.tokens import is_allowed, read_tokens
 
 LIMITS = Limits(texts=3, characters=10, body=1000)
 
@@ -43,7 +43,7 @@ LIMITS = Limits(texts=3, characters=10, body=1000)
 )
 def test_texts_that_cannot_be_encoded_are_refused_by_their_field(fields, status, param):
     with pytest.raises(Refusal) as refused:
-        embedding_request(json.dumps(fields).encode(), 8, LIMITS)
+        parse_embedding_request(json.dumps(fields).encode(), 8, LIMITS)
     assert (refused.value.status, refused.value.param) == (status, param)
 
 
@@ -71,7 +71,7 @@ def test_texts_that_cannot_be_encoded_are_refused_by_their_field(fields, status,
 )
 def test_questions_that_cannot_be_answered_are_refused_by_their_field(fields, status, param):
     with pytest.raises(Refusal) as refused:
-        search_request(json.dumps(fields).encode(), LIMITS)
+        parse_search_request(json.dumps(fields).encode(), LIMITS)
     assert (refused.value.status, refused.value.param) == (status, param)
 
 
@@ -81,7 +81,7 @@ def test_questions_that_cannot_be_answered_are_refused_by_their_field(fields, st
 )
 def test_lists_of_texts_are_not_taken_for_lists_of_tokens(value, code):
     with pytest.raises(Refusal) as refused:
-        embedding_request(json.dumps({"input": [value]}).encode(), 8, LIMITS)
+        parse_embedding_request(json.dumps({"input": [value]}).encode(), 8, LIMITS)
     assert refused.value.code == code
 
 
@@ -96,31 +96,31 @@ def test_lists_of_texts_are_not_taken_for_lists_of_tokens(value, code):
 )
 def test_an_answer_repeats_little_of_a_request(fields):
     with pytest.raises(Refusal) as refused:
-        search_request(json.dumps(fields).encode(), Limits())
+        parse_search_request(json.dumps(fields).encode(), Limits())
     assert refused.value.status == 422 and len(json.dumps(refused.value.as_dict())) < 600
 
 
 def test_the_passages_of_all_questions_are_bounded_together():
     body, limits = {"queries": ["a"] * 40, "top": 500}, Limits()
-    assert search_request(json.dumps(body).encode(), limits).top == 500
+    assert parse_search_request(json.dumps(body).encode(), limits).top == 500
     with pytest.raises(Refusal) as refused:
-        search_request(json.dumps(body | {"top": 501}).encode(), limits)
+        parse_search_request(json.dumps(body | {"top": 501}).encode(), limits)
     assert (refused.value.status, refused.value.param) == (413, "top")
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"input": NaN}', b"\xff", b"[" * 5000, b'{"input": "\\ud800"}'])
 def test_what_is_no_object_in_json_is_refused(body):
-    for of_body in (lambda: embedding_request(body, 8, LIMITS), lambda: search_request(body, LIMITS)):
+    for of_body in (lambda: parse_embedding_request(body, 8, LIMITS), lambda: parse_search_request(body, LIMITS)):
         with pytest.raises(Refusal) as refused:
             of_body()
         assert refused.value.status == 400
 
 
 def test_requests_are_read_with_their_defaults():
-    request = embedding_request(b'{"input": "a", "dimensions": 8, "user": "me"}', 8, LIMITS)
+    request = parse_embedding_request(b'{"input": "a", "dimensions": 8, "user": "me"}', 8, LIMITS)
     assert (request.texts, request.model, request.role, request.base64) == (("a",), None, None, False)
     where = {"year": 1990, "lang": "en", "old": True, "big": 2**80, "tag": ["b", None]}
-    request = search_request(json.dumps({"queries": ["a"], "where": where}).encode(), LIMITS)
+    request = parse_search_request(json.dumps({"queries": ["a"], "where": where}).encode(), LIMITS)
     assert (request.many, request.top, request.hybrid) == (True, 5, False)
     tags = ("tag", "b"), ("tag", "null")
     assert request.where == (("big", str(2**80)), ("lang", "en"), ("old", "true"), *tags, ("year", "1990"))
@@ -199,11 +199,11 @@ def test_tokens_are_read_of_a_file_or_the_environment(tmp_path, monkeypatch):
     assert read_tokens(None) == (b"abc",)
     (tmp_path / "tokens").write_text("one\n\n two \n", encoding="ascii")
     tokens = read_tokens(tmp_path / "tokens")
-    assert [allowed(f"{scheme}{word}", tokens) for scheme in ("Bearer ", "bearer  ") for word in ("one", "two")] == [
+    assert [is_allowed(f"{scheme}{word}", tokens) for scheme in ("Bearer ", "bearer  ") for word in ("one", "two")] == [
         True
     ] * 4
     assert not any(
-        allowed(header, tokens)
+        is_allowed(header, tokens)
         for header in ("", "one", "Bearer", "Bearer on", "Bearer onetwo", "Basic one", "Bearer ö")
     )
     (tmp_path / "empty").write_text("\n", encoding="ascii")

@@ -26,10 +26,10 @@ from distill.indexing.stored import FILE
 from distill.serving import bodies, connections
 from distill.serving.app import Server
 from distill.serving.collection import Collection
-from distill.serving.encoding import Served
-from distill.serving.forms import search_request
+from distill.serving.encoding import ServedEncoder
+from distill.serving.forms import parse_search_request
 from distill.serving.limits import Limits
-from distill.serving.running import bound
+from distill.serving.running import bind_socket
 from distill.system.sections import read_sections, write_sections
 
 TOKEN = "secret"
@@ -49,7 +49,7 @@ def kb(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def place(encoder, kb):
-    one = Served(encoder, MODEL)
+    one = ServedEncoder(encoder, MODEL)
     limits = Limits(texts=100, characters=2000, body=20_000)
     with served(Server(one, Collection(kb, MODEL, one), limits)) as place:
         yield place
@@ -59,7 +59,7 @@ def place(encoder, kb):
 def locked(encoder):
     """A server with a token and an encoder of two towers."""
     two = AsymmetricEncoder(encoder, Turned(encoder))
-    with served(Server(Served(two, "two"), None, Limits(seconds=5), (TOKEN.encode(),))) as place:
+    with served(Server(ServedEncoder(two, "two"), None, Limits(seconds=5), (TOKEN.encode(),))) as place:
         yield place
 
 
@@ -133,7 +133,7 @@ def test_search_gives_what_the_command_prints(place, kb, encoder):
 
 def test_an_index_that_is_written_anew_is_read_anew(encoder, tmp_path):
     folder = indexed(tmp_path, DOCUMENTS[:1])
-    one = Served(encoder, MODEL)
+    one = ServedEncoder(encoder, MODEL)
     with served(Server(one, Collection(folder, MODEL, one), Limits())) as place:
         ask = lambda: {hit["document"]["id"] for hit in post(place, "/v1/search", {"query": "?"})[1]["hits"]}  # noqa: E731
         assert ask() == {"r"}
@@ -157,12 +157,12 @@ def test_an_index_of_another_encoder_that_has_taken_the_place_of_the_one_served_
     model = tmp_path / "model"
     shutil.copytree(ROOT / "distill" / "released_small", model)
     folder = indexed(tmp_path, DOCUMENTS[:1], str(model))
-    served = Served(load_encoder(model), "model")
+    served = ServedEncoder(load_encoder(model), "model")
     collection = Collection(folder, model, served)
     shutil.rmtree(model), shutil.rmtree(folder)
     shutil.copytree(ROOT / "distill" / "released", model)
     indexed(tmp_path, DOCUMENTS, str(model))
-    request = search_request(b'{"query": "?"}', Limits())
+    request = parse_search_request(b'{"query": "?"}', Limits())
     [answer] = collection.search(request, served.encode(["?"]))
     assert [hit["document"]["id"] for hit in answer["hits"]] == ["r"] and str(model) in capsys.readouterr().err
 
@@ -175,7 +175,7 @@ class Broken(Collection):
 
 
 def test_what_fails_is_said_once_in_a_line(encoder, kb, capsys):
-    one = Served(encoder, MODEL)
+    one = ServedEncoder(encoder, MODEL)
     with served(Server(one, Broken(kb, MODEL, one), Limits())) as place:
         capsys.readouterr()
         status, answer = post(place, "/v1/search", {"query": "?"})
@@ -269,7 +269,7 @@ def test_clients_that_go_away_are_counted_and_harm_nobody(place):
 
 
 def test_small_answers_do_not_wait_for_others():
-    with bound("127.0.0.1", 0) as listener:
+    with bind_socket("127.0.0.1", 0) as listener:
         # For a socket of another protocol asyncio leaves TCP_NODELAY.
         assert listener.proto == socket.IPPROTO_TCP
 
@@ -302,6 +302,6 @@ def test_a_body_that_comes_by_the_byte_ends_with_its_connection(place, monkeypat
 
 
 def test_one_that_takes_too_long_is_sent_away(encoder):
-    with served(Server(Served(encoder, MODEL), None, Limits(seconds=0.01, characters=10**6))) as place:
+    with served(Server(ServedEncoder(encoder, MODEL), None, Limits(seconds=0.01, characters=10**6))) as place:
         status, answer, headers = asked(place, "POST", "/v1/embeddings", {"input": ["x y " * 5000] * 4})
         assert (status, answer["error"]["type"]) == (503, "overloaded_error") and int(headers["retry-after"])

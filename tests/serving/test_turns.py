@@ -23,7 +23,7 @@ from distill.catalog.loading import load_encoder
 from distill.serving import running
 from distill.serving.app import Server
 from distill.serving.collection import Collection
-from distill.serving.encoding import Served
+from distill.serving.encoding import ServedEncoder
 from distill.serving.limits import Limits
 from distill.serving.refusals import Refusal
 
@@ -53,7 +53,7 @@ class Slow(Collection):
 @pytest.fixture
 def one():
     """As a server that stops has its encoder stop too, one for each."""
-    return Served(load_encoder(MODEL), MODEL)
+    return ServedEncoder(load_encoder(MODEL), MODEL)
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 import pytest
 
 from distill.errors import ConfigError
-from distill.settings.assignments import assigned, commands_of, honoured, refuse_unused
+from distill.settings.assignments import commands_of, honoured_fields, read_assignments, refuse_unused
 from distill.settings.sections import Settings
-from distill.settings.store import changed, values_by_name, walk
+from distill.settings.store import change_settings, values_by_name, walk
 
 
 def test_values_are_read_by_the_type_of_their_setting():
@@ -16,7 +16,7 @@ def test_values_are_read_by_the_type_of_their_setting():
         "data.languages=de, ru,",
         "data.dataset=a=b",
     ]
-    assert assigned(texts, "run") == {
+    assert read_assignments(texts, "run") == {
         "student.gamma": 100.0,
         "student.epochs": 3,
         "student.own_text": True,
@@ -25,11 +25,11 @@ def test_values_are_read_by_the_type_of_their_setting():
     }
     # As of a flag the last counts, and a list has the parts of all.
     texts = ["student.gamma=1", "data.languages=de,ru", "student.gamma=2", "data.languages=hi"]
-    assert assigned(texts, "run") == {"student.gamma": 2.0, "data.languages": ["de", "ru", "hi"]}
+    assert read_assignments(texts, "run") == {"student.gamma": 2.0, "data.languages": ["de", "ru", "hi"]}
     # A name of an earlier version is that of today.
-    assert assigned(["student.list_weight=2"], "run") == {"student.losses.list.weight": 2.0}
+    assert read_assignments(["student.list_weight=2"], "run") == {"student.losses.list.weight": 2.0}
     # A setting that went has the value that is all there is.
-    assert assigned(["teacher.mining=exact", "student.gamma=1"], "run") == {"student.gamma": 1.0}
+    assert read_assignments(["teacher.mining=exact", "student.gamma=1"], "run") == {"student.gamma": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -46,15 +46,17 @@ def test_values_are_read_by_the_type_of_their_setting():
 )
 def test_what_is_no_assignment_is_refused_by_its_name(texts, place):
     with pytest.raises(ConfigError, match=place):
-        assigned(texts, "run")
+        read_assignments(texts, "run")
 
 
 def test_a_command_refuses_what_it_does_not_honour():
     with pytest.raises(ConfigError, match="--set student.gamma: distill teach .*distill run, transfer, tune, compress"):
-        assigned(["student.gamma=1"], "teach")
-    assert assigned(["teacher.margin=0.5"], "teach") == {"teacher.margin": 0.5}
+        read_assignments(["student.gamma=1"], "teach")
+    assert read_assignments(["teacher.margin=0.5"], "teach") == {"teacher.margin": 0.5}
     for name in ("student.start", "pairs.self_train"):
-        assert [command for command in ("run", "teach", "transfer", "tune") if name in honoured(command)] == ["run"]
+        assert [command for command in ("run", "teach", "transfer", "tune") if name in honoured_fields(command)] == [
+            "run"
+        ]
 
 
 def test_every_setting_is_honoured_by_a_run():
@@ -71,11 +73,11 @@ def test_a_command_honours_a_setting_or_refuses_it_by_its_name(command):
         shown = str(value).lower() if isinstance(value, bool) else ",".join(value) if value == () else value
         if name == "recipe":
             continue
-        if name in honoured(command):
-            assert name in assigned([f"{name}={shown}"], command)
+        if name in honoured_fields(command):
+            assert name in read_assignments([f"{name}={shown}"], command)
         else:
             with pytest.raises(ConfigError, match=f"^--set {name}: distill {command} "):
-                assigned([f"{name}={shown}"], command)
+                read_assignments([f"{name}={shown}"], command)
 
 
 SOFTMAX = {"teacher.loss": "softmax"}
@@ -99,7 +101,7 @@ SOFTMAX = {"teacher.loss": "softmax"}
 )
 def test_a_config_that_a_command_cannot_honour_is_refused(command, values):
     with pytest.raises(ConfigError, match=f"^{next(iter(values))}: distill {command} "):
-        refuse_unused(changed(Settings(), values), command)
+        refuse_unused(change_settings(Settings(), values), command)
 
 
 @pytest.mark.parametrize(
@@ -114,11 +116,11 @@ def test_a_config_that_a_command_cannot_honour_is_refused(command, values):
     ],
 )
 def test_a_config_may_hold_what_is_none_of_a_commands_business(command, values):
-    refuse_unused(changed(Settings(), values), command)
+    refuse_unused(change_settings(Settings(), values), command)
 
 
 def test_what_a_run_was_begun_with_is_not_refused_when_it_goes_on():
-    begun = changed(Settings(), {"student.start": "muse"})
-    refuse_unused(changed(begun, {"student.epochs": 3}), "compress", begun)
+    begun = change_settings(Settings(), {"student.start": "muse"})
+    refuse_unused(change_settings(begun, {"student.epochs": 3}), "compress", begun)
     with pytest.raises(ConfigError, match="^student.start: distill compress "):
-        refuse_unused(changed(begun, {"student.start": "e5"}), "compress", begun)
+        refuse_unused(change_settings(begun, {"student.start": "e5"}), "compress", begun)

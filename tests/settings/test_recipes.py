@@ -9,7 +9,7 @@ from distill.errors import ConfigError
 from distill.settings import recipes
 from distill.settings.recipes import read_recipe, recipe_names
 from distill.settings.sections import Settings
-from distill.settings.store import changed, config_text, load_settings, recipe_settings
+from distill.settings.store import change_settings, format_config, load_settings, recipe_settings
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks" / "recipes"
 # What the trainings of pairs share, and what each has besides.
@@ -55,7 +55,7 @@ COMPARED = {
 def test_a_benchmark_has_the_settings_that_its_figures_were_made_with(name):
     settings = load_settings(BENCHMARKS / f"{name}.toml")
     assert settings.recipe in recipe_names()
-    assert replace(settings, recipe="") == changed(Settings(), {**PAIRS, **COMPARED[name]})
+    assert replace(settings, recipe="") == change_settings(Settings(), {**PAIRS, **COMPARED[name]})
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -109,22 +109,22 @@ def written(folder, text):
 
 
 def test_a_config_stands_above_the_recipe_that_it_or_the_flag_names(folder, tmp_path):
-    expected = changed(Settings(recipe="one"), {"teacher.margin": 0.5, "student.gamma": 2.0})
+    expected = change_settings(Settings(recipe="one"), {"teacher.margin": 0.5, "student.gamma": 2.0})
     assert load_settings(written(tmp_path, 'recipe = "one"\nteacher.margin = 0.5\n')) == expected
     assert load_settings(tmp_path / "config.toml", "one") == expected
     assert load_settings(written(tmp_path, "teacher.margin = 0.5\n"), "one") == expected
     # Without a name the file rests on the defaults alone.
-    assert load_settings(tmp_path / "config.toml") == changed(Settings(), {"teacher.margin": 0.5})
+    assert load_settings(tmp_path / "config.toml") == change_settings(Settings(), {"teacher.margin": 0.5})
 
 
 def test_what_a_run_wrote_names_its_recipe_and_does_not_rest_on_it(folder, tmp_path):
     settings = recipe_settings("one")
-    (tmp_path / "config.toml").write_text(config_text(settings), encoding="utf-8")
+    (tmp_path / "config.toml").write_text(format_config(settings), encoding="utf-8")
     assert (tmp_path / "config.toml").read_text(encoding="utf-8").startswith('recipe = "one"\ncomplete = true\n')
     # A setting of a later version has its default, whatever the recipe says of it by then.
     whole = (tmp_path / "config.toml").read_text(encoding="utf-8")
     written(tmp_path, whole.replace("gamma = 2.0\n", ""))
-    assert load_settings(tmp_path / "config.toml") == changed(settings, {"student.gamma": 100.0})
+    assert load_settings(tmp_path / "config.toml") == change_settings(settings, {"student.gamma": 100.0})
     written(tmp_path, whole)
     (folder / "one.toml").unlink()
     assert load_settings(tmp_path / "config.toml", "one") == settings

@@ -11,8 +11,8 @@ from distill.errors import ConfigError
 from distill.settings.choices import TYPED
 from distill.settings.sections import Settings, Work
 from distill.settings.stages import LossSettings
-from distill.settings.store import as_dict, check, config_text, free_of, load_settings, walk
-from distill.settings.store import changed as with_values
+from distill.settings.store import as_dict, check_settings, format_config, list_free, load_settings, walk
+from distill.settings.store import change_settings as with_values
 
 
 def load(folder, text):
@@ -62,7 +62,7 @@ FREE = {
 
 
 def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
-    assert {work: free_of(work) for work in FREE} == {
+    assert {work: list_free(work) for work in FREE} == {
         work: free | {"recipe", "export.min_cosine", "export.max_drop"} for work, free in FREE.items()
     }
     # A trial may have its own of what it trains alone.
@@ -72,7 +72,7 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start")}
     common |= {"student.start_share", "student.significance", "student.trained_weights", "student.own_text"}
     common |= {"student.typed_kinds", "student.typed_share"}
-    assert names & free_of(Work.TRIAL) == common
+    assert names & list_free(Work.TRIAL) == common
 
 
 def test_lists_of_known_parts():
@@ -150,7 +150,7 @@ REFUSED = {
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in REFUSED.items() for value in values])
 def test_a_value_that_is_not_allowed_is_refused_by_its_name(name, value):
     with pytest.raises(ConfigError, match=f"^{name.rstrip('_')}: "):
-        check(changed(name, value))
+        check_settings(changed(name, value))
 
 
 def test_the_limits_themselves_are_allowed():
@@ -160,7 +160,7 @@ def test_the_limits_themselves_are_allowed():
     for values in (lowest, highest, others):
         for name, value in zip(values[::2], values[1::2], strict=True):
             settings = changed("teacher.loss", "softmax", name, value)
-            assert check(settings) is settings
+            assert check_settings(settings) is settings
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_the_limits_themselves_are_allowed():
 )
 def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
     with pytest.raises(ConfigError, match=f"^{name}: .* {options}, "):
-        check(changed(name, value))
+        check_settings(changed(name, value))
 
 
 # What does not go together, named by the first, and then what makes it go.
@@ -226,8 +226,8 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
 )
 def test_settings_that_do_not_go_together(values, mended):
     with pytest.raises(ConfigError, match=f"^{values[0]}: "):
-        check(changed(*values))
-    check(changed(*values, *mended))
+        check_settings(changed(*values))
+    check_settings(changed(*values, *mended))
 
 
 # the file
@@ -241,13 +241,13 @@ def test_settings_come_back_from_their_file_with_notes_as_comments_above(tmp_pat
         settings.student, objectives=("qq",), losses=LossSettings(dd=0.25), gamma=1.0, document_tokens=0
     )
     settings.export = replace(settings.export, threads=4, precision="float32", table="int8-row", min_cosine=0.99)
-    (tmp_path / "config.toml").write_text(config_text(settings, ["By dev.", "Trial 3."]), encoding="utf-8")
+    (tmp_path / "config.toml").write_text(format_config(settings, ["By dev.", "Trial 3."]), encoding="utf-8")
     assert (tmp_path / "config.toml").read_text().startswith('# By dev.\n# Trial 3.\nrecipe = ""\n')
     assert load_settings(tmp_path / "config.toml") == settings
 
 
 def test_the_file_holds_every_setting_under_its_plain_name(tmp_path):
-    (tmp_path / "config.toml").write_text(config_text(Settings()), encoding="utf-8")
+    (tmp_path / "config.toml").write_text(format_config(Settings()), encoding="utf-8")
     stored = tomlkit.parse((tmp_path / "config.toml").read_text()).unwrap()
 
     def flat(table, prefix=""):
@@ -304,7 +304,7 @@ def test_a_setting_that_went_is_read_with_what_is_done_now_and_else_refused(tmp_
     """Negatives were mined by FAISS's index too."""
     settings = load(tmp_path, '[teacher]\nmining = "exact"\nmargin = 0.5\n')
     assert settings == with_values(Settings(), {"teacher.margin": 0.5, "teacher.mining": "exact"})
-    assert "mining" not in config_text(settings)
+    assert "mining" not in format_config(settings)
     with pytest.raises(ConfigError, match=r"\.toml: .*mining"):
         load(tmp_path, '[teacher]\nmining = "faiss"\n')
     with pytest.raises(ConfigError, match="^settings: .*mining"):

@@ -17,7 +17,7 @@ from distill.export.runtime import load_artefact
 from distill.export.student import load_student
 from distill.export.subset import write_subset
 from distill.export.weights.precision import Precision
-from distill.spelling.add_spellings import SpellingPlan, divided, unspelled
+from distill.spelling.add_spellings import SpellingPlan, divide_lines, remove_aliases
 
 LANGUAGES = ("en", "es", "el")
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_done_is_refused(bundle, files, tmp_path, capsys, options
 
 def test_a_tenth_of_the_lines_is_held_out_and_few_lines_are_said(capsys):
     lines = {language: sorted(f"line {n}" for n in range(many)) for language, many in (("de", 99), ("en", 100))}
-    read, held = divided(SpellingPlan({language: rows * 2 for language, rows in lines.items()}))
+    read, held = divide_lines(SpellingPlan({language: rows * 2 for language, rows in lines.items()}))
     assert {language: sorted(read[language] + held[language]) for language in read} == lines
     assert {language: len(rows) for language, rows in held.items()} == {"de": 9, "en": 10}
     said = capsys.readouterr().err
@@ -122,11 +122,11 @@ def test_a_tenth_of_the_lines_is_held_out_and_few_lines_are_said(capsys):
 
 
 def test_spellings_take_the_place_of_others_and_are_of_unigram_models_alone(tokenizer, capsys):
-    assert unspelled(spelled_tokenizer(tokenizer, _teh_nyl="the Nile"), "named").proto == tokenizer.proto
+    assert remove_aliases(spelled_tokenizer(tokenizer, _teh_nyl="the Nile"), "named").proto == tokenizer.proto
     assert "1 that named has" in capsys.readouterr().err
-    assert unspelled(tokenizer, "named") is tokenizer and not capsys.readouterr().err
+    assert remove_aliases(tokenizer, "named") is tokenizer and not capsys.readouterr().err
     with pytest.raises(EncoderError, match="BPE"):
-        unspelled(tokenizer_of(("a", -1.0), kind="BPE"), "named")
+        remove_aliases(tokenizer_of(("a", -1.0), kind="BPE"), "named")
 
 
 def test_an_encoder_that_is_no_artefact_is_refused(files, tiny_folder, tmp_path, capsys):

@@ -41,7 +41,7 @@ def test_the_same_passage_answer_or_question_in_whatever_language_is_no_negative
     mask = FalseNegatives(pairs, (kind,)).mask(ROWS, PASSAGES, NONE)
     assert masked(mask) == sorted(SHARED[kind] + [(b, a) for a, b in SHARED[kind]])
     filters = FalseNegatives(pairs, ())
-    assert not filters.mask(ROWS, PASSAGES, NONE).any() and filters.taken() == {}
+    assert not filters.mask(ROWS, PASSAGES, NONE).any() and filters.take_counts() == {}
 
 
 def test_each_is_counted_once_by_the_questions_language(pairs):
@@ -50,8 +50,8 @@ def test_each_is_counted_once_by_the_questions_language(pairs):
     filters.mask(ROWS[3:5], PASSAGES[3:5], NONE)
     # What a passage has shown already no answer shows again.
     answers, parallel = {"de": 2, "en": 2}, {"de": 0, "en": 0}
-    assert filters.taken() == {"passage": {"de": 2, "en": 4}, "answer": answers, "parallel": parallel}
-    assert filters.taken() == {}
+    assert filters.take_counts() == {"passage": {"de": 2, "en": 4}, "answer": answers, "parallel": parallel}
+    assert filters.take_counts() == {}
 
 
 def test_hard_negatives_that_answer_or_are_nearer_than_the_positive_and_fillings_are_left_out(pairs):
@@ -59,10 +59,10 @@ def test_hard_negatives_that_answer_or_are_nearer_than_the_positive_and_fillings
     # Beside two own columns: content 0 in German, which answers the first; content 1; and nothing.
     mask = filters.mask(np.array([0, 4]), np.array([0, 4]), np.array([2, 3, -1]))
     assert masked(mask) == [(0, 2), (0, 4), (1, 4)]
-    assert filters.taken() == {"passage": {"en": 1}}
+    assert filters.take_counts() == {"passage": {"en": 1}}
     # By the margin: what is nearer than the positive.
     scores = np.array([[0.5, 0.64, 0.9], [0.2, 0.7, 0.86]])
     filters = FalseNegatives(pairs, (), margin=0.15)
     mask = filters.mask(np.array([3, 5]), np.array([1, 5]), np.array([4]), scores)
     assert masked(mask) == [(0, 2), (1, 2)]
-    assert filters.taken() == {"margin": {"de": 1, "en": 1}}
+    assert filters.take_counts() == {"margin": {"de": 1, "en": 1}}

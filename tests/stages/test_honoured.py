@@ -16,9 +16,9 @@ from distill.pipeline.execute import make_teacher, measure_peers
 from distill.pipeline.preparing import prepare
 from distill.pipeline.second_stage import TeacherSource, determine_start, train_student, transfer_alone
 from distill.pipeline.shipping import export_bundle
-from distill.settings.assignments import honoured
+from distill.settings.assignments import honoured_fields
 from distill.settings.sections import Settings
-from distill.settings.store import changed, config_text
+from distill.settings.store import change_settings, format_config
 from distill.stages.student_job import StudentJob
 from distill.stages.teacher_job import TeacherJob
 from distill.tuning.study import Tuning
@@ -69,7 +69,7 @@ def handed(*parts):
 @pytest.fixture
 def settings(sentence_data, slim_folder):
     values = {"data.dataset": str(sentence_data), "teacher.base": str(slim_folder), "scorer.encoder": str(slim_folder)}
-    return changed(Settings(), values)
+    return change_settings(Settings(), values)
 
 
 @pytest.fixture
@@ -94,13 +94,17 @@ def seen(monkeypatch):
 
 
 def missing(command, reads, seen, explained=frozenset()):
-    return honoured(command).keys() - reads - handed(*seen) - NAME - explained
+    return honoured_fields(command).keys() - reads - handed(*seen) - NAME - explained
 
 
 def test_run(settings, seen, monkeypatch, tmp_path):
     reads, encoder = set(), load_keras_encoder(settings.teacher.base)
     # What a run notes of all its settings is no use of them.
-    for name, noted in (("config_text", config_text), ("provenance", describe_training), ("named_paths", named_paths)):
+    for name, noted in (
+        ("config_text", format_config),
+        ("provenance", describe_training),
+        ("named_paths", named_paths),
+    ):
         monkeypatch.setattr(f"distill.pipeline.preparing.{name}", lambda _, noted=noted: noted(settings))
     monkeypatch.setattr("distill.export.artefact.export_artefact", lambda *parts, **more: seen.extend(parts))
     run = prepare(recorded(settings, reads), tmp_path / "run")
@@ -144,7 +148,7 @@ def test_a_trial_of_tune(settings, seen, monkeypatch, tmp_path):
 
 def test_compress(settings, seen, monkeypatch, tmp_path, slim_folder):
     reads, encoder = set(), load_keras_encoder(slim_folder)
-    (tmp_path / "config.toml").write_text(config_text(settings), encoding="utf-8")
+    (tmp_path / "config.toml").write_text(format_config(settings), encoding="utf-8")
     (tmp_path / "metrics.json").write_text(json.dumps({"languages": ["en", "de"]}), encoding="utf-8")
     (tmp_path / "log.jsonl").write_text("", encoding="utf-8")
 

@@ -15,7 +15,7 @@ from distill.encoders.tokenizer import Tokenizer
 from distill.errors import ConfigError
 from distill.export.encode import Reading
 from distill.settings.sections import Settings
-from distill.settings.store import changed
+from distill.settings.store import change_settings
 from distill.stages.false_negatives import FalseNegatives
 from distill.stages.pair_stage import Batch, PairOptions, PairStage, draw_hard_negatives, make_miner, teach_pairs
 from distill.stages.teacher_job import TeacherJob
@@ -44,7 +44,7 @@ def random(base, randomised):
 
 def settings(others=(), **more):
     values = {**BASE, **{f"pairs.{name}": value for name, value in more.items()}, **dict(others)}
-    known = changed(Settings(), values)
+    known = change_settings(Settings(), values)
     return PairOptions(known.teacher, known.pairs, known.student.parallel_temperature, known.seed)
 
 
@@ -108,7 +108,7 @@ def test_the_margin_filters_by_the_encoders_own_vectors(random, data, pairs):
     expected = scores > np.diagonal(scores)[:, None] + 0.001
     assert expected.any()
     np.testing.assert_array_equal(make()["same"], expected)
-    assert pair_stage.filter.taken()["margin"] == {"en": int(expected.sum())}
+    assert pair_stage.filter.take_counts()["margin"] == {"en": int(expected.sum())}
 
 
 @pytest.mark.parametrize("encoders", ["single", "dual"])
@@ -242,7 +242,7 @@ def test_lines_of_parallel_text_are_asked_in_each_batch(base, data, pairs):
 )
 def test_settings_that_cannot_be_are_refused(values, named):
     with pytest.raises(ConfigError, match=named):
-        changed(Settings(), values)
+        change_settings(Settings(), values)
 
 
 def test_questions_and_passages_have_the_prompts_of_their_roles(base, data, pairs):

@@ -12,7 +12,7 @@ from distill.data.loading import load_dataset
 from distill.data.pairs import make_gold_pairs
 from distill.data.parallel import Parallel
 from distill.settings.sections import ScorerSettings, Settings, StudentSettings, TeacherSettings
-from distill.settings.store import changed
+from distill.settings.store import change_settings
 from distill.stages.lines import label_translations
 from distill.stages.pair_stage import Batch, PairOptions, PairStage
 from distill.stages.transfer_stage import Targets, TransferStage, add_scores
@@ -91,7 +91,7 @@ def pairs(sentence_data):
 
 def stage_of(base, pairs, one, **more):
     values = {"teacher.loss": "softmax", "teacher.batch_size": 3, "pairs.batches": "x-y", "pairs.scale": 4.0}
-    known = changed(Settings(), {**values, **more})
+    known = change_settings(Settings(), {**values, **more})
     return PairStage(base, *pairs, PairOptions(known.teacher, known.pairs), ("en", "de"), session=one)
 
 
@@ -120,7 +120,7 @@ def test_the_scorer_filters_and_mines_for_pairs(base, pairs):
     labels = WORDS.encode(texts[0]) @ WORDS.encode(texts[1], "document").T
     closed = np.pad(labels > np.diagonal(labels)[:, None] + 0.01, ((0, 0), (0, 1)), constant_values=True)
     np.testing.assert_array_equal(Batch(stage, *ROWS).whole()["same"], closed)
-    assert closed[:, :5].any() and set(stage.filter.taken()) == {"scorer"}
+    assert closed[:, :5].any() and set(stage.filter.take_counts()) == {"scorer"}
     np.testing.assert_array_equal(stage.vectors(ROWS[0], np.array([0, 1, 15, 5, 2])), WORDS.encode(sum(texts, [])))
 
 

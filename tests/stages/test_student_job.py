@@ -19,7 +19,7 @@ from distill.export.weights.precision import Precision
 from distill.pipeline.preparing import prepare, read_inputs
 from distill.pipeline.second_stage import TeacherSource, determine_start, student_job, train_student, transfer_alone
 from distill.settings.sections import Settings
-from distill.settings.store import changed
+from distill.settings.store import change_settings
 from distill.stages.student_job import StudentJob
 from distill.students.rows import TABLE
 from distill.students.shape import Shape
@@ -74,7 +74,7 @@ def settings(own_data, base):
         "student.dev_unit": "maxp",
         "export.table": "int4-pq5",
     }
-    return changed(Settings(), values)
+    return change_settings(Settings(), values)
 
 
 def of_run(settings, folder):
@@ -116,7 +116,7 @@ def test_transfer_and_a_trial_train_the_student_of_a_run(settings, of_the_run, t
 @pytest.mark.parametrize("values", [{"vocabulary.most_pieces": 500}, {"shape.static": True}])
 def test_transfer_refuses_what_would_change_its_start(settings, values):
     with pytest.raises(ConfigError, match=f"^{next(iter(values))}: "):
-        transfer_alone(changed(settings, values), TeacherSource("nowhere"))
+        transfer_alone(change_settings(settings, values), TeacherSource("nowhere"))
 
 
 def test_the_table_alone_is_trained(settings, of_the_run):
@@ -125,7 +125,7 @@ def test_the_table_alone_is_trained(settings, of_the_run):
 
 
 def test_the_datas_own_text_is_learned_where_it_is_asked_for(settings):
-    jobs = [student_job(read_inputs(changed(settings, {"student.own_text": text}))) for text in (True, False)]
+    jobs = [student_job(read_inputs(change_settings(settings, {"student.own_text": text}))) for text in (True, False)]
     assert [len(source.texts) for job in jobs for source in job.sources] == [40]
     # Twenty lines in two languages; six descriptions beside eight questions.
     assert [len(job.dataset.splits["train"]) for job in jobs] == [14, 8]
@@ -133,7 +133,7 @@ def test_the_datas_own_text_is_learned_where_it_is_asked_for(settings):
 
 def test_a_candidate_that_keeps_the_runs_shape_is_trained_as_the_run_trains(settings, tmp_path):
     # Without lines, of which a search has others: it learns from the student that it makes smaller.
-    settings = changed(settings, {"student.lines_a_step": 0})
+    settings = change_settings(settings, {"student.lines_a_step": 0})
     inputs, encoder = read_inputs(settings), load_keras_encoder(settings.teacher.base)
     words = Vocabularies(encoder, inputs.dataset, LANGUAGES, {})
     material, grid = Material.of(words, student_job(inputs), encoder), Grid(shapes={"full": Shape()})

@@ -10,7 +10,7 @@ from distill.compression.compress import compress
 from distill.compression.whole_job import run
 from distill.errors import ConfigError
 from distill.settings.sections import Settings
-from distill.settings.store import changed
+from distill.settings.store import change_settings
 from distill.system.backend import hush_stderr, require_backend
 
 ROOT = Path(distill.__file__).resolve().parent.parent
@@ -94,7 +94,7 @@ def test_what_trains_and_exports_by_turns_is_refused_on_another_backend(distill,
         line = capsys.readouterr().err.strip()
         assert line.startswith("error: KERAS_BACKEND=jax") and "\n" not in line
     with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
-        run(changed(Settings(), {"budget.max_size": "5MB"}), tmp_path / "runs")
+        run(change_settings(Settings(), {"budget.max_size": "5MB"}), tmp_path / "runs")
     with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"):
         compress(tmp_path / "runs", Settings())
     assert not (tmp_path / "runs").exists()

@@ -7,7 +7,7 @@ import pytest
 from distill.errors import ConfigError
 from distill.settings.sections import Settings, StudentSettings, TeacherSettings
 from distill.settings.stages import LossSettings
-from distill.settings.store import check
+from distill.settings.store import check_settings
 from distill.tuning.space import (
     Range,
     SearchedSettings,
@@ -26,7 +26,7 @@ COEFFICIENTS = (1, 1e-1, 1e-2, 1e-3, 1e-4)
 
 
 def whole(teacher, student):
-    return check(Settings(teacher=teacher, student=student))
+    return check_settings(Settings(teacher=teacher, student=student))
 
 
 def searched(**stages):

@@ -7,7 +7,7 @@ import pytest
 from distill.errors import InputError, TrainingError
 from distill.settings.sections import Settings, StudentSettings, TeacherSettings
 from distill.settings.stages import LossSettings
-from distill.settings.store import check
+from distill.settings.store import check_settings
 from distill.training.log import RunLog
 from distill.tuning.space import SearchedSettings, apply_values, check_space
 from distill.tuning.study import STARTUP, TrialRow, Tuning, final_score, find_best, format_values
@@ -15,7 +15,7 @@ from distill.tuning.study import STARTUP, TrialRow, Tuning, final_score, find_be
 optuna = pytest.importorskip("optuna")
 STUDENT = StudentSettings(losses=LossSettings(qq=0.1), epochs=4)
 SETTINGS = SearchedSettings(
-    TeacherSettings(), STUDENT, lambda teacher, student: check(Settings(teacher=teacher, student=student))
+    TeacherSettings(), STUDENT, lambda teacher, student: check_settings(Settings(teacher=teacher, student=student))
 )
 SPACE = check_space(
     {

@@ -201,7 +201,9 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
         student=StudentSettings(parallel=(parallel[0], f"{parallel[1]}1")),
     )
     seen = []
-    monkeypatch.setattr("distill.stages.student_job.train_towards", lambda given, *rest: seen.append(given.lines.chances))
+    monkeypatch.setattr(
+        "distill.stages.student_job.train_towards", lambda given, *rest: seen.append(given.lines.chances)
+    )
     students = Students(read_inputs(settings), slim, Session(), Shape())
     students.train(SearchedSettings(settings.teacher, settings.student, None))
     student = StudentSettings(parallel=(parallel[0], f"{parallel[1]}3"), parallel_temperature=1.0)

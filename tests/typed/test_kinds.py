@@ -2,7 +2,7 @@ import pytest
 
 from distill.errors import InputError
 from distill.settings.choices import TYPED
-from distill.typed.kinds import has_kind, require_kinds, typed
+from distill.typed.kinds import add_noise, has_kind, require_kinds
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,14 @@ def test_kinds_that_a_language_has(language, expected):
 
 def test_a_text_is_the_same_for_a_seed_and_another_for_another():
     text = "When was the partnership between Tesla and Lane formed?"
-    texts = [typed(text, "en", "typos", seed) for seed in (0, 0, 1, 2)]
+    texts = [add_noise(text, "en", "typos", seed) for seed in (0, 0, 1, 2)]
     assert texts[0] == texts[1] and len(set(texts)) == 3
 
 
 @pytest.mark.parametrize("kind", TYPED)
 def test_each_kind_takes_an_empty_text(kind):
     languages = [language for language in ("de", "el", "zh") if has_kind(language, kind)]
-    assert languages and [typed("", language, kind) for language in languages] == [""] * len(languages)
+    assert languages and [add_noise("", language, kind) for language in languages] == [""] * len(languages)
 
 
 def test_a_missing_package_is_named_before_anything_is_done(monkeypatch):

@@ -3,8 +3,8 @@ import unicodedata
 
 import pytest
 
-from distill.typed.kinds import typed
-from distill.typed.latin import GREEK, pinyin, spelled
+from distill.typed.kinds import add_noise
+from distill.typed.latin import GREEK, replace_letters, romanise_chinese
 
 TEXTS = {
     "ar": "متى بدأت الحرب؟",
@@ -58,15 +58,15 @@ def test_hindis_silent_vowels(word, expected):
 @pytest.mark.parametrize("language", TEXTS)
 def test_no_letter_of_another_script_is_left(language):
     for seed in range(5):
-        letters = [char for char in typed(TEXTS[language], language, "latin", seed) if char.isalpha()]
+        letters = [char for char in add_noise(TEXTS[language], language, "latin", seed) if char.isalpha()]
         assert letters and all(unicodedata.name(char).startswith("LATIN") for char in letters)
 
 
 def test_a_writer_keeps_to_a_spelling():
-    texts = {spelled("η θεά η θεά", GREEK, random.Random(seed)) for seed in range(30)}
+    texts = {replace_letters("η θεά η θεά", GREEK, random.Random(seed)) for seed in range(30)}
     # η and θ have two spellings each; ά is no key of the table.
     assert texts == {"i theά i theά", "h theά h theά", "i 8eά i 8eά", "h 8eά h 8eά"}
 
 
 def test_umlauts_of_pinyin_and_words_between():
-    assert pinyin("女子NBA联赛，2015年", First(0)) == "nvzi NBA lian sai, 2015 nian"
+    assert romanise_chinese("女子NBA联赛，2015年", First(0)) == "nvzi NBA lian sai, 2015 nian"

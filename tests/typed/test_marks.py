@@ -1,6 +1,6 @@
 import pytest
 
-from distill.typed.marks import lower_cased, spoken, without_accents
+from distill.typed.marks import remove_accents, to_lower_case, to_speech
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from distill.typed.marks import lower_cased, spoken, without_accents
     ],
 )
 def test_plain_letters(text, language, expected):
-    assert without_accents(text, language) == expected
+    assert remove_accents(text, language) == expected
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_plain_letters(text, language, expected):
     [("ILIK İzmir", "tr", "ılık izmir"), ("ILIK", "en", "ilik"), ("ΤΙ ΕΚΑΝΕ Ο ΤΕΣΛΑΣ", "el", "τι εκανε ο τεσλας")],
 )
 def test_no_capitals(text, language, expected):
-    assert lower_cased(text, language) == expected
+    assert to_lower_case(text, language) == expected
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_no_capitals(text, language, expected):
     ],
 )
 def test_speech_has_no_signs(text, language, expected):
-    assert spoken(text, language) == expected
+    assert to_speech(text, language) == expected

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from distill.typed.slips import LAYOUTS, neighbours, with_joined_words, with_slips
+from distill.typed.slips import LAYOUTS, add_slips, join_words, list_neighbours
 
 TEXT = "When was the partnership between Tesla and Lane formed?"
 
@@ -30,7 +30,7 @@ class FirstDrawn(random.Random):
     [("neighbour", "Tye king"), ("dropped", "Te king"), ("swapped", "Teh king"), ("doubled", "Thhe king")],
 )
 def test_a_slip_of_each_kind(slip, expected):
-    assert with_slips("The king", "en", FirstDrawn(slip)) == expected
+    assert add_slips("The king", "en", FirstDrawn(slip)) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,16 +46,16 @@ def test_a_slip_of_each_kind(slip, expected):
     ],
 )
 def test_keys_that_touch(letter, language, expected):
-    assert sorted(neighbours(letter, language)) == sorted(expected)
+    assert sorted(list_neighbours(letter, language)) == sorted(expected)
 
 
 def test_a_slip_in_25_letters_and_one_at_least():
-    many = [with_slips(TEXT, "en", random.Random(seed)) for seed in range(50)]
-    assert with_slips("Who won?", "en", random.Random(0)) != "Who won?"
+    many = [add_slips(TEXT, "en", random.Random(seed)) for seed in range(50)]
+    assert add_slips("Who won?", "en", random.Random(0)) != "Who won?"
     assert all(text != TEXT and abs(len(text) - len(TEXT)) <= 2 for text in many)
     # First letters of words stay where they are.
     assert all([word[0] for word in text.split()] == [word[0] for word in TEXT.split()] or "swap" for text in many)
-    assert with_slips("7 + 5 = ?", "en", random.Random(0)) == "7 + 5 = ?"
+    assert add_slips("7 + 5 = ?", "en", random.Random(0)) == "7 + 5 = ?"
 
 
 @pytest.mark.parametrize("language", LAYOUTS)
@@ -65,6 +65,6 @@ def test_a_layouts_rows_hold_each_letter_once(language):
 
 
 def test_blanks_are_left_out():
-    joined = with_joined_words("one two three", random.Random(0))
+    joined = join_words("one two three", random.Random(0))
     assert joined.replace(" ", "") == "onetwothree" and joined.count(" ") < 2
-    assert with_joined_words("one", random.Random(0)) == "one"
+    assert join_words("one", random.Random(0)) == "one"

@@ -42,7 +42,7 @@ from distill.retrieval.exact import top_k
 from distill.retrieval.metrics import question_scores
 from distill.settings.choices import NORMALISATIONS
 from distill.settings.sections import Settings, StudentSettings, TeacherSettings
-from distill.settings.store import check, load_settings, walk
+from distill.settings.store import check_settings, load_settings, walk
 from distill.students import ngram  # noqa: F401  registers the layers
 from distill.system.arrays import read_vectors
 from distill.system.reading import read_json, read_jsonl
@@ -359,7 +359,7 @@ NAMES = [name for name, _, _ in walk(Settings())]
 SEARCHED = SearchedSettings(
     TeacherSettings(),
     StudentSettings(),
-    lambda teacher, student: check(Settings(teacher=teacher, student=student)),
+    lambda teacher, student: check_settings(Settings(teacher=teacher, student=student)),
 )
 KEYS = sorted({name.rpartition(".")[2] for name in NAMES if len(name.rpartition(".")[2]) > 5})
 

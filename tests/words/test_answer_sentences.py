@@ -1,6 +1,6 @@
 import pytest
 
-from distill.words.answer_sentences import answer_sentence
+from distill.words.answer_sentences import find_answer_sentence
 
 PASSAGE = "Ada was born in 1815. She lived in London (Marylebone)! In 1843 she wrote notes. London has fog."
 
@@ -21,4 +21,4 @@ PASSAGE = "Ada was born in 1815. She lived in London (Marylebone)! In 1843 she w
     ],
 )
 def test_the_sentence_of_an_answer(passage, answers, language, sentence):
-    assert answer_sentence(passage, answers, language) == sentence
+    assert find_answer_sentence(passage, answers, language) == sentence

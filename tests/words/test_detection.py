@@ -3,7 +3,7 @@
 import pytest
 
 from distill.words import detection
-from distill.words.detection import detected_language
+from distill.words.detection import detect_language
 
 
 @pytest.mark.parametrize(
@@ -19,10 +19,10 @@ from distill.words.detection import detected_language
     ],
 )
 def test_a_language_is_told_by_its_text_and_english_where_it_is_not_sure(text, language):
-    assert detected_language(text) == language
+    assert detect_language(text) == language
 
 
 def test_thai_counts_where_its_sentences_can_be_cut(monkeypatch):
     for installed in (True, False):
         monkeypatch.setattr(detection, "_cuts_thai", lambda installed=installed: installed)
-        assert detected_language("เรือออกเวลาเก้าโมงเช้าทุกวัน") == ("th" if installed else "en")
+        assert detect_language("เรือออกเวลาเก้าโมงเช้าทุกวัน") == ("th" if installed else "en")

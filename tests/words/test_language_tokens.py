@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from distill.words.language_tokens import FLORES_200, TOKEN, language_token, language_tokens
+from distill.words.language_tokens import FLORES_200, TOKEN, find_language_token, list_language_tokens
 
 M2M100 = {"__de__", "__en__", "__zh__", "__tl__"}
 NLLB = {"deu_Latn", "eng_Latn", "zho_Hans", "zho_Hant", "npi_Deva"}
@@ -23,12 +23,12 @@ MBART = {"de_DE", "en_XX", "zh_CN", "pt_XX"}
     ],
 )
 def test_a_languages_token_is_the_models_own(language, tokens, token):
-    assert language_token(language, tokens) == token
+    assert find_language_token(language, tokens) == token
 
 
 def test_tokens_are_told_from_words():
     words = {"▁de", "__", "de", "Deu_Latn", "deu_latn", "d_DE", "madeupword0", "</s>"}
-    assert language_tokens([*M2M100, *NLLB, *MBART, *words]) == M2M100 | NLLB | MBART
+    assert list_language_tokens([*M2M100, *NLLB, *MBART, *words]) == M2M100 | NLLB | MBART
 
 
 def test_every_code_has_the_form_of_a_token():

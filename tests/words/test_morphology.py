@@ -9,11 +9,11 @@ from distill.words.morphology import (
     BENGALI,
     CLUSTER,
     STEMMERS,
-    analyser,
-    grams,
-    pairs,
-    say_unstemmed,
-    words,
+    character_ngrams,
+    get_analyser,
+    pair_clusters,
+    split_words,
+    warn_unstemmed,
 )
 
 
@@ -34,8 +34,8 @@ from distill.words.morphology import (
     ],
 )
 def test_forms_of_a_word_are_one_word(language, forms):
-    assert len({tuple(words(form, language)) for form in forms}) == 1
-    assert len(words(forms[0], language)) == 1
+    assert len({tuple(split_words(form, language)) for form in forms}) == 1
+    assert len(split_words(forms[0], language)) == 1
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_forms_of_a_word_are_one_word(language, forms):
     ],
 )
 def test_words(language, text, expected):
-    assert words(text, language) == expected
+    assert split_words(text, language) == expected
 
 
 def test_every_stemmer_is_one_of_snowballs_and_the_docstring_names_every_language():
@@ -65,13 +65,13 @@ def test_every_stemmer_is_one_of_snowballs_and_the_docstring_names_every_languag
 
 
 def test_without_a_stemmer_bm25_takes_parts_of_words_too_clusters_where_there_are_no_blanks():
-    assert analyser("te").terms("abcd ab") == ["abcd", "ab", "_ab", "abc", "bcd", "cd_"]
-    assert analyser("de").terms("Häuser") == ["haus"]
-    assert grams(["ab", "abc"]) == []
+    assert get_analyser("te").terms("abcd ab") == ["abcd", "ab", "_ab", "abc", "bcd", "cd_"]
+    assert get_analyser("de").terms("Häuser") == ["haus"]
+    assert character_ngrams(["ab", "abc"]) == []
     # "Khmer", with a consonant below another, then a digit and a Latin word.
     assert CLUSTER.findall("ខ្មែរ 12 km") == ["ខ្មែ", "រ", "12", "km"]
-    assert pairs(["a", "b", "c"]) == ["ab", "bc"]
-    assert analyser("km").terms("ខ្មែរ") == ["ខ្មែ", "រ", "ខ្មែរ"]
+    assert pair_clusters(["a", "b", "c"]) == ["ab", "bc"]
+    assert get_analyser("km").terms("ខ្មែរ") == ["ខ្មែ", "រ", "ខ្មែរ"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_without_a_stemmer_bm25_takes_parts_of_words_too_clusters_where_there_ar
 def test_texts_in_a_language_without_a_stemmer_are_said_once(capsys, language, bm25, expected):
     morphology._warn.cache_clear()
     for _ in range(2):
-        say_unstemmed(language, "9 passages", bm25)
+        warn_unstemmed(language, "9 passages", bm25)
     said = capsys.readouterr().err
     assert said.startswith(f"warning: {expected}") and said.count("\n") == 1 and ("BM25" in said) == bm25
 
@@ -94,7 +94,7 @@ def test_texts_in_a_language_without_a_stemmer_are_said_once(capsys, language, b
 @pytest.mark.parametrize("language", ["de", "de-AT", "nb", "ja", "th", "vi"])
 def test_a_language_with_an_entry_of_its_own_says_nothing(capsys, language):
     morphology._warn.cache_clear()
-    say_unstemmed(language, "9 passages", bm25=True)
+    warn_unstemmed(language, "9 passages", bm25=True)
     assert capsys.readouterr().err == ""
 
 
@@ -107,10 +107,10 @@ with_stemmer = pytest.mark.skipif(find_spec("bangla_stemmer") is None, reason="b
 @with_stemmer
 def test_bengali_is_stemmed_without_a_word_on_standard_output_and_bm25_takes_parts_of_the_stems_too(capsys):
     # Dhaka's, the people and to the people, the river and in the river.
-    assert words("ঢাকার মানুষ মানুষকে, নদী নদীতে!", "bn") == ["ঢাকা", "মানুষ", "মানুষ", "নদী", "নদী"]
-    assert analyser("bn").terms("মানুষকে") == ["মানুষ", *grams(["মানুষ"])]
+    assert split_words("ঢাকার মানুষ মানুষকে, নদী নদীতে!", "bn") == ["ঢাকা", "মানুষ", "মানুষ", "নদী", "নদী"]
+    assert get_analyser("bn").terms("মানুষকে") == ["মানুষ", *character_ngrams(["মানুষ"])]
     morphology._warn.cache_clear()
-    morphology.say_unstemmed("bn", "2 passages")
+    morphology.warn_unstemmed("bn", "2 passages")
     assert "".join(capsys.readouterr()) == ""
 
 
@@ -136,9 +136,9 @@ def test_bengali_is_stemmed_without_a_word_on_standard_output_and_bm25_takes_par
 def test_any_text_has_words(language):
     every = "".join(map(chr, range(1, 0x3000, 7)))
     for text in [*ODD, every, every[::-1]]:
-        result = words(text, language)
+        result = split_words(text, language)
         assert all(isinstance(word, str) and word and not re.search(r"\s", word) for word in result)
-    assert words("?! …", language) == []
+    assert split_words("?! …", language) == []
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,4 @@ def test_any_text_has_words(language):
 )
 def test_ten_thousand_words(language, text):
     """Sudachi alone refuses texts of more than 49,149 bytes."""
-    assert len(words(text * 10_000, language)) == 10_000
+    assert len(split_words(text * 10_000, language)) == 10_000

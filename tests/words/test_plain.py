@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from distill.words.plain import plain_words
+from distill.words.plain import split_plain_words
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from distill.words.plain import plain_words
     ],
 )
 def test_words_are_runs_of_letters_and_digits_or_pairs_of_characters(text, expected):
-    assert plain_words(text) == expected
+    assert split_plain_words(text) == expected
 
 
 def test_words_need_numpy_at_most():

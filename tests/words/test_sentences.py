@@ -2,7 +2,7 @@
 
 import pytest
 
-from distill.words.sentences import sentence_places
+from distill.words.sentences import find_sentences_cached
 
 TEXTS = {
     "ar": ["هذا هو النهر.", "أين ينتهي؟", "لا أعرف."],
@@ -24,12 +24,12 @@ TEXTS = {
 def test_sentences_are_places_of_the_text_with_nothing_but_blanks_between(language):
     for blank in ("  ", "\n\n") if language != "zh" else ("", "\n"):
         text = f"\t{blank.join(TEXTS[language])} "
-        places = sentence_places(text, language)
+        places = find_sentences_cached(text, language)
         assert [text[start:end] for start, end in places] == TEXTS[language]
 
 
 @pytest.mark.parametrize("text", ["one", "no end here, none at all", "เธอ", "\ud800 x", " "])
 @pytest.mark.parametrize("language", ["en", "th", "zh-Hant", "xx", ""])
 def test_a_text_without_a_boundary_is_one_sentence(text, language):
-    [(start, end)] = sentence_places(text, language)
+    [(start, end)] = find_sentences_cached(text, language)
     assert text[start:end] == (text.strip() or text)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import click
 
 from ...errors import ConfigError
-from ...settings.assignments import honoured
+from ...settings.assignments import honoured_fields
 from ...settings.fields import SET
 from ...settings.recipes import TABLE
 from ...settings.rules import require_trained
 from ...settings.sections import Settings, Value
-from ...settings.store import changed, check, load_settings, recipe_settings, walk, without_leave
+from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, walk, withdraw_leave
 from .help import option
 from .setting_options import ASSIGNED, SetOption, SettingOption, make_parameter_name
 
@@ -43,14 +43,14 @@ def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[C
         whole: sections whose every setting gets a flag, as they are what the command is about.
         recipe: the recipe whose values the help gives as defaults; without one they are those of the settings.
     """
-    fields = honoured(command)
+    fields = honoured_fields(command)
 
     def offered(name, item):
         return item.metadata["offer"] is not SET or name.partition(".")[0] in whole
 
     def decorate(function):
         function = click.option(cls=SetOption, command=command)(function)
-        for name, section, item in reversed(list(walk(_begun(recipe)))):
+        for name, section, item in reversed(list(walk(_start_settings(recipe)))):
             if name in fields and offered(name, item):
                 default = getattr(section, item.name)
                 function = click.option(cls=SettingOption, setting=name, item=item, shown=default)(function)
@@ -82,7 +82,7 @@ def take_settings(values: dict[str, Value | None], config: File | None = None, r
             teacher, and for settings that do not go together.
     """
     requested, named = str(values.pop(TABLE, None) or ""), list_given_settings(values)
-    settings = load_settings(config, requested) if config else _begun(requested or recipe)
+    settings = load_settings(config, requested) if config else _start_settings(requested or recipe)
     assignments = cast("Mapping[str, Value]", values.pop(ASSIGNED, None) or {})
     for name, section, item in walk(settings):
         value = values.pop(make_parameter_name(name), None)
@@ -92,19 +92,19 @@ def take_settings(values: dict[str, Value | None], config: File | None = None, r
             raise ConfigError(f"--set {name}: {item.metadata['flag']} gives it too; leave one of them out")
         if value is not None:
             setattr(section, item.name, value)
-    return _checked(changed(settings, assignments, "--set") if assignments else settings, named)
+    return _check_settings(change_settings(settings, assignments, "--set") if assignments else settings, named)
 
 
-def _checked(settings, named):
+def _check_settings(settings, named):
     """Return settings that go together; some of them are named on the command line."""
     if "teacher.model" in named and "teacher.allow_weak" not in named:
-        without_leave(settings.teacher)
-    check(settings)
+        withdraw_leave(settings.teacher)
+    check_settings(settings)
     require_trained(named, settings.teacher)
     return settings
 
 
-def _begun(recipe):
+def _start_settings(recipe):
     return recipe_settings(recipe) if recipe else Settings()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ...errors import shown
+from ...errors import make_printable
 from ...report.answered import print_remark
 from ...report.layout import new_console
 from ...system.text import dump_json
@@ -38,10 +38,10 @@ def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -
     console = new_console()
     for answer in answers:
         if many:
-            console.print(shown(answer.question), markup=False, style="underline")
+            console.print(make_printable(answer.question), markup=False, style="underline")
         for place, hit in enumerate(() if strict and not answer.answered else answer.hits, start=1):
             console.print(f"{place}. {hit.score:.3f}  {_name(hit)}", markup=False)
-            console.print(_shown(hit, console.is_terminal), soft_wrap=True)
+            console.print(_format_hit(hit, console.is_terminal), soft_wrap=True)
             if hit.repeats:
                 console.print(f"   also in {', '.join(map(_name, hit.repeats))}", markup=False)
         if answer.probability is not None and answer.threshold is not None:
@@ -49,12 +49,12 @@ def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -
 
 
 def _name(hit):
-    return shown(str(hit.fields.get("title") or hit.fields["id"]))
+    return make_printable(str(hit.fields.get("title") or hit.fields["id"]))
 
 
-def _shown(hit, terminal):
+def _format_hit(hit, terminal):
     best = hit.answer or hit.sentence
     start, end = best or (0, 0)
     mark = "" if terminal or not best else MARK
-    before, marked, behind = (shown(part) for part in (hit.text[:start], hit.text[start:end], hit.text[end:]))
+    before, marked, behind = (make_printable(part) for part in (hit.text[:start], hit.text[start:end], hit.text[end:]))
     return Text("   ").append(before).append(mark + marked + mark, "bold").append(behind)

@@ -8,7 +8,7 @@ from dataclasses import Field
 import click
 from cloup.formatting import HelpSection
 
-from ...settings.assignments import APART, assigned, honoured, unused
+from ...settings.assignments import APART, honoured_fields, read_assignments, unused_message
 from ...settings.fields import MAIN
 from ...settings.recipes import TABLE
 from ...settings.sections import Settings, Value
@@ -66,14 +66,14 @@ class SetOption(PanelOption):
     settings_page = "docs/settings.md"
 
     def __init__(self, declared: Sequence[str], command: str) -> None:
-        self.command, self.fields = command, honoured(command)
+        self.command, self.fields = command, honoured_fields(command)
         super().__init__(
             [*declared, "--set", ASSIGNED],
             panel="files",
             main=True,
             multiple=True,
             metavar="NAME=VALUE",
-            callback=lambda context, option, texts: assigned(texts or (), command),
+            callback=lambda context, option, texts: read_assignments(texts or (), command),
             help="Set any setting by its name in the config, such as student.gamma=100. May be repeated.",
         )
 
@@ -95,7 +95,7 @@ class SetOption(PanelOption):
         for name, _, item in walk(Settings()):
             flags = item.metadata["flag"].split("/")
             if flag in flags and name not in self.fields:
-                return f"{flag}: {unused(name, item, self.command)}"
+                return f"{flag}: {unused_message(name, item, self.command)}"
             if flag in flags:
                 value = ("true", "false")[flags.index(flag)] if item.type is bool else "VALUE"
                 return f"{flag} is now --set {name}={value}"

@@ -99,7 +99,7 @@ def load_labelled(
     texts = {language: columns.get(language, []) for language in dict.fromkeys((pivot, *spoken))}
     names = columns.get(NAME) or [str(number) for number in range(1, len(columns[label]) + 1)]
     parts = [np.array(part, dtype=np.str_) for part in (columns[label], columns[partition], names)]
-    return _checked(path, LabelledTexts(f"{path.parent.name}/{path.stem}", pivot, split, texts, *parts))
+    return _check_labels(path, LabelledTexts(f"{path.parent.name}/{path.stem}", pivot, split, texts, *parts))
 
 
 def _heading(path, columns, names, what, more=""):
@@ -109,7 +109,7 @@ def _heading(path, columns, names, what, more=""):
     return heading
 
 
-def _checked(path, data):
+def _check_labels(path, data):
     if missing := [language for language, texts in data.texts.items() if not texts]:
         raise DataError(
             f"{path}: no column {missing[0]}; name the languages that it has with --languages and --document-language"

@@ -223,9 +223,9 @@ class LanguageRemoval:
         shapes = components.ndim == 3 and languages.shape == sentences.shape == components.shape[:1]
         kinds = sentences.dtype.kind == "i" and values["probe"].dtype.kind == "f"
         if not shapes or not kinds or len(set(names)) < len(names):
-            raise _broken(path, "its languages, components and numbers of sentences do not belong together")
+            raise _broken_error(path, "its languages, components and numbers of sentences do not belong together")
         if 0 in components.shape or not _orthonormal(components):
-            raise _broken(path, "its components are not orthonormal rows")
+            raise _broken_error(path, "its components are not orthonormal rows")
         counts = dict(zip(names, map(int, sentences), strict=True))
         probe = values["probe"].astype(np.float32) if values["probe"].shape == components.shape[2:] else None
         return cls(dict(zip(names, components.astype(np.float32), strict=True)), counts, str(values["encoder"]), probe)
@@ -305,9 +305,9 @@ def _read(path):
     except DataError as error:
         raise DataError(f"{error}; write one with distill lir fit") from error
     if str(values["kind"]) != KIND:
-        raise _broken(path, f"of another kind, {str(values['kind'])!r}")
+        raise _broken_error(path, f"of another kind, {str(values['kind'])!r}")
     return values
 
 
-def _broken(path, reason):
+def _broken_error(path, reason):
     return DataError(f"{path}: {reason}; write one with distill lir fit")

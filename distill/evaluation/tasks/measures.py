@@ -82,7 +82,7 @@ def _with_translated(measured, encoders, translated):
 
 
 def _figures(task, encoders):
-    return {name: task.figures(_measured(task, name, encoder), name) for name, encoder in encoders.items()}
+    return {name: task.figures(_measure_task(task, name, encoder), name) for name, encoder in encoders.items()}
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def measure_both(names: tuple[str, str], encoders: Mapping[str, Encoder], tasks:
     Returns:
         The results by task.
     """
-    return [ResultPair(task, *(_measured(task, name, encoders[name]) for name in names)) for task in tasks]
+    return [ResultPair(task, *(_measure_task(task, name, encoders[name]) for name in names)) for task in tasks]
 
 
 def compare_all(
@@ -140,7 +140,7 @@ def compare_all(
         }
 
 
-def _measured(task, name, encoder):
+def _measure_task(task, name, encoder):
     with progress_of(f"{task.name} {name}", task.size) as advance:
         return task.measure(encoder, advance)
 

@@ -146,13 +146,13 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         for unit in self.units:
             parts[unit] = {}
             for language in self.languages:
-                examples = self._found(unit, language, gold[language], questions[language], vectors)
+                examples = self._find_examples(unit, language, gold[language], questions[language], vectors)
                 parts[unit][language], took = self._read(examples)
                 seconds, count = seconds + took, count + len(examples)
         sentences = {name: self._sentences(gold[name], questions[name], vectors) for name in self.languages}
         return ReadingResult({**parts, **self.kept, SENTENCE: sentences}, 1000 * seconds / max(count, 1))
 
-    def _found(
+    def _find_examples(
         self, unit: str, language: str, gold: Sequence[Example], questions: Floats, vectors: Mapping[str, Floats]
     ) -> list[Example]:
         """Return the gold examples, each with the text that is ranked first in place of its passage."""

@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...report.score_tables import print_evaluations
 from ...retrieval.metrics import question_scores
 from ...settings.choices import EVERY, UNITS
-from ...settings.units import named_units
+from ...settings.units import combine_units
 from ...system.types import Json, Progress
 from ...typed.kinds import require_kinds
 from ..evaluate import Evaluation, QueryNoise, count_noisy_questions, count_texts, evaluate, units_to_encode
@@ -198,7 +198,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
 def choose_units(options: TaskOptions) -> tuple[str, ...]:
     """Return the units named by --unit, or by --ranked and --score; raise `InputError` if both are given."""
-    named = named_units(options.ranked, options.score)
+    named = combine_units(options.ranked, options.score)
     if named and options.units:
         raise InputError(
             "--unit names what is ranked and its score at once; leave out either --unit or --ranked and --score"

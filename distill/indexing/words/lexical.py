@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ...retrieval.ragged import part_edges
 from ...system.types import Floats, Integers
-from ...words.plain import plain_words
+from ...words.plain import split_plain_words
 from .related import RelatedWords
 
 # Chosen on XQuAD dev, as `searching.WEIGHT`.
@@ -52,7 +52,7 @@ SECTIONS = {
 
 def list_terms(text: str) -> list[str]:
     """Return the words of a text that are compared."""
-    return [word[:LONGEST] for word in plain_words(text)]
+    return [word[:LONGEST] for word in split_plain_words(text)]
 
 
 def invert_texts(texts: Iterable[str]) -> dict[str, NDArray[np.generic]]:
@@ -66,10 +66,10 @@ def invert_texts(texts: Iterable[str]) -> dict[str, NDArray[np.generic]]:
         distinct.append(len(times))
         lengths.append(times.total())
     rows = np.repeat(np.arange(len(lengths), dtype=np.uint32), distinct)
-    return _make_sections(numbers, _joined(words), _joined(counts), rows, np.array(lengths, dtype=np.float64))
+    return _make_sections(numbers, _join_parts(words), _join_parts(counts), rows, np.array(lengths, dtype=np.float64))
 
 
-def _joined(parts):
+def _join_parts(parts):
     return np.concatenate([*parts, np.zeros(0, dtype=np.uint32)])
 
 
@@ -134,7 +134,7 @@ class Lexical:
     def _related_postings(self, related):
         """Return the passages that have any of the `related` words, and the greatest weights there."""
         entries = [(self._entries(number), np.float32(cosine**POWER)) for number, cosine in related]
-        rows = _joined([self._rows[each] for each, _ in entries])
+        rows = _join_parts([self._rows[each] for each, _ in entries])
         weights = np.concatenate([np.zeros(0, np.float32), *(self._weights[each] * share for each, share in entries)])
         order = np.argsort(rows, kind="stable")
         distinct, first = np.unique(rows[order], return_index=True)

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from distill.commands.shared.command import command as make_command
 from distill.commands.shared.options import FiniteRange, list_given_settings, settings_options, take_settings
 from distill.errors import ConfigError, InputError
-from distill.settings.assignments import honoured
+from distill.settings.assignments import honoured_fields
 from distill.settings.fields import SET
 from distill.settings.sections import Settings, StudentSettings
 from distill.settings.stages import LossSettings
@@ -58,7 +58,7 @@ def test_set_reaches_every_setting():
     for name, section, item in walk(Settings()):
         value = getattr(section, item.name)
         text = ",".join(value) if isinstance(value, tuple) else str(value).lower() if item.type is bool else value
-        if name != "recipe" and name in honoured("run"):
+        if name != "recipe" and name in honoured_fields("run"):
             assert parse("--set", f"{name}={text}") == Settings()
 
 
@@ -78,7 +78,7 @@ def test_help_all_has_flags_with_help_and_default_and_names_the_other_settings()
     output = run("--help-all").output
     text = " ".join(output.split())
     assert all(f"[default: {default}]" in text for default in ("qq,dd,dq", "muse", "100.0"))
-    for name, item in honoured("run").items():
+    for name, item in honoured_fields("run").items():
         if item.metadata["offer"] is SET:
             assert name in text and item.metadata["flag"].split("/")[0] + " " not in text
         else:

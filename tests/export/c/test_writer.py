@@ -22,7 +22,7 @@ from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.stored import FILE, Index
 from distill.retrieval.codes import quantise
 from distill.system.sections import read_sections, write_sections
-from distill.words.clusters import is_within
+from distill.words.clusters import is_within_cluster
 
 MODEL, ROOT = "released-small", Path(__file__).resolve().parents[3]
 OTHER_ENCODER, NOT_WHOLE, NOT_CHANGEABLE, NO_TEXT, NOT_WRITTEN = 7, 3, 12, 13, 14
@@ -111,7 +111,9 @@ def test_texts_are_cut_at_the_ends_of_encode_py_and_not_within_letters(new):
         whole = texts[id]
         assert whole.encode()[offset:].startswith(text.encode()) and len(text) <= 1000
         at = whole.index(text)
-        assert not is_within(whole, at) and (not is_within(whole, at + len(text)) or whole[at + len(text)] == "\u0301")
+        assert not is_within_cluster(whole, at) and (
+            not is_within_cluster(whole, at + len(text)) or whole[at + len(text)] == "\u0301"
+        )
         assert all(part.strip() == part and part for part in parts)
     for id in ("en", "zh", "ar"):
         expected = [part.strip() for part in cut_at_ends(texts[id]) if part.strip()]
