@@ -59,7 +59,7 @@ def measured(encoder, bitext, corpus):
         own = {language: removal.remove(rows, language, rank) for language, rows in vectors.items()}
         found[f"by language, {rank}"] = accuracies(own)
     for rank in RANKS:
-        found[f"shared, {rank} a language"] = accuracies(through(vectors, removal.shared(rank)))
+        found[f"shared, {rank} a language"] = accuracies(through(vectors, removal.shared_matrix(rank)))
     found |= {"shared, pooled": accuracies(without(vectors, pooled(samples)))}
     return found | {"shared, means": accuracies(without(vectors, between(samples)))}
 

@@ -43,7 +43,7 @@ def write_removal(folder: Path, removal: LanguageRemoval) -> None:
         removal: The components.
     """
     with open(folder / REMOVAL, "wb") as file:
-        np.save(file, removal.stacked())
+        np.save(file, removal.stack())
 
 
 def removal_entry(removal: LanguageRemoval) -> dict[str, Json]:

@@ -125,7 +125,7 @@ class Judge:
         ranks = evaluate(encoder, self.data, "dev", self.data.languages, ("maxp",)).ranks["maxp"]
         self.right[name] = {language: (self.ids(language), (of == 1).astype(float)) for language, of in ranks.items()}
         bias = rank_pool(*encode_pool(encoder, self.pool), self.pool)
-        found = {"map": bias.average_precisions.mean(), **asdict(bias.removed())}
+        found = {"map": bias.average_precisions.mean(), **asdict(bias.remove_targets())}
         return {key: 100 * float(found[key]) for key in ("map", "rand", "same")}
 
     def ids(self, language):

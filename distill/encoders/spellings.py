@@ -77,7 +77,7 @@ class Expansions:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def expanded(self, ids: list[int]) -> list[int]:
+    def expand(self, ids: list[int]) -> list[int]:
         """Replace each alias among ids by the ids that it stands for."""
         if max(ids) < self.first:
             return ids

@@ -117,7 +117,7 @@ class Tokenizer:
 
         prompt = self.reading.prompts.get(role or "", "")
         rows = self._rows([prompt + make_well_formed(text) for text in texts])
-        rows = [self._expansions.expanded(row) for row in rows] if self._expansions else rows
+        rows = [self._expansions.expand(row) for row in rows] if self._expansions else rows
         return [shortened(ids, self.reading.longest) for ids in rows] if role else rows
 
     def _rows(self, texts):
@@ -155,7 +155,7 @@ class Tokenizer:
         """
         pieces = self._place_pieces(make_well_formed(text))
         if self._expansions:
-            pieces = [(other, place) for id, place in pieces for other in self._expansions.expanded([id])]
+            pieces = [(other, place) for id, place in pieces for other in self._expansions.expand([id])]
         return [id for id, _ in pieces], [place for _, place in pieces]
 
     def _place_pieces(self, text):

@@ -136,7 +136,7 @@ def fold_removal(model: File, output: File, removal: File | None = None, rank: i
     require_trainable(model)
     require_writable(output)
     stored = LanguageRemoval.load(removal or find_removal(model, "--removal"))
-    matrix = stored.shared(rank)
+    matrix = stored.shared_matrix(rank)
     encoder = load_keras_encoder(model)
     stored.require_own(encoder)
     from ..students.project import folded

@@ -147,7 +147,7 @@ class Stage:
             The pairs.
         """
         inputs, options = self.run.inputs, self.run.inputs.pairing
-        (ranking,) = checkpoint.kept("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
+        (ranking,) = checkpoint.keep("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
         mined = mine_pairs(self.answered.pairs, ranking, self.answered, options.negatives_of(self.number))
         write_mined(self.folder, mined, inputs.dataset)
         statistics = mined.statistics.values()

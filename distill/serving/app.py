@@ -224,7 +224,7 @@ def _post_endpoint(server, work):
         with server.room.release_bytes(body):
             await server.room.read(request, body)
             require_json(request.headers)
-            return await server.room.answered(request, work(bytes(body)))
+            return await server.room.answer(request, work(bytes(body)))
 
     return endpoint
 
@@ -283,7 +283,7 @@ class AccessMiddleware:
             await self._answer(scope, receive, counted)
         finally:
             path = scope["path"] if scope["path"] in self._paths else "other"
-            self._server.metrics.answered(path, status, time.perf_counter() - start)
+            self._server.metrics.count_answer(path, status, time.perf_counter() - start)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

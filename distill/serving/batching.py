@@ -182,5 +182,5 @@ class Batcher:
     async def _in_thread(self, texts: Sequence[str], role: Role) -> Vectors:
         loop = asyncio.get_running_loop()
         vectors = await loop.run_in_executor(self._thread, self._encode, texts, role)
-        self._metrics.encoded(texts, role, int(vectors.pieces.sum()))
+        self._metrics.count_encoded(texts, role, int(vectors.pieces.sum()))
         return vectors

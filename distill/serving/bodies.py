@@ -83,7 +83,7 @@ class RequestPool:
             left -= len(chunk)
         raise size_refusal(None, f"the body is larger than {self._limits.body} bytes, which are taken at most")
 
-    async def answered(self, request: Request, work: Awaitable[Response]) -> Response:
+    async def answer(self, request: Request, work: Awaitable[Response]) -> Response:
         """Wait for the answer to a request whose body has been read. On any failure the work is cancelled.
 
         Args:

@@ -79,7 +79,7 @@ class Metrics:
         """
         self._gauges[name] = (meaning, value)
 
-    def encoded(self, texts: Sequence[str], role: Role, pieces: int) -> None:
+    def count_encoded(self, texts: Sequence[str], role: Role, pieces: int) -> None:
         """Count a batch.
 
         Args:
@@ -91,7 +91,7 @@ class Metrics:
         self.texts.values[role,] += len(texts)
         self.pieces.values[role,] += pieces
 
-    def answered(self, path: str, status: int, seconds: float) -> None:
+    def count_answer(self, path: str, status: int, seconds: float) -> None:
         """Count a request.
 
         Args:

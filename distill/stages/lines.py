@@ -177,7 +177,7 @@ class Typist:
             return text
         return add_noise(text, language, random.Random(f"{self.seed}\n{text}").choice(kinds), self.seed)
 
-    def drawn(self, steps: int, size: int, epoch: int) -> Booleans:
+    def draw(self, steps: int, size: int, epoch: int) -> Booleans:
         """Draw the texts that are noisy in an epoch.
 
         Args:

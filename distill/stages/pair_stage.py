@@ -156,7 +156,7 @@ class PairStage:
         Returns:
             The rows of the negatives of each question.
         """
-        rows, sizes = self.session.kept("negatives", epoch, lambda: concatenate(mine(epoch, self.vectors)))
+        rows, sizes = self.session.keep("negatives", epoch, lambda: concatenate(mine(epoch, self.vectors)))
         return np.split(rows, np.cumsum(sizes)[:-1])
 
     def batches(self, epoch: int) -> list[BatchMaker]:

@@ -72,7 +72,7 @@ class Sampler:
         batches = [(rows, np.array([rng.choice(self.allowed[row]) for row in rows])) for rows in chosen]
         if not self.lines or not self.translated:
             return batches
-        more = self.lines.drawn(len(batches), self.translated, epoch, self.seed)
+        more = self.lines.draw(len(batches), self.translated, epoch, self.seed)
         return [
             (np.concatenate([questions, lines]), np.concatenate([passages, translations]))
             for (questions, passages), (lines, translations) in zip(batches, more, strict=True)
@@ -143,7 +143,7 @@ class ParallelLines:
     chances: NDArray[np.float64]
     share: float
 
-    def drawn(self, steps: int, size: int, epoch: int, seed: int) -> list[tuple[Integers, Integers]]:
+    def draw(self, steps: int, size: int, epoch: int, seed: int) -> list[tuple[Integers, Integers]]:
         """Draw the lines of each step.
 
         Args:

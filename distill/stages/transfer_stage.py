@@ -382,8 +382,8 @@ class TransferStage:
         if not order:
             steps = -(-len(self.texts) // max(1, self.settings.lines_a_step))
             order = [np.zeros(0, dtype=np.int64)] * steps
-        drawn = self.drawn(len(order), epoch)
-        typed = self.typist.drawn(len(order), len(order[0]) + drawn.shape[1], epoch)
+        drawn = self.draw_lines(len(order), epoch)
+        typed = self.typist.draw(len(order), len(order[0]) + drawn.shape[1], epoch)
         loss = f"loss of {', '.join(self.settings.objectives)}"
         return [
             BatchMaker(partial(self.batch, *parts), partial(self.ids, *parts[:2]), loss, ahead=True)
@@ -404,7 +404,7 @@ class TransferStage:
             name_line("line", line, self.texts[line]) for line in lines
         ]
 
-    def drawn(self, steps: int, epoch: int) -> Integers:
+    def draw_lines(self, steps: int, epoch: int) -> Integers:
         """Draw the lines of each step, from a group if lines are in groups. In the long run each comes equally often.
 
         Args:

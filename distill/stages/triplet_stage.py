@@ -106,7 +106,7 @@ class TripletStage:
 
     def batches(self, epoch: int) -> list[BatchMaker]:
         """Return the batches of an epoch: the anchors that have a negative, in a seeded order."""
-        anchor, positive, negatives = self.session.kept("triplets", epoch, lambda: self.triplets(epoch))
+        anchor, positive, negatives = self.session.keep("triplets", epoch, lambda: self.triplets(epoch))
         usable = np.flatnonzero((negatives >= 0).any(axis=1))
         order = shuffle_batches(len(usable), self.settings.batch_size, self.seed + epoch)
         chosen = [usable[rows] for rows in order]

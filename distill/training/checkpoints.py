@@ -63,7 +63,7 @@ class Checkpoint:
         """
         return (_read(self.folder / STATE, [FACTS]) or {FACTS: {}})[FACTS]
 
-    def kept(self, name: str, number: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
+    def keep(self, name: str, number: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
         """Return the arrays that a function made for an epoch, now or before the stop.
 
         Args:

@@ -141,7 +141,10 @@ class Loop:
         """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
         first, unread = len(losses), UnreadLosses(self.trainer, stage)
-        title, ahead = f"{stage} epoch {epoch}/{self.schedule.epochs}", make_ahead(makers[first:], self.trainer.shaped)
+        title, ahead = (
+            f"{stage} epoch {epoch}/{self.schedule.epochs}",
+            make_ahead(makers[first:], self.trainer.shape_batch),
+        )
         with task(title, len(makers)) as advance, ahead as next_batch:
             advance(first)
             for taken, make in enumerate(makers[first:], start=first + 1):

@@ -123,7 +123,7 @@ class Session:
             return dataset, list(languages)
         return self.dev, [language for language in languages if language in self.dev.questions]
 
-    def kept(self, name: str, epoch: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
+    def keep(self, name: str, epoch: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
         """Return the rows of an epoch; those of an epoch that was broken off are loaded.
 
         Args:
@@ -134,7 +134,7 @@ class Session:
         Returns:
             The rows.
         """
-        return self.checkpoint.kept(name, epoch, make) if self.checkpoint else list(make())
+        return self.checkpoint.keep(name, epoch, make) if self.checkpoint else list(make())
 
 
 def name_session(stage: str, session: Session | None = None) -> Session:

@@ -60,7 +60,7 @@ class TrainedModel(keras.Model):
         super().__init__()
         self.step_losses = StepLosses()
 
-    def shaped(self, batch: StepInput) -> StepInput:
+    def shape_batch(self, batch: StepInput) -> StepInput:
         """Return a batch in the shape that steps take. A thread may call this."""
         return batch
 
@@ -74,7 +74,7 @@ class TrainedModel(keras.Model):
 
     def train_on_batch(self, x: StepInput) -> float:
         """Take one step, or one of its parts, and return the loss."""
-        self.take_step(self.shaped(x))
+        self.take_step(self.shape_batch(x))
         return self.last_losses(1)[0]
 
     def compute_metrics(

@@ -110,9 +110,9 @@ class Trainer(TrainedModel):
         """Return the vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
         if self.quantised:
             return fake_encode(self.encoder, self.precision, select_packed(x))
-        return self.encoded(self.encoder, select_packed(x))
+        return self.encode_packed(self.encoder, select_packed(x))
 
-    def encoded(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
+    def encode_packed(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
         """Encode packed texts in the precision of the options. Rounded weights are finer than bfloat16.
 
         Args:
@@ -134,7 +134,7 @@ class Trainer(TrainedModel):
         """
         return self.options.jit or self.options.devices != 1 or keras.backend.backend() == "jax"
 
-    def shaped(self, batch: StepInput) -> StepInput:
+    def shape_batch(self, batch: StepInput) -> StepInput:
         """Return a batch in the shape that steps take: one of few shapes if XLA compiles them."""
         return round_shapes(batch, require_devices(self.options)) if self.uses_xla else batch
 

@@ -84,7 +84,7 @@ class Values:
         """Return the value that Optuna knows as `suggested`."""
         return next(value for value in self.values if _equal(_name(value), suggested))
 
-    def fixed(self, value: Value) -> Value | None:
+    def find_suggestion(self, value: Value) -> Value | None:
         """Return the suggestion that stands for a value, or None if the value is not in the space."""
         return next((_name(one) for one in self.values if _equal(to_plain(one), to_plain(value))), None)
 
@@ -125,7 +125,7 @@ class Range:
         """Return the value that Optuna knows as `suggested`, which is the same."""
         return suggested
 
-    def fixed(self, value: Json) -> Value | None:
+    def find_suggestion(self, value: Json) -> Value | None:
         """Return the value, or None if it is outside the range."""
         steps = 0.0 if self.step is None else (value - self.low) / self.step
         return value if self.low <= value <= self.high and math.isclose(steps, round(steps), abs_tol=1e-9) else None
@@ -359,7 +359,7 @@ def suggest_start(space: Mapping[str, Part], searched: SearchedSettings) -> dict
     Returns:
         The suggestions by setting.
     """
-    start = {name: part.fixed(read_value(searched, name)) for name, part in space.items()}
+    start = {name: part.find_suggestion(read_value(searched, name)) for name, part in space.items()}
     return {name: value for name, value in start.items() if value is not None}
 
 

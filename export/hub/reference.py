@@ -170,7 +170,7 @@ def _load_ngram(folder: Path) -> Callable[[Ids], Floats]:
     if SPELLINGS not in weights:
         return lambda rows: ngram_vectors(rows, weights, config)
     spellings = Expansions.in_array(config["sizes"]["vocabulary"], weights[SPELLINGS])
-    return lambda rows: ngram_vectors([spellings.expanded(row) for row in rows], weights, config)
+    return lambda rows: ngram_vectors([spellings.expand(row) for row in rows], weights, config)
 
 
 def _load_transformer(folder: Path, pooling: Path) -> Callable[[Ids], Floats]:

@@ -206,7 +206,7 @@ class Graph:
         books = [operator for operator in gathers if operator.inputs[1] in picked]
         words = self._sort_by_width(operator.inputs[0] for operator in books)
         if self.count is None:
-            return self._sort_by_width(tensor for tensor in tables if len(self.stored(tensor)) == rows), words
+            return self._sort_by_width(tensor for tensor in tables if len(self.read_constant(tensor)) == rows), words
         codes = [tensor for tensor in tables if any(operator.inputs[1] in after[tensor] for operator in books)]
         steps = [self._step(operator) for operator in books]
         return [], [*self._sort_by_width(set(tables) - set(codes)), *codes, *words, *steps, self.count]
@@ -224,7 +224,7 @@ class Graph:
     def positions(self) -> list[np.ndarray]:
         """Return the arrays that positions in a text select rows of, in the order of the codecs."""
         return [
-            self.stored(tensor)
+            self.read_constant(tensor)
             for tensor in self._sort_by_width(operator.inputs[0] for operator in self._position_gathers)
         ]
 
@@ -232,7 +232,7 @@ class Graph:
         """Return the tensor of the first vector that gathered rows are multiplied by."""
         after = self.after(gather)
         products = (one for one in self.operators if one.name == "MUL" and after & set(one.inputs))
-        return next(tensor for one in products for tensor in one.inputs if self.stored(tensor).ndim == 1)
+        return next(tensor for one in products for tensor in one.inputs if self.read_constant(tensor).ndim == 1)
 
     @cached_property
     def count(self) -> int | None:
@@ -248,9 +248,11 @@ class Graph:
         return reached
 
     def _sort_by_width(self, tensors):
-        return sorted(tensors, key=lambda tensor: (self.stored(tensor).dtype == np.int32, -self.stored(tensor).size))
+        return sorted(
+            tensors, key=lambda tensor: (self.read_constant(tensor).dtype == np.int32, -self.read_constant(tensor).size)
+        )
 
-    def stored(self, tensor: int) -> np.ndarray:
+    def read_constant(self, tensor: int) -> np.ndarray:
         """Return `constant`, or an array without rows if the tensor has none."""
         array = self.constant(tensor)
         return np.zeros((0, 0)) if array is None else array

@@ -32,7 +32,7 @@ def with_table(content: bytes, rows: int, codec: str, remade: TableEdit) -> byte
     tensors = [tensor for part in graph.lookups(rows) for tensor in part]
     if len(tensors) != CODECS[codec].arrays:
         raise ValueError(f"no table of {rows} rows in the format {codec}")
-    stored = [graph.stored(tensor) for tensor in tensors]
+    stored = [graph.read_constant(tensor) for tensor in tensors]
     model = schema.ModelT.InitFromPackedBuf(content, 0)
     for tensor, before, after in zip(tensors, stored, remade(stored), strict=True):
         if tensor == graph.count:

@@ -125,7 +125,7 @@ def test_a_folded_encoder_is_exported_as_any_other(wide, tokenizer, sample, tmp_
         model = randomised(StaticEncoder(vocabulary=len(tokenizer), width=40, hidden=36, dimension=40))
     random = np.random.default_rng(0)
     removal = LanguageRemoval.fit({name: random.normal(size=(9, 40)) for name in ("de", "th")}, rank=2)
-    student = KerasEncoder(folded(model, removal.shared(2)), tokenizer)
+    student = KerasEncoder(folded(model, removal.shared_matrix(2)), tokenizer)
     # The gate itself: tokens, cosines of at least .99, P@1.
     gate = Gate(sample, ("de", "en"), ExportSettings(max_drop=100, min_cosine=0.99))
     assert export_artefact(student, tmp_path / "out", gate).figures.cosine_min > 0.99
@@ -152,4 +152,4 @@ def test_export_puts_the_requested_rank_into_the_formats_that_use_it(distill, re
     flags = ["--removal", tmp_path / "removal.npz", "--removal-rank", 2, "--output", tmp_path / "out"]
     assert "string" in refused("export", copy, *flags, "--format", "string")
     assert distill("export", copy, *flags, "--languages", "en", "--max-drop", 100).code == 0
-    assert np.array_equal(np.load(tmp_path / "out" / "lir.npy"), removal.stacked())
+    assert np.array_equal(np.load(tmp_path / "out" / "lir.npy"), removal.stack())

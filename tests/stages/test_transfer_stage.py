@@ -376,12 +376,12 @@ def test_lines_are_labelled_and_all_drawn_before_one_is_drawn_again(lines, with_
     assert lines.texts == CORPUS
     np.testing.assert_array_equal(lines.vectors, Words().encode(lines.texts))
     # Two epochs of three steps with three lines: ten different ones, then the first eight again.
-    drawn = np.concatenate([with_lines.drawn(3, epoch).ravel() for epoch in (1, 2)])
+    drawn = np.concatenate([with_lines.draw_lines(3, epoch).ravel() for epoch in (1, 2)])
     assert sorted(drawn[:10]) == list(range(10))
     assert drawn[10:].tolist() == drawn[:8].tolist()
     targets = Targets.of(Words(), few, "en", SETTINGS.units, lines)
     stage = TransferStage(start, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=99), 0)
-    assert stage.drawn(2, 1).shape == (2, 10)
+    assert stage.draw_lines(2, 1).shape == (2, 10)
 
 
 def test_lines_come_between_questions_and_documents_and_are_named(with_lines, start, lines, few):
@@ -505,7 +505,7 @@ def test_translations_have_the_vectors_of_their_pivots_and_mix_with_lines_in_a_s
     stage = TransferStage(start, targets, few, LANGUAGES, settings, 0)
     batch = stage.batch(np.arange(2), np.array([2, 1]))
     np.testing.assert_array_equal(batch["teacher_question"][2:], Words().encode(["one", "two"]))
-    rows = np.concatenate([stage.drawn(500, epoch).ravel() for epoch in (1, 2)])
+    rows = np.concatenate([stage.draw_lines(500, epoch).ravel() for epoch in (1, 2)])
     assert np.mean(rows == 3) == pytest.approx(0.25, abs=0.03)
     plain = label_corpus({"en": ["a", "b", "c"]}, Words())
     lines = mix_lines(plain, label_translations(SOURCES, Words(), 1.0))
@@ -603,7 +603,7 @@ def test_a_share_of_questions_and_lines_is_typed_and_learns_the_same_labels(star
         row = (stage.lines if place >= 4 else stage.questions)[stage._places(rows, beside, typed)[place]]
         assert stage.used.rows[row].tolist() == ids
     # Another epoch types others, and the same one the same.
-    draws = [stage.typist.drawn(20, 6, epoch) for epoch in (1, 1, 2)]
+    draws = [stage.typist.draw(20, 6, epoch) for epoch in (1, 1, 2)]
     assert 0.3 < draws[0].mean() < 0.7
     np.testing.assert_array_equal(draws[0], draws[1])
     assert (draws[0] != draws[2]).any()

@@ -96,14 +96,14 @@ def test_arrays_of_an_epoch_are_made_once_and_keep_their_order(tmp_path):
         calls.append(1)
         return [np.arange(12).reshape(3, 4), np.array([], dtype=np.int64)]
 
-    first = Checkpoint(tmp_path).kept("triplets", 2, make)
-    again = Checkpoint(tmp_path).kept("triplets", 2, make)
+    first = Checkpoint(tmp_path).keep("triplets", 2, make)
+    again = Checkpoint(tmp_path).keep("triplets", 2, make)
     assert len(calls) == 1 and alike(first, again) and again[0].tolist() == np.arange(12).reshape(3, 4).tolist()
-    Checkpoint(tmp_path).kept("triplets", 3, make)
-    Checkpoint(tmp_path).kept("triplets", 2, make)
+    Checkpoint(tmp_path).keep("triplets", 3, make)
+    Checkpoint(tmp_path).keep("triplets", 2, make)
     assert len(calls) == 3
     for _ in range(2):
-        arrays = Checkpoint(tmp_path).kept("many", 1, lambda: [np.array(number) for number in range(120)])
+        arrays = Checkpoint(tmp_path).keep("many", 1, lambda: [np.array(number) for number in range(120)])
         assert [int(array) for array in arrays] == list(range(120))
 
 

@@ -309,7 +309,7 @@ READ = {
     "vectors": (140, broken(saved(np.ones((2, 3), np.float32))), ["broken.npy"], read_vectors,
                 lambda vectors: isinstance(vectors, np.ndarray)),
     "components": (40, COMPONENTS.map(zipped), ["lir.npz"], LanguageRemoval.load,
-                   lambda removal: removal.shared().shape == (4, 4)),
+                   lambda removal: removal.shared_matrix().shape == (4, 4)),
     "broken components": (50, broken(zipped({})), ["broken.npz"], LanguageRemoval.load,
                           lambda removal: isinstance(removal, LanguageRemoval)),
     "encoder": (40, st.tuples(st.one_of(VALUE, damaged({"name": "tiny", "dimension": 16})).map(json.dumps),

@@ -195,7 +195,7 @@ class LareqaRanking:
         """Return each question's score of a metric over the whole pool, as a float array `(q,)`."""
         return target_scores(self._all, self.pool.targets != NONE, metric)
 
-    def removed(self) -> TargetRemoval:
+    def remove_targets(self) -> TargetRemoval:
         """Return mAP with the target of one language taken out of the pool (Table 3).
 
         The target is either that of the question's own language or that of another. If a language has several targets,
@@ -258,7 +258,7 @@ class LareqaRanking:
         return LareqaFigures(
             precision=_mean_precision(self.pool, self.average_precisions),
             p1=mean_by_language(self.pool, self.scores("p@1")),
-            removed=self.removed(),
+            removed=self.remove_targets(),
             one_target=self.one_target(),
             monolingual=self.monolingual(),
             share=self.share(),

@@ -150,7 +150,7 @@ class LanguageRemoval:
         left[np.linalg.norm(left, axis=1) < NOTHING * np.linalg.norm(vectors, axis=1)] = 0
         return left
 
-    def shared(self, rank: int | None = None) -> Floats:
+    def shared_matrix(self, rank: int | None = None) -> Floats:
         """Return the matrix that removes the directions of all languages, for text of an unknown language.
 
         It is I - B B^T, where B is an orthonormal basis of all that the languages' first `rank` directions span. Each
@@ -198,7 +198,7 @@ class LanguageRemoval:
                     f"{cosine:.2f}, expected {LEAST_COSINE} or more; run distill lir fit on this one"
                 )
 
-    def stacked(self) -> Floats:
+    def stack(self) -> Floats:
         """Return the components as a float32 array `(languages, r, d)`, in the order of `languages`."""
         return np.stack(list(self.components.values()))
 
@@ -206,7 +206,7 @@ class LanguageRemoval:
         """Write the `.npz` file that `load` reads; an interrupted write leaves no file."""
         values = {
             "kind": np.array(KIND),
-            "components": self.stacked(),
+            "components": self.stack(),
             "languages": np.array(self.languages),
             "sentences": np.array([self.sentences.get(language, 0) for language in self.languages], dtype=np.int64),
             "encoder": np.array(self.encoder),

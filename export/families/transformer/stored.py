@@ -42,7 +42,7 @@ def parts_of(graph: Graph) -> Parts:
     looked, first = (products[f"block_0.{name}"] for name in ("looked", "first"))
     width, modern = looked.inputs, is_modern(graph)
     vectors = _norms(graph, width) | ({} if modern else {"positions.embeddings": _positions(graph, width)})
-    (shape,) = (graph.stored(one.inputs[1]) for one in graph.readers(looked.end) if one.name == "RESHAPE")
+    (shape,) = (graph.read_constant(one.inputs[1]) for one in graph.readers(looked.end) if one.name == "RESHAPE")
     behind = products.get("dense")
     settings: dict[str, Json] = {
         "heads": int(shape[1]) // len(ATTENTION_INPUTS),

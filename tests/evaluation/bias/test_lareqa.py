@@ -104,7 +104,7 @@ def test_one_target_removed_or_alone_and_monolingual_pools(ranking, candidates):
     # Of x two other languages' can be removed, of y one.
     rand = [((1 + 2 / 4) / 2 + (1 + 2 / 3) / 2) / 2, 1 / 2, 1, 1 / 5, (1 / 2 + 2 / 3) / 2]
     expected = {"same": np.mean(same), "rand": np.mean(rand), "delta": (0.615 - 0.5) / 0.615}
-    assert asdict(ranking.removed()) == pytest.approx(expected, rel=1e-12)
+    assert asdict(ranking.remove_targets()) == pytest.approx(expected, rel=1e-12)
     assert ranking.one_target() == {
         "de": pytest.approx({"de": (1 + 1 / 2) / 2, "en": (1 / 2 + 1 / 4) / 2, "th": 1 / 3}),
         "en": pytest.approx({"de": (1 + 1 / 6) / 2, "en": (1 + 1 / 5) / 2, "th": 1}),
@@ -114,7 +114,7 @@ def test_one_target_removed_or_alone_and_monolingual_pools(ranking, candidates):
     # One language: nothing of another language can be removed.
     pool = make_pool("one", {"en": (["a", "b"], ["a", "b"], [("x", "?", [0])])})
     one = rank_pool(np.ones((1, 2), np.float32), candidates[:2, :2], pool)
-    assert one.removed() == TargetRemoval(None, None, None)
+    assert one.remove_targets() == TargetRemoval(None, None, None)
 
 
 def test_shares_of_the_first_places_and_the_first_and_wrong_sentences_above(ranking):

@@ -192,7 +192,7 @@ def test_with_one_direction_removed_the_nearest_text_is_the_translation(how):
     assert np.array_equal(language, np.repeat([0, 1], 5))  # self language bias
     removal = LanguageRemoval.fit(vectors, rank=1)
     if how == "shared":
-        after = {name: rows @ removal.shared() for name, rows in vectors.items()}
+        after = {name: rows @ removal.shared_matrix() for name, rows in vectors.items()}
     else:
         after = {name: removal.remove(rows, name) for name, rows in vectors.items()}
     meaning, language = nearest_of_all(after)
@@ -204,22 +204,22 @@ def test_by_hand_the_shared_matrix_removes_what_all_languages_span():
         {"de": np.array([[1, 0, 0], [0, 0, 1]], np.float32), "th": np.array([[RIGHT, RIGHT, 0], [0, 0, 1]], np.float32)}
     )
     # (1, 0, 0) and (1, 1, 0) span the first two axes.
-    np.testing.assert_allclose(removal.shared(1), np.diag([0, 0, 1]), atol=1e-6)
-    np.testing.assert_allclose(removal.shared(0), np.eye(3), atol=0)
-    assert removal.shared(1).dtype == np.float32
+    np.testing.assert_allclose(removal.shared_matrix(1), np.diag([0, 0, 1]), atol=1e-6)
+    np.testing.assert_allclose(removal.shared_matrix(0), np.eye(3), atol=0)
+    assert removal.shared_matrix(1).dtype == np.float32
     with pytest.raises(InputError, match="2 .* 3 "):
-        removal.shared()
+        removal.shared_matrix()
 
 
 def test_the_shared_matrix_is_an_orthogonal_projection_and_a_direction_of_two_languages_counts_once(removal):
-    matrix = removal.shared(2)
+    matrix = removal.shared_matrix(2)
     np.testing.assert_allclose(matrix, matrix.T, atol=1e-7)
     np.testing.assert_allclose(matrix @ matrix, matrix, atol=1e-6)
     assert np.trace(matrix) == pytest.approx(6 - 4, abs=1e-5)
     for language in removal.languages:
         np.testing.assert_allclose(removal.components[language][:2] @ matrix, 0, atol=1e-6)
     one = np.array([[0, 1, 0, 0]], np.float32)
-    assert np.trace(LanguageRemoval({"de": one, "nl": one}).shared()) == pytest.approx(3)
+    assert np.trace(LanguageRemoval({"de": one, "nl": one}).shared_matrix()) == pytest.approx(3)
 
 
 def test_it_comes_back_as_it_was_or_cut_and_the_same_again_is_the_same_file(removal, tmp_path):
