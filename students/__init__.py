@@ -1,1 +1,1 @@
-"""Small encoders: architectures, vocabulary, reduction."""
+"""Student encoders: their architectures, their vocabularies, and how they are made smaller."""

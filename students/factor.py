@@ -1,4 +1,4 @@
-"""A factorised table: a small table times a projection, from the truncated SVD of the table that was."""
+"""Factorise the table of a student: a narrow table times a projection, by the truncated SVD."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from .student import AnyStudent
 
 
 def factorised(model: AnyStudent, rank: int, counts: ArrayLike | None = None) -> AnyStudent:
-    """Return a copy of a student with rows of `rank` numbers and a product back to its `width`.
+    """Return a copy of a student whose embeddings have `rank` numbers and are projected back to its `width`.
 
-    The model itself where its rows have no more. `counts` `(vocabulary,)` weigh the rows; None for all alike. The least
-    squared error of all tables of that rank (Eckart and Young, 1936).
+    The new table has the least squared error of all tables of that rank (Eckart and Young, 1936).
+
+    Args:
+        model: The student.
+        rank: The number of columns of the new table.
+        counts: A weight per embedding, `(vocabulary,)`; None for equal weights.
+
+    Returns:
+        The copy, or the model itself if its table has no more than `rank` columns.
     """
     w = named(model)
     table = w[f"{TABLE}/embeddings"]

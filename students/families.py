@@ -1,8 +1,8 @@
-"""Families of networks by name: `choices.FAMILIES` names folders beside this file, each with the parts that it needs.
+"""Families of networks by name: `choices.FAMILIES` names the folders beside this file.
 
-A folder has `network.py`, whose class is its `NETWORK`; `weights.py`, which says which weights are its own and what
-sizes they have; and, where a student of it can be cut, `cutting.py`. The folder of the same name in `export/families/`
-ships it.
+Each folder has `network.py`, whose class is `NETWORK`, and `weights.py`, which recognises the family's weights and
+reads their sizes. If a student of the family can be cut, there is also `cutting.py`. The folder of the same name in
+`export/families/` exports the students.
 """
 
 from __future__ import annotations
@@ -21,12 +21,28 @@ if TYPE_CHECKING:
 
 
 def family_part(family: str, part: str) -> ModuleType:
-    """Return a module of a family's folder, such as `network`."""
+    """Import a module of a family's folder.
+
+    Args:
+        family: The name of the family.
+        part: The name of the module, such as `network`.
+
+    Returns:
+        The module.
+    """
     return import_module(f".{family}.{part}", __package__)
 
 
 def has_part(family: str, part: str) -> bool:
-    """Return True where a family's folder has a module of that name."""
+    """Check whether a family's folder has a module of a name.
+
+    Args:
+        family: The name of the family.
+        part: The name of the module.
+
+    Returns:
+        True if it has.
+    """
     return find_spec(f".{family}.{part}", __package__) is not None
 
 
@@ -36,13 +52,13 @@ def network_of(family: str) -> type[Student]:
 
 
 def register_networks() -> None:
-    """Import every family's class, so that Keras loads what is saved of it."""
+    """Import the class of every family, so that Keras can load saved students."""
     for family in FAMILIES:
         network_of(family)
 
 
 def owner_of(weights: Mapping[str, Floats]) -> str:
-    """Return the family of weights `{path: array}`. Raises `KeyError` for those of none."""
+    """Return the family that weights `{path: array}` belong to. Raises `KeyError` if there is none."""
     for family in FAMILIES:
         if family_part(family, "weights").owns(weights):
             return family

@@ -1,4 +1,4 @@
-"""The frequency of each piece, by which a static student weighs it: in text, of its unigram model, or of words."""
+"""Token frequencies, which weight the embeddings of a static student: from text, a unigram model or word lists."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..errors import ConfigError, EncoderError
 from ..system.types import Doubles, IdLists
 
 SMOOTHING = 1e-3
-# Words that come once in a million or more often.
+# The list of words that occur at least once in a million.
 WORD_LIST = "small"
 
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How often each piece occurs, `counts` float64 `(pieces,)`; `smoothing` is the a of its weight a / (a + p)."""
+    """How often each token occurs, `counts` float64 `(tokens,)`, and the `smoothing` a of its weight a / (a + p)."""
 
     counts: Doubles
     smoothing: float = SMOOTHING
@@ -33,10 +33,20 @@ class Frequencies:
         smoothing: float = SMOOTHING,
         languages: Sequence[str] = (),
     ) -> Frequencies:
-        """Return those of `rows`, id lists of texts, or what another `source` expects in as many pieces.
+        """Count tokens in text, or estimate the counts from another source.
 
-        "unigram": `unigram_shares`; "wordfreq": `word_shares` of the `languages`, and in text what no list of words
-        holds, such as all of a language without one.
+        With "wordfreq" a token that no word list contains keeps its count in text, such as all tokens of a language
+        without a list.
+
+        Args:
+            tokenizer: The tokenizer.
+            rows: The texts as lists of token ids.
+            source: "text", "unigram" (`unigram_shares`) or "wordfreq" (`word_shares`).
+            smoothing: The constant a of the weights.
+            languages: The languages of the word lists.
+
+        Returns:
+            The frequencies.
         """
         counts = np.bincount(np.concatenate(rows), minlength=len(tokenizer)).astype(np.float64)
         if source == "unigram":
@@ -48,10 +58,10 @@ class Frequencies:
 
 
 def unigram_shares(tokenizer: Tokenizer) -> Doubles:
-    """Return the probability of each piece, `(pieces,)`: the exponential of its score in a unigram model.
+    """Return the probability of each token, `(tokens,)`: the exponential of its score in a unigram model.
 
-    Kudo (2018), Subword regularization, section 3.1; over the pieces that are there. Raises `EncoderError` for another
-    model.
+    The probabilities are normalised over the tokens of the vocabulary. Kudo (2018), Subword regularization, section
+    3.1. Raises `EncoderError` for another kind of model.
     """
     proto = model_proto(tokenizer)
     kind = proto.trainer_spec.model_type
@@ -65,9 +75,19 @@ def unigram_shares(tokenizer: Tokenizer) -> Doubles:
 
 
 def word_shares(tokenizer: Tokenizer, languages: Sequence[str]) -> Doubles:
-    """Return each piece's share of all pieces of the words of `languages`, `(pieces,)`, the mean of the languages.
+    """Compute the share of each token among the tokens of the words of some languages, averaged over the languages.
 
-    A word counts as often as `wordfreq` (Speer, 2022) says. Raises `ConfigError` where it has none of the languages.
+    The frequency of a word is that of `wordfreq` (Speer, 2022).
+
+    Args:
+        tokenizer: The tokenizer.
+        languages: The languages.
+
+    Returns:
+        The shares, float64 `(tokens,)`.
+
+    Raises:
+        ConfigError: If `wordfreq` has none of the languages.
     """
     import wordfreq
 
@@ -85,6 +105,6 @@ def _shares(tokenizer, words):
 
 
 def require_source(source: str) -> None:
-    """Raise `ConfigError` where a source of frequencies is a package that is not installed."""
+    """Raise `ConfigError` if a source of frequencies needs a package that is not installed."""
     if source == "wordfreq" and find_spec("wordfreq") is None:
         raise ConfigError("shape.frequencies: wordfreq is not installed; pip install 'distill[wordfreq]', or take text")

@@ -1,4 +1,4 @@
-"""A student of given weights, such as those of an exported encoder: its sizes are those of the arrays."""
+"""Build a student from its weights, such as those of an exported encoder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,20 @@ from .student import Student
 
 
 def from_weights(weights: Mapping[str, Floats], name: str) -> Student:
-    """Return the student whose weights are `{path: array}`, of the family and the sizes that these say.
+    """Build the student that has some weights; its family and sizes are read from them.
 
-    A projection in them counts as a learned map: the student's space is that of its vectors. Raises `ValueError` for
-    arrays that do not fit together, and `KeyError` for one that is missing.
+    A projection is taken for a learned map: the student's space is that of its vectors.
+
+    Args:
+        weights: `{path: array}`.
+        name: The name of the model.
+
+    Returns:
+        The student.
+
+    Raises:
+        ValueError: If the arrays do not fit together.
+        KeyError: If an array is missing.
     """
     family = owner_of(weights)
     part = family_part(family, "weights")

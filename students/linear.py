@@ -1,4 +1,4 @@
-"""Leading axes and least squares of vectors, in NumPy."""
+"""Linear algebra on vectors in NumPy: leading axes, least squares and whitening."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from numpy.typing import ArrayLike, NDArray
 from ..system.types import Doubles
 
 RIDGE = 1e-4
-# Directions in which vectors hardly differ are lengthened no more than those of this share of the mean energy.
+# Directions with less than this share of the mean energy are not amplified any further.
 LEAST_ENERGY = 4e-4
 
 
 def leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None = None) -> Doubles:
-    """Return the `rank` leading right singular vectors of `(rows, w)`, float64 `(w, rank)`, longest first."""
+    """Compute the leading right singular vectors of a table.
+
+    Args:
+        table: `(rows, w)`.
+        rank: The number of singular vectors.
+        counts: A weight per row, `(rows,)`; None for equal weights.
+
+    Returns:
+        The vectors, float64 `(w, rank)`, in descending order of their singular values.
+    """
     table = np.asarray(table, dtype=np.float64)
     weighted = table if counts is None else table * np.asarray(counts, dtype=np.float64)[:, None]
     _, vectors = np.linalg.eigh(table.T @ weighted)
@@ -21,7 +30,16 @@ def leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None = None) -
 
 
 def linear_map(x: NDArray[np.floating], y: NDArray[np.floating], strength: float = RIDGE) -> Doubles:
-    """Return the kernel `(in, out)`, float64, of least |x K - y|^2 with a ridge, `strength` of x's mean square."""
+    """Compute the matrix K of least |x K - y|^2 by ridge regression.
+
+    Args:
+        x: The inputs `(n, in)`.
+        y: The outputs `(n, out)`.
+        strength: The ridge, as a share of the mean square of `x`.
+
+    Returns:
+        The kernel, float64 `(in, out)`.
+    """
     x, y = x.astype(np.float64, copy=False), y.astype(np.float64, copy=False)
     square = x.T @ x
     square[np.diag_indices_from(square)] += strength * np.trace(square) / len(square)
@@ -29,13 +47,19 @@ def linear_map(x: NDArray[np.floating], y: NDArray[np.floating], strength: float
 
 
 def compute_whitening(vectors: ArrayLike, power: float) -> Doubles:
-    """Return the matrix `(d, d)`, float64, that evens out the energy of `vectors` `(n, d)` over the directions.
+    """Compute the matrix that evens out the energy of vectors over the directions.
 
-    It is (C / c + e)^-power, of their mean products C, the mean c of its eigenvalues and e, `LEAST_ENERGY`: 0
-    leaves vectors as they are, 0.5 gives each direction the same energy. In between is a soft whitening: Su et al.
-    (2021), Whitening sentence representations for better semantics and faster retrieval, section 3, but about the
-    origin and with a power, as Diera et al. (2024), Isotropy matters: soft-ZCA whitening of embeddings for semantic
-    code search, section 3.
+    The matrix is (C / c + e)^-power, with the vectors' mean products C, the mean c of its eigenvalues, and e,
+    `LEAST_ENERGY`. A power between 0 and 0.5 is a soft whitening: Su et al. (2021), Whitening sentence representations
+    for better semantics and faster retrieval, section 3, but about the origin and with a power, as in Diera et al.
+    (2024), Isotropy matters: soft-ZCA whitening of embeddings for semantic code search, section 3.
+
+    Args:
+        vectors: The vectors `(n, d)`.
+        power: The power: 0 leaves vectors as they are, 0.5 gives each direction the same energy.
+
+    Returns:
+        The matrix, float64 `(d, d)`.
     """
     vectors = np.asarray(vectors, dtype=np.float64)
     energies, axes = np.linalg.eigh(vectors.T @ vectors)

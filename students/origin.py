@@ -1,4 +1,4 @@
-"""Whose the weights of an encoder were before anything was trained here: their licence, and what a page says of it."""
+"""The origin of an encoder's weights: their author and licence, and the text about it on an encoder's page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from ..system.types import Json
 
-# The entry of a card on it; a card without one is of mUSE's weights.
+# The entry of a card that names the origin. A card without it is of mUSE's weights.
 KEY = "derives_from"
 WIDTH = 120
 MIT = """The MIT License (MIT)
@@ -34,18 +34,18 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Origin:
-    """Whose weights they were, in words, and the licence, as its owner calls it; `UNKNOWN` where none is told."""
+    """The author of the weights in words, and the licence by its usual name, or `UNKNOWN`."""
 
     name: str
     licence: str
 
     @classmethod
     def of(cls, told: Mapping[str, Json] | None) -> Origin:
-        """Return what an encoder or a card tells; without a word on it the weights are mUSE's."""
+        """Read the origin from an encoder's or a card's values. Without any the weights are mUSE's."""
         return cls(str(told["name"]), str(told["licence"])) if told else MUSE
 
     def as_dict(self) -> dict[str, Json]:
-        """Return it as plain values."""
+        """Return the origin as plain values."""
         return asdict(self)
 
 
@@ -60,14 +60,20 @@ def origin_in(card: Mapping[str, Json]) -> Origin:
 
 
 def entries(origin: Origin) -> dict[str, Json]:
-    """Return the entries of a card on an origin: its licence, and its name where that is not mUSE."""
+    """Return a card's entries on an origin: its licence, and its name unless it is mUSE."""
     return {"licence": origin.licence, **({} if origin == MUSE else {KEY: origin.name})}
 
 
 def derivation(origin: Origin, before: str, more: str = "") -> str:
-    """Return the end of a page: a sentence that stands `before`, whose weights these were, and their notice.
+    """Write the end of an encoder's page: the origin of its weights and the notice of their licence.
 
-    `more` follows the licence.
+    Args:
+        origin: The origin.
+        before: The sentence in front.
+        more: Text behind the licence.
+
+    Returns:
+        The text in Markdown.
     """
     licence = "under a licence that its own page says" if origin.licence == UNKNOWN else origin.licence
     said = f"{before} The weights derive from {origin.name}, {licence}{more}."

@@ -1,6 +1,6 @@
-"""Products behind an encoder: vectors on the leading axes of the teacher's space, in another's, or through any matrix.
+"""Project the vectors of a student: onto the leading axes of the teacher's space, into another space, or by a matrix.
 
-On leading axes each prefix of a vector is the best of its length.
+On leading axes each prefix of a vector is the best one of its length.
 """
 
 from __future__ import annotations
@@ -13,17 +13,26 @@ from .linear import compute_whitening, leading_axes, linear_map
 from .rebuilding import rebuilt
 from .student import AnyStudent, Student
 
-# Of the mean variance of the vectors: hundreds of texts have to do for a map of hundreds of dimensions.
+# The ridge as a share of the vectors' mean square: hundreds of texts have to suffice for hundreds of dimensions.
 STRENGTH = 0.3
 
 
 def projected(model: AnyStudent, vectors: Floats | None, dimension: int) -> AnyStudent:
-    """Return a copy of a student with vectors on `dimension` axes, the SVD of the teacher's `vectors` `(n, d)`.
+    """Return a copy of a student whose vectors are projected onto the leading axes of the teacher's space.
 
-    Axes are in the order of their singular values, so that the first k numbers of a vector, at unit length, are the
-    student of k dimensions: nested as in Kusupati et al. (2022), Matryoshka representation learning.
-    A model that has a projection already keeps its axes, and `dimension` of them; one on all dimensions, as `folded`
-    makes it, has chosen none. `vectors` may be None where the axes are there.
+    The axes are in the order of their singular values, so that the first k numbers of a vector, scaled to unit length,
+    are a student of k dimensions: nested as in Kusupati et al. (2022), Matryoshka representation learning.
+
+    A model that already has a projection onto axes keeps the first `dimension` of them. For a projection onto all
+    dimensions, as `folded` makes it, axes are computed.
+
+    Args:
+        model: The student.
+        vectors: The teacher's vectors `(n, d)`, whose SVD gives the axes; may be None for a model that has axes.
+        dimension: The number of axes.
+
+    Returns:
+        The copy.
     """
     if model.space and model.dimension == model.space:
         kernel = model.get_layer("projection").get_weights()[0]
@@ -37,20 +46,35 @@ def projected(model: AnyStudent, vectors: Floats | None, dimension: int) -> AnyS
 
 
 def mapped(model: AnyStudent, vectors: Floats, labels: Floats) -> AnyStudent:
-    """Return a copy of a student with a learned map into another encoder's space, `foreign` from then on.
+    """Return a copy of a student with a learned map into another encoder's space. The copy is `foreign`.
 
-    The map is the ridge regression of that encoder's `labels` `(n, m)` on the student's own `vectors` `(n, d)` of the
-    same texts, without a bias, as vectors have unit length before and after. It goes on learning, and so
-    `model.label_dimension` is m, also where m is d.
+    The map is the ridge regression of the labels on the student's vectors, without a bias, as vectors have unit length
+    before and after it. It goes on learning, so `model.label_dimension` is m, even if m = d.
+
+    Args:
+        model: The student.
+        vectors: The student's vectors of some texts `(n, d)`.
+        labels: The other encoder's vectors of the same texts `(n, m)`.
+
+    Returns:
+        The copy.
     """
     return _map_space(model, linear_map(vectors, labels, STRENGTH))
 
 
 def folded(model: AnyStudent, matrix: Floats) -> AnyStudent:
-    """Return a copy of a student whose vectors are its own times `matrix` `(d, d)`, at unit length, as its projection.
+    """Return a copy of a student whose vectors are multiplied by a matrix, which becomes its projection.
 
-    Unit length between a projection that it has and the matrix changes no direction, so the two become one. A learned
-    map that is trained on forgets the matrix: its labels are another encoder's vectors as they are.
+    The vectors are scaled to unit length. If the student has a projection, it is multiplied by the matrix: scaling to
+    unit length between the two changes no direction. If training goes on with a learned map, the matrix is forgotten,
+    since the labels are the other encoder's vectors as they are.
+
+    Args:
+        model: The student.
+        matrix: `(d, d)`.
+
+    Returns:
+        The copy.
     """
     if model.space:
         kernel = model.get_layer("projection").get_weights()[0] @ matrix
@@ -59,16 +83,24 @@ def folded(model: AnyStudent, matrix: Floats) -> AnyStudent:
 
 
 def whiten(model: AnyStudent, vectors: Floats, power: float) -> AnyStudent:
-    """Return a copy of a student whose own `vectors` `(n, d)` are whitened, see `compute_whitening`.
+    """Return a copy of a student whose vectors are whitened by `compute_whitening`.
 
-    What tells texts apart may lie in directions of little energy, which a dot product hardly sees. The projection that
-    does it is `foreign`: the copy's space is another one, and its labels are vectors of that.
+    Differences between texts may lie in directions of little energy, which hardly change a dot product. The projection
+    is `foreign`: the copy's space is a new one, and its labels are vectors of that space.
+
+    Args:
+        model: The student.
+        vectors: The student's vectors of some texts `(n, d)`.
+        power: The power of the whitening.
+
+    Returns:
+        The copy.
     """
     return _map_space(model, compute_whitening(vectors, power))
 
 
 def _map_space(model: AnyStudent, matrix: Doubles) -> AnyStudent:
-    """Return a copy of a student with its vectors times a matrix `(d, m)`, in the `foreign` space of these."""
+    """Return a copy of a student whose vectors are multiplied by a matrix `(d, m)` into a `foreign` space."""
     space = model.space or model.dimension
     if model.space:
         matrix = model.get_layer("projection").get_weights()[0] @ matrix
@@ -77,13 +109,21 @@ def _map_space(model: AnyStudent, matrix: Doubles) -> AnyStudent:
 
 
 def axes_of(model: Student) -> Floats | None:
-    """Return the axes of its teacher's space that a student's vectors are on, `(space, d)`; None where they are on all.
+    """Return the axes of the teacher's space that a student's vectors are on, `(space, d)`, or None for all axes.
 
-    They are on all where its projection is a map into that space, which the projection's shape does not tell.
+    None is also returned for a map into that space, which the shape of a projection does not tell from axes.
     """
     return np.asarray(model.get_layer("projection").kernel) if model.space and not model.foreign else None
 
 
 def on_axes(vectors: Floats, axes: Floats | None) -> Floats:
-    """Return unit rows `(n, space)` as unit rows `(n, d)` on the `axes`; unchanged where these are None."""
+    """Project vectors onto axes.
+
+    Args:
+        vectors: Unit vectors `(n, space)`.
+        axes: The axes `(space, d)`, or None.
+
+    Returns:
+        Unit vectors `(n, d)`; the vectors themselves without axes.
+    """
     return vectors if axes is None else normalise_rows(vectors @ axes)

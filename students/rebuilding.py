@@ -1,4 +1,4 @@
-"""A student once more with other sizes: the weights that fit stay, others are given."""
+"""Rebuild a student with other sizes: the weights that fit are kept, the others are given."""
 
 from __future__ import annotations
 
@@ -12,12 +12,21 @@ from .student import AnyStudent
 
 
 def named(model: Model) -> dict[str, Floats]:
-    """Return `{path: array}` of all weights, such as `order_2/projection/kernel`."""
+    """Return all weights of a model as `{path: array}`, such as `order_2/projection/kernel`."""
     return {weight.path: np.asarray(weight) for weight in model.weights}
 
 
 def rebuilt(model: AnyStudent, changes: Mapping[str, Json], weights: Mapping[str, NDArray[np.floating]]) -> AnyStudent:
-    """Return a model of the same class with `changes` of its config, `weights` by path, and the rest of its own."""
+    """Build a student of the same class with other sizes and weights.
+
+    Args:
+        model: The student.
+        changes: Changes of its config.
+        weights: New weights `{path: array}`. The others are kept.
+
+    Returns:
+        The new student.
+    """
     smaller = type(model).from_config({**model.get_config(), **changes})
     former = named(model)
     smaller.set_weights([weights.get(weight.path, former.get(weight.path)) for weight in smaller.weights])

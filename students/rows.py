@@ -1,7 +1,7 @@
-"""The rows of the table that a training run touches.
+"""The embeddings that a training run touches.
 
-Of mUSE's 128,000 pieces a data set uses some thousands. Rows that no text uses get no gradient, so Adam leaves
-them as they are; training on the used rows alone gives the same weights at a fraction of the time and memory.
+Out of mUSE's 128,000 tokens a data set uses some thousands. Embeddings that no text uses get no gradient, so Adam
+leaves them as they are. Training on the used ones alone gives the same weights in a fraction of the time and memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ TABLE = "embedding"
 
 
 class UsedRows:
-    """`small`, a copy of `model` whose table holds only the rows that `token_lists` use, to train in its place."""
+    """A copy of a student, `small`, whose table holds only the embeddings that some texts use.
+
+    The copy is trained in place of the student.
+    """
 
     def __init__(self, model: Student, token_lists: IdLists) -> None:
         self.rows = np.unique(np.concatenate([np.asarray(ids) for ids in token_lists]))
@@ -26,21 +29,29 @@ class UsedRows:
         self.small = with_table(model, table[self.rows])
 
     def ids(self, token_lists: IdLists) -> list[NDArray[np.int32]]:
-        """Return the same lists in the small model's ids. A piece that was not in `token_lists` is a `KeyError`."""
+        """Return lists of token ids in the ids of the small model. Raises `KeyError` for a token that no text used."""
         mapped = [self.index[np.asarray(ids)] for ids in token_lists]
         if any((ids < 0).any() for ids in mapped):
             raise KeyError("a text holds a piece that the used rows lack")
         return mapped
 
     def restore(self, model: Student) -> Student:
-        """Return a full copy of `model` with the small model's weights, its rows in their places."""
+        """Return a full copy of a student with the small model's weights, its embeddings in their places."""
         table = model.get_layer(TABLE).get_weights()[0].copy()
         table[self.rows] = self.small.get_layer(TABLE).get_weights()[0]
         return with_table(self.small, table)
 
 
 def with_table(model: AnyStudent, table: Floats) -> AnyStudent:
-    """Return a copy of a student with another table, `(rows, width)`."""
+    """Return a copy of a student with another table.
+
+    Args:
+        model: The student.
+        table: The embeddings `(rows, width)`.
+
+    Returns:
+        The copy.
+    """
     copy = type(model).from_config({**model.get_config(), "vocabulary": len(table)})
     for layer in model.layers:
         if layer.name == TABLE:

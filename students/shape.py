@@ -1,4 +1,4 @@
-"""The shape of a student, and a student of that shape from an encoder: sliced, factorised, refitted, not at random."""
+"""The shape of a student, and how a student of that shape is made from an encoder: cut, factorised and refitted."""
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ from .frequencies import SMOOTHING, Frequencies, require_source
 from .project import projected
 from .student import Student
 
-# Those of a cut that not every family has.
+# The sizes of a cut that not every family has.
 SIZES = ("rank", "channels", "orders", "convolutions", "hidden", "inner", "depth")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a student; 0 or empty: as in the encoder that it is made of.
+    """The sizes of a student. A size of 0, or no orders, means the size of the encoder that it is made from.
 
-    `static`: a `StaticEncoder` of `rank` columns and `hidden` units, and with `channels` a window of the largest of
-    `orders`; else an encoder of the same family, whose table has `rank` columns: `depth` are a transformer's blocks,
-    `inner` its feed-forward units. `dimension` is that of the vectors. `frequencies`
-    and `smoothing` are those of a static student's pieces, as `Frequencies.of` takes them.
+    Attributes:
+        static: True for a `StaticEncoder`; otherwise the student is of the encoder's family.
+        rank: The number of columns of the table.
+        channels: The number of channels of an n-gram encoder, or of a static student's context window.
+        orders: The n-gram orders. The window of a static student has the largest of them.
+        convolutions: The number of convolutions per n-gram order.
+        hidden: The number of hidden units of a static or an n-gram student.
+        inner: The number of feed-forward units.
+        depth: The number of a transformer's blocks.
+        dimension: The dimension of the vectors.
+        frequencies: The source of a static student's token frequencies, as in `Frequencies.of`.
+        smoothing: The smoothing constant of these frequencies.
     """
 
     static: bool = False
@@ -42,12 +50,12 @@ class Shape:
 
     @classmethod
     def of(cls, settings: ShapeSettings) -> Shape:
-        """Return the shape that settings name."""
+        """Return the shape that settings describe."""
         values = {field.name: getattr(settings, field.name) for field in fields(cls)}
         return cls(**{**values, "orders": tuple(map(int, settings.orders))})
 
     def check(self, model: Student) -> Shape:
-        """Return the shape itself. Raises `ConfigError` for what is no cut of the `model`."""
+        """Return the shape itself. Raises `ConfigError` if a student of this shape cannot be made from the `model`."""
         if self.whole:
             return self
         if not has_part(model.family, "cutting"):
@@ -67,7 +75,7 @@ class Shape:
         return self
 
     def _check_known(self, model, sizes):
-        """Refuse sizes of another family."""
+        """Refuse sizes that only other families have."""
         known = {*sizes, *({"orders"} if hasattr(model, "orders") else ())}
         other = [name for name in SIZES if getattr(self, name) and name not in known]
         if other:
@@ -86,11 +94,11 @@ class Shape:
 
     @property
     def whole(self) -> bool:
-        """True where nothing is cut."""
+        """True if nothing is cut."""
         return self == Shape()
 
     def __str__(self) -> str:
-        """`static-rank256`, `channels128-orders2,3`: for folders and tables; `full` where nothing is cut."""
+        """Return the shape for folders and tables, as `static-rank256`, or `full` if nothing is cut."""
         values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
         return "-".join(f"{name}{_text(value)}" for name, value, default in values if value != default) or "full"
 
@@ -104,7 +112,15 @@ def _list(values):
 
 
 def limits(model: Student, static: bool = False) -> dict[str, int]:
-    """Return the most of each size that a student made of another can have; what is missing has no limit."""
+    """Return the largest sizes that a student made from an encoder can have.
+
+    Args:
+        model: The encoder's network.
+        static: True for a static student.
+
+    Returns:
+        The maximum of each size by name. A missing size has no limit.
+    """
     if static:
         return {"rank": model.space or model.dimension, "dimension": model.dimension}
     return family_part(model.family, "cutting").limits_of(model)
@@ -119,12 +135,23 @@ def shaped(
     whole: KerasEncoder | None = None,
     languages: Sequence[str] = (),
 ) -> KerasEncoder:
-    """Return a `KerasEncoder` of `shape` out of another, that encoder itself where nothing is cut.
+    """Make a student of a shape from an encoder.
 
-    `texts` are what it is refitted on and whose pieces are counted; `vectors` `(n, d)`, the teacher's, span the axes of
-    a smaller `dimension`. A static student has the vectors that `whole` gives its pieces, by default the encoder: what
-    the encoder was before its vocabulary was changed knows them better. `languages` are those of which frequent words
-    are taken, where the shape says so. Raises `ConfigError` as `Shape.check`.
+    Args:
+        encoder: The encoder.
+        shape: The shape.
+        texts: The texts on which the student is refitted and tokens are counted.
+        vectors: The teacher's vectors `(n, d)`, which span the axes of a smaller `dimension`; otherwise None.
+        seed: The random seed.
+        whole: The encoder whose vectors of single tokens a static student starts from; by default `encoder`. After a
+            change of the vocabulary it is the one before, whose vectors are better.
+        languages: The languages of the word lists, if the shape counts words.
+
+    Returns:
+        The student, or the encoder itself if nothing is cut.
+
+    Raises:
+        ConfigError: If the shape does not fit the encoder, as in `Shape.check`.
     """
     shape.check(encoder.model)
     if shape.whole:

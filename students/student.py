@@ -1,4 +1,4 @@
-"""The base of all students, and the layers that they share."""
+"""The base class of all students, and the layers that they share."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ EPSILON = 1e-12
 
 
 def unit(x: Tensor) -> Tensor:
-    """Return the vectors of the last axis at unit length; zeros stay."""
+    """Scale the vectors of the last axis to unit length; zeros stay zeros."""
     return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))
 
 
 @keras.saving.register_keras_serializable("distill")
 class Projection(keras.layers.Layer):
-    """A product behind the head, at unit length: `(b, space)` -> `(b, d)`.
+    """A projection behind the head, scaled to unit length: `(b, space)` -> `(b, d)`.
 
-    Axes of the teacher's space do not train: the teacher's vectors on the same axes are the labels, so that these stay
-    what they were. A `learned` map into another encoder's space trains towards that encoder's vectors as they are.
+    Axes of the teacher's space are not trained: the labels are the teacher's vectors on the same axes, so the axes must
+    not change. A `learned` map into another encoder's space is trained towards that encoder's vectors as they are.
     """
 
     def __init__(self, dimension: int, learned: bool = False, **kwargs: Json) -> None:
@@ -49,49 +49,50 @@ class Projection(keras.layers.Layer):
 
 
 class Student(keras.Model):
-    """A functional model that texts laid one after another can go through, too: the base of every family's network.
+    """A functional model that also encodes packed texts, one behind another: the base of every family's network.
 
-    A network names its `family`. It has a layer `embedding`; `features(x, keep)`, rows of the table `(b, t, w)` and
-    mask `(b, t, 1)` to masked features, by the `token_layers`; `pooled(summed, counts)`, their sums and numbers to
-    vectors, or an `encode_packed` of its own where it `sums` nothing; `gap`; and with `space` a layer `projection`.
+    A subclass names its `family` and has a layer `embedding`, and with `space` a layer `projection`. `token_layers` are
+    used by `features(x, keep)`, which turns embeddings `(b, t, w)` and a mask `(b, t, 1)` into masked features.
+    `pooled(summed, counts)` turns the sums of a text's features and their number into vectors; a family without `sums`
+    has an `encode_packed` of its own. `gap` is the number of padding ids between packed texts.
     """
 
-    # The folder of its parts, in `students/` and in `export/families/`.
+    # The name of its folders in `students/` and in `export/families/`.
     family: ClassVar[str]
-    # Whether a text's vector comes of a sum over its pieces, by `features` and `pooled`.
+    # True if a text's vector is computed from a sum over its tokens, by `features` and `pooled`.
     sums: ClassVar[bool] = True
-    # Whose weights it began with, `origin.Origin` as plain values; None for mUSE's.
+    # The origin of the weights, `origin.Origin` as plain values; None for mUSE's.
     origin: dict[str, Json] | None = None
 
     @property
     def label_dimension(self) -> int:
-        """The dimension of the vectors that it learns: on axes of its teacher's space they are longer than its own."""
+        """The dimension of the labels: on axes of the teacher's space they are longer than the student's vectors."""
         return self.dimension if self.foreign else self.space or self.dimension
 
     @property
     def unprojected(self) -> keras.Model:
-        """The model of the vectors in front of the projection, where it has one."""
+        """The model up to the projection, or the whole model without one."""
         return keras.Model(self.input, self.get_layer("projection").input if self.space else self.output)
 
     @property
     def rounded_kernels(self) -> list[tuple[keras.Variable, Tensor | None]]:
-        """The kernels that an export in int8 rounds, but the projection's, each with what it is divided by before.
+        """The kernels that an export in int8 rounds, except for the projection's, each with a divisor.
 
-        The divisor `(in, 1)` is None where there is none; `training.fake_quantisation` rounds the quotient.
+        The divisor is `(in, 1)`, or None if there is none; `training.fake_quantisation` rounds the quotient.
         """
         kernels = (weight for weight in self.weights if weight.path.endswith("/kernel"))
         return [(kernel, None) for kernel in kernels if kernel.path != "projection/kernel"]
 
     @property
     def narrow_kernels(self) -> dict[str, int]:
-        """The paths of the kernels that an export in int4 stores in 4 bits: all that it rounds, of most families.
+        """The paths of the kernels that an export in int4 stores in 4 bits: in most families all that it rounds.
 
-        Beside each how many of its inputs, the first, keep 8 bits.
+        The value is the number of inputs, the first ones, that keep 8 bits.
         """
         return {kernel.path: 0 for kernel, _ in self.rounded_kernels}
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
-        """Return lists of token ids laid one after another, as `encode_packed` takes them."""
+        """Pack lists of token ids one behind another, as `encode_packed` takes them."""
         return pack(rows, self.gap)
 
     def encode_packed(
@@ -103,12 +104,20 @@ class Student(keras.Model):
         table: Callable[[Tensor], Tensor] | None = None,
         rows: Callable[[Tensor], Tensor] | None = None,
     ) -> Tensor:
-        """Encode texts laid one after another, so that nothing is spent on padding: the same vectors, `(n, dimension)`.
+        """Encode texts that are packed one behind another, so that no time is spent on padding.
 
-        `ids` int32 `(t,)`, at least `gap` negative ids between two texts; `segments` int32 `(t,)`, the text of
-        each id; `counts` float32 `(n, 1)`, its number of ids; `pieces` int32 `(u,)`, the distinct ids, ascending. See
-        `encoders.batching.pack`. `table` is applied to the rows of the pieces, `(1, u, w)`, and `rows` to those of the
-        texts, `(1, t, w)`.
+        See `encoders.batching.pack`.
+
+        Args:
+            ids: The token ids, int32 `(t,)`, with at least `gap` negative ids between two texts.
+            segments: The text of each id, int32 `(t,)`.
+            counts: The number of ids of each text, float32 `(n, 1)`.
+            pieces: The distinct ids, ascending, int32 `(u,)`.
+            table: A function that is applied to the embeddings of the distinct ids, `(1, u, w)`.
+            rows: A function that is applied to the embeddings of the texts, `(1, t, w)`.
+
+        Returns:
+            The same vectors as for padded texts, `(n, dimension)`.
         """
         x = self.look_up(ids[None], pieces, table, rows)  # (1, t, w)
         keep = ops.cast(ops.greater_equal(ids, 0), x.dtype)[None, :, None]  # (1, t, 1)
@@ -123,20 +132,29 @@ class Student(keras.Model):
         table: Callable[[Tensor], Tensor] | None = None,
         rows: Callable[[Tensor], Tensor] | None = None,
     ) -> Tensor:
-        """Return the rows of the table `(r, t, w)` of ids `(r, t)`, each of the distinct `pieces` looked up once.
+        """Look up the embeddings of token ids, those of each distinct id once.
 
-        So its gradient is the sum over the texts before an optimiser sees it. Adam squares it, and Keras on TensorFlow
-        would square what each occurrence adds.
+        The gradient of an embedding is thus the sum over the texts before an optimiser sees it. Adam squares it, and
+        Keras on TensorFlow would square the gradient of each occurrence.
+
+        Args:
+            ids: The token ids, int32 `(r, t)`.
+            pieces: The distinct ids, ascending, int32 `(u,)`.
+            table: A function that is applied to the embeddings of the distinct ids, `(1, u, w)`.
+            rows: A function that is applied to the embeddings of the texts, `(r, t, w)`.
+
+        Returns:
+            The embeddings `(r, t, w)`.
         """
         x = self.get_layer("embedding")(pieces[None])[0]  # (u, w)
         x = table(x[None])[0] if table else x
-        # Flat, and along the first axis: on TensorFlow the gradient of the other took a quarter of a step.
+        # The ids are flat, along the first axis: otherwise the gradient took a quarter of a step on TensorFlow.
         places = ops.searchsorted(pieces, ops.maximum(ops.reshape(ids, (-1,)), 0))
         x = ops.take(x, ops.reshape(places, ops.shape(ids)), axis=0)
         return rows(x) if rows else x
 
     def make_predict_function(self, force: bool = False) -> None:
-        """Make Keras's own; on TensorFlow one that is compiled once for texts of all lengths."""
+        """Make Keras's function; on TensorFlow make one that is compiled once for texts of all lengths."""
         if keras.backend.backend() != "tensorflow" or self.run_eagerly:
             super().make_predict_function(force)
         elif force or self.predict_function is None:  # type: ignore[has-type]
@@ -152,23 +170,47 @@ AnyStudent = TypeVar("AnyStudent", bound=Student)
 
 
 def sum_texts(features: Tensor, segments: Tensor, texts: int) -> Tensor:
-    """Sum the features `(t, f)` of each of so many texts, whose tokens stand together: `(texts, f)`.
+    """Sum the features of each text.
 
-    `segments` int32 `(t,)` rise, and where the backend takes that along with the number of texts it is told so: threads
-    of a GPU need not add up by chance.
+    If the backend can use that the segments ascend and how many they are, it learns so: threads of a GPU then need not
+    add up in random order.
+
+    Args:
+        features: The features of all tokens `(t, f)`.
+        segments: The text of each token, ascending, int32 `(t,)`.
+        texts: The number of texts.
+
+    Returns:
+        The sums `(texts, f)`.
     """
     told = keras.backend.backend() != "tensorflow"
     return ops.segment_sum(features, segments, num_segments=texts, sorted=told)
 
 
 def windows(x: Tensor, order: int) -> Tensor:
-    """Lay each token with its neighbours side by side, zeros beyond the ends: `(b, t, c)` -> `(b, t, order * c)`."""
+    """Concatenate each token with its neighbours, zeros beyond the ends.
+
+    Args:
+        x: The tokens `(b, t, c)`.
+        order: The number of tokens in a window.
+
+    Returns:
+        The windows `(b, t, order * c)`.
+    """
     reach = order - 1
     padded = ops.pad(x, [[0, 0], [reach // 2, reach - reach // 2], [0, 0]])
-    # Not padded[:, i : …]: on TensorFlow the gradient of such a slice took a third of a training step.
+    # No padded[:, i : …]: on TensorFlow the gradient of such a slice took a third of a training step.
     return ops.concatenate([ops.slice(padded, (0, i, 0), ops.shape(x)) for i in range(order)], axis=-1)
 
 
 def masked(x: Tensor, keep: Tensor | None) -> Tensor:
-    """Return `x` `(b, t, c)` with zeros where the mask `(b, t, 1)` has them, and as it is without a mask."""
+    """Set the features of padding to zero.
+
+    Args:
+        x: The features `(b, t, c)`.
+        keep: The mask `(b, t, 1)`, or None.
+
+    Returns:
+        The masked features; `x` itself without a mask.
+    """
     return x if keep is None else x * keep

@@ -1,1 +1,1 @@
-"""Pretrained encoders, one file a source."""
+"""Pretrained encoders, one module per source."""

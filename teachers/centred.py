@@ -1,8 +1,8 @@
-"""An encoder with what all texts of a role have in common taken off, and the folder that a fixed teacher leaves.
+"""Centre an encoder's vectors by the mean of each role, and save and read the folder of a fixed teacher.
 
-Some encoders' vectors lie in a narrow cone: what all share tells nothing of a text, and is what a student would learn
-first. Mu and Viswanath (2018), All-but-the-top: simple and effective postprocessing for word representations, take the
-mean off too.
+The vectors of some encoders lie in a narrow cone. What all of them share says nothing about a text, but a student would
+learn it first. Mu and Viswanath (2018), All-but-the-top: simple and effective postprocessing for word representations,
+subtract the mean too.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ..system.types import File, Floats, Progress, Role
 
 CARD, MEANS = "teacher.json", "means.npz"
 ROLES: tuple[Role, ...] = ("question", "document")
-# The keys that a card has to have, and of which type.
+# The keys that a card must have, and their types.
 NEEDED: Form = {"source": str, "dimension": int, "fingerprint": str, "centred": bool}
 
 
 class Card(TypedDict):
-    """The contents of `teacher.json`: `source` loads the encoder, whose `fingerprint` it was."""
+    """The contents of `teacher.json`: the `source` that loads the encoder, and its `fingerprint` when it was saved."""
 
     source: str
     dimension: int
@@ -37,7 +37,12 @@ class Card(TypedDict):
 
 
 class CentredEncoder:
-    """An `Encoder`'s vectors minus their role's mean, at unit length again. `means`: `{role: (d,)}`."""
+    """An encoder whose vectors are centred and scaled to unit length again.
+
+    Args:
+        encoder: The encoder.
+        means: The mean of each role, `{role: (d,)}`.
+    """
 
     def __init__(self, encoder: Encoder, means: Mapping[Role, Floats]) -> None:
         self.encoder, self.dimension = encoder, encoder.dimension
@@ -46,7 +51,7 @@ class CentredEncoder:
 
     @property
     def takes_context(self) -> bool:
-        """True where the encoder takes one."""
+        """True if the encoder takes a context."""
         return takes_context(self.encoder)
 
     def encode(
@@ -56,23 +61,49 @@ class CentredEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Return float32 `(n, dimension)` without the role's mean."""
+        """Encode texts, with the mean of the role subtracted.
+
+        Args:
+            texts: The texts.
+            role: "question" or "document".
+            progress: A function that is called with the number of texts after each batch.
+            contexts: The contexts of documents, for an encoder that takes them.
+
+        Returns:
+            The unit vectors, float32 `(n, dimension)`.
+        """
         return normalise_rows(encode_texts(self.encoder, texts, role, progress, contexts) - self.means[role])
 
 
 def centred(
     encoder: Encoder, questions: Sequence[str], documents: Sequence[str], progress: Progress | None = None
 ) -> CentredEncoder:
-    """Return a `CentredEncoder` by the means of an encoder's vectors of these texts."""
+    """Centre an encoder by the means of its vectors of some texts.
+
+    Args:
+        encoder: The encoder.
+        questions: The questions.
+        documents: The documents.
+        progress: A function that is called with the number of texts after each batch.
+
+    Returns:
+        The centred encoder.
+    """
     texts = dict(zip(ROLES, (questions, documents), strict=True))
     means = {role: encoder.encode(texts[role], role, progress).mean(axis=0, dtype=np.float64) for role in ROLES}
     return CentredEncoder(encoder, means)
 
 
 def save_teacher(folder: File, encoder: Encoder, source: str, fingerprint: str) -> None:
-    """Write the folder from which `loading.load_encoder` gives the same vectors: a card, and the means if centred.
+    """Write the folder from which `loading.load_encoder` gives the same vectors.
 
-    The encoder itself is not copied: `source` is what loads it, and `fingerprint` tells whether it is still the same.
+    It contains a card, and the means of a centred encoder. The encoder itself is not copied.
+
+    Args:
+        folder: The folder.
+        encoder: The encoder.
+        source: The source that loads the encoder.
+        fingerprint: The encoder's fingerprint, which shows later whether it is still the same.
     """
     means = getattr(encoder, "means", None)
     card = {"name": encoder.name, "source": source, "dimension": encoder.dimension, "fingerprint": fingerprint}
@@ -84,14 +115,15 @@ def save_teacher(folder: File, encoder: Encoder, source: str, fingerprint: str) 
 
 
 def is_teacher(folder: File) -> bool:
-    """Return True for a folder that `save_teacher` wrote."""
+    """Check whether a folder was written by `save_teacher`."""
     return (Path(folder) / CARD).is_file()
 
 
 def read_teacher(folder: File) -> tuple[Card, Mapping[Role, Floats] | None]:
-    """Return `(card, means)` of what `save_teacher` wrote; means `{role: (d,)}`, None where it is not centred.
+    """Read the card and the means `{role: (d,)}` from a folder of `save_teacher`.
 
-    Raises `DataError` for a broken card, `EncoderError` for broken means.
+    The means are None if the encoder is not centred. Raises `DataError` for a broken card, `EncoderError` for broken
+    means.
     """
     card: Card = read_json(Path(folder) / CARD)
     require_form(Path(folder) / CARD, card, NEEDED)

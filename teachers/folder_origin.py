@@ -1,4 +1,4 @@
-"""Whose weights lie in a folder of Hugging Face or Sentence-Transformers, and under which licence."""
+"""Read the author and the licence of the weights in a folder of Hugging Face or Sentence-Transformers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..students.origin import UNKNOWN, Origin
 from ..system.reading import read_json
 
 PAGE, CARD, CONFIG = "README.md", "card.json", "config.json"
-# The key of a page's head, which is YAML.
+# The licence in the head of a page, which is YAML.
 LICENCE = re.compile(r"^license: *[\"']?([A-Za-z0-9.+-]+)[\"']? *$", re.MULTILINE)
-# A model's name on the hub, which older configs tell.
+# A model's name on the hub, which older configs contain.
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 def origin_of_folder(folder: Path) -> Origin:
-    """Return the name and the licence that a folder tells: those in our card, else its config's name and its page's.
+    """Read the name and the licence from a folder: from our card, or from its config and its page.
 
-    Without a name it is the folder's. Raises `DataError` for a config that is no JSON.
+    Without a name it is that of the folder. Raises `DataError` for a config that is not JSON.
     """
     card = _values(folder / CARD)
     if "derives_from" in card:

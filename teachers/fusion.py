@@ -1,7 +1,7 @@
-"""A Hugging Face text-to-text model as a reader that writes: `hf:NAME`, or of a folder, such as a trained mT5.
+"""A Hugging Face text-to-text model, such as a trained mT5, as a reader that writes answers: `hf:NAME` or a folder.
 
-Izacard and Grave (2021), Fusion-in-Decoder, section 3: each passage is encoded with the question and by itself, and
-the decoder reads all of them at once. Sorokin et al. (2022), Sentri, section 3.4, with a multilingual model: MFiD.
+Izacard and Grave (2021), Fusion-in-Decoder, section 3: each passage is encoded separately together with the question,
+and the decoder reads all of them at once. Sorokin et al. (2022), Sentri, section 3.4, use a multilingual model: MFiD.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ from collections.abc import Iterable, Sequence
 from ..errors import InputError
 from .pretrained import pretrained, short_name
 
-# What the encoder reads of a passage, as in the authors' section 3, and how many tokens of it, as in their section 4.
+# The text of a passage for the encoder, as in the authors' section 3, and its maximum length, as in their section 4.
 TEMPLATE, LENGTH = "question: {question} title: {title} context: {passage}", 250
-# Tokens of an answer at most, and passages that are encoded at once.
+# The maximum number of tokens of an answer, and the number of passages that are encoded at once.
 LONGEST, BATCH = 50, 8
 
 
 class FusionWriter:
-    """The answers that a text-to-text model writes out of several passages; no code of its own is run.
+    """A reader that writes answers from several passages by a text-to-text model. Code of the model's own is never run.
 
-    `template` is what it was trained to read, with {question} and {passage} in it and {title} where it has one.
-    Raises `InputError` for another template, `EncoderError` when the packages are not installed, or the model is none
-    that writes.
+    Args:
+        source: The model, `hf:NAME` or a folder.
+        template: The text that the model was trained to read, with {question}, {passage} and possibly {title}.
+
+    Raises:
+        InputError: If the template lacks a part.
+        EncoderError: If packages are not installed, or the model does not write text.
     """
 
     def __init__(self, source: str, template: str = TEMPLATE) -> None:
@@ -31,7 +35,15 @@ class FusionWriter:
         self.tokenizer, self.model = pretrained(source, "AutoModelForSeq2SeqLM", "text-to-text")
 
     def write(self, question: str, passages: Sequence[tuple[str, str]]) -> str:
-        """Return the answer to a question by the titles and the texts of passages, best first; "" without any."""
+        """Write the answer to a question from passages.
+
+        Args:
+            question: The question.
+            passages: The title and the text of each passage, best first.
+
+        Returns:
+            The answer; "" without passages.
+        """
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
@@ -50,7 +62,7 @@ class FusionWriter:
         return str(self.tokenizer.decode(tokens, skip_special_tokens=True)).strip()
 
     def _states(self, texts: Sequence[str]) -> Iterable:
-        """States `(tokens, width)` of a few texts at a time, padding left out."""
+        """Yield the hidden states `(tokens, width)` of a few texts at a time, without padding."""
         encoder = self.model.get_encoder()
         for first in range(0, len(texts), BATCH):
             told = self.tokenizer(

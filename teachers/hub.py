@@ -1,6 +1,6 @@
-"""A TF-Hub handle or a SavedModel folder, string in and vector out, as an `Encoder`.
+"""A TF-Hub handle or a SavedModel folder as an `Encoder`: strings in, vectors out.
 
-The SavedModel holds its own tokenizer as TensorFlow Text ops, so `tensorflow_text` is imported before it loads.
+The SavedModel contains its own tokenizer as TensorFlow Text ops, so `tensorflow_text` is imported before it is loaded.
 """
 
 from __future__ import annotations
@@ -16,24 +16,31 @@ from ..errors import EncoderError, first_line
 from ..system.text import make_well_formed
 from ..system.types import File, Floats, Progress, Role
 
-# Texts a call: long documents in one batch are padded to the longest.
+# The number of texts per call: the texts of a batch are padded to the longest.
 BATCH = 32
-# Signatures of the tower of questions: USE-QA's, and that of LAReQA's modules.
+# The signatures of the tower for questions in USE-QA and in LAReQA's modules.
 ASKING = ("question_encoder", "query_encoder")
 
 
 def is_hub(source: File) -> bool:
-    """Return True for a TF-Hub handle and for a folder with a SavedModel."""
+    """Check whether a source is a TF-Hub handle or a folder with a SavedModel."""
     text = str(source)
     return text.startswith(("https://", "http://", "gs://")) or (Path(text) / "saved_model.pb").is_file()
 
 
 class HubEncoder:
-    """Vectors of a loaded SavedModel, scaled to unit length. Raises `EncoderError` when it cannot be loaded or used.
+    """An encoder by a SavedModel, whose vectors are scaled to unit length.
 
-    One with the signatures `question_encoder`, or `query_encoder`, and `response_encoder`, as the Universal Sentence
-    Encoder for question answering (Yang et al., 2019) and LAReQA's encoders have, has two towers, and `takes_context`:
+    A model with the signatures `question_encoder` or `query_encoder`, and `response_encoder`, such as the Universal
+    Sentence Encoder for question answering (Yang et al., 2019) and LAReQA's encoders, has two towers and takes context:
     a document is its text and its context.
+
+    Args:
+        source: The handle or the folder.
+        name: The name in tables; by default the last part of the source.
+
+    Raises:
+        EncoderError: If the model cannot be loaded or used.
     """
 
     def __init__(self, source: File, name: str | None = None) -> None:
@@ -43,7 +50,7 @@ class HubEncoder:
 
     @property
     def takes_context(self) -> bool:
-        """True of one with two towers."""
+        """True if documents have a context, as in a model with two towers."""
         return self._respond is not None
 
     def encode(
@@ -53,7 +60,17 @@ class HubEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Return float32 `(n, dimension)`; `contexts` are the documents' own, by default each text itself."""
+        """Encode texts.
+
+        Args:
+            texts: The texts.
+            role: "question" or "document".
+            progress: A function that is called with the number of texts after each batch.
+            contexts: The contexts of documents, by default each text itself.
+
+        Returns:
+            The unit vectors, float32 `(n, dimension)`.
+        """
         columns, call = [list(texts)], self._call
         if role == "document" and self.takes_context:
             columns, call = [list(texts), list(texts if contexts is None else contexts)], self._respond
@@ -84,7 +101,7 @@ class HubEncoder:
         return normalise_rows(vectors)
 
     def _tensor(self, output):
-        """The one tensor of an output, or the one named `outputs`; a dict has no order to choose by."""
+        """Return the single tensor of an output, or the one named `outputs`, since a dict has no order to choose by."""
         if not isinstance(output, dict):
             return output
         if "outputs" not in output and len(output) > 1:
@@ -94,7 +111,7 @@ class HubEncoder:
 
 
 def _load(source):
-    """(text -> vectors, (text, context) -> vectors or None)."""
+    """Return the functions text -> vectors, and (text, context) -> vectors or None."""
     import tensorflow_hub as hub
     import tensorflow_text  # noqa: F401  registers the ops that the SavedModel's tokenizer needs
 
@@ -115,7 +132,7 @@ def _load(source):
 
 
 class _Hub(Kind):
-    """A handle, or a folder."""
+    """A TF-Hub handle, or a folder."""
 
     def matches(self, source: File) -> bool:
         return is_hub(source)

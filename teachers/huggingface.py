@@ -1,7 +1,7 @@
 """A Sentence-Transformers or Hugging Face model, from the hub or a folder, as an `Encoder`.
 
-`st:NAME` gives the vectors of the model's own modules; `hf:NAME` the mean of the last hidden states over the attention
-mask, as Reimers and Gurevych (2019), section 3. Both are scaled to unit length.
+`st:NAME` gives the vectors of the model's own modules. `hf:NAME` gives the mean of the last hidden states over the
+attention mask, as in Reimers and Gurevych (2019), section 3. Both are scaled to unit length.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,23 +26,26 @@ from .st_modules import MODULES, require_no_code
 from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, prompts_in
 from .transformer_folder import is_transformer, load_transformer
 
-# Texts a call, of like length: those of a batch are padded to the longest.
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+# The number of texts per call, of similar length: the texts of a batch are padded to the longest.
 BATCH = 32
-# Tokens of a text, for models that name no limit, such as T5's.
+# The maximum number of tokens of a text for models without a limit, such as T5's.
 LONGEST = 512
 PACKAGES = {"st": "sentence_transformers", "hf": "transformers"}
 CONFIG = "config.json"
-# A folder that distill exported, which it reads itself.
+# The file that marks a folder exported by distill, which is loaded by another kind.
 EXPORTED = "card.json"
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
-# What is fetched of a model that is to be trained.
+# The files that are downloaded of a model that is to be trained.
 READ = ["*.json", "*.safetensors", "vocab.txt", "*.model"]
-# What a model's config says of where and by what it was read.
+# The entries of a model's config that depend on how it was read.
 READING = ("_name_or_path", "transformers_version")
 
 
 def model_of(source: File) -> tuple[str, str] | None:
-    """Return ("st" or "hf", model) of `st:…`, `hf:…` or a folder that holds such a model; None for anything else."""
+    """Return ("st" or "hf", model) for `st:…`, `hf:…` or a folder with such a model, and None for any other source."""
     prefix, colon, model = str(source).partition(":")
     if colon and prefix in PACKAGES:
         return prefix, model
@@ -56,19 +60,22 @@ def model_of(source: File) -> tuple[str, str] | None:
 
 
 def at_revision(model: str) -> tuple[str, str | None]:
-    """Return (name, revision) of `NAME@REVISION`, a model of the hub; revision None without, and of a folder."""
+    """Split `NAME@REVISION`, a model of the hub, into both. The revision is None if there is none, and for a folder."""
     name, _, revision = model.partition("@")
     return (model, None) if Path(model).exists() else (name, revision or None)
 
 
 class TransformerEncoder:
-    """Vectors of the model that `source` names, on a GPU where PyTorch has one; no code of its own is run.
+    """An encoder by a model of the hub or a folder, on a GPU if PyTorch has one. Code of the model's own is never run.
 
-    A name of the hub may have a revision, `NAME@REVISION`.
+    The prompts in front of questions and documents are those that a Sentence-Transformers model names itself ("query";
+    "document" or "passage"), or E5's if E5 is in the model's name. A text that is too long for the model is cut.
 
-    A question and a document begin with the prompts that a Sentence-Transformers model names itself ("query";
-    "document" or "passage"), else with E5's where that is in the model's name. A text that is too long for the model is
-    cut. Raises `EncoderError` when the packages are not installed, or the model cannot be loaded or lacks weights.
+    Args:
+        source: `st:NAME`, `hf:NAME` or a folder; a name may have a revision, `NAME@REVISION`.
+
+    Raises:
+        EncoderError: If packages are not installed, or the model cannot be loaded or lacks weights.
     """
 
     def __init__(self, source: File) -> None:
@@ -88,7 +95,16 @@ class TransformerEncoder:
             raise EncoderError(f"{self.source}: {reason}") from error
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Return float32 `(n, dimension)`."""
+        """Encode texts.
+
+        Args:
+            texts: The texts.
+            role: "question" or "document".
+            progress: A function that is called with the number of texts after each batch.
+
+        Returns:
+            The unit vectors, float32 `(n, dimension)`.
+        """
         texts = [make_well_formed(text) for text in texts]
         order = np.argsort([len(text) for text in texts], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -107,7 +123,7 @@ class TransformerEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Another text for each model that gives other vectors: of its weights, settings, vocabulary and prompts."""
+        """A hash of weights, settings, vocabulary and prompts, which differs between models with different vectors."""
         weights = hashlib.sha256()
         for name, weight in sorted(self._model.weights.items()):
             weights.update(f"{name} {weight.dtype} {tuple(weight.shape)}".encode())
@@ -117,7 +133,7 @@ class TransformerEncoder:
 
 
 class _Sentences:
-    """A Sentence-Transformers model; `prompts` by role, None where it has none."""
+    """A Sentence-Transformers model. `prompts` are by role, or None if it has none."""
 
     def __init__(self, source, revision=None):
         from sentence_transformers import SentenceTransformer
@@ -130,13 +146,13 @@ class _Sentences:
         self.described = f"{self.model} {self.model.max_seq_length}"
 
     def vectors(self, texts, role, prompt):
-        # These also choose the tower, where a model has two.
+        # These methods also choose the tower of a model that has two.
         encode = self.model.encode_query if role == "question" else self.model.encode_document
         return encode(texts, prompt=prompt or None, batch_size=BATCH, convert_to_tensor=True, show_progress_bar=False)
 
 
 def _settings_of(name, revision=None):
-    """The name and the commit of a model of the hub, its settings looked through: what is loaded is what was seen."""
+    """Return the name and the commit of a model of the hub, after a check of its settings at that commit."""
     from huggingface_hub import snapshot_download
 
     name = name if "/" in name else f"sentence-transformers/{name}"
@@ -146,7 +162,10 @@ def _settings_of(name, revision=None):
 
 
 def download(name: str) -> Path:
-    """Return the folder of a model of the hub, with what `load_transformer` reads. Raises `EncoderError`."""
+    """Download a model of the hub, as far as `load_transformer` reads it, and return its folder.
+
+    Raises `EncoderError`.
+    """
     if find_spec("huggingface_hub") is None:
         raise EncoderError(
             f"{name}: no such folder, and huggingface-hub is not installed; run: pip install huggingface-hub"
@@ -161,7 +180,7 @@ def download(name: str) -> Path:
 
 
 class _Hidden:
-    """A Hugging Face model and its tokenizer; it names no prompts."""
+    """A Hugging Face model and its tokenizer. It names no prompts."""
 
     prompts = None
 
@@ -174,7 +193,7 @@ class _Hidden:
         if self.tokenizer.pad_token is None:
             raise EncoderError(f"{source}: its tokenizer has no padding token; expected an encoder such as BERT's")
         model, told = AutoModel.from_pretrained(source, output_loading_info=True, **safe)
-        # The mean does without the pooler, which many models come without.
+        # The mean does not need the pooler, which many models lack.
         missing = sorted(name for name in told["missing_keys"] if not name.startswith("pooler."))
         if missing:
             raise EncoderError(f"{source}: {len(missing)} weights are missing, the first is {missing[0]}")
@@ -193,12 +212,15 @@ class _Hidden:
         return (states * mask).sum(dim=1) / mask.sum(dim=1)
 
 
-def _positions(model):
-    """How many tokens a model has positions for, RoBERTa's begin behind the padding's; else `LONGEST`."""
+def _positions(model: PreTrainedModel) -> int:
+    """Return the number of tokens that a model has positions for, or `LONGEST`.
+
+    RoBERTa's begin after that of padding.
+    """
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     if table is not None and hasattr(table, "num_embeddings"):
-        return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
-    return getattr(model.config, "max_position_embeddings", None) or LONGEST
+        return int(table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1))
+    return int(getattr(model.config, "max_position_embeddings", None) or LONGEST)
 
 
 def _bytes(weight):
@@ -207,7 +229,13 @@ def _bytes(weight):
     return weight.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
 
 
-def _require(kind, model):
+def _require(kind: str, model: str) -> None:
+    """Raise `EncoderError` if a source names no model, or packages for its kind are not installed.
+
+    Args:
+        kind: "st" or "hf".
+        model: The name of the model.
+    """
     if not model:
         raise EncoderError(f"{kind}: names no model; expected a folder or a name such as {kind}:intfloat/e5-small")
     for package in ("torch", PACKAGES[kind]):
@@ -220,13 +248,13 @@ def _require(kind, model):
 
 
 class _Transformers(Kind):
-    """`st:NAME`, `hf:NAME`, either of a folder too, or a folder alone."""
+    """`st:NAME` or `hf:NAME`, each also with a folder, or a folder alone."""
 
     def matches(self, source: File) -> bool:
         return model_of(source) is not None
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
-        # PyTorch computes on a GPU, and every architecture; without it the weights are read all the same.
+        # PyTorch computes on a GPU and supports every architecture; without it our own network reads the weights.
         if find_spec("torch") is None and (folder := self.folder(source)) and is_transformer(folder):
             return load_transformer(folder)
         return TransformerEncoder(source)

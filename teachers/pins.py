@@ -1,4 +1,4 @@
-"""Weights that come in packages, by their sha256: what was measured is what is loaded."""
+"""Check weights that come in packages by their sha256, so that only weights that were measured are loaded."""
 
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ from ..system.hashes import sha256
 
 
 def pinned(folder: Path, known: Mapping[str, str], distribution: str, good: str) -> Path:
-    """Return `folder`, where its files have the `known` sha256, `{name: sha256}`, whatever version the package says.
+    """Check the sha256 of files, whatever version the package has.
 
-    Raises `EncoderError` for a file that is absent or another one; `good` is a version of the `distribution` that has
-    the right ones.
+    Args:
+        folder: The folder of the files.
+        known: The expected sha256, `{name: sha256}`.
+        distribution: The package.
+        good: A version of the package that has the expected files.
+
+    Returns:
+        The folder itself.
+
+    Raises:
+        EncoderError: If a file is missing or differs.
     """
     for name, expected in known.items():
         path = folder / name

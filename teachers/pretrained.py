@@ -1,4 +1,4 @@
-"""A Hugging Face model with a head and its tokenizer: no code of its own is run, and none of its weights is missing."""
+"""Load a Hugging Face model with a head and its tokenizer. No code of its own is run, and no weight may be missing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,18 @@ if TYPE_CHECKING:
 
 
 def pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
-    """Return the tokenizer and the model of `source`, loaded by the class of transformers that `head` names.
+    """Load a tokenizer and a model.
 
-    Raises `EncoderError` when the packages are not installed, or the model is not what is `wanted`.
+    Args:
+        source: The name of the model, possibly with a revision, or a folder.
+        head: The name of the class in transformers that loads it.
+        wanted: The kind of model, for the error.
+
+    Returns:
+        The tokenizer and the model.
+
+    Raises:
+        EncoderError: If packages are not installed, or the model is of another kind.
     """
     require_no_code(source)
     _require("hf", source)
@@ -28,7 +37,7 @@ def pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedTokenizer
 
 
 def short_name(source: str) -> str:
-    """Return what tables call the model of `source`."""
+    """Return the name of a model in tables."""
     return at_revision(source)[0].rstrip("/").split("/")[-1]
 
 

@@ -1,7 +1,7 @@
-"""A Hugging Face question-answering model as a reader: `hf:NAME`, or of a folder.
+"""A Hugging Face question-answering model as a reader: `hf:NAME` or a folder.
 
-Devlin et al. (2019), BERT, section 4.2: a span's score is the logits of its begin and its end, against those of the
-first token, which stands for no answer. Long passages are cut into windows that share `STRIDE` tokens.
+Devlin et al. (2019), BERT, section 4.2: the score of a span is the sum of the logits of its begin and its end, minus
+those of the first token, which represents no answer. Long passages are cut into windows that share `STRIDE` tokens.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ..system.types import Floats, Integers, Progress
 from .huggingface import _positions
 from .pretrained import pretrained, short_name
 
-# Tokens that two windows share, and of an answer at most: those of the authors' script.
+# The number of tokens that two windows share, and the maximum of an answer: both are those of the authors' script.
 STRIDE, LONGEST = 128, 30
-# Tokens of question and passage together.
+# The maximum number of tokens of question and passage together.
 LENGTH = 384
 
 
 class Asking(Protocol):
-    """A question and the text that it is read in."""
+    """A question and the text in which its answer is searched."""
 
     @property
     def question(self) -> str: ...
@@ -33,9 +33,9 @@ class Asking(Protocol):
 
 
 class QuestionAnswerer:
-    """The best span of a passage by the model that `source` names; no code of its own is run.
+    """A reader that finds the best span of a passage by a model. Code of the model's own is never run.
 
-    Raises `EncoderError` when the packages are not installed, or the model is none that answers questions.
+    Raises `EncoderError` if packages are not installed, or the model does not answer questions.
     """
 
     def __init__(self, source: str) -> None:
@@ -46,7 +46,15 @@ class QuestionAnswerer:
         self.length = min(LENGTH, self.tokenizer.model_max_length, _positions(self.model.base_model))
 
     def spans(self, pairs: Sequence[Asking], progress: Progress | None = None) -> list[tuple[int, int, float]]:
-        """Return begin and end, in characters of the passage, and the score above no answer, of each pair."""
+        """Find the best span of each pair.
+
+        Args:
+            pairs: The questions and passages.
+            progress: A function that is called after each pair.
+
+        Returns:
+            The begin and end of each span, in characters of the passage, and its score minus that of no answer.
+        """
         spans = []
         for pair in pairs:
             spans.append(self._span(pair.question, pair.passage_text))
@@ -82,9 +90,16 @@ def _of_passage(told, window):
 
 
 def best_place(starts: Floats, ends: Floats, places: Integers, inside: Integers) -> tuple[int, int, float]:
-    """Return the place and the score of the best span of a window: logits `(t,)`, places `(t, 2)` in characters.
+    """Find the best span of a window.
 
-    `inside` are the tokens of the passage, `(n,)`, ascending.
+    Args:
+        starts: The logits of each token as the begin, `(t,)`.
+        ends: The logits of each token as the end, `(t,)`.
+        places: The begin and end of each token in characters, int `(t, 2)`.
+        inside: The tokens of the passage, ascending, int `(n,)`.
+
+    Returns:
+        The begin and end in characters, and the score.
     """
     if not len(inside):
         return 0, 0, -np.inf

@@ -1,7 +1,7 @@
-"""The modules that a Sentence-Transformers model's folder may name: the library's alone, and nothing beside it.
+"""Check the modules that a Sentence-Transformers model's folder names: only those of the library are allowed.
 
-`modules.json` names classes, which the library imports. Its versions 3.4 to 5 import them from the folder, whatever
-they are told of trust, and a router, a dense layer or a table of words names further classes in settings of its own.
+`modules.json` names classes, which the library imports. Its versions 3.4 to 5 import them from the folder, even if they
+are told not to trust its code. A router, a dense layer or a table of words names further classes in its own settings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..system.reading import read_json
 from ..system.types import File
 
 MODULES = "modules.json"
-# Those that name no classes, and those whose settings are read here.
+# Modules that name no classes, and modules whose settings are checked here.
 PLAIN = ("Transformer", "Pooling", "Normalize", "Dropout", "LayerNorm", "WeightedLayerPooling", "StaticEmbedding")
 NAMING = ("Router", "Asym", "Dense")
 KNOWN = re.compile(rf"sentence_transformers(\.\w+)*\.({'|'.join((*PLAIN, *NAMING))})")
@@ -24,7 +24,7 @@ ACTIVATION = re.compile(r"torch\.nn(\.modules\.(activation|linear))?\.[A-Z]\w*")
 
 
 def require_no_code(folder: File) -> None:
-    """Raise `EncoderError` where a model's folder names other modules than those, or files outside of it."""
+    """Raise `EncoderError` if a model's folder names other modules, or files outside of it."""
     path = Path(folder) / MODULES
     if not path.is_file():
         return
@@ -40,7 +40,7 @@ def require_no_code(folder: File) -> None:
 
 
 def _require_plain(path, content):
-    """Refuse other classes that a router or a dense layer names, wherever that stands."""
+    """Refuse other classes that a router or a dense layer names in its settings."""
     known = content if isinstance(content, dict) else {}
     types = known.get("types")
     for place, kind in types.items() if isinstance(types, dict) else ():

@@ -1,7 +1,8 @@
-"""A Hugging Face or Sentence-Transformers folder as an encoder of ours: trained, cut and exported, without PyTorch.
+"""Load a folder of Hugging Face or Sentence-Transformers as an encoder that can be trained, cut and exported.
 
-`config.json`, `model.safetensors`, a tokenizer, and for Sentence-Transformers `modules.json` with a pooling, and dense
-layers behind it. Weights are read by the library `safetensors`; pickles and code of a model's own are refused.
+PyTorch is not needed. The folder has `config.json`, `model.safetensors`, a tokenizer, and for Sentence-Transformers
+`modules.json` with a pooling and possibly dense layers behind it. Weights are read by the library `safetensors`;
+pickles and a model's own code are refused.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ DENSE = {"Identity": "linear", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu"}
 
 
 def is_transformer(folder: File) -> bool:
-    """Return True for a folder whose config names an architecture that `load_transformer` knows."""
+    """Check whether the config in a folder names an architecture that `load_transformer` supports."""
     path = _root(Path(folder)) / CONFIG
     if not path.is_file():
         return False
@@ -42,7 +43,7 @@ def is_transformer(folder: File) -> bool:
 
 
 def load_transformer(folder: File) -> KerasEncoder:
-    """Return the encoder in a folder of Hugging Face or Sentence-Transformers; without modules it takes the mean.
+    """Load the encoder in a folder of Hugging Face or Sentence-Transformers. Without modules the pooling is the mean.
 
     Raises `EncoderError` for a folder without safetensors, another architecture, modules other than a pooling, a dense
     layer and a normalisation, a tokenizer that cannot be converted, or weights that do not fit the config.
@@ -66,10 +67,21 @@ def load_transformer(folder: File) -> KerasEncoder:
 def build(
     sizes: Mapping[str, Json], weights: Mapping[str, Floats], tokenizer: Tokenizer, source: str
 ) -> TransformerEncoder:
-    """Return the model of these sizes and weights, `{path: array}`, with a row for each of a tokenizer's pieces.
+    """Build the network of given sizes and weights, with one embedding per token of the tokenizer.
 
-    Rows behind those are left out: tables are often filled up to a round number. Raises `EncoderError` where weights,
-    sizes and pieces do not fit each other.
+    Further embeddings are dropped: tables are often filled up to a round number.
+
+    Args:
+        sizes: The arguments of a `TransformerEncoder`.
+        weights: `{path: array}`.
+        tokenizer: The tokenizer.
+        source: The folder or file, for errors.
+
+    Returns:
+        The network.
+
+    Raises:
+        EncoderError: If weights, sizes and tokens do not fit together.
     """
     from ..students.transformer import TransformerEncoder
 
@@ -89,7 +101,7 @@ def build(
 
 
 def _require_shapes(sizes, weights, source):
-    """Refuse sizes that contradict each other before a model of them takes memory."""
+    """Refuse sizes that contradict each other before a model of these sizes takes memory."""
     width, inner = sizes["width"], sizes["inner"]
     wanted = {
         "embedding/embeddings": (None, sizes.get("rank") or width),
@@ -109,9 +121,9 @@ def _require_shapes(sizes, weights, source):
 
 
 def read_weights(folder: Path) -> dict[str, Floats]:
-    """Return the float32 arrays of a folder's safetensors, of one file or of several.
+    """Read the safetensors of a folder, in one file or several, as float32 arrays.
 
-    Raises `EncoderError` where there are none, pickles alone, or a file is broken.
+    Raises `EncoderError` if there are none, if there are only pickles, or if a file is broken.
     """
     if not any((folder / name).is_file() for name in (WEIGHTS, INDEX)):
         pickled = next((name for name in PICKLES if (folder / name).is_file()), None)
@@ -142,7 +154,7 @@ def _arrays(path: Path) -> dict[str, Floats]:
 
 
 def _root(folder: Path) -> Path:
-    """The folder of the Transformer module, which is `folder` itself or named in its modules."""
+    """Return the folder of the Transformer module, which is `folder` itself or named in its modules."""
     if not (folder / MODULES).is_file():
         return folder
     return next((folder / path for kind, path in _modules(folder) if kind == "Transformer"), folder)
@@ -156,7 +168,7 @@ def _modules(folder: Path) -> list[tuple[str, str]]:
 
 
 def _behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Floats]]:
-    """The sizes, and the weights by path, of what stands behind the tokens: pooling and dense layer."""
+    """Return the sizes, and the weights by path, of the pooling and of the dense layers behind the tokens."""
     sizes: dict[str, Json] = {"pooling": "mean", "dimension": width}
     weights: dict[str, Floats] = {}
     if not (folder / MODULES).is_file():
@@ -210,7 +222,7 @@ def _dense(folder: Path) -> tuple[dict[str, Json], dict[str, Floats]]:
 
 
 def _projection(folder: Path, space: int) -> tuple[dict[str, Json], dict[str, Floats]]:
-    """A dense layer behind another or behind a normalisation, which is linear and adds nothing."""
+    """Read a dense layer behind another or behind a normalisation, which must be linear and without a bias."""
     sizes, weights = _dense(folder)
     if sizes["dense"] != "linear" or np.any(weights["dense/bias"]):
         raise EncoderError(

@@ -1,6 +1,6 @@
-"""ModernBERT's config and weights by Hugging Face's names, and ours: `{path: array}` of a `TransformerEncoder`.
+"""Translate ModernBERT's config and weights from Hugging Face's names to the paths of a `TransformerEncoder`.
 
-mmBERT and what comes of it are of this architecture. Older versions of `transformers` wrote
+mmBERT and models based on it have this architecture. Older versions of `transformers` wrote
 `global_attn_every_n_layers` and two thetas, newer ones `layer_types` and `rope_parameters`.
 """
 
@@ -24,14 +24,23 @@ SIZES = {
 TABLE, FIRST = "embeddings.tok_embeddings.weight", "layers.{}.attn.Wqkv"
 BIASES = ("norm_bias", "attention_bias", "mlp_bias")
 KINDS = {"full_attention": "global_theta", "sliding_attention": "local_theta"}
-# What a config means that leaves it out.
+# The defaults of entries that a config leaves out.
 EVERY, WINDOW, GLOBAL_THETA, LOCAL_THETA, EPSILON = 3, 128, 160_000.0, 10_000.0, 1e-5
 
 
 def read_attention(config: Mapping[str, Json], depth: int, source: str) -> dict[str, Json]:
-    """Return the arguments of a `TransformerEncoder` that a config.json of ModernBERT says beside its sizes.
+    """Read the arguments of a `TransformerEncoder` from a config of ModernBERT, except for its sizes.
 
-    Raises `EncoderError` for biases, scaled positions, or layers of another kind.
+    Args:
+        config: The contents of config.json.
+        depth: The number of blocks.
+        source: The folder, for errors.
+
+    Returns:
+        The arguments by name.
+
+    Raises:
+        EncoderError: If layers have biases, positions are scaled, or layers are of another kind.
     """
     if named := [name for name in BIASES if config.get(name)]:
         raise EncoderError(f"{source}: its {named[0]} is {config[named[0]]!r}, expected layers without biases")
@@ -48,7 +57,7 @@ def read_attention(config: Mapping[str, Json], depth: int, source: str) -> dict[
 
 
 def _local(config, depth, source):
-    """The places of the blocks that look at neighbours alone."""
+    """Return the places of the blocks in which a token attends only to its neighbours."""
     kinds = config.get("layer_types")
     if kinds is None:
         every = int(config.get("global_attn_every_n_layers", EVERY))
@@ -75,9 +84,18 @@ def _thetas(config, source):
 
 
 def rename_modern(weight: Callable[[str], Floats], depth: int, source: str) -> dict[str, Floats]:
-    """Return `{path: array}`, kernels transposed, where `weight` gives Hugging Face's arrays by name.
+    """Return our weights, with kernels transposed, from Hugging Face's.
 
-    Raises `EncoderError` for one whose rows are not those of equal parts.
+    Args:
+        weight: A function that returns Hugging Face's array of a name.
+        depth: The number of blocks.
+        source: The folder, for errors.
+
+    Returns:
+        `{path: array}`.
+
+    Raises:
+        EncoderError: If a weight cannot be split into equal parts.
     """
     ours = {
         "embedding/embeddings": weight("embeddings.tok_embeddings"),
@@ -102,7 +120,7 @@ def rename_modern(weight: Callable[[str], Floats], depth: int, source: str) -> d
 
 
 def _kernels(weight, name, count, source):
-    """The kernels `(in, out)` that lie one on another in a weight."""
+    """Return the kernels `(in, out)` that are stacked in one weight."""
     array = weight(name)
     if array.ndim != 2 or len(array) % count:
         raise EncoderError(f"{source}: the weight {name} is of {array.shape}, expected {count} equal parts")

@@ -1,7 +1,7 @@
-"""Hugging Face's names of a transformer's weights, and ours: `{path: array}` of a `TransformerEncoder`.
+"""Translate a transformer's config and weights from Hugging Face's names to the paths of a `TransformerEncoder`.
 
-BERT, RoBERTa, XLM-R and DistilBERT compute the same; they differ in names, and RoBERTa's positions begin behind two
-that stand for padding. ModernBERT's block is another (`transformer_modern.py`).
+BERT, RoBERTa, XLM-R and DistilBERT compute the same; they differ in names, and RoBERTa's positions begin after two for
+padding. ModernBERT has another block (`transformer_modern.py`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from . import transformer_modern
 
 
 class Names(NamedTuple):
-    """How an architecture calls what we have: keys of its config, and its weights.
+    """The names of an architecture's config keys and weights.
 
-    `sizes` are the config's keys of our `width`, `depth`, `heads`, `inner`, `positions` and `activation`; `block` the
-    names of our layers in the block `{}`, None for ModernBERT's; `skipped` how many positions stand before the first
-    token's; `table` the name of the rows.
+    Attributes:
+        sizes: The config's keys of our `width`, `depth`, `heads`, `inner`, `positions` and `activation`.
+        block: The names of our layers in the block `{}`; None for ModernBERT.
+        skipped: The number of positions before that of the first token.
+        table: The name of the embedding table.
     """
 
     sizes: Mapping[str, str]
@@ -66,7 +68,7 @@ DISTIL_BLOCK = {
     "second": "transformer.layer.{}.ffn.lin2",
     "norm": "transformer.layer.{}.output_layer_norm",
 }
-# By `model_type` of a config.json.
+# The architectures by `model_type` of a config.json.
 ARCHITECTURES = {
     "bert": Names(BERT_SIZES, BERT_BLOCK),
     "roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
@@ -74,18 +76,26 @@ ARCHITECTURES = {
     "distilbert": Names(DISTIL_SIZES, DISTIL_BLOCK),
     "modernbert": Names(transformer_modern.SIZES, None, table=transformer_modern.TABLE),
 }
-# RoBERTa's piece that stands for padding.
+# The id of RoBERTa's padding token.
 PADDING = 1
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
-# What a model that was saved with a head has before each name, and older files in place of weight and bias.
+# The prefixes of names in a model that was saved with a head, and the names of weight and bias in older files.
 PREFIXES = ("", "bert.", "roberta.", "distilbert.", "model.", "0.auto_model.")
 NORM_NAMES = {"weight": ("weight", "gamma"), "bias": ("bias", "beta")}
 
 
 def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
-    """Return the arguments of a `TransformerEncoder` that a config.json says, but for its vocabulary.
+    """Read the arguments of a `TransformerEncoder` from a config, except for its vocabulary.
 
-    Raises `EncoderError` for an architecture, an activation or positions that are none of those here.
+    Args:
+        config: The contents of config.json.
+        source: The folder, for errors.
+
+    Returns:
+        The arguments by name.
+
+    Raises:
+        EncoderError: If the architecture, the activation or the positions are not supported.
     """
     names = architecture_of(config, source)
     if names.block and config.get("position_embedding_type", "absolute") != "absolute":
@@ -117,7 +127,18 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
 
 
 def architecture_of(config: Mapping[str, Json], source: str) -> Names:
-    """Return the names of a config's architecture. Raises `EncoderError` for another `model_type`."""
+    """Return the names of a config's architecture.
+
+    Args:
+        config: The contents of config.json.
+        source: The folder, for errors.
+
+    Returns:
+        The names.
+
+    Raises:
+        EncoderError: If the `model_type` is not supported.
+    """
     kind = config.get("model_type")
     if kind not in ARCHITECTURES:
         known = ", ".join(ARCHITECTURES)
@@ -126,9 +147,18 @@ def architecture_of(config: Mapping[str, Json], source: str) -> Names:
 
 
 def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], source: str) -> dict[str, Floats]:
-    """Return `{path: array}` of our encoder, kernels transposed, of Hugging Face's `arrays` by name.
+    """Return our weights, with kernels transposed, from Hugging Face's.
 
-    Raises `EncoderError` for a weight that is missing, and for rows or blocks that are not as many as the config says.
+    Args:
+        arrays: Hugging Face's arrays by name.
+        config: The contents of config.json.
+        source: The folder, for errors.
+
+    Returns:
+        `{path: array}`.
+
+    Raises:
+        EncoderError: If a weight is missing, or the number of embeddings or blocks differs from the config.
     """
     names, sizes = architecture_of(config, source), read_sizes(config, source)
     prefix = next((prefix for prefix in PREFIXES if prefix + names.table in arrays), "")
@@ -159,7 +189,7 @@ def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], sou
 
 
 def _require_counts(names: Names, config: Mapping[str, Json], shapes: Mapping[str, tuple[int, ...]], source: str):
-    """Refuse a table or blocks that the config does not know of: one of both is not this model's."""
+    """Refuse a table or blocks that contradict the config: one of the two belongs to another model."""
     rows, said = shapes.get(names.table, (None,))[0], config.get("vocab_size")
     if rows is not None and said not in (None, rows):
         raise EncoderError(f"{source}: config.json says vocab_size = {said!r}, its weights have {rows} rows")

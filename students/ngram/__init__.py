@@ -1,4 +1,4 @@
-"""The n-gram convolutional encoder of mUSE-small, and cuts of it."""
+"""The n-gram convolutional encoder of mUSE-small, and how it is cut."""
 
 from .network import NGramEncoder
 

@@ -1,4 +1,4 @@
-"""A smaller n-gram encoder out of one: what counts most stays, and what reads it is refitted."""
+"""Cut an n-gram encoder: the parts that count most are kept, and the layer that reads them is refitted."""
 
 from __future__ import annotations
 
@@ -13,19 +13,30 @@ from .thin import shallow, thinned, with_head, with_orders
 if TYPE_CHECKING:
     from ..shape import Shape
 
-# Texts that are refitted on, at most about so many.
+# The approximate maximum number of texts on which the pooling layer is refitted.
 SAMPLE = 4096
 
 
 def limits_of(model: NGramEncoder) -> dict[str, int]:
-    """Return the most of each size that a cut of the encoder can have."""
+    """Return the largest sizes that a cut of the encoder can have."""
     inner = model.get_layer("head").inner
     sizes = {"channels": model.channels, "convolutions": model.convolutions, "hidden": model.hidden, "inner": inner}
     return {"rank": model.rank or model.width, **sizes, "dimension": model.dimension}
 
 
 def cut(model: NGramEncoder, shape: Shape, rows: IdLists) -> NGramEncoder:
-    """Return an `NGramEncoder` of `shape` but for its `dimension`; where features were cut, refitted on id lists."""
+    """Cut an n-gram encoder to a shape, except for its `dimension`.
+
+    If features are cut, the result is refitted on the texts.
+
+    Args:
+        model: The encoder's network.
+        shape: The shape.
+        rows: The texts as lists of token ids.
+
+    Returns:
+        The smaller network.
+    """
     most = limits_of(model)
     smaller = factorised(model, shape.rank or most["rank"])
     smaller = with_orders(smaller, shape.orders or model.orders)

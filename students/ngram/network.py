@@ -1,8 +1,8 @@
 """The n-gram convolutional encoder of mUSE-small (Yang et al., 2020), as a Keras model.
 
-Token ids -> piece embeddings -> one residual convolution branch an n-gram order -> joined, normalised,
-summed over tokens / sqrt(n) -> residual feed-forward network -> tanh -> a vector of unit length.
-Padding is any negative id, so that every id of the vocabulary stays usable.
+Token ids become embeddings, and these go through a residual convolution branch per n-gram order. The branches are
+joined, normalised, summed over tokens and divided by sqrt(n). A residual feed-forward network and tanh follow, and the
+vector is scaled to unit length. Padding is any negative id, so that every id of the vocabulary can be used.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..student import EPSILON, Projection, Student, masked, unit, windows
 class Convolution(keras.layers.Layer):
     """A ReLU convolution over windows of `order` tokens with a residual: `(b, t, c)` -> `(b, t, c)`.
 
-    The windows are laid side by side and multiplied once: on CPU and in TFLite a dense layer is faster
-    than a convolution of the same size.
+    The windows are concatenated and multiplied once: on CPU and in TFLite a dense layer is faster than a convolution of
+    the same size.
     """
 
     def __init__(self, order: int, channels: int, **kwargs: Json) -> None:
@@ -45,7 +45,7 @@ class Convolution(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Branch(keras.layers.Layer):
-    """Projection, LayerNorm and one or two residual convolutions of an n-gram order: `(b, t, w)` -> `(b, t, c)`."""
+    """The projection, LayerNorm and one or two residual convolutions of an n-gram order: `(b, t, w)` -> `(b, t, c)`."""
 
     def __init__(self, order: int, channels: int, convolutions: int = 2, **kwargs: Json) -> None:
         super().__init__(**kwargs)
@@ -57,7 +57,7 @@ class Branch(keras.layers.Layer):
 
     @property
     def convolutions(self) -> list[Convolution]:
-        """The convolutions that there are, the first one first."""
+        """The convolutions, the first one first."""
         return [layer for layer in (self.first, self.second) if layer]
 
     def build(self, x_shape: Sequence[int], keep_shape: Sequence[int] | None = None) -> None:
@@ -85,9 +85,9 @@ class Branch(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Pooling(keras.layers.Layer):
-    """Dense layer of each token, summed over n tokens, / sqrt(n): sums `(b, w)` and counts `(b, 1)` -> `(b, d)`.
+    """A dense layer on each token, summed over n tokens / sqrt(n): sums `(b, w)` and counts `(b, 1)` -> `(b, d)`.
 
-    Both are linear, so the sum comes first, which is the same and cheaper.
+    Both are linear, so the sum comes first, which gives the same result and is cheaper.
     """
 
     def __init__(self, dimension: int, **kwargs: Json) -> None:
@@ -103,7 +103,15 @@ class Pooling(keras.layers.Layer):
         return self.scale(self.dense(summed), count)
 
     def scale(self, projected: Tensor, count: Tensor) -> Tensor:
-        """Scale sums that went through the dense layer already, `(b, d)` -> `(b, d)`."""
+        """Scale sums that went through the dense layer already.
+
+        Args:
+            projected: The sums `(b, d)`.
+            count: The numbers of tokens `(b, 1)`.
+
+        Returns:
+            The scaled sums `(b, d)`.
+        """
         return (projected + count * self.bias) / ops.sqrt(count)
 
     def compute_output_shape(
@@ -117,7 +125,10 @@ class Pooling(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Head(keras.layers.Layer):
-    """The residual feed-forward network, tanh and unit length: `(b, d)` -> `(b, d)`; `inner`: its third layer."""
+    """The residual feed-forward network, with tanh and scaled to unit length: `(b, d)` -> `(b, d)`.
+
+    The third layer has `inner` units.
+    """
 
     def __init__(self, hidden: int, dimension: int, inner: int | None = None, **kwargs: Json) -> None:
         super().__init__(**kwargs)
@@ -147,13 +158,22 @@ class Head(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class NGramEncoder(Student):
-    """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
+    """An n-gram encoder: token ids `(b, t)` int32, negative for padding, to unit vectors `(b, dimension)` float32.
 
-    `vocabulary` rows of `width`, or of `rank` numbers and a product to `width`; `channels` a branch, one for each
-    of `orders`, with one or two `convolutions`; `hidden` and `inner` of the head, `inner` None for the head's output.
-    With `space` the head gives vectors of that size, the teacher's, and a fixed projection `dimension` numbers of them;
-    where it is `foreign` the projection is a learned map from the head's space into the teacher's.
-    The defaults are mUSE-small's. Source: Yang et al. (2020), section 2; shapes from the released weights.
+    The defaults are those of mUSE-small. Yang et al. (2020), section 2; the shapes are those of the released weights.
+
+    Args:
+        vocabulary: The number of tokens.
+        width: The dimension of an embedding.
+        channels: The number of channels of a branch.
+        orders: The n-gram orders, one branch each.
+        hidden: The number of hidden units of the head.
+        dimension: The dimension of the vectors.
+        convolutions: The number of convolutions of a branch, 1 or 2.
+        inner: The number of units of the head's third layer; None for the head's output dimension.
+        space: The dimension of the head in front of a projection to `dimension`; None for no projection.
+        rank: The number of columns of the table, projected to `width`; None for `width` columns.
+        foreign: True if the projection is a learned map into another space, the teacher's; otherwise it is fixed.
     """
 
     family = "ngram"
@@ -205,15 +225,15 @@ class NGramEncoder(Student):
 
     @property
     def token_layers(self) -> list[keras.layers.Layer]:
-        """The layers behind the table that see each token."""
+        """The layers behind the table that process each token."""
         return [*([self.get_layer("factor")] if self.rank else []), *self.branches, self.get_layer("norm")]
 
     @property
     def rounded_kernels(self) -> list[tuple[keras.Variable, Tensor | None]]:
-        """Those of the branches, the head and a factor: an export multiplies pooling's into the head's first.
+        """The kernels of the branches, the head and a factor: an export multiplies pooling's into the head's first.
 
-        It divides what reads the hidden units by their size (`rewrite.balance`). That it multiplies columns of those
-        before changes no rounding.
+        An export divides the kernels that read the hidden units by their size (`rewrite.balance`). It also multiplies
+        columns of the kernels before them, which changes no rounding.
         """
         head = self.get_layer("head")
         layers = [self.get_layer("factor")] if self.rank else []
@@ -226,16 +246,32 @@ class NGramEncoder(Student):
 
     @property
     def gap(self) -> int:
-        """The number of padding ids that keep two neighbouring texts of a packed sequence apart."""
+        """The number of padding ids that separate two neighbouring texts of a packed sequence."""
         return max(self.orders) // 2
 
     def features(self, x: Tensor, keep: Tensor | None) -> Tensor:
-        """Return the masked features `(b, t, f)` of rows of the table `(b, t, w)` and their mask `(b, t, 1)`."""
+        """Compute the masked features of tokens.
+
+        Args:
+            x: The rows of the table `(b, t, w)`.
+            keep: The mask `(b, t, 1)`, or None.
+
+        Returns:
+            The features `(b, t, f)`.
+        """
         x = self.get_layer("factor")(x) if self.rank else x
         return token_features(x, keep, self.branches, self.get_layer("norm"))
 
     def pooled(self, summed: Tensor, counts: Tensor) -> Tensor:
-        """Return the vectors `(b, d)` of summed features `(b, f)` and their numbers `(b, 1)`."""
+        """Compute the vectors of texts.
+
+        Args:
+            summed: The summed features `(b, f)`.
+            counts: The numbers of tokens `(b, 1)`.
+
+        Returns:
+            The vectors `(b, d)`.
+        """
         return self.get_layer("head")(self.get_layer("pooling")(summed, counts))
 
     def get_config(self) -> dict[str, Json]:
@@ -256,13 +292,23 @@ class NGramEncoder(Student):
 
 
 def token_features(x: Tensor, keep: Tensor | None, branches: Sequence[Branch], norm: keras.layers.Layer) -> Tensor:
-    """Embeddings `(b, t, w)` and mask `(b, t, 1)` or None -> joined, normalised features `(b, t, w + branches * c)`."""
+    """Compute the joined and normalised features of tokens.
+
+    Args:
+        x: The embeddings `(b, t, w)`.
+        keep: The mask `(b, t, 1)`, or None.
+        branches: The branches, each with c channels.
+        norm: The normalisation.
+
+    Returns:
+        The features `(b, t, w + branches * c)`.
+    """
     joined = ops.concatenate([x, *(branch(x, keep) for branch in branches)], axis=-1)
     return masked(norm(joined), keep)
 
 
 def hidden_scale(kernel: Tensor) -> Tensor:
-    """The factors by which `rewrite.balance` multiplies the hidden units that `fourth_skip` reads: `(hidden, 1)`."""
+    """Return the factors `(hidden, 1)` by which `rewrite.balance` multiplies the inputs of `fourth_skip`."""
     scale = ops.sqrt(ops.max(ops.abs(kernel), axis=1, keepdims=True))
     return ops.clip(scale / ops.maximum(ops.median(scale), 1e-12), 1 / FARTHEST, FARTHEST)
 

@@ -1,6 +1,7 @@
-"""Cuts made good where the features are read: the pooling layer refitted to the outputs that it had before.
+"""Refit the pooling layer of a cut encoder to the outputs that it had before.
 
-Least squares on a sample of texts, as He, Zhang and Sun (2017), Channel pruning, do after each pruned layer.
+It is fitted by least squares on a sample of texts, as He, Zhang and Sun (2017), Channel pruning, do after each pruned
+layer.
 """
 
 from __future__ import annotations
@@ -15,9 +16,17 @@ from .network import NGramEncoder
 
 
 def refitted(model: NGramEncoder, original: NGramEncoder, rows: IdLists) -> NGramEncoder:
-    """Return `model` with a pooling layer that gives each token of `rows`, id lists, nearly what `original`'s gives it.
+    """Fit the pooling layer of a cut encoder, in place, so that each token gets nearly the output of the original.
 
-    Both are `NGramEncoder`s of one vocabulary and one space. Changes and returns `model`.
+    Both encoders have the same vocabulary and the same space.
+
+    Args:
+        model: The cut encoder.
+        original: The encoder before the cut.
+        rows: Texts as lists of token ids.
+
+    Returns:
+        The cut encoder itself.
     """
     pooling, before = model.get_layer("pooling"), original.get_layer("pooling")
     target = features(original, rows) @ np.asarray(before.dense.kernel) + np.asarray(before.bias)
@@ -28,7 +37,15 @@ def refitted(model: NGramEncoder, original: NGramEncoder, rows: IdLists) -> NGra
 
 
 def features(model: NGramEncoder, rows: IdLists) -> Floats:
-    """Return the joined, normalised features of all tokens of id lists, text after text in any order: `(n, w)`."""
+    """Compute the joined and normalised features of all tokens of some texts.
+
+    Args:
+        model: The encoder.
+        rows: The texts as lists of token ids.
+
+    Returns:
+        The features `(n, w)`, text by text, but in any order of texts.
+    """
     inner, parts = keras.Model(model.input, model.get_layer("norm").output), []
     for group in group_by_length([len(ids) for ids in rows]):
         ids = pad([rows[i] for i in group])
@@ -37,9 +54,15 @@ def features(model: NGramEncoder, rows: IdLists) -> Floats:
 
 
 def ridge(x: Floats, y: Floats, strength: float = RIDGE) -> tuple[Floats, Floats]:
-    """Return kernel `(in, out)` and bias `(out,)` of least |x K + b - y|^2, with a ridge.
+    """Compute the kernel K and bias b of least |x K + b - y|^2 by ridge regression.
 
-    The ridge is `strength` of the mean variance of `x`.
+    Args:
+        x: The inputs `(n, in)`.
+        y: The outputs `(n, out)`.
+        strength: The ridge, as a share of the mean variance of `x`.
+
+    Returns:
+        The kernel `(in, out)` and the bias `(out,)`.
     """
     x_mean, y_mean = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
     kernel = linear_map(x - x_mean, y - y_mean, strength)

@@ -1,4 +1,4 @@
-"""Fewer channels, n-gram orders, convolutions and hidden units: the ones that count most stay, in their order."""
+"""Remove channels, n-gram orders, convolutions and hidden units; those that count most are kept, in their order."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from .network import NGramEncoder
 
 
 def thinned(model: NGramEncoder, channels: int) -> NGramEncoder:
-    """Return a copy of an `NGramEncoder` with so many channels a branch, the model itself where it has no more.
+    """Return a copy of an n-gram encoder with fewer channels per branch.
 
-    A channel counts as much as the pooling layer reads of it: its LayerNorm gain times its row's length.
+    A channel is kept by how much the pooling layer reads of it: its LayerNorm gain times the length of its row.
+
+    Args:
+        model: The encoder.
+        channels: The number of channels per branch.
+
+    Returns:
+        The copy, or the encoder itself if it has no more channels.
     """
     if channels == model.channels:
         return model
@@ -42,14 +49,22 @@ def _branch(w, name, order, kept):
 
 
 def _joined(w, kept):
-    """The weights that read the joined features, of the `kept` ones."""
+    """Return the weights that read the joined features, for the kept ones."""
     return {path: w[path][kept] for path in ("norm/gamma", "norm/beta", "pooling/dense/kernel")}
 
 
 def with_orders(model: NGramEncoder, orders: Sequence[int]) -> NGramEncoder:
-    """Return a copy of an `NGramEncoder` with only the branches of `orders`, the model itself where these are its own.
+    """Return a copy of an n-gram encoder with only the branches of some orders.
 
-    Raises `ValueError` for an order that it has not.
+    Args:
+        model: The encoder.
+        orders: The orders.
+
+    Returns:
+        The copy, or the encoder itself if it has these orders.
+
+    Raises:
+        ValueError: If the encoder lacks an order.
     """
     orders = tuple(orders)
     if orders == model.orders:
@@ -60,14 +75,22 @@ def with_orders(model: NGramEncoder, orders: Sequence[int]) -> NGramEncoder:
 
 
 def shallow(model: NGramEncoder) -> NGramEncoder:
-    """Return a copy of an `NGramEncoder` with the first convolution of each branch; itself where it has one."""
+    """Return a copy of an n-gram encoder with only the first convolution of each branch; itself if it has one."""
     return model if model.convolutions == 1 else rebuilt(model, {"convolutions": 1}, {})
 
 
 def with_head(model: NGramEncoder, hidden: int, inner: int) -> NGramEncoder:
-    """Return a copy of an `NGramEncoder` with so many units in the head's hidden layers.
+    """Return a copy of an n-gram encoder with fewer hidden units in the head.
 
-    A unit counts as much as goes in times what is read of it. The model itself where it has no more.
+    A unit is kept by the size of its inputs times that of its outputs.
+
+    Args:
+        model: The encoder.
+        hidden: The number of units of the hidden layers.
+        inner: The number of units of the third layer.
+
+    Returns:
+        The copy, or the encoder itself if it has no more units.
     """
     head = model.get_layer("head")
     w = {name: np.asarray(getattr(head, name).kernel) for name in head.sizes}
@@ -94,5 +117,13 @@ def _through(incoming, outgoing):
 
 
 def largest(values: Floats, count: int) -> Integers:
-    """Return the places of the `count` largest values, in their order; the first of equals."""
+    """Return the places of the largest values, in ascending order; of ties the first.
+
+    Args:
+        values: The values `(n,)`.
+        count: The number of places.
+
+    Returns:
+        The places, int64 `(count,)`.
+    """
     return np.sort(np.argsort(-np.asarray(values), kind="stable")[:count])

@@ -1,4 +1,4 @@
-"""The weights of an n-gram encoder by name: which are its own, and the sizes that they have."""
+"""Recognise the weights of an n-gram encoder by their names, and read its sizes from them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ ORDER = re.compile(r"order_(\d+)/projection/kernel")
 
 
 def owns(weights: Mapping[str, Floats]) -> bool:
-    """Return True for weights `{path: array}` of an `NGramEncoder`."""
+    """Check whether weights `{path: array}` are those of an `NGramEncoder`."""
     return "head/first/kernel" in weights
 
 
 def trainable_weights(weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
-    """Return the weights as training takes them up: as they are."""
+    """Return the weights unchanged, as they can be trained as they are."""
     return weights
 
 
 def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
-    """Return the arguments of an `NGramEncoder` with these weights, but for its vocabulary and its name."""
+    """Return the arguments of an `NGramEncoder` that has these weights, except for its vocabulary and its name."""
     row, factor = weights["embedding/embeddings"].shape[1], weights.get("factor/kernel")
     orders = [int(match[1]) for name in weights if (match := ORDER.fullmatch(name))]
     first, inner = f"order_{orders[0]}", weights["head/third/kernel"].shape[1]

@@ -1,4 +1,4 @@
-"""The static student: a sum of weighted piece vectors and a small network."""
+"""The static student: a weighted sum of token embeddings, and a small network."""
 
 from .network import StaticEncoder
 

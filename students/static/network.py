@@ -1,6 +1,6 @@
-"""The fastest student: a sum of weighted piece vectors and a small residual network.
+"""The fastest student: a weighted sum of token embeddings, and a small residual network.
 
-The weights of the pieces (Arora et al., 2017) are multiplied into the rows of the table, where they go on learning.
+The weights of the tokens (Arora et al., 2017) are multiplied into the embeddings, where they go on learning.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..student import Projection, Student, unit, windows
 
 @keras.saving.register_keras_serializable("distill")
 class Context(keras.layers.Layer):
-    """x + W2 max(0, W1 [x and its neighbours] + b), of windows of `order` tokens: `(b, t, w)` -> `(b, t, w)`."""
+    """A residual network over windows of `order` tokens: x + W2 max(0, W1 [x and its neighbours] + b), `(b, t, w)`."""
 
     def __init__(self, order: int, channels: int, **kwargs: Json) -> None:
         super().__init__(**kwargs)
@@ -40,7 +40,10 @@ class Context(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Residual(keras.layers.Layer):
-    """x + W2 max(0, W1 x + b), then a product into the teacher's space, at unit length: `(b, w)` -> `(b, d)`."""
+    """A residual network, x + W2 max(0, W1 x + b), and a product into the teacher's space: `(b, w)` -> `(b, d)`.
+
+    The vectors are scaled to unit length.
+    """
 
     def __init__(self, hidden: int, dimension: int, **kwargs: Json) -> None:
         super().__init__(**kwargs)
@@ -66,12 +69,20 @@ class Residual(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class StaticEncoder(Student):
-    """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
+    """A static encoder: token ids `(b, t)` int32, negative for padding, to unit vectors `(b, dimension)` float32.
 
-    The rows of a text's pieces summed, at unit length, through a residual network with `hidden` units into the
-    teacher's space; with `space` that has so many dimensions, and a fixed projection takes `dimension` of them, or a
-    learned one maps them into another space, the teacher's, where it is `foreign`.
-    With `channels` each row first learns from its neighbours in a window of `order` tokens; without it is static.
+    The embeddings of a text's tokens are summed, scaled to unit length, and go through a residual network into the
+    teacher's space. With `channels` each token is first changed by its neighbours, so the encoder is not static.
+
+    Args:
+        vocabulary: The number of tokens.
+        width: The number of columns of the table.
+        hidden: The number of hidden units of the residual network.
+        dimension: The dimension of the vectors.
+        space: The dimension in front of a projection to `dimension`; None for no projection.
+        channels: The number of channels of the context layer; 0 for none.
+        order: The number of tokens in a window of the context layer.
+        foreign: True if the projection is a learned map into another space, the teacher's; otherwise it is fixed.
     """
 
     family = "static"
@@ -110,21 +121,37 @@ class StaticEncoder(Student):
 
     @property
     def token_layers(self) -> list[keras.layers.Layer]:
-        """The layers behind the table that see each token."""
+        """The layers behind the table that process each token."""
         return [self.get_layer("context")] if self.channels else []
 
     @property
     def gap(self) -> int:
-        """The number of padding ids that keep two neighbouring texts of a packed sequence apart."""
+        """The number of padding ids that separate two neighbouring texts of a packed sequence."""
         return self.order // 2 if self.channels else 0
 
     def features(self, x: Tensor, keep: Tensor) -> Tensor:
-        """Return the masked features `(b, t, w)` of rows of the table `(b, t, w)` and their mask `(b, t, 1)`."""
+        """Compute the masked features of tokens.
+
+        Args:
+            x: The embeddings `(b, t, w)`.
+            keep: The mask `(b, t, 1)`.
+
+        Returns:
+            The features `(b, t, w)`.
+        """
         x = x * keep
         return self.get_layer("context")(x) * keep if self.channels else x
 
     def pooled(self, summed: Tensor, counts: Tensor) -> Tensor:
-        """Return the vectors `(b, d)` of summed features `(b, w)`; their numbers do not count."""
+        """Compute the vectors of texts.
+
+        Args:
+            summed: The summed features `(b, w)`.
+            counts: The numbers of tokens `(b, 1)`, which are not used.
+
+        Returns:
+            The vectors `(b, d)`.
+        """
         return self.get_layer("residual")(unit(summed))
 
     def get_config(self) -> dict[str, Json]:

@@ -1,7 +1,8 @@
-"""A static student out of an encoder: each piece's own vector, weighted by how rare it is, on fewer axes.
+"""Start a static student from an encoder: the vector of each single token, weighted by its rarity, on fewer axes.
 
-The vectors of single pieces as in Model2Vec (Tulkens and van Dongen, 2024); the weights a / (a + p) and the common
-direction taken off from Arora, Liang and Ma (2017), A simple but tough-to-beat baseline for sentence embeddings.
+The vectors of single tokens are those of Model2Vec (Tulkens and van Dongen, 2024). The weights a / (a + p) and the
+subtraction of the common direction are those of Arora, Liang and Ma (2017), A simple but tough-to-beat baseline for
+sentence embeddings.
 """
 
 from __future__ import annotations
@@ -26,16 +27,29 @@ def static_from(
     order: int = 3,
     seed: int = 0,
 ) -> StaticEncoder:
-    """Return a `StaticEncoder` with `width` columns and a row for each piece of `tokenizer`, out of a `KerasEncoder`.
+    """Make a static student from an encoder.
 
-    `frequencies` say how often each of its pieces occurs. Its networks add nothing at first: a text is its pieces'
-    weighted sum.
+    The student's networks add nothing at first: a text is the weighted sum of its tokens.
+
+    Args:
+        encoder: The encoder.
+        tokenizer: The tokenizer of the student.
+        frequencies: The frequencies of its tokens.
+        width: The number of columns of the table.
+        hidden: The number of units of the residual network.
+        channels: The number of channels of the context layer; 0 for none.
+        order: The number of tokens in a window of the context layer.
+        seed: The random seed.
+
+    Returns:
+        The student.
     """
     first, last = tokenizer.encode([""], None)[0]
     counts = frequencies.counts.copy()
     counts[[first, last]] = 0
     vectors = encode_ids(encoder.model.unprojected, alone(encoder.tokenizer, tokenizer))
-    weighted = weights(counts, frequencies.smoothing)[:, None] * (vectors - np.average(vectors, axis=0, weights=counts))
+    centred = vectors - np.average(vectors, axis=0, weights=counts)
+    weighted = weights(counts, frequencies.smoothing)[:, None] * centred
     weighted[[first, last]] = 0
     axes = leading_axes(weighted, width, counts + 1)
     config = {"vocabulary": len(tokenizer), "width": width, "hidden": hidden, "space": encoder.model.space}
@@ -46,7 +60,15 @@ def static_from(
 
 
 def alone(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[int]]:
-    """Return each piece of `tokenizer` as a text, in id lists of the tokenizer `reader`: that piece where it has it."""
+    """Return each token of a tokenizer as a text of its own, in the ids of another tokenizer.
+
+    Args:
+        reader: The tokenizer whose ids are returned. If it has the token, the text is that token.
+        tokenizer: The tokenizer whose tokens are the texts.
+
+    Returns:
+        A list of ids per token.
+    """
     first, last = reader.encode([""], None)[0]
     known = {piece.piece: id for id, piece in enumerate(model_proto(reader).pieces)}
     pieces = [piece.piece for piece in model_proto(tokenizer).pieces]
@@ -56,7 +78,17 @@ def alone(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[int]]:
 
 
 def weights(counts: Doubles, smoothing: float = SMOOTHING) -> Doubles:
-    """Return a / (a + p) of each piece, p its share of all: near 1 where rare. Arora et al. (2017), Equation 1."""
+    """Compute the weight a / (a + p) of each token, which is near 1 for a rare token.
+
+    Arora et al. (2017), Equation 1.
+
+    Args:
+        counts: The count of each token `(tokens,)`; p is its share of their sum.
+        smoothing: The constant a.
+
+    Returns:
+        The weights, float64 `(tokens,)`.
+    """
     return smoothing / (smoothing + counts / counts.sum())
 
 
@@ -71,7 +103,7 @@ def _fill(static, model, table, axes, random):
 
 
 def _silent(layer, random):
-    """Random weights in front of zeros: the layer adds nothing, and all of it can learn."""
+    """Set random weights in front of zeros: the layer adds nothing, but all of it can learn."""
     kernel = layer.first.kernel.shape
     layer.first.set_weights([random.normal(0, kernel[0] ** -0.5, kernel), np.zeros(kernel[1])])
     layer.second.set_weights([np.zeros(layer.second.kernel.shape)])

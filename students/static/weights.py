@@ -1,4 +1,4 @@
-"""The weights of a static student by name: which are its own, and the sizes that they have."""
+"""Recognise the weights of a static student by their names, and read its sizes from them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ...system.types import Floats, Json
 
 
 def owns(weights: Mapping[str, Floats]) -> bool:
-    """Return True for weights `{path: array}` of a `StaticEncoder`."""
+    """Check whether weights `{path: array}` are those of a `StaticEncoder`."""
     return "residual/lift/kernel" in weights
 
 
 def trainable_weights(weights: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return the weights as training takes them up: the same function, with both products of a layer alike in size."""
+    """Return weights of the same function that are better to train: both products of a layer have equal size."""
     return {**weights, **_evened(weights, "residual"), **_evened(weights, "context")}
 
 
 def _evened(weights, layer):
-    """The two products of a layer with a ReLU between, each hidden unit as large before it as behind.
+    """Return the two products of a layer with a ReLU between, with each hidden unit as large before it as behind it.
 
     An export leaves whole numbers up to 127 before it, and behind it numbers so small that a step of an optimiser is
     many times as large.
@@ -36,7 +36,7 @@ def _evened(weights, layer):
 
 
 def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
-    """Return the arguments of a `StaticEncoder` with these weights, but for its vocabulary and its name."""
+    """Return the arguments of a `StaticEncoder` that has these weights, except for its vocabulary and its name."""
     width = weights["embedding/embeddings"].shape[1]
     sizes = {
         "width": width,

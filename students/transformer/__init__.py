@@ -1,4 +1,4 @@
-"""Encoders with attention: BERT's block, whose weights Hugging Face's and Sentence-Transformers' folders hold."""
+"""Transformer encoders, whose weights come from folders of Hugging Face and Sentence-Transformers."""
 
 from .network import TransformerEncoder
 

@@ -1,4 +1,4 @@
-"""BERT's layers: rows with their positions, and the block of attention and a feed-forward network.
+"""BERT's layers: embeddings with positions, and the block of attention and a feed-forward network.
 
 Devlin et al. (2019), BERT: Pre-training of deep bidirectional transformers for language understanding, after Vaswani et
 al. (2017), Attention is all you need, section 3. A normalisation follows each residual sum.
@@ -14,17 +14,17 @@ from keras import ops
 
 from ...system.types import Json, Tensor
 
-# Of all tokens, or a part for each width of their rows.
+# An array of all tokens, or a list with one array per width of their rows.
 Parts: TypeAlias = Union[Tensor, "list[Tensor]"]
 
-# What is added to the scores of tokens that are not looked at; float16 holds it.
+# The score of tokens that are masked; float16 can hold it.
 FAR = -30_000.0
-# One hidden unit in so many keeps 8 bits. In a trained encoder a few units cause most of the error of 4 bits.
+# One hidden unit in this many keeps 8 bits. In a trained encoder a few units cause most of the error of 4 bits.
 WIDE_SHARE = 12
 
 
 def compute_gelu(x: Tensor) -> Tensor:
-    """Return x times the chance that a normal number is below it: exactly, in two passes fewer than Keras takes.
+    """Compute x times the probability that a normal number is below x: exactly, in two passes fewer than Keras takes.
 
     Hendrycks and Gimpel (2016), Gaussian error linear units.
     """
@@ -40,18 +40,33 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def by_head(x: Tensor, heads: int) -> Tensor:
-    """Return the heads apart: `(b, t, heads * s)` -> `(b, heads, t, s)`."""
+    """Split the heads: `(b, t, heads * s)` -> `(b, heads, t, s)`.
+
+    Args:
+        x: The tokens.
+        heads: The number of heads.
+
+    Returns:
+        The heads.
+    """
     x = ops.reshape(x, (*ops.shape(x)[:2], heads, x.shape[-1] // heads))
     return ops.transpose(x, (0, 2, 1, 3))
 
 
 def look(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
-    """Return each token's mean of the values that it looks at, `(b, t, h * s)`.
+    """Compute attention: each token's mean of the values that it attends to.
 
-    `query`, `key` and `value` are `(b, h, t, s)`, `looks` bool `(b, t, t)` or `(b, 1, t)`.
+    Args:
+        query: The queries `(b, h, t, s)`.
+        key: The keys `(b, h, t, s)`.
+        value: The values `(b, h, t, s)`.
+        looks: The mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`.
+
+    Returns:
+        The means `(b, t, h * s)`.
     """
     _, heads, tokens, size = ops.shape(query)
-    # The queries are divided, not the scores, of which there are more.
+    # The queries are divided, not the scores, as there are more of these.
     scores = ops.matmul(query / query.shape[-1] ** 0.5, ops.transpose(key, (0, 1, 3, 2)))  # (b, h, t, t)
     scores = ops.where(looks[:, None], ops.cast(scores, "float32"), FAR)
     means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
@@ -59,14 +74,19 @@ def look(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
 
 
 def split_rows(x: Tensor, groups: Sequence[Tensor]) -> list[Tensor]:
-    """Return tokens `(t, …)` that lie flat in the rows of each of the groups, whose first axes are `(r, w)`.
+    """Split flat tokens into the rows of groups, which follow each other.
 
-    The groups follow each other, and t is the number of all their tokens.
+    Args:
+        x: The tokens `(t, …)`.
+        groups: Arrays whose first axes are `(r, w)`; t is the number of all their places.
+
+    Returns:
+        The tokens of each group `(r, w, …)`.
     """
     parts, begin, rest = [], 0, ops.shape(x)[1:]
     for group in groups:
         rows, width = ops.shape(group)[:2]
-        # Not x[begin:end], and of one group nothing: on TensorFlow the gradient of a slice costs, of the former most.
+        # No x[begin:end], and no slice for one group: on TensorFlow its gradient is slow, and that of x[] is slowest.
         part = ops.slice(x, (begin, *(0 for _ in rest)), (rows * width, *rest)) if len(groups) > 1 else x
         parts.append(ops.reshape(part, (rows, width, *rest)))
         begin = begin + rows * width
@@ -75,9 +95,9 @@ def split_rows(x: Tensor, groups: Sequence[Tensor]) -> list[Tensor]:
 
 @keras.saving.register_keras_serializable("distill")
 class Positions(keras.layers.Layer):
-    """Rows plus the vectors of their places, normalised: `(b, t, w)` and places int32 `(b, t)` -> `(b, t, w)`.
+    """Embeddings plus those of their positions, normalised: `(b, t, w)` and places int32 `(b, t)` -> `(b, t, w)`.
 
-    Places behind the last of `size` count as that one. The vector of BERT's first segment is part of each place's.
+    Places beyond `size` count as the last one. The embedding of BERT's first segment is part of each position's.
     """
 
     def __init__(self, size: int, epsilon: float, **kwargs: Json) -> None:
@@ -106,12 +126,21 @@ class Positions(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Block(keras.layers.Layer):
-    """Attention of `heads` heads of `head_size`, and `inner` hidden units, each normalised with what goes around it.
+    """A block of attention and a feed-forward network, each normalised with its residual.
 
-    In mixed precision the dense layers alone compute in 16 bits: they take the time, and what is between them is in
-    float32 no slower. Tokens `(b, t, w)` and which of them look at which, bool `(b, t, t)` or `(b, 1, t)`, become
-    `(b, t, w)`. So do tokens `(t, w)` that lie flat, of rows of several widths, with a list of which of them look at
-    which, `(r, v, v)`, and one of their places `(r, v)`, a part for each width: attention alone needs the rows.
+    In mixed precision only the dense layers compute in 16 bits: they take most of the time, and the rest is no slower
+    in float32.
+
+    The inputs are tokens `(b, t, w)`, the mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`,
+    and places; the output is `(b, t, w)`. Tokens may also be flat, `(t, w)`, with lists of masks `(r, v, v)` and of
+    places `(r, v)`, one per width of rows, since only attention needs the rows.
+
+    Args:
+        heads: The number of heads.
+        head_size: The size of a head.
+        inner: The number of hidden units.
+        epsilon: The epsilon of the normalisations.
+        activation: A key of `ACTIVATIONS`.
     """
 
     def __init__(
@@ -127,11 +156,19 @@ class Block(keras.layers.Layer):
             setattr(self, name, self.make_norm(name))
 
     def make_dense(self, units: int, name: str) -> keras.layers.Dense:
-        """Return a dense layer of the block."""
+        """Make a dense layer of the block.
+
+        Args:
+            units: The number of its units.
+            name: Its name.
+
+        Returns:
+            The layer.
+        """
         return keras.layers.Dense(units, name=name)
 
     def make_norm(self, name: str) -> keras.layers.LayerNormalization:
-        """Return a normalisation of the block."""
+        """Make a normalisation of the block, with a name."""
         return keras.layers.LayerNormalization(epsilon=self.epsilon, name=name)
 
     def build(self, x_shape: Sequence[int], looks_shape: Sequence[int] | None = None) -> None:
@@ -147,22 +184,40 @@ class Block(keras.layers.Layer):
         return self.add_units(self.add_attention(x, looks, places))
 
     def add_attention(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
-        """Return the tokens after attention, `(b, t, w)`; their places count in the rows alone."""
+        """Add the attention of tokens to them.
+
+        Args:
+            x: The tokens `(b, t, w)`.
+            looks: The mask of tokens that attend to each other.
+            places: The places of the tokens. They matter only for flat tokens.
+
+        Returns:
+            The tokens `(b, t, w)`.
+        """
         return self.attention_norm(x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype))
 
     def attend_parts(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
-        """Return `attend`'s means of all tokens, or of tokens that lie flat, each part's in its rows."""
+        """Compute the attention of all tokens; if they are flat, part by part in their rows.
+
+        Args:
+            x: The tokens `(b, t, w)` or `(t, w)`.
+            looks: The mask of tokens that attend to each other, or a list of masks.
+            places: The places of the tokens, or a list of them.
+
+        Returns:
+            The means of values.
+        """
         if not isinstance(places, list):
             return self.attend(x, looks, places)
         means = [self.attend(*part) for part in zip(split_rows(x, places), looks, places, strict=True)]
         return ops.concatenate([ops.reshape(part, (-1, part.shape[-1])) for part in means])
 
     def add_units(self, x: Tensor) -> Tensor:
-        """Return the tokens after the feed-forward network, `(b, t, w)`."""
+        """Add the output of the feed-forward network to tokens `(b, t, w)`, and normalise them."""
         return self.norm(self.sum_units(x))
 
     def sum_units(self, x: Tensor) -> Tensor:
-        """Return the tokens plus what their hidden units give, `(b, t, w)`."""
+        """Add the output of the feed-forward network to tokens `(b, t, w)`."""
         return x + ops.cast(self.second(self.compute_units(x)), x.dtype)
 
     def copy_final_norm(self, other: Block) -> None:
@@ -181,11 +236,11 @@ class Block(keras.layers.Layer):
 
     @property
     def unit_layers(self) -> list[keras.layers.Dense]:
-        """The dense layers that the hidden units come of."""
+        """The dense layers that compute the hidden units."""
         return [self.first]
 
     def compute_units(self, x: Tensor) -> Tensor:
-        """Return the hidden units of tokens after attention, `(b, t, inner)`."""
+        """Compute the hidden units of tokens after attention, `(b, t, inner)`."""
         return ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
 
     @property
@@ -194,11 +249,20 @@ class Block(keras.layers.Layer):
         return [self.query, self.key, self.value]
 
     def normalize_inputs(self, x: Tensor) -> Tensor:
-        """Return tokens before the block as `look_layers` read them, `(b, t, w)`."""
+        """Return tokens `(b, t, w)` in the form that `look_layers` read."""
         return x
 
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
-        """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
+        """Compute each token's mean of the values that it attends to.
+
+        Args:
+            x: The tokens `(b, t, w)`.
+            looks: The mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`.
+            places: The places of the tokens, int32 `(b, t)`.
+
+        Returns:
+            The means `(b, t, heads * head_size)`.
+        """
         query, key, value = (by_head(layer(x), self.heads) for layer in self.look_layers)
         return look(query, key, value, looks)
 

@@ -1,4 +1,4 @@
-"""A smaller transformer out of one: the blocks stay that its vectors need most, and the units that they use most."""
+"""Cut a transformer: the blocks and the hidden units are kept on which its vectors depend most."""
 
 from __future__ import annotations
 
@@ -22,20 +22,28 @@ from .reconstruction import reconstruct_blocks
 if TYPE_CHECKING:
     from ..shape import Shape
 
-# Texts that blocks and units are judged by, and tokens of each.
+# The number of texts by which blocks and units are judged, and of tokens per text.
 SAMPLE, TOKENS = 256, 64
 
 
 def limits_of(model: TransformerEncoder) -> dict[str, int]:
-    """Return the most of each size that a cut of the encoder can have."""
+    """Return the largest sizes that a cut of the encoder can have."""
     sizes = {"depth": model.depth, "inner": model.inner}
     return {"rank": model.rank or model.width, **sizes, "dimension": model.dimension}
 
 
 def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEncoder:
-    """Return a `TransformerEncoder` of `shape` but for its `dimension`, judged by texts as id lists.
+    """Cut a transformer to a shape, except for its `dimension`.
 
-    Blocks that stay are fitted to make up for those that go, see `reconstruct_blocks`.
+    The remaining blocks are fitted to make up for the removed ones, see `reconstruct_blocks`.
+
+    Args:
+        model: The encoder's network.
+        shape: The shape.
+        rows: The texts by which blocks and units are judged, as lists of token ids.
+
+    Returns:
+        The smaller network.
     """
     some = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     smaller = factorised(model, shape.rank or limits_of(model)["rank"])
@@ -50,11 +58,20 @@ def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEn
 
 
 def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[int]:
-    """Return the places of `depth` blocks: again and again the one is left out without which vectors change least.
+    """Choose the blocks to keep: the block whose removal changes the vectors least is removed, until `depth` are left.
 
-    Their change is the mean squared distance to the whole encoder's. Men et al. (2024), ShortGPT, and Sajjad et al.
-    (2023), On the effect of dropping layers of pre-trained transformer models, judge single blocks; what the vectors
-    lose together is what counts here. The first of modern blocks stays: it reads rows that are normalised already.
+    The change is the mean squared distance to the vectors of the whole encoder. Men et al. (2024), ShortGPT, and Sajjad
+    et al. (2023), On the effect of dropping layers of pre-trained transformer models, judge single blocks; here their
+    joint effect on the vectors counts. The first block of modern ones is always kept, as its inputs are normalised
+    already.
+
+    Args:
+        model: The encoder's network.
+        depth: The number of blocks.
+        rows: The texts as lists of token ids.
+
+    Returns:
+        The places of the kept blocks, ascending.
     """
     first = int(model.block == "modern")
     batches = [pad([rows[place] for place in group]) for group in group_by_length([len(row) for row in rows])]
@@ -73,12 +90,29 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
 
 
 def vectors_of(model: TransformerEncoder, places: Sequence[int], batches: Sequence[NDArray[np.int32]]) -> Floats:
-    """Return the vectors of padded ids `(b, t)` through these blocks alone, `(n, dimension)`."""
+    """Compute vectors through some of the blocks.
+
+    Args:
+        model: The encoder's network.
+        places: The places of the blocks.
+        batches: Batches of padded ids `(b, t)`.
+
+    Returns:
+        The vectors `(n, dimension)`.
+    """
     return np.concatenate([ops.convert_to_numpy(model.encode_through(ids, places)) for ids in batches])
 
 
 def with_blocks(model: TransformerEncoder, places: Sequence[int]) -> TransformerEncoder:
-    """Return a copy with the blocks at these places alone, in their order."""
+    """Return a copy with only some of the blocks, in their order.
+
+    Args:
+        model: The encoder's network.
+        places: The places of the blocks.
+
+    Returns:
+        The copy.
+    """
     new = {f"block_{place}/": f"block_{number}/" for number, place in enumerate(places)}
     weights = {}
     for path, weight in named(model).items():
@@ -90,9 +124,17 @@ def with_blocks(model: TransformerEncoder, places: Sequence[int]) -> Transformer
 
 
 def with_units(model: TransformerEncoder, inner: int, rows: IdLists) -> TransformerEncoder:
-    """Return a copy whose feed-forward networks have `inner` units each, those that move the texts' tokens most.
+    """Return a copy with fewer hidden units per block: those that change the tokens of some texts most.
 
-    A unit moves tokens by its mean size times the length of what it adds.
+    The change is the mean size of the unit times the length of its output weights.
+
+    Args:
+        model: The encoder's network.
+        inner: The number of hidden units.
+        rows: The texts as lists of token ids.
+
+    Returns:
+        The copy.
     """
     weights = named(model)
     for place, sizes in enumerate(_unit_sizes(model, rows)):
@@ -106,7 +148,7 @@ def with_units(model: TransformerEncoder, inner: int, rows: IdLists) -> Transfor
 
 
 def _unit_sizes(model, rows):
-    """The mean size of each unit of each block, `(depth, inner)`."""
+    """Return the mean size of each hidden unit of each block, `(depth, inner)`."""
     sizes, tokens = np.zeros((model.depth, model.inner)), 0
     for group in group_by_length([len(row) for row in rows]):
         ids = pad([rows[place] for place in group])

@@ -1,4 +1,4 @@
-"""The layers of a `TransformerEncoder` of given sizes, its arguments by name, behind the table."""
+"""Make the layers of a `TransformerEncoder` behind the table, given its sizes: its arguments by name."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .block import Block, Positions
 from .modern import ModernBlock, Rows, make_norm
 
 BLOCKS = ("bert", "modern")
-# What every block has, in the order of `Block`'s arguments.
+# The sizes of every block, in the order of `Block`'s arguments.
 SIZES = ("heads", "head_size", "inner", "epsilon", "activation")
 
 
 def make_rows(sizes: Mapping[str, Json]) -> Positions | Rows:
-    """Return the layer between the table and the first block, `positions`."""
+    """Make the layer between the table and the first block, `positions`."""
     if sizes["block"] == "modern":
         return Rows(sizes["epsilon"], name="positions")
     return Positions(sizes["positions"], sizes["epsilon"], name="positions")
 
 
 def make_blocks(sizes: Mapping[str, Json]) -> list[Block]:
-    """Return the blocks, the first one first. Raises `ValueError` for a `block` that is none of `BLOCKS`."""
+    """Make the blocks, the first one first. Raises `ValueError` if `block` is none of `BLOCKS`."""
     if sizes["block"] not in BLOCKS:
         raise ValueError(f"block: expected one of {', '.join(BLOCKS)}, got {sizes['block']!r}")
     same = [sizes[name] for name in SIZES]
@@ -33,12 +33,12 @@ def make_blocks(sizes: Mapping[str, Json]) -> list[Block]:
 
 
 def make_final_norm(sizes: Mapping[str, Json]) -> keras.layers.LayerNormalization | None:
-    """Return the normalisation behind the last block, which blocks that normalise their sums do not need."""
+    """Make the normalisation behind the last block; None for blocks that normalise their sums."""
     return make_norm(sizes["epsilon"], "final_norm") if sizes["block"] == "modern" else None
 
 
 def _attention(sizes: Mapping[str, Json], place: int) -> dict[str, Json]:
-    """The arguments of a modern block that depend on its place."""
+    """Return the arguments of a modern block that depend on its place."""
     near = place in sizes["local"]
     theta, window = (sizes["local_theta"], sizes["window"]) if near else (sizes["global_theta"], None)
     return {"theta": theta, "window": window, "normed": place > 0}

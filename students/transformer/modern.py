@@ -1,7 +1,7 @@
-"""ModernBERT's layers: rows without positions, and the block of rotary attention and gated units.
+"""ModernBERT's layers: embeddings without positions, and the block of rotary attention and gated units.
 
-Warner et al. (2024), Smarter, better, faster, longer: a modern bidirectional encoder, section 2.1. A normalisation
-stands before what is added, nothing has a bias, and most blocks look at a token's neighbours alone.
+Warner et al. (2024), Smarter, better, faster, longer: a modern bidirectional encoder, section 2.1. The normalisations
+are in front of the residual branches, no layer has a bias, and in most blocks a token attends only to its neighbours.
 """
 
 from __future__ import annotations
@@ -17,22 +17,45 @@ from .block import ACTIVATIONS, Block, Parts, by_head, look
 
 
 def make_norm(epsilon: float, name: str) -> keras.layers.LayerNormalization:
-    """Return a normalisation without a bias."""
+    """Make a normalisation without a bias.
+
+    Args:
+        epsilon: Its epsilon.
+        name: Its name.
+
+    Returns:
+        The layer.
+    """
     return keras.layers.LayerNormalization(epsilon=epsilon, center=False, name=name)
 
 
 def frequencies_of(theta: float, size: int) -> Floats:
-    """Return by how much a place turns each pair of a head's numbers, in radians, `(size / 2,)`.
+    """Compute the angle in radians by which one place turns each pair of a head's numbers.
 
     Su et al. (2021), RoFormer: Enhanced transformer with rotary position embedding, section 3.2.2.
+
+    Args:
+        theta: The base of the angles.
+        size: The size of a head.
+
+    Returns:
+        The angles `(size / 2,)`.
     """
     return (1 / theta ** (np.arange(0, size, 2, dtype=np.float32) / size)).astype(np.float32)
 
 
 def rotate(x: Tensor, places: Tensor, frequencies: Floats) -> Tensor:
-    """Return `(b, h, t, s)` with the numbers i and i + s / 2 turned by the token's place int32 `(b, t)`.
+    """Turn the numbers i and i + s / 2 of each token by its place.
 
-    So the product of two tokens says how far they are from each other.
+    The product of two tokens then depends on their distance.
+
+    Args:
+        x: The queries or keys `(b, h, t, s)`.
+        places: The places, int32 `(b, t)`.
+        frequencies: The angles of one place `(s / 2,)`.
+
+    Returns:
+        The turned queries or keys `(b, h, t, s)`.
     """
     angles = ops.cast(places, "float32")[:, None, :, None] * frequencies  # (b, 1, t, s / 2)
     cosine, sine = ops.cos(angles), ops.sin(angles)
@@ -43,7 +66,7 @@ def rotate(x: Tensor, places: Tensor, frequencies: Floats) -> Tensor:
 
 @keras.saving.register_keras_serializable("distill")
 class Rows(keras.layers.Layer):
-    """Rows, normalised: `(b, t, w)` -> `(b, t, w)`; the places `(b, t)` come in at attention."""
+    """Normalised embeddings: `(b, t, w)` -> `(b, t, w)`. The places `(b, t)` are used only in attention."""
 
     def __init__(self, epsilon: float, **kwargs: Json) -> None:
         super().__init__(**kwargs)
@@ -66,12 +89,18 @@ class Rows(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class ModernBlock(Block):
-    """Attention of heads that are turned by places and `theta`, and `inner` hidden units, each with a gate.
+    """A block of rotary attention and gated hidden units. See `Block` for its inputs.
 
-    With a `window` a token looks at that many on each side of it, else at all. `normed` says whether a normalisation
-    stands before attention, which the first block, behind that of the rows, does not have. Tokens `(b, t, w)`, which of
-    them look at which, bool `(b, t, t)` or `(b, 1, t)`, and their places int32 `(b, t)` become `(b, t, w)`. `Block`
-    says the rest.
+    Args:
+        heads: The number of heads.
+        head_size: The size of a head.
+        inner: The number of hidden units, each with a gate.
+        epsilon: The epsilon of the normalisations.
+        activation: A key of `ACTIVATIONS`.
+        theta: The base of the angles by which places turn the heads.
+        window: The number of tokens on each side to which a token attends; None for all tokens.
+        normed: True for a normalisation in front of attention. The first block has none, since its inputs are
+            normalised already.
     """
 
     def __init__(
@@ -93,19 +122,36 @@ class ModernBlock(Block):
             self.attention_norm = keras.layers.Identity(name="attention_norm")
 
     def make_dense(self, units: int, name: str) -> keras.layers.Dense:
-        """Return a dense layer of the block, without a bias."""
+        """Make a dense layer of the block, without a bias.
+
+        Args:
+            units: The number of its units.
+            name: Its name.
+
+        Returns:
+            The layer.
+        """
         return keras.layers.Dense(units, use_bias=False, name=name)
 
     def make_norm(self, name: str) -> keras.layers.LayerNormalization:
-        """Return a normalisation of the block, without a bias."""
+        """Make a normalisation of the block without a bias, with a name."""
         return make_norm(self.epsilon, name)
 
     def add_attention(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
-        """Return the tokens after attention, `(b, t, w)`."""
+        """Add the attention of tokens to them.
+
+        Args:
+            x: The tokens `(b, t, w)`.
+            looks: The mask of tokens that attend to each other.
+            places: The places of the tokens.
+
+        Returns:
+            The tokens `(b, t, w)`.
+        """
         return x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype)
 
     def add_units(self, x: Tensor) -> Tensor:
-        """Return the tokens after the feed-forward network, `(b, t, w)`."""
+        """Add the output of the feed-forward network to tokens `(b, t, w)`."""
         return self.sum_units(x)
 
     def copy_final_norm(self, other: Block) -> None:
@@ -113,21 +159,30 @@ class ModernBlock(Block):
 
     @property
     def unit_layers(self) -> list[keras.layers.Dense]:
-        """The dense layers that the hidden units come of."""
+        """The dense layers that compute the hidden units."""
         return [self.first, self.gate]
 
     def compute_units(self, x: Tensor) -> Tensor:
-        """Return the hidden units of tokens after attention, `(b, t, inner)`. Shazeer (2020), GLU variants."""
+        """Compute the hidden units of tokens after attention, `(b, t, inner)`. Shazeer (2020), GLU variants."""
         inputs = self.norm(x)
         first, gate = (ops.cast(layer(inputs), x.dtype) for layer in self.unit_layers)
         return ACTIVATIONS[self.activation](first) * gate
 
     def normalize_inputs(self, x: Tensor) -> Tensor:
-        """Return tokens before the block as `look_layers` read them, `(b, t, w)`."""
+        """Return tokens `(b, t, w)` in the form that `look_layers` read."""
         return self.attention_norm(x)
 
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
-        """Return each token's mean of the values that it looks at, `(b, t, heads * head_size)`."""
+        """Compute each token's mean of the values that it attends to.
+
+        Args:
+            x: The tokens `(b, t, w)`.
+            looks: The mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`.
+            places: The places of the tokens, int32 `(b, t)`.
+
+        Returns:
+            The means `(b, t, heads * head_size)`.
+        """
         x = self.normalize_inputs(x)
         query, key, value = (by_head(layer(x), self.heads) for layer in self.look_layers)
         frequencies = frequencies_of(self.theta, self.head_size)

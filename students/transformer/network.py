@@ -1,8 +1,8 @@
-"""A transformer encoder of BERT's or ModernBERT's kind, as a Keras model: token ids -> a vector of unit length.
+"""A transformer encoder like BERT or ModernBERT as a Keras model: token ids to a vector of unit length.
 
-Rows of the table, with their positions, go through blocks of attention; the vectors of a text's tokens become one by
-their mean, their largest values or the first token's vector, and go through a dense layer where there is one. Padding
-is any negative id, wherever it stands. Reimers and Gurevych (2019), Sentence-BERT, section 3, for the poolings.
+Embeddings with their positions go through blocks of attention. The vectors of a text's tokens are pooled to one by
+their mean, their maximum or the first token, and may go through a dense layer. Padding is any negative id, at any
+place. Reimers and Gurevych (2019), Sentence-BERT, section 3, describe the poolings.
 """
 
 from __future__ import annotations
@@ -24,15 +24,31 @@ POOLINGS = ("mean", "first", "max")
 
 @keras.saving.register_keras_serializable("distill")
 class TransformerEncoder(Student):
-    """Token ids `(b, t)` int32, negative where padded -> float32 `(b, dimension)`, rows of unit length.
+    """A transformer: token ids `(b, t)` int32, negative for padding, to unit vectors `(b, dimension)` float32.
 
-    `vocabulary` rows of `width` numbers, or of `rank` numbers and a product to `width`; `depth` blocks of `heads`
-    heads of `head_size`, and `inner` hidden units; at most `positions` tokens of a text. `pooling` is one of
-    `POOLINGS`. With `dense`, the name of an activation or "linear", a layer behind the pooling has `dimension` units;
-    without it the dimension is the width. With `space` that is the dimension in front of a projection to `dimension`,
-    which is learned, into another encoder's space, where it is `foreign`. `block` is one of `layers.BLOCKS`: in
-    "modern" ones places turn the heads, by `global_theta`, and those at the places `local` look at `window` tokens on
-    each side alone, turned by `local_theta`. `origin` is `Student.origin`.
+    Args:
+        vocabulary: The number of tokens.
+        width: The dimension of a token's vector.
+        depth: The number of blocks.
+        heads: The number of heads of a block.
+        head_size: The size of a head.
+        inner: The number of hidden units of a block.
+        positions: The maximum number of tokens of a text.
+        pooling: One of `POOLINGS`.
+        dense: The activation, or "linear", of a dense layer behind the pooling; None for no layer, where the dimension
+            is `width`.
+        dimension: The dimension of the vectors.
+        rank: The number of columns of the table, projected to `width`; None for `width` columns.
+        space: The dimension in front of a projection to `dimension`; None for no projection.
+        foreign: True if the projection is a learned map into another encoder's space.
+        epsilon: The epsilon of the normalisations.
+        activation: The activation of the hidden units.
+        block: One of `layers.BLOCKS`.
+        local: The places of the modern blocks in which a token attends only to its neighbours.
+        window: The number of neighbours on each side.
+        global_theta: The base of the angles by which places turn the heads of modern blocks.
+        local_theta: The same of the blocks at the places `local`.
+        origin: The origin of the weights, as in `Student.origin`.
     """
 
     family = "transformer"
@@ -97,12 +113,12 @@ class TransformerEncoder(Student):
 
     @property
     def final_norm(self) -> keras.layers.LayerNormalization | None:
-        """The normalisation behind the last block, None where its sums are normalised."""
+        """The normalisation behind the last block; None for blocks that normalise their sums."""
         return self.get_layer("final_norm") if self.block == "modern" else None
 
     @property
     def token_layers(self) -> list[keras.layers.Layer]:
-        """The layers behind the table that see each token and take the time, the dense ones."""
+        """The dense layers behind the table, which process each token and take most of the time."""
         factor = [self.get_layer("factor")] if self.rank else []
         return [*factor, *(layer for block in self.blocks for layer in block.denses)]
 
@@ -110,14 +126,14 @@ class TransformerEncoder(Student):
     def narrow_kernels(self) -> dict[str, int]:
         """The paths of the kernels that an export in int4 stores in 4 bits.
 
-        They are those of query, key and value and those behind the hidden units. Beside each stands how many of its
-        inputs, the first, keep 8 bits. Of an e5 the two other kinds of kernels lose retrieval in 4 bits.
+        They are those of query, key, value and the second feed-forward layer. The value is the number of inputs, the
+        first ones, that keep 8 bits. With the two other kinds of kernels in 4 bits an e5 loses retrieval quality.
         """
         looked = {layer.kernel.path: 0 for block in self.blocks for layer in block.look_layers}
         return looked | {block.second.kernel.path: block.wide_units for block in self.blocks}
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
-        """Return texts for `encode_packed`: rows of ids, each of several whole texts."""
+        """Pack texts for `encode_packed` into rows of ids, each of several whole texts."""
         return pack_rows(rows)
 
     def encode_packed(
@@ -131,9 +147,23 @@ class TransformerEncoder(Student):
         long_ids: Tensor | None = None,
         long_segments: Tensor | None = None,
     ) -> Tensor:
-        """Encode texts laid side by side, `Student.encode_packed`, of ids and segments `(r, w)` and long ones `(m, v)`.
+        """Encode packed texts, as `Student.encode_packed`, in rows of ids instead of one sequence.
 
-        A token looks at those of its own text in its row. All but that is computed of the tokens of both as one list.
+        A token attends to the tokens of its own text in its row. Everything but attention is computed on one flat list
+        of all tokens.
+
+        Args:
+            ids: The token ids, int32 `(r, w)`.
+            segments: The text of each id, int32 `(r, w)`.
+            counts: The number of ids of each text, float32 `(n, 1)`.
+            pieces: The distinct ids, ascending, int32 `(u,)`.
+            table: A function that is applied to the embeddings of the distinct ids, `(1, u, w)`.
+            rows: A function that is applied to the embeddings of the texts, `(1, t, w)`.
+            long_ids: The token ids of long texts, int32 `(m, v)`, or None.
+            long_segments: The text of each of these, int32 `(m, v)`.
+
+        Returns:
+            The vectors `(n, dimension)`.
         """
         groups = [(ids, segments)] if long_ids is None else [(ids, segments), (long_ids, long_segments)]
         looks = [_same(*group) for group in groups]
@@ -148,18 +178,26 @@ class TransformerEncoder(Student):
         return self.finish(PACKED[self.pooling](x, there, segments, counts, starts))
 
     def place(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the tokens `(b, t, w)` before the first block, which are there and their places, of ids `(b, t)`."""
+        """Compute the inputs of the first block: tokens `(b, t, w)`, their mask `(b, t)` and their places `(b, t)`."""
         factor = self.get_layer("factor") if self.rank else None
         return place_tokens(ids, self.get_layer("embedding"), factor, self.get_layer("positions"))
 
     def encode_through(self, ids: Tensor, places: Sequence[int]) -> Tensor:
-        """Return the vectors `(b, dimension)` of padded ids `(b, t)` by the blocks at these places alone."""
+        """Compute vectors through some of the blocks.
+
+        Args:
+            ids: The padded ids `(b, t)`.
+            places: The places of the blocks.
+
+        Returns:
+            The vectors `(b, dimension)`.
+        """
         x, there, order = self.place(ids)
         x = apply_blocks(x, there[:, None], order, [self.blocks[place] for place in places], self.final_norm)
         return self.finish(PADDED[self.pooling](x, ops.cast(there, "float32")[:, :, None]))
 
     def finish(self, pooled: Tensor) -> Tensor:
-        """Return the vectors `(n, dimension)` of the pooled tokens `(n, width)`."""
+        """Compute the vectors `(n, dimension)` of pooled tokens `(n, width)`."""
         vectors = unit(self.get_layer("dense")(pooled) if self.dense else pooled)
         return self.get_layer("projection")(vectors) if self.space else vectors
 
@@ -173,14 +211,22 @@ class TransformerEncoder(Student):
 def place_tokens(
     ids: Tensor, embedding: keras.layers.Layer, factor: keras.layers.Layer | None, positions: keras.layers.Layer
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the rows of padded ids `(b, t)` as the first block takes them, `(b, t, w)`.
+    """Compute the inputs of the first block.
 
-    Beside them which are no padding, bool `(b, t)`, and the place of each in its text, int32 `(b, t)`.
+    Args:
+        ids: The padded ids `(b, t)`.
+        embedding: The table.
+        factor: The projection of a narrow table, or None.
+        positions: The layer of positions.
+
+    Returns:
+        The tokens `(b, t, w)`; the mask of those that are no padding, bool `(b, t)`; and the place of each in its text,
+            int32 `(b, t)`.
     """
     there = ops.greater_equal(ids, 0)
     x = embedding(ops.maximum(ids, 0))
     x = factor(x) if factor else x
-    # Padding may stand before a text.
+    # Padding may come before a text.
     places = ops.maximum(ops.cumsum(ops.cast(there, "int32"), axis=1) - 1, 0)
     return positions(x, places), there, places
 
@@ -192,20 +238,34 @@ def apply_blocks(
     blocks: Sequence[Block],
     final_norm: keras.layers.LayerNormalization | None,
 ) -> Tensor:
-    """Return the tokens `(b, t, w)`, or of packed texts `(t, w)`, behind the blocks and their normalisation."""
+    """Apply blocks and their final normalisation to tokens.
+
+    Args:
+        x: The tokens `(b, t, w)`, or those of packed texts `(t, w)`.
+        looks: The mask of tokens that attend to each other, or a list of masks.
+        places: The places of the tokens, or a list of them.
+        blocks: The blocks.
+        final_norm: The normalisation behind them, or None.
+
+    Returns:
+        The tokens.
+    """
     for block in blocks:
         x = block(x, looks, places)
     return final_norm(x) if final_norm else x
 
 
 def _same(ids, segments):
-    """Pairs of tokens of a row of which one looks at the other, those of one text: `(r, w)` -> bool `(r, w, w)`."""
-    # Padding looks at nothing, which the softmax makes a mean of all, and nobody reads it.
+    """Return the mask of tokens of a row that attend to each other, as they are of one text.
+
+    `(r, w)` -> bool `(r, w, w)`.
+    """
+    # Padding attends to nothing. The softmax then gives the mean of all tokens, which is never used.
     return ops.equal(segments[:, :, None], segments[:, None]) & ops.greater_equal(ids, 0)[:, None]
 
 
 def _places(ids, segments, texts):
-    """The place of each id in its text, `(t,)`, and where in the ids each text begins, `(texts,)`."""
+    """Return the place of each id in its text, `(t,)`, and the place at which each text begins, `(texts,)`."""
     order = ops.arange(ops.shape(ids)[0], dtype="int32")
     begins = ops.where(ops.greater_equal(ids, 0), -order, -ops.shape(ids)[0])
     starts = ops.maximum(-ops.segment_max(begins, segments, num_segments=texts), 0)
@@ -224,10 +284,10 @@ def _max_padded(x, there):
     return ops.max(x + (1 - there) * FAR, axis=1)
 
 
-# Tokens `(b, t, w)` and which of them are there, `(b, t, 1)` -> `(b, w)`.
+# Tokens `(b, t, w)` and their mask `(b, t, 1)` -> `(b, w)`.
 PADDED = {"mean": _mean_padded, "first": _first_padded, "max": _max_padded}
-# Tokens of packed texts, `(t, w)`, which of them are there `(t, 1)`, their texts `(t,)`, these texts' numbers of tokens
-# `(n, 1)` and where each begins `(n,)` -> `(n, w)`.
+# Tokens of packed texts `(t, w)`, their mask `(t, 1)`, the text of each `(t,)`, the number of tokens of each text
+# `(n, 1)` and the place at which it begins `(n,)` -> `(n, w)`.
 PACKED = {
     "mean": lambda x, there, segments, counts, starts: (
         ops.segment_sum(x * there, segments, num_segments=ops.shape(counts)[0]) / counts

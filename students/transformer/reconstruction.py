@@ -1,4 +1,4 @@
-"""The blocks that stay of an encoder that was cut, fitted to the whole encoder by least squares, without training."""
+"""Fit the remaining blocks of a cut encoder to the whole encoder by least squares, without training."""
 
 from __future__ import annotations
 
@@ -14,27 +14,30 @@ from .block import Block
 from .network import TransformerEncoder
 from .stream import Batches, add_units, attend, place_rows, sum_products
 
-# A share of the hidden units' mean square, which draws a kernel to what it was. It is smaller than for a kernel that is
-# only rounded, as the block has more to make up for.
+# The ridge as a share of the hidden units' mean square, which pulls a kernel to its old value. It is smaller than for
+# a kernel that is only rounded, as the block has more to make up for.
 RIDGE = 0.005
 
 
 def reconstruct_blocks(
     smaller: TransformerEncoder, whole: TransformerEncoder, places: Sequence[int], rows: IdLists
 ) -> TransformerEncoder:
-    """Fit the blocks of an encoder that was cut, in place, to what the whole encoder computes; returns it.
+    """Fit the blocks of a cut encoder, in place, to the outputs of the whole encoder.
 
-    Tokens shall leave each block that stays as they reach the next one that stays in the whole encoder. So the last
+    Tokens are to leave each remaining block as they reach the next remaining one in the whole encoder. So the last
     kernel of each block, in order, is fitted by least squares on the inputs that the fitted blocks before it give, and
-    the block takes the final normalisation of the last block that was removed behind it. He et al. (2017), Channel
-    pruning for accelerating very deep neural networks, section 3.1, reconstruct outputs in this way; the inputs are
-    those of Li et al. (2025), GPTAQ.
+    the block takes the final normalisation of the last removed block behind it. He et al. (2017), Channel pruning for
+    accelerating very deep neural networks, section 3.1, reconstruct outputs in this way; the inputs are those of Li et
+    al. (2025), GPTAQ.
 
     Args:
-        smaller: an encoder with the blocks of `whole` at `places` alone.
-        whole: the encoder that was cut.
-        places: the places of the blocks that stay, ascending.
-        rows: texts as lists of token ids.
+        smaller: The encoder with only the blocks of `whole` at `places`.
+        whole: The encoder before the cut.
+        places: The places of the remaining blocks, ascending.
+        rows: The texts as lists of token ids.
+
+    Returns:
+        The smaller encoder itself.
     """
     ours, others = place_rows(smaller, rows), place_rows(whole, rows)
     ends = [*places[1:], whole.depth]
@@ -51,7 +54,7 @@ def reconstruct_blocks(
 
 
 def _fit(block: Block, last: Block, ours: Batches, others: Batches) -> None:
-    """Fit a block's last kernel, and its bias where it has one, to the sums behind the hidden units of `last`."""
+    """Fit a block's last kernel, and its bias if it has one, to the sums behind the hidden units of `last`."""
     weights = block.second.get_weights()
     kernel = np.concatenate([np.reshape(weight, (-1, weight.shape[-1])) for weight in weights])
     biased = len(weights) > 1

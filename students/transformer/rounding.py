@@ -1,4 +1,4 @@
-"""A transformer whose blocks lie on a coarse grid, each kernel rounded to what its inputs need: no training."""
+"""Round the blocks of a transformer to a coarse grid, each kernel by its inputs, without training."""
 
 from __future__ import annotations
 
@@ -16,13 +16,21 @@ from .stream import Batches, add_units, attend, place_rows, sum_products
 def round_blocks(
     model: TransformerEncoder, rows: IdLists, levels: int = LEVELS_OF_4, towards: TransformerEncoder | None = None
 ) -> TransformerEncoder:
-    """Return a copy whose blocks' `narrow_kernels` are whole numbers up to `levels` times a scale an output channel.
+    """Return a copy whose blocks' `narrow_kernels` are whole numbers up to `levels` times a scale per output channel.
 
-    The first inputs of a kernel, as many as stand there beside it, are not rounded. The blocks are rounded in their
-    order, on texts as id lists: each reads what the rounded blocks before it give (`kernels.compensate_rounding`). Its
-    kernel behind the hidden units is first fitted to what the same block of `towards` gives, so that it compensates
-    for what was rounded before it (`kernels.fit_kernel`). `towards` has the same shape, and may have a table that was
-    not rounded; by default it is `model`.
+    The first inputs of a kernel, as many as `narrow_kernels` says, are not rounded. The blocks are rounded in their
+    order: each reads the outputs of the rounded blocks before it (`kernels.compensate_rounding`). The kernel behind the
+    hidden units is first fitted to the output of the same block of `towards`, so that it compensates for earlier
+    rounding (`kernels.fit_kernel`).
+
+    Args:
+        model: The encoder's network.
+        rows: The texts as lists of token ids.
+        levels: The largest whole number.
+        towards: A network of the same shape, for example with a table that is not rounded; by default `model`.
+
+    Returns:
+        The copy.
     """
     copy, whole = rebuilt(model, {}, named(model)), towards or model
     if all(_is_rounded(block, levels) for block in copy.blocks):
@@ -39,10 +47,14 @@ def round_blocks(
 
 
 def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
-    """Round a model's `narrow_kernels` in place, as `round_blocks` does, and train them no more.
+    """Round a model's `narrow_kernels` in place, as `round_blocks` does, and stop training them.
 
-    What is around them, norms, biases, wider kernels and the table, learns to make up for it: a step of Adam is far
-    smaller than one of a grid of 15 numbers. Their grid is the one that an export finds again.
+    The norms, biases, wider kernels and the table learn to make up for it: a step of Adam is far smaller than one of a
+    grid of 15 numbers. An export recovers the same grid.
+
+    Args:
+        model: The encoder's network.
+        rows: The texts as lists of token ids.
     """
     model.set_weights(round_blocks(model, rows).get_weights())
     for layer in model.token_layers:
@@ -51,13 +63,16 @@ def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
 
 
 def _is_rounded(block: Block, levels: int) -> bool:
-    """True for a block whose narrow kernels all lie on their grid."""
+    """Check whether all narrow kernels of a block are on their grid."""
     kernels = [*(layer.kernel for layer in block.look_layers), block.second.kernel[block.wide_units :]]
     return all(is_rounded(np.asarray(kernel), levels) for kernel in kernels)
 
 
 def _round_looked(block: Block, batches: Batches, levels: int) -> None:
-    """Round the kernels of a block's query, key and value in place. One that was rounded before stays."""
+    """Round the kernels of a block's query, key and value in place.
+
+    A kernel that is rounded already stays unchanged.
+    """
     layers = [layer for layer in block.look_layers if not is_rounded(np.asarray(layer.kernel), levels)]
     if layers:
         moments, _ = sum_products(batches, batches, block.normalize_inputs, lambda x, _: x[..., :0])
@@ -66,10 +81,10 @@ def _round_looked(block: Block, batches: Batches, levels: int) -> None:
 
 
 def _round_second(block: Block, target: Block, batches: Batches, wanted: Batches, levels: int) -> None:
-    """Round a block's kernel behind the hidden units in place, fitted to those of `target`.
+    """Round a block's kernel behind the hidden units in place, after fitting it to that of `target`.
 
-    The hidden units that it costs most to round are put first, where an export has `wide_units` in 8 bits. One that was
-    rounded before stays.
+    The hidden units that are most costly to round are put first, where an export has `wide_units` in 8 bits. A kernel
+    that is rounded already stays unchanged.
     """
     kernel, wide = np.asarray(block.second.kernel), block.wide_units
     if is_rounded(kernel[wide:], levels):

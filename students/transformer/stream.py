@@ -1,4 +1,4 @@
-"""Batches of tokens through half a block at a time, and the sums of products that kernels are fitted by."""
+"""Pass batches of tokens through half a block at a time, and sum the products that kernels are fitted by."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ from ...system.types import Doubles, Floats, IdLists, Tensor
 from .block import Block
 from .network import TransformerEncoder
 
-# Tokens `(b, t, w)`, which of them are there `(b, t)` and their places `(b, t)`, of each batch.
+# The tokens `(b, t, w)`, their mask `(b, t)` and their places `(b, t)` of each batch.
 Batches = list[tuple[Tensor, Tensor, Tensor]]
 
 
 def place_rows(model: TransformerEncoder, rows: IdLists) -> Batches:
-    """Return the tokens of id lists as inputs of the first block, in batches of like length."""
+    """Compute the inputs of the first block for some texts, in batches of similar length.
+
+    Args:
+        model: The encoder's network.
+        rows: The texts as lists of token ids.
+
+    Returns:
+        The batches.
+    """
     placed = (
         model.place(pad([rows[place] for place in group])) for group in group_by_length([len(row) for row in rows])
     )
@@ -25,12 +33,28 @@ def place_rows(model: TransformerEncoder, rows: IdLists) -> Batches:
 
 
 def attend(block: Block, batches: Batches) -> Batches:
-    """Return the tokens behind the attention of a block."""
+    """Pass batches through the attention of a block.
+
+    Args:
+        block: The block.
+        batches: The batches.
+
+    Returns:
+        The batches behind it.
+    """
     return _moved(batches, lambda x, there, places: block.add_attention(x, there[:, None], places))
 
 
 def add_units(block: Block, batches: Batches) -> Batches:
-    """Return the tokens behind the hidden units of a block."""
+    """Pass batches through the feed-forward network of a block.
+
+    Args:
+        block: The block.
+        batches: The batches.
+
+    Returns:
+        The batches behind it.
+    """
     return _moved(batches, lambda x, there, places: block.add_units(x))
 
 
@@ -40,10 +64,18 @@ def sum_products(
     inputs: Callable[[Tensor], Tensor],
     outputs: Callable[[Tensor, Tensor], Tensor],
 ) -> tuple[Doubles, Doubles]:
-    """Return the sums of products of inputs with themselves, `(in, in)`, and with outputs, `(in, out)`, in float64.
+    """Sum the products of inputs with themselves and with outputs over all tokens that are no padding.
 
-    The sums are over the tokens that are no padding, within a batch in float32. `inputs(x)`, `(b, t, in)`, are computed
-    of `ours`, `outputs(x, y)`, `(b, t, out)`, of both.
+    Within a batch the sums are in float32.
+
+    Args:
+        ours: The batches x.
+        others: The batches y.
+        inputs: `inputs(x)` computes the inputs `(b, t, in)`.
+        outputs: `outputs(x, y)` computes the outputs `(b, t, out)`.
+
+    Returns:
+        The sums `(in, in)` and `(in, out)`, float64.
     """
     moments = crossed = np.zeros((1, 1))
     for (x, there, _), (y, _, _) in zip(ours, others, strict=True):
@@ -54,7 +86,7 @@ def sum_products(
 
 
 def _moved(batches, move):
-    # On PyTorch a tensor with a gradient would keep all that it was computed from in memory.
+    # On PyTorch a tensor with a gradient would keep everything that it was computed from in memory.
     return [(ops.stop_gradient(move(*batch)), *batch[1:]) for batch in batches]
 
 

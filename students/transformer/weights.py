@@ -1,7 +1,7 @@
-"""The weights of a transformer by name: which are its own, and the sizes that they have.
+"""Recognise the weights of a transformer by their names, and read its sizes from them.
 
-What their shapes do not say stands in `told.SETTINGS` beside them: `heads`, `pooling`, `dense`, `activation` and
-`epsilon`, and of modern blocks what `ATTENTION` names, and perhaps `positions`.
+Settings that the shapes do not show are stored in `told.SETTINGS` beside them: `heads`, `pooling`, `dense`,
+`activation` and `epsilon`; for modern blocks also those of `ATTENTION`, and possibly `positions`.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from ...system.types import Floats, Json
 from ..told import settings_in
 
 ATTENTION = ("block", "local", "window", "global_theta", "local_theta")
-# ModernBERT's, where nobody says more: the network reads texts of any length.
+# The default is ModernBERT's; the network reads texts of any length.
 POSITIONS = 8192
 BLOCK = re.compile(r"block_(\d+)/query/kernel")
 
 
 def owns(weights: Mapping[str, Floats]) -> bool:
-    """Return True for weights `{path: array}` of a `TransformerEncoder`."""
+    """Check whether weights `{path: array}` are those of a `TransformerEncoder`."""
     return "block_0/query/kernel" in weights
 
 
 def trainable_weights(weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
-    """Return the weights as training takes them up: as they are."""
+    """Return the weights unchanged, as they can be trained as they are."""
     return weights
 
 
 def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
-    """Return the arguments of a `TransformerEncoder` with these weights, but for its vocabulary and its name.
+    """Return the arguments of a `TransformerEncoder` that has these weights, except for its vocabulary and its name.
 
-    Raises `KeyError` where the settings are missing, and `ValueError` where these do not fit the weights.
+    Raises `KeyError` if the settings are missing, and `ValueError` if they do not fit the weights.
     """
     said, row = settings_in(weights), weights["embedding/embeddings"].shape[1]
     table, width = weights.get("positions/embeddings"), len(weights["positions/norm/gamma"])

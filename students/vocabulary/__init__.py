@@ -1,1 +1,1 @@
-"""Pieces: fewer, more, and how they cut texts."""
+"""Change the vocabulary of an encoder: fewer tokens, more tokens, and how texts are cut into them."""

@@ -1,4 +1,4 @@
-"""How two vocabularies cut the same texts: pieces a word, what is unknown, and how often they differ."""
+"""Compare how two vocabularies cut the same texts: tokens per word, unknown tokens, and how often the cuts differ."""
 
 from __future__ import annotations
 
@@ -13,10 +13,18 @@ UNSPACED = frozenset({"Thai", "Laoo", "Khmr", "Mymr", "Hani", "Hira", "Kana"})  
 
 
 def compare(before: Tokenizer, after: Tokenizer, old_ids: Integers, texts: Sequence[str]) -> dict[str, Json]:
-    """Return figures of non-empty texts under two tokenizers, the second with `old_ids` of the first.
+    """Compare two tokenizers on non-empty texts. The tokens bos and eos do not count.
 
-    `texts`, their number; `unit`, "word" or "character"; `[before, after]` of `fertility`, pieces a unit, and `unk`,
-    the `<unk>` share of pieces; `changed`, the share of texts that are cut otherwise. bos and eos do not count.
+    Args:
+        before: The first tokenizer.
+        after: The second tokenizer.
+        old_ids: The first tokenizer's id of each token of the second, int `(tokens,)`.
+        texts: The texts.
+
+    Returns:
+        `texts`, their number; `unit`, "word" or "character"; `fertility`, the tokens per unit, and `unk`, the share of
+            `<unk>` among the tokens, each as `[before, after]`; and `changed`, the share of texts that are cut
+            differently.
     """
     first, second = before.encode(list(texts), None), after.encode(list(texts), None)
     unit = unit_of(texts)
@@ -30,7 +38,7 @@ def compare(before: Tokenizer, after: Tokenizer, old_ids: Integers, texts: Seque
 
 
 def unit_of(texts: Sequence[str]) -> str:
-    """Return `character` where most letters are of scripts that put no spaces between words, else `word`."""
+    """Return "character" if most letters are of scripts that put no spaces between words, else "word"."""
     counts = Counter("".join(texts))
     letters = {sign: count for sign, count in counts.items() if script(sign) not in SHARED}
     unspaced = sum(count for sign, count in letters.items() if script(sign) in UNSPACED)
@@ -38,13 +46,32 @@ def unit_of(texts: Sequence[str]) -> str:
 
 
 def fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
-    """Return pieces a word, or a character without spaces. `rows` are id lists with bos and eos."""
+    """Compute the number of tokens per word, or per character without spaces.
+
+    Args:
+        rows: The texts as lists of token ids, with bos and eos.
+        texts: The texts.
+        unit: "word" or "character".
+
+    Returns:
+        The tokens per unit.
+    """
     units = [text.split() if unit == "word" else "".join(text.split()) for text in texts]
     return sum(len(row) - 2 for row in rows) / max(1, sum(map(len, units)))
 
 
 def unknown_share(rows: Sequence[Sequence[int]], tokenizer: Tokenizer) -> float:
-    """Return the share of `<unk>` among the pieces; SentencePiece makes one of several unknown characters in a row."""
+    """Compute the share of `<unk>` among the tokens.
+
+    SentencePiece makes one `<unk>` of several unknown characters in a row.
+
+    Args:
+        rows: The texts as lists of token ids, with bos and eos.
+        tokenizer: The tokenizer.
+
+    Returns:
+        The share.
+    """
     unknown = next(id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.type == piece.UNKNOWN)
     pieces = sum(len(row) - 2 for row in rows)
     return sum(row.count(unknown) for row in rows) / max(1, pieces)

@@ -1,7 +1,7 @@
-"""Rows for new pieces by translations: a piece is what stands across from it in parallel text.
+"""Embeddings of new tokens from translations: a token gets those of its likeliest translations in parallel text.
 
-IBM Model 1 (Brown et al., 1993, The mathematics of statistical machine translation, section 4.2): each old piece of a
-line's translation was chosen by one new piece of the line, or by none.
+The probabilities are those of IBM Model 1 (Brown et al., 1993, The mathematics of statistical machine translation,
+section 4.2): each old token of a line's translation was chosen by one new token of the line, or by none.
 """
 
 from __future__ import annotations
@@ -17,19 +17,27 @@ from ..rows import TABLE
 from .new_pieces import mean_rows
 from .transplant import Transplant
 
-# Rounds of expectation and maximisation; translations of a piece, and the share of the likeliest that the least has.
+# Rounds of expectation and maximisation; translations per token, and their minimum probability as a share of the best.
 ROUNDS, NEAREST, LEAST = 5, 4, 0.1
-# Of a longer line the first pieces count.
+# Only so many tokens at the begin of a line are used.
 LONGEST = 64
-# Stands in each line for what chooses a piece that no other does.
+# The empty token of each line, which explains translations that no other token explains.
 NONE = 0
 
 
 def translated(encoder: KerasEncoder, larger: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Transplant:
-    """Return a `Transplant` of the pieces that `larger` has behind the encoder's, by pairs `(text, translation)`.
+    """Make the embeddings of new tokens from pairs of a text and its translation.
 
-    A row is the mean of the rows of its likeliest translations, weighted by their probabilities; one that no pair
-    holds is that of `mean_rows`, with weights of zero.
+    An embedding is the mean of those of the token's likeliest translations, weighted by their probabilities. A token
+    that no pair contains gets the embedding of `mean_rows`, and weights of zero.
+
+    Args:
+        encoder: The encoder.
+        larger: The tokenizer with the new tokens behind the encoder's.
+        pairs: The pairs `(text, translation)`.
+
+    Returns:
+        The embeddings, and the old tokens that they are made from.
     """
     before = len(encoder.tokenizer)
     texts, others = zip(*pairs, strict=True) if pairs else ((), ())
@@ -45,14 +53,22 @@ def translated(encoder: KerasEncoder, larger: Tokenizer, pairs: Sequence[tuple[s
 def lexicon(
     lines: Sequence[Integers], across: Sequence[Integers], size: int, rounds: int = ROUNDS
 ) -> tuple[Integers, Integers, Doubles]:
-    """Return `(pieces, translations, probabilities)`, of each piece of the lines that of each piece across from it.
+    """Estimate translation probabilities of tokens by IBM Model 1.
 
-    Ids are below `size`; the probabilities of a piece sum to one.
+    Args:
+        lines: The token ids of each line.
+        across: The token ids of each line's translation.
+        size: A bound of the ids: all are smaller.
+        rounds: The number of rounds of expectation and maximisation.
+
+    Returns:
+        `(pieces, translations, probabilities)`: the tokens of the lines, the tokens of their translations, and the
+            probability of each such pair. The probabilities of a token sum to one.
     """
     many = np.array([len(line) for line in lines]), np.array([len(line) for line in across])
     first = np.concatenate([np.repeat(a, len(b)) for a, b in zip(lines, across, strict=True)] or [np.zeros(0, int)])
     second = np.concatenate([np.tile(b, len(a)) for a, b in zip(lines, across, strict=True)] or [np.zeros(0, int)])
-    # The place of each translated piece among all of them.
+    # The place of each translated token among all of them.
     starts = np.cumsum([0, *many[1]])
     places = [np.tile(np.arange(b) + start, a) for a, b, start in zip(*many, starts[:-1], strict=True)]
     place = np.concatenate(places or [np.zeros(0, int)])
@@ -69,7 +85,7 @@ def lexicon(
 def _likeliest(
     pieces: Integers, translations: Integers, chances: Doubles, first: int, size: int
 ) -> tuple[Integers, Floats]:
-    """Ids `(n, NEAREST)` of the likeliest translations of the pieces from `first` on, and their weights."""
+    """Return the likeliest translations of the tokens from `first` on, ids `(n, NEAREST)`, and their weights."""
     order = np.lexsort((translations, -chances, pieces))
     pieces, translations, chances = pieces[order], translations[order], chances[order]
     ids = np.arange(first, size)

@@ -1,7 +1,8 @@
-"""A larger vocabulary: pieces for languages that the base never saw, in one SentencePiece model with the old ones.
+"""Enlarge a vocabulary by tokens for new languages, in one SentencePiece model with the old ones.
 
-The new pieces stand behind the old ones, which keep id, score and order. A unigram model takes the best sum of scores
-at every place, so a text is cut as before unless a new piece wins somewhere in it, and one that is not in it cannot.
+The new tokens come behind the old ones, which keep their ids, scores and order. A unigram model takes the best sum of
+scores at every place, so a text is cut as before unless a new token wins somewhere, and only a token that the text
+contains can win.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..rows import TABLE, with_table
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-# What decides where a piece may begin and end.
+# The settings of a trainer that decide where a token may begin and end.
 BORDERS = (
     "max_sentencepiece_length",
     "split_by_unicode_script",
@@ -36,12 +37,22 @@ BORDERS = (
 def trained_pieces(
     texts: Sequence[str], size: int, tokenizer: Tokenizer, coverage: float = 0.9995
 ) -> list[tuple[str, float]]:
-    """Return `[(piece, score)]`, the normal pieces of a unigram model of at most `size`, learned from `texts`.
+    """Train a unigram model on texts and return its normal tokens.
 
-    The texts are normalised as `tokenizer` does it, and pieces end where its trainer let them end, so that they fit.
-    `coverage` is the share of the texts' characters that get a piece of their own. Nothing in it is random, and it
-    takes one thread, so the same texts give the same pieces.
-    Raises `InputError` when the texts hold nothing to learn from, or more characters than `size`.
+    The texts are normalised by `tokenizer`, and tokens may begin and end where its trainer allowed it, so that they
+    fit. Nothing is random and one thread is used, so the same texts give the same tokens.
+
+    Args:
+        texts: The texts.
+        size: The maximum number of tokens.
+        tokenizer: The tokenizer that is to be enlarged.
+        coverage: The share of the texts' characters that get a token of their own.
+
+    Returns:
+        The tokens, `[(piece, score)]`.
+
+    Raises:
+        InputError: If the texts contain nothing to learn from, or more characters than `size`.
     """
     proto = unigram_proto(tokenizer)
     lines = [" ".join(line.replace(SPACE, " ").split()) for line in tokenizer.normalize(texts)]
@@ -53,10 +64,17 @@ def trained_pieces(
 
 
 def word_pieces(words: Mapping[str, float], tokenizer: Tokenizer) -> list[tuple[str, float]]:
-    """Return `[(piece, score)]` of words and phrases `{word: frequency}`, normalised as `tokenizer` does it.
+    """Make a token of each word and phrase, normalised by a tokenizer.
 
-    Each begins a word, and a phrase is one piece with its spaces; single letters are left out, as they are pieces
+    Each token begins a word, and a phrase is one token with its spaces. Single letters are left out, as they are tokens
     anyway. The score is the logarithm of the frequency.
+
+    Args:
+        words: `{word: frequency}`.
+        tokenizer: The tokenizer that is to be enlarged.
+
+    Returns:
+        The tokens, `[(piece, score)]`.
     """
     units = [SPACE + text.replace(" ", SPACE).strip(SPACE) for text in tokenizer.normalize(list(words))]
     scored = zip(units, map(math.log, words.values()), strict=True)
@@ -72,10 +90,10 @@ def _train(lines, size, proto, coverage):
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(lines),
             model_writer=model,
-            vocab_size=size + 3,  # <unk>, <s> and </s> are counted too
+            vocab_size=size + 3,  # <unk>, <s> and </s> count too
             hard_vocab_limit=False,
             character_coverage=coverage,
-            # Longer lines are left out without a word.
+            # SentencePiece silently drops longer lines.
             max_sentence_length=max(len(line.encode()) for line in lines) + 1,
             normalization_rule_name="identity",
             add_dummy_prefix=proto.normalizer_spec.add_dummy_prefix,
@@ -91,7 +109,7 @@ def _train(lines, size, proto, coverage):
 
 
 def unigram_proto(tokenizer: Tokenizer) -> Message:
-    """Return the `ModelProto`. Raises `EncoderError` for another model than a unigram one."""
+    """Return the `ModelProto` of a tokenizer. Raises `EncoderError` if it is not a unigram model."""
     proto = model_proto(tokenizer)
     kind = proto.trainer_spec.model_type
     if kind != proto.trainer_spec.UNIGRAM:
@@ -103,10 +121,19 @@ def unigram_proto(tokenizer: Tokenizer) -> Message:
 
 
 def extended(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()) -> Tokenizer:
-    """Return a tokenizer of all old pieces and behind them the new ones that `admitted` lets in.
+    """Return a tokenizer with new tokens behind the old ones, as far as `admitted` allows them.
 
-    `pieces` are `(piece, score)` as `trained_pieces` gives them. No text of `keep` is cut otherwise than before.
-    Raises `EncoderError` for another model than a unigram one, `InputError` when no piece is let in.
+    Args:
+        tokenizer: The tokenizer.
+        pieces: The new tokens, `(piece, score)`, as `trained_pieces` returns them.
+        keep: Texts that must be cut as before.
+
+    Returns:
+        The larger tokenizer.
+
+    Raises:
+        EncoderError: If it is not a unigram model.
+        InputError: If no token is new.
     """
     unigram_proto(tokenizer)
     new = admitted(tokenizer, pieces, keep)
@@ -119,9 +146,17 @@ def extended(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Se
 
 
 def with_new_pieces(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> Tokenizer:
-    """Return a tokenizer of all old pieces and behind them the new ones, `(piece, score)`, none of which is old.
+    """Return a tokenizer with new tokens behind the old ones.
 
-    Raises `EncoderError` for another model than a unigram one.
+    Args:
+        tokenizer: The tokenizer.
+        new: The new tokens, `(piece, score)`; all of them differ from the old ones.
+
+    Returns:
+        The larger tokenizer.
+
+    Raises:
+        EncoderError: If it is not a unigram model.
     """
     proto = unigram_proto(tokenizer)
     for piece, score in _rescaled(proto, new):
@@ -134,27 +169,44 @@ def with_new_pieces(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> T
 def admitted(
     tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()
 ) -> list[tuple[str, float]]:
-    """Return those `(piece, score)` that neither the pieces of `tokenizer` nor the texts of `keep` hold anywhere.
+    """Select the tokens that occur neither in an old token nor in a text that must be cut as before.
 
-    What stands within an old piece is written in a language that the base knows, whether `keep` has text of it or not.
+    Text that occurs in an old token is in a language that the base knows, whether `keep` has text of it or not.
+
+    Args:
+        tokenizer: The tokenizer.
+        pieces: The new tokens, `(piece, score)`.
+        keep: The texts.
+
+    Returns:
+        The selected tokens.
     """
     old = [piece.piece for piece in model_proto(tokenizer).pieces]
     wanted = {piece for piece, _ in pieces}
     known, lines = held(old, wanted), tokenizer.normalize(keep)
     phrases = {piece for piece in wanted - known if piece.startswith(SPACE) and SPACE in piece[1:]}
-    known |= held(_units(lines, wanted - known - phrases), wanted - known - phrases) | held_phrases(lines, phrases)
+    others = wanted - known - phrases
+    known |= held(_units(lines, others), others) | held_phrases(lines, phrases)
     return [(piece, score) for piece, score in dict(pieces).items() if piece not in known]
 
 
 def _units(lines, wanted):
-    """The distinct words, which hold all that the lines hold of pieces without a space inside; else the lines."""
+    """Return the distinct words of the lines, or the lines themselves if a wanted token has a space inside."""
     if any(SPACE in piece[1:] for piece in wanted):
         return lines
     return sorted({SPACE + word for line in lines for word in line.split(SPACE)})
 
 
 def held_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
-    """Return those of the `phrases`, which begin with a space and have one inside, that occur in any of the lines."""
+    """Find the phrases that occur in any of the lines.
+
+    Args:
+        lines: The lines.
+        phrases: The phrases, which begin with a space and have another one inside.
+
+    Returns:
+        The phrases that occur.
+    """
     by_word: dict[str, list[str]] = {}
     for phrase in phrases:
         by_word.setdefault(phrase.split(SPACE)[1], []).append(phrase)
@@ -169,7 +221,15 @@ def held_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
 
 
 def held(units: Iterable[str], wanted: set[str]) -> set[str]:
-    """Return the set of the `wanted` strings that occur in any of the `units`."""
+    """Find the strings that occur in any of the units.
+
+    Args:
+        units: The units, such as words.
+        wanted: The strings.
+
+    Returns:
+        The strings that occur.
+    """
     lengths, inside = sorted({len(piece) for piece in wanted}), set()
     for unit in units:
         inside |= wanted.intersection(unit[i : i + n] for n in lengths for i in range(len(unit) - n + 1))
@@ -177,22 +237,38 @@ def held(units: Iterable[str], wanted: set[str]) -> set[str]:
 
 
 def _rescaled(proto, new):
-    # Scores are log probabilities, each model's sum to one: the new model gets a share as large as its share of the
-    # pieces. None is below the old ones, as SentencePiece counts <unk> from the lowest score of all.
+    # Scores are log probabilities, which sum to one in each model. The new model gets a share equal to its share of the
+    # tokens. No score is below the old ones, as SentencePiece computes that of <unk> from the lowest score of all.
     old = [piece.score for piece in proto.pieces if piece.type == piece.NORMAL]
     share, lowest = math.log(len(new) / (len(new) + len(old))), min(old)
     return [(piece, max(score + share, lowest)) for piece, score in new]
 
 
 def new_pieces(tokenizer: Tokenizer, larger: Tokenizer) -> list[str]:
-    """Return the pieces that `larger` has behind those of `tokenizer`, in order."""
+    """Return the tokens that a larger tokenizer has behind those of another.
+
+    Args:
+        tokenizer: The tokenizer.
+        larger: The larger tokenizer.
+
+    Returns:
+        The new tokens, in their order.
+    """
     return [piece.piece for piece in model_proto(larger).pieces[len(tokenizer) :]]
 
 
 def mean_rows(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
-    """Return rows for the new pieces of `larger`, float32 `(new, width)`: the mean of the rows that a piece replaces.
+    """Compute embeddings for new tokens: the mean of those of the tokens that they replace.
 
-    These are the old pieces of its text, `<unk>` left out; where nothing else is left, the mean of the table.
+    These are the old tokens of the new token's text, except for `<unk>`. If there are none, the embedding is the mean
+    of the table.
+
+    Args:
+        encoder: The encoder.
+        larger: The tokenizer with the new tokens behind the encoder's.
+
+    Returns:
+        The embeddings, float32 `(new, width)`.
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     proto = model_proto(encoder.tokenizer)
@@ -204,7 +280,7 @@ def mean_rows(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
 
 
 def _verbatim(proto):
-    """The tokenizer that takes a piece's text as it stands, with the spaces that it has and no others."""
+    """Return a tokenizer that takes a token's text as it is, and neither adds nor removes spaces."""
     plain = type(proto).FromString(proto.SerializeToString())
     plain.normalizer_spec.name, plain.normalizer_spec.precompiled_charsmap = "identity", b""
     plain.normalizer_spec.add_dummy_prefix = plain.normalizer_spec.remove_extra_whitespaces = False
@@ -212,7 +288,16 @@ def _verbatim(proto):
 
 
 def with_rows(encoder: KerasEncoder, larger: Tokenizer, rows: Floats) -> KerasEncoder:
-    """Return the encoder with the tokenizer `larger` and `rows`, `(new, width)`, behind the old ones of its table."""
+    """Return the encoder with a larger tokenizer and the embeddings of its new tokens.
+
+    Args:
+        encoder: The encoder.
+        larger: The tokenizer with the new tokens behind the encoder's.
+        rows: The embeddings of the new tokens `(new, width)`.
+
+    Returns:
+        The larger encoder.
+    """
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     model = with_table(encoder.model, np.concatenate([table, rows]).astype(table.dtype))
     return KerasEncoder(model, larger, encoder.name)

@@ -1,6 +1,6 @@
-"""A smaller vocabulary: the pieces of a SentencePiece model that stay, and the model and the encoder with only these.
+"""Reduce a vocabulary to some of its tokens, in the SentencePiece model and in the encoder's table.
 
-Pieces keep their order, so the new id of a piece is its place among the kept ones.
+Tokens keep their order, so the new id of a token is its place among the kept ones.
 """
 
 from __future__ import annotations
@@ -23,18 +23,43 @@ if TYPE_CHECKING:
 
 
 def used_pieces(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> set[int]:
-    """Return the set of ids that occur `least` times or more in the texts, bos and eos left out."""
+    """Find the tokens that occur at least `least` times in some texts, without bos and eos.
+
+    Args:
+        tokenizer: The tokenizer.
+        texts: The texts.
+        least: The minimum count.
+
+    Returns:
+        The ids of the tokens.
+    """
     return set(np.flatnonzero(piece_counts(tokenizer, texts) >= least).tolist())
 
 
 def piece_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
-    """Return how often the texts use each piece, int64 `(pieces,)`, bos and eos left out."""
+    """Count how often texts use each token, without bos and eos.
+
+    Args:
+        tokenizer: The tokenizer.
+        texts: The texts.
+
+    Returns:
+        The counts, int64 `(tokens,)`.
+    """
     ids = (id for row in tokenizer.encode(list(texts), None) for id in row[1:-1])
     return np.bincount(np.fromiter(ids, dtype=np.int64), minlength=len(tokenizer))
 
 
 def added_pieces(before: Tokenizer, after: Tokenizer) -> Integers:
-    """Return the ids of the pieces of `after` that `before` lacks, int64 `(n,)`."""
+    """Find the tokens of a tokenizer that another one lacks.
+
+    Args:
+        before: The tokenizer that lacks them.
+        after: The tokenizer that has them.
+
+    Returns:
+        Their ids in `after`, int64 `(n,)`.
+    """
     known = {piece.piece for piece in model_proto(before).pieces}
     return np.array([id for id, piece in enumerate(model_proto(after).pieces) if piece.piece not in known], np.int64)
 
@@ -42,11 +67,21 @@ def added_pieces(before: Tokenizer, after: Tokenizer) -> Integers:
 def pruned(
     tokenizer: Tokenizer, kept_ids: Iterable[int], always: Iterable[int] | None = None
 ) -> tuple[Tokenizer, Integers]:
-    """Return `(tokenizer, old_ids)`: a tokenizer of the kept pieces, and int64 `(pieces,)`, the old id of each.
+    """Reduce a tokenizer to some of its tokens.
 
-    What is `always` there, by default what `always_kept` names, stays too, and in a BPE model whatever the kept pieces
-    are merged from. A text whose pieces are all in `kept_ids` is cut into the same pieces as before. Raises
-    `EncoderError` for an id that there is not.
+    A BPE model also keeps all tokens from which the kept ones are merged. A text all of whose tokens are in `kept_ids`
+    is cut into the same tokens as before.
+
+    Args:
+        tokenizer: The tokenizer.
+        kept_ids: The ids of the tokens to keep.
+        always: The ids of tokens that are kept in addition; by default those of `always_kept`.
+
+    Returns:
+        The smaller tokenizer, and the old id of each of its tokens, int64 `(tokens,)`.
+
+    Raises:
+        EncoderError: If there is no token with one of the ids.
     """
     proto = model_proto(tokenizer)
     kept = {int(id) for id in kept_ids}
@@ -60,22 +95,46 @@ def pruned(
 
 
 def pruned_encoder(encoder: KerasEncoder, kept_ids: Iterable[int]) -> KerasEncoder:
-    """Return an encoder with only the kept pieces and their rows; the vectors of texts of these stay what they were."""
+    """Reduce an encoder to some of its tokens and their embeddings. Texts of these tokens keep their vectors.
+
+    Args:
+        encoder: The encoder.
+        kept_ids: The ids of the tokens to keep.
+
+    Returns:
+        The smaller encoder.
+    """
     return with_pieces(encoder, *pruned(encoder.tokenizer, kept_ids))
 
 
 def with_pieces(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Integers) -> KerasEncoder:
-    """Return the `KerasEncoder` of what `pruned` gave."""
+    """Return an encoder with the tokenizer that `pruned` returned.
+
+    Args:
+        encoder: The encoder.
+        tokenizer: The smaller tokenizer.
+        old_ids: The old id of each of its tokens, int64 `(tokens,)`.
+
+    Returns:
+        The smaller encoder.
+    """
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     return KerasEncoder(with_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
 
 
 def by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
-    """Return the encoder with its normal pieces in order of their `use`, `(pieces,)`, the most used first.
+    """Return the encoder with its normal tokens ordered by use, the most used first.
 
-    Their rows go with them, and all others stay in their places, at the front. Texts keep their pieces and vectors,
-    since the cuts of a unigram model and of BERT's do not hang on ids; an encoder with another kind of model is
-    returned as it is.
+    The embeddings are reordered too, and all other tokens keep their places at the front. Texts keep their tokens and
+    vectors, since a unigram model and BERT's rules cut texts regardless of ids; an encoder with another kind of model
+    is returned unchanged.
+
+    Args:
+        encoder: The encoder.
+        use: The use of each token, float64 `(tokens,)`.
+
+    Returns:
+        The encoder.
     """
     if not has_free_order(encoder.tokenizer):
         return encoder
@@ -87,26 +146,42 @@ def by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
 
 
 def has_free_order(tokenizer: Tokenizer) -> bool:
-    """Return whether texts are cut alike whatever the order of the pieces: by a unigram model, and by BERT's rules."""
+    """Check whether the order of the tokens does not matter: for a unigram model and for BERT's rules."""
     spec = model_proto(tokenizer).trainer_spec
     return spec.model_type in (spec.UNIGRAM, spec.WORD)
 
 
 def in_order(encoder: KerasEncoder, old_ids: Integers) -> KerasEncoder:
-    """Return the encoder with its pieces and their rows in another order, `(pieces,)`, the old id of each."""
+    """Return the encoder with its tokens and their embeddings in another order.
+
+    Args:
+        encoder: The encoder.
+        old_ids: The old id of each token, int64 `(tokens,)`.
+
+    Returns:
+        The encoder.
+    """
     return with_pieces(encoder, reordered(encoder.tokenizer, old_ids), old_ids)
 
 
 def reordered(tokenizer: Tokenizer, old_ids: Integers) -> Tokenizer:
-    """Return the tokenizer with its pieces in another order, `(pieces,)`, the old id of each."""
+    """Return the tokenizer with its tokens in another order.
+
+    Args:
+        tokenizer: The tokenizer.
+        old_ids: The old id of each token, int64 `(tokens,)`.
+
+    Returns:
+        The tokenizer.
+    """
     return _of_pieces(tokenizer, model_proto(tokenizer), old_ids)
 
 
 def always_kept(proto: Message) -> set[int]:
-    """Return the ids that always stay: all but the normal pieces and those that no text has, single characters, and
-    the piece of the lowest score.
+    """Return the ids that are always kept: special tokens, single characters, and the token with the lowest score.
 
-    A character that loses its piece is `<unk>`, however common: without them Japanese goes from 0.1 % to 27 % unknown.
+    A character that loses its token is `<unk>`, however common it is: without these tokens the unknown share of
+    Japanese rises from 0.1 % to 27 %.
     """
     single = {id for id, piece in enumerate(bare_pieces(proto)) if len(piece) <= 1}
     special = {id for id, piece in enumerate(proto.pieces) if piece.type not in (piece.NORMAL, piece.UNUSED)}
@@ -114,25 +189,32 @@ def always_kept(proto: Message) -> set[int]:
 
 
 def bare_pieces(proto: Message) -> list[str]:
-    """Return each piece without its blank, of BERT's without the mark of those that begin no word."""
+    """Return the text of each token without its blank, and without BERT's mark of a token within a word."""
     within = WITHIN if proto.trainer_spec.model_type == proto.trainer_spec.WORD else ""
     return [piece.piece.removeprefix(within).strip(SPACE) for piece in proto.pieces]
 
 
 def lowest(proto: Message) -> set[int]:
-    """Return the id of the normal piece with the lowest score, none where there are no normal pieces."""
-    # A unigram model takes the best sum of scores at every place. Fewer pieces are fewer rivals, and never a better
-    # one: where the winner stays it wins, ties included, as the first of equals won and still comes first. But the
-    # score of <unk> is counted from the lowest of all, so the piece that has it stays.
+    """Return the id of the normal token with the lowest score, or an empty set without normal tokens."""
+    # A unigram model takes the best sum of scores at every place. Fewer tokens are fewer rivals, and never a better
+    # one: a winner that is kept still wins, ties included, as the first of ties won and still comes first. But the
+    # score of <unk> is computed from the lowest of all, so the token that has it is kept.
     normal = [id for id, piece in enumerate(proto.pieces) if piece.type == piece.NORMAL]
     return {min(normal, key=lambda id: proto.pieces[id].score)} if normal else set()
 
 
 def merged_from(proto: Message, kept_ids: Iterable[int]) -> set[int]:
-    """Return the ids of all pieces that BPE passes through on its way to the kept ones.
+    """Find all tokens from which BPE merges the kept ones.
 
-    Merges never cross the border of a piece that stands in the end, so its own characters alone tell how it was made,
-    whatever text it stands in.
+    Merges never cross the border of a token in the result, so the characters of a token alone show how it was merged,
+    in any text.
+
+    Args:
+        proto: The SentencePiece model.
+        kept_ids: The ids of the kept tokens.
+
+    Returns:
+        Their ids.
     """
     ids = {piece.piece: id for id, piece in enumerate(proto.pieces) if piece.type in (piece.NORMAL, piece.UNUSED)}
     scores = {text: proto.pieces[id].score for text, id in ids.items()}
@@ -140,7 +222,17 @@ def merged_from(proto: Message, kept_ids: Iterable[int]) -> set[int]:
 
 
 def merges(text: str, scores: Mapping[str, float]) -> list[str]:
-    """Return the pieces that BPE merges a text's characters into, in order: the best pair, the leftmost of equals."""
+    """Return the tokens that BPE merges the characters of a text into, in order.
+
+    The best pair is merged first, and the leftmost of ties.
+
+    Args:
+        text: The text.
+        scores: The score of each token.
+
+    Returns:
+        The merged tokens.
+    """
     parts, merged = list(text), []
     while pairs := [i for i in range(len(parts) - 1) if parts[i] + parts[i + 1] in scores]:
         best = max(pairs, key=lambda i: scores[parts[i] + parts[i + 1]])
@@ -150,7 +242,7 @@ def merges(text: str, scores: Mapping[str, float]) -> list[str]:
 
 
 def _of_pieces(tokenizer, proto, old_ids):
-    """The tokenizer of these pieces, with the spellings that stand for some of them."""
+    """Return the tokenizer of these tokens, with those of its aliases that stand for them."""
     smaller = tokenizer.with_proto(_with_pieces(proto, old_ids).SerializeToString())
     if tokenizer.spellings is None:
         return smaller
@@ -159,7 +251,7 @@ def _of_pieces(tokenizer, proto, old_ids):
 
 
 def _with_pieces(proto, old_ids):
-    """The same model with only these pieces, and its trainer's figures to match."""
+    """Return the model with only these tokens, and with the sizes and ids of its trainer adapted."""
     pieces = [proto.pieces[id] for id in old_ids]
     places = {int(old): new for new, old in enumerate(old_ids)}
     smaller = type(proto)()

@@ -1,4 +1,4 @@
-"""From texts by language to an encoder that knows what these use, and what that costs on texts it never saw."""
+"""Prune an encoder to the tokens that texts of some languages use, and measure the cost on unseen texts."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .fertility import compare
 from .pieces import always_kept, bare_pieces, by_use, lowest, piece_counts, pruned, with_pieces
 from .scripts import SHARED, script_codes, script_pieces, scripts_of
 
-# Dev has to stay unseen, or its figures would not show what pruning costs.
+# Dev has to stay unseen, otherwise its figures would not show what pruning costs.
 KEPT, LOOKED_AT = ("train",), ("train", "dev")
 TENTH = 10
-# The share of a language's pieces that a script has to have to be one that it is written in.
+# A language is written in a script from this share of its tokens on.
 WRITTEN = 0.01
 
 
 @dataclass(frozen=True)
 class Line:
-    """A text with its language; translations of each other share `kind` and `key`."""
+    """A text with its language. Translations of each other share `kind` and `key`."""
 
     language: str
     text: str
@@ -35,10 +35,14 @@ class Line:
 
 @dataclass(frozen=True)
 class PieceRule:
-    """Pieces used `least` times or more, of them the `most` that are used most (0: all), and all of `scripts`.
+    """A rule that selects the tokens of a vocabulary. Single characters are kept in any case.
 
-    Single characters stay too. Where only those of the `written` scripts do, these are what a hundredth of some
-    language's pieces are in: an encoder of a hundred languages has thousands of others.
+    Attributes:
+        least: The minimum number of uses.
+        scripts: Scripts all of whose tokens are kept.
+        most: The maximum number of tokens, of which the most used are kept; 0 for all.
+        written: True to keep single characters only of scripts that make up a hundredth of the tokens of some language.
+            An encoder of a hundred languages has thousands of others.
     """
 
     least: int = 1
@@ -47,11 +51,27 @@ class PieceRule:
     written: bool = False
 
     def pieces(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> set[int]:
-        """Return the set of ids to keep."""
+        """Return the ids of the tokens to keep.
+
+        Args:
+            tokenizer: The tokenizer.
+            lines: The texts by which use is counted.
+
+        Returns:
+            The ids.
+        """
         return self.choose(tokenizer, lines)[0]
 
     def choose(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> tuple[set[int], set[int]]:
-        """Return the set of ids to keep, and that of those which stay whatever the lines use."""
+        """Choose the tokens to keep.
+
+        Args:
+            tokenizer: The tokenizer.
+            lines: The texts by which use is counted.
+
+        Returns:
+            The ids of the tokens to keep, and the ids that are kept whatever the lines use.
+        """
         counts = language_counts(tokenizer, lines)
         always, uses = self._always(model_proto(tokenizer), counts), counts.sum(axis=0)
         first = commonest(counts, self.most, always) if self.most else np.arange(len(uses))
@@ -68,13 +88,21 @@ class PieceRule:
         return always - {id for id in normal if not scripts_of(bare[id]) <= scripts}
 
     def check(self) -> PieceRule:
-        """Return the rule itself. Raises `ConfigError` for a script that there is not."""
+        """Return the rule itself. Raises `ConfigError` for an unknown script."""
         script_codes(self.scripts)
         return self
 
 
 def written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
-    """Return the codes of the scripts of `WRITTEN` of a language's pieces; `counts` are `(languages, pieces)`."""
+    """Find the scripts that at least one language is written in: those with a share `WRITTEN` of its tokens.
+
+    Args:
+        pieces: The text of each token.
+        counts: The counts by language, `(languages, tokens)`.
+
+    Returns:
+        The codes of the scripts.
+    """
     shares, scripts = counts / counts.sum(axis=1, keepdims=True).clip(1), {}
     for id in np.flatnonzero(counts.any(axis=0)).tolist():
         for script in scripts_of(pieces[id]):
@@ -83,9 +111,15 @@ def written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
 
 
 def commonest(counts: Integers, most: int, always: Iterable[int]) -> Integers:
-    """Return the ids of `most` pieces, int64: those that `always` stay, then those with the largest `use`.
+    """Select the most used tokens.
 
-    `counts` are those of each language, `(languages, pieces)`.
+    Args:
+        counts: The counts by language, `(languages, tokens)`.
+        most: The number of tokens.
+        always: The ids that come first in any case.
+
+    Returns:
+        The ids, int64 `(most,)`, the most used first.
     """
     shares = summed_shares(counts)
     shares[list(always)] = np.inf
@@ -93,30 +127,51 @@ def commonest(counts: Integers, most: int, always: Iterable[int]) -> Integers:
 
 
 def use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
-    """Return the share of each piece in a language's text, summed over the languages, float64 `(pieces,)`.
+    """Compute the share of each token in a language's text, summed over the languages.
 
-    So a language with little text has as much of a say as the others.
+    A language with little text thus has the same weight as the others.
+
+    Args:
+        tokenizer: The tokenizer.
+        lines: The texts.
+
+    Returns:
+        The use, float64 `(tokens,)`.
     """
     return summed_shares(language_counts(tokenizer, lines))
 
 
 def language_counts(tokenizer: Tokenizer, lines: Sequence[Line]) -> Integers:
-    """Return how often each language's lines use each piece, int64 `(languages, pieces)`."""
+    """Count how often the lines of each language use each token.
+
+    Args:
+        tokenizer: The tokenizer.
+        lines: The texts.
+
+    Returns:
+        The counts, int64 `(languages, tokens)`.
+    """
     return np.stack([piece_counts(tokenizer, texts) for texts in texts_of(lines).values()])
 
 
 def summed_shares(counts: Integers) -> Doubles:
-    """Return the sum over the rows of `counts` of each number's share of its row, float64 `(pieces,)`."""
+    """Divide each row of counts `(n, tokens)` by its sum, and return the sum over the rows, float64 `(tokens,)`."""
     return (counts / counts.sum(axis=1, keepdims=True).clip(1)).sum(axis=0)
 
 
 def lines_of(
     dataset: Dataset, languages: Sequence[str], corpus: Mapping[str, Sequence[str]] | None = None
 ) -> tuple[list[Line], list[Line]]:
-    """Return `(lines, others)`: what is kept, train questions in these languages, every passage, and a corpus.
+    """Return the texts of the kept languages and those of a data set's other languages.
 
-    `others` are the train and dev questions of the data set's other languages. `corpus` is `{language: texts}`; what
-    stands at one place in several languages is taken for translations.
+    Args:
+        dataset: The data set.
+        languages: The kept languages.
+        corpus: `{language: texts}`. Texts at the same place in several languages are taken for translations.
+
+    Returns:
+        `(lines, others)`: the train questions in the kept languages, all passages and the corpus; and the train and dev
+            questions of the other languages.
     """
     left = [language for language in dataset.languages if language not in languages]
     kept = [*_questions(dataset, languages, KEPT), *_passages(dataset), *corpus_lines(corpus or {})]
@@ -134,22 +189,36 @@ def _passages(dataset):
 
 
 def corpus_lines(corpus: Mapping[str, Sequence[str]]) -> list[Line]:
-    """Return the lines of `{language: texts}`; texts at one place in several languages are taken for translations."""
+    """Return the lines of `{language: texts}`.
+
+    Texts at the same place in several languages are taken for translations.
+    """
     return [Line(name, text, "corpus", place) for name, texts in corpus.items() for place, text in enumerate(texts)]
 
 
 def prune(
     encoder: KerasEncoder, lines: Sequence[Line], others: Sequence[Line], rule: PieceRule, seed: int = 0
 ) -> tuple[KerasEncoder, dict[str, Json]]:
-    """Return `(encoder, report)`: an encoder with the pieces that the `lines` need under `rule`, and figures of it.
+    """Reduce an encoder to the tokens that texts need under a rule, and measure what that costs.
 
-    Under a rule with `most` the pieces come in the order of their use (`pieces.by_use`).
-    `others` are lines of languages that are not kept, named in the report's `left`. `rows` and `bytes` (float32 weights
-    and tokenizer): `[before, after]`; `kept` and `unseen`: `{language: figures of fertility.compare}` of the `lines`
-    and of unseen text; and the rule's `least` and `scripts`, and the `seed`.
-    Unseen is a tenth of the lines, drawn with `seed`, under a vocabulary made of the other nine tenths, as the one
-    that is returned saw them all; and the `others`, under the one that is returned.
-    Raises `InputError` when the rule leaves no pieces.
+    Unseen text is a tenth of the lines, under a vocabulary that is made from the other nine tenths, as the returned
+    vocabulary has seen all of them; and the `others`, under the returned vocabulary. If the rule has `most`, the tokens
+    come in the order of their use (`pieces.by_use`).
+
+    Args:
+        encoder: The encoder.
+        lines: The texts of the kept languages.
+        others: Texts of languages that are not kept.
+        rule: The rule.
+        seed: The random seed of the tenth.
+
+    Returns:
+        The encoder and a report: `rows` and `bytes` (float32 weights and tokenizer) as `[before, after]`; `kept` and
+            `unseen`, `{language: figures of fertility.compare}` of the lines and of unseen text; `left`, the languages
+            of `others`; and the rule's `least` and `scripts`, and the `seed`.
+
+    Raises:
+        InputError: If the rule leaves no tokens.
     """
     before = encoder.tokenizer
     kept, always = rule.choose(before, lines)
@@ -158,7 +227,7 @@ def prune(
     after, old_ids = pruned(before, kept, always)
     smaller = with_pieces(encoder, after, old_ids)
     if rule.most:
-        # Tables of parts keep their first rows finest.
+        # Tables stored in parts keep their first rows at the highest precision.
         smaller = by_use(smaller, use(after, lines))
     rest, tenth = split_off(lines, seed)
     tried, tried_ids = pruned(before, *rule.choose(before, rest))
@@ -176,13 +245,29 @@ def prune(
 
 
 def not_kept(language: str, unknown: Sequence[float]) -> str:
-    """Say that a language is left out; `unknown`: its `<unk>` share `[before, after]`."""
+    """Write the line that says that a language is not kept.
+
+    Args:
+        language: The language.
+        unknown: Its share of `<unk>`, `[before, after]`.
+
+    Returns:
+        The line.
+    """
     before, after = (f"{100 * share:.2f} %" for share in unknown)
     return f"{language} is not kept: <unk> {after} (before {before})"
 
 
 def split_off(lines: Sequence[Line], seed: int) -> tuple[list[Line], list[Line]]:
-    """Return `(rest, tenth)`: a tenth of the keys of each kind, so that translations stay together."""
+    """Split a tenth off the keys of each kind, so that translations stay together.
+
+    Args:
+        lines: The lines.
+        seed: The random seed.
+
+    Returns:
+        `(rest, tenth)`.
+    """
     random, chosen = np.random.default_rng(seed), set()
     for kind in sorted({line.kind for line in lines}):
         keys = sorted({line.key for line in lines if line.kind == kind})
@@ -195,7 +280,7 @@ def split_off(lines: Sequence[Line], seed: int) -> tuple[list[Line], list[Line]]
 
 
 def texts_of(lines: Sequence[Line]) -> dict[str, list[str]]:
-    """Return `{language: texts}` of lines, in their order."""
+    """Return the texts of lines by language, in their order."""
     texts: dict[str, list[str]] = {}
     for line in lines:
         texts.setdefault(line.language, []).append(line.text)
@@ -210,5 +295,5 @@ def _by_language(
 
 
 def size(encoder: KerasEncoder) -> int:
-    """Return the bytes of an encoder: float32 weights and the files of its tokenizer."""
+    """Return the size of an encoder in bytes: its float32 weights and the files of its tokenizer."""
     return 4 * encoder.model.count_params() + encoder.tokenizer.stored_bytes

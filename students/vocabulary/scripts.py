@@ -1,4 +1,4 @@
-"""Pieces by Unicode script: what can be written in Latin, Thai, … stays, whatever a corpus happens to hold."""
+"""Tokens by Unicode script, so that all that can be written in Latin, Thai or another script is kept."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from fontTools import unicodedata
 from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import ConfigError
 
-SHARED = frozenset({"Zyyy", "Zinh", "Zzzz"})  # digits, punctuation, accents, what is not assigned
+SHARED = frozenset({"Zyyy", "Zinh", "Zzzz"})  # digits, punctuation, accents, unassigned
 
 
 def script_codes(names: Iterable[str]) -> set[str]:
-    """Return ISO 15924 codes, `{"Latn"}`, of names or codes in any case. Raises `ConfigError` naming near ones."""
+    """Return the ISO 15924 codes, as `{"Latn"}`, of script names or codes in any case.
+
+    Raises `ConfigError` for an unknown name, with similar ones.
+    """
     known = {text.casefold(): code for code, name in unicodedata.Scripts.NAMES.items() for text in (code, name)}
     for name in names:
         if _key(name) not in known:
@@ -33,13 +36,21 @@ def _near(name, known):
 
 
 def script_pieces(tokenizer: Tokenizer, scripts: Iterable[str]) -> set[int]:
-    """Return the set of ids whose characters are all of these scripts (names or codes) or of none, such as digits."""
+    """Find the tokens all of whose characters are of some scripts or, like digits, of all scripts.
+
+    Args:
+        tokenizer: The tokenizer.
+        scripts: The names or codes of the scripts.
+
+    Returns:
+        The ids of the tokens.
+    """
     wanted = script_codes(scripts) | SHARED
     return {id for id, piece in enumerate(model_proto(tokenizer).pieces) if scripts_of(piece.piece) <= wanted}
 
 
 def scripts_of(text: str) -> set[str]:
-    """Return the set of ISO 15924 codes of a text's characters, `Zyyy` where a character belongs to all scripts."""
+    """Return the ISO 15924 codes of a text's characters, `Zyyy` for a character that belongs to all scripts."""
     return {script(character) for character in text}
 
 

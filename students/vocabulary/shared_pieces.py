@@ -1,4 +1,4 @@
-"""The pieces that every language needs: digits, punctuation, control pieces, and the letters of its scripts."""
+"""The tokens that every language needs: digits, punctuation, special tokens, and the letters of its scripts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,22 @@ from .scripts import SHARED, script, scripts_of
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-# The share of a language's pieces from which on their script is one of its own: text quotes other languages.
+# A script belongs to a language from this share of its tokens on, since text quotes other languages.
 OWN = 0.05
 
 
 def shared_pieces(proto: Message, scripts: Iterable[str]) -> set[int]:
-    """Return the ids that stay whatever the language: without a letter, one letter of `scripts` or ASCII, special.
+    """Find the tokens that are kept for any language: those without a letter, single letters, and special tokens.
 
-    Special are bytes, `<unk>`, control pieces, and the piece of the lowest score: that of `<unk>` is counted from it.
+    Special tokens are bytes, `<unk>`, control tokens, and the token with the lowest score, from which that of `<unk>`
+    is computed.
+
+    Args:
+        proto: The SentencePiece model.
+        scripts: The codes of the scripts whose single letters are kept; those of ASCII are kept too.
+
+    Returns:
+        The ids of the tokens.
     """
     letters = set(scripts)
     bare = zip(proto.pieces, bare_pieces(proto), strict=True)
@@ -29,7 +37,15 @@ def shared_pieces(proto: Message, scripts: Iterable[str]) -> set[int]:
 
 
 def own_scripts(proto: Message, ids: Iterable[int]) -> set[str]:
-    """Return the ISO 15924 codes of the scripts that make up a share `OWN` or more of the pieces."""
+    """Find the scripts that make up a share `OWN` or more of some tokens.
+
+    Args:
+        proto: The SentencePiece model.
+        ids: The ids of the tokens.
+
+    Returns:
+        The ISO 15924 codes of the scripts.
+    """
     counts = Counter(code for id in ids for code in scripts_of(proto.pieces[id].piece) - SHARED)
     return {code for code, count in counts.items() if count >= OWN * counts.total()}
 

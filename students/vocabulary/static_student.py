@@ -1,4 +1,4 @@
-"""A static student to start from, with the pieces of some texts alone."""
+"""Make a static student to start from, with only the tokens of some texts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,22 @@ from .pieces import pruned, used_pieces
 def static_student(
     encoder: KerasEncoder, texts: Sequence[str], width: int = 256, hidden: int = 256, seed: int = 0
 ) -> KerasEncoder:
-    """Return an untrained static encoder of `encoder`'s space: a text is the weighted sum of its pieces' vectors.
+    """Make an untrained static encoder in an encoder's space: a text is the weighted sum of its tokens' vectors.
 
-    Its table has `width` columns and a row for each piece that the `texts` use; `hidden` is the size of its residual
-    network. It is what `transfer` can start from, small and fast to train. Raises `EncoderError` for an encoder whose
-    pieces cannot be told.
+    It is small and fast to train, and `transfer` can start from it.
+
+    Args:
+        encoder: The encoder.
+        texts: The texts, whose tokens are kept.
+        width: The number of columns of the table.
+        hidden: The number of units of the residual network.
+        seed: The random seed.
+
+    Returns:
+        The static encoder.
+
+    Raises:
+        EncoderError: If the tokens of the encoder cannot be read.
     """
     tokenizer, _ = pruned(encoder.tokenizer, used_pieces(encoder.tokenizer, texts))
     frequencies = Frequencies.of(tokenizer, tokenizer.encode(list(texts), None))

@@ -1,6 +1,6 @@
-"""Rows for new pieces by meaning: an encoder that knows their languages tells which old pieces are near.
+"""Embeddings of new tokens by meaning: another encoder, which knows their languages, finds the nearest old tokens.
 
-A row is made of rows of the base's own table, so it lies in the space that the layers above it know.
+An embedding is a mean of embeddings of the base's own table, so it lies in the space that the layers above know.
 """
 
 from __future__ import annotations
@@ -23,18 +23,23 @@ from .pieces import used_pieces
 from .scripts import SHARED, scripts_of
 
 ANCHORS, NEAREST, TEMPERATURE = 9000, 8, 0.1
-# A script with fewer pieces has no mean to speak of.
+# The mean of a script with fewer tokens is unreliable.
 FEW = 20
 WORD = re.compile(f"{SPACE}[A-Za-z]{{3,}}")
-# Of so many pieces a person is shown so many anchors.
+# The number of tokens in the examples, and of anchors per token.
 SHOWN, SHOWN_ANCHORS = 12, 3
 
 
 @dataclass(frozen=True)
 class Transplant:
-    """`rows` float32 `(new, width)`; `nearest` and `weights` `(new, k)`: ids of old pieces and what each counts.
+    """The embeddings of new tokens, and the old tokens that they are made from.
 
-    A piece without letters has the row that it has otherwise, a new one that of `mean_rows`, and weights of zero.
+    A token without letters has weights of zero, and the embedding of `mean_rows` if it is new.
+
+    Attributes:
+        rows: The embeddings, float32 `(new, width)`.
+        nearest: The ids of old tokens, int64 `(new, k)`.
+        weights: The weight of each of them, `(new, k)`.
     """
 
     rows: Floats
@@ -43,11 +48,22 @@ class Transplant:
 
 
 def transplant(encoder: KerasEncoder, larger: Tokenizer, aligner: Encoder, most: int = ANCHORS) -> Transplant:
-    """Return a `Transplant` of the pieces that `larger` has behind those of the `KerasEncoder`.
+    """Make embeddings by meaning for the tokens that a tokenizer has behind an encoder's.
 
-    `aligner`, any `Encoder`, is asked for the new pieces and for `most` words among the old ones. A row is the mean of
-    its `NEAREST` anchors' rows, weighted by the softmax of cosine / `TEMPERATURE`.
-    Raises `EncoderError` when the base has no words in Latin letters.
+    The aligner encodes the new tokens and words among the old ones, the anchors. An embedding is the mean of those of
+    the `NEAREST` anchors, weighted by the softmax of cosine / `TEMPERATURE`.
+
+    Args:
+        encoder: The encoder.
+        larger: The tokenizer with the new tokens behind the encoder's.
+        aligner: An encoder that knows the languages of the new tokens.
+        most: The maximum number of anchors.
+
+    Returns:
+        The embeddings.
+
+    Raises:
+        EncoderError: If the encoder has no words in Latin letters.
     """
     return aligned(encoder, new_pieces(encoder.tokenizer, larger), mean_rows(encoder, larger), aligner, most)
 
@@ -55,7 +71,21 @@ def transplant(encoder: KerasEncoder, larger: Tokenizer, aligner: Encoder, most:
 def aligned(
     encoder: KerasEncoder, pieces: Sequence[str], others: Floats, aligner: Encoder, most: int = ANCHORS
 ) -> Transplant:
-    """Return a `Transplant` of any pieces, as `transplant` does; `others` `(n, width)` are rows for want of letters."""
+    """Make embeddings by meaning for any tokens, as `transplant` does for new ones.
+
+    Args:
+        encoder: The encoder.
+        pieces: The tokens.
+        others: The embeddings `(n, width)` that tokens without letters get.
+        aligner: An encoder that knows the languages of the tokens.
+        most: The maximum number of anchors.
+
+    Returns:
+        The embeddings.
+
+    Raises:
+        EncoderError: If the encoder has no words in Latin letters.
+    """
     anchors = anchor_pieces(encoder.tokenizer, most)
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     known, vectors = _vectors(aligner, encoder.tokenizer, anchors, pieces)
@@ -68,7 +98,17 @@ def aligned(
 
 
 def rare_pieces(encoder: KerasEncoder, texts: Sequence[str], below: int, known: Iterable[str]) -> Integers:
-    """Return `(n,)`: ids of the normal pieces that occur fewer than `below` times in the texts and are not `known`."""
+    """Find the normal tokens that texts use rarely.
+
+    Args:
+        encoder: The encoder.
+        texts: The texts.
+        below: The number of uses from which on a token is not rare.
+        known: Tokens that are left out.
+
+    Returns:
+        The ids, int64 `(n,)`.
+    """
     frequent, left = used_pieces(encoder.tokenizer, texts, below), set(known)
     pieces = enumerate(model_proto(encoder.tokenizer).pieces)
     rare = [id for id, one in pieces if one.type == one.NORMAL and id not in frequent and one.piece not in left]
@@ -78,7 +118,18 @@ def rare_pieces(encoder: KerasEncoder, texts: Sequence[str], below: int, known: 
 def realigned(
     encoder: KerasEncoder, ids: Integers, base: KerasEncoder, aligner: Encoder, most: int = ANCHORS
 ) -> KerasEncoder:
-    """Return the encoder with rows by meaning for these of its pieces, made of rows of `base`, of the same width."""
+    """Return an encoder with embeddings by meaning for some of its tokens, made from embeddings of a base encoder.
+
+    Args:
+        encoder: The encoder.
+        ids: The ids of the tokens, int64 `(n,)`.
+        base: The base encoder, with a table of the same width.
+        aligner: An encoder that knows the languages of the tokens.
+        most: The maximum number of anchors.
+
+    Returns:
+        The encoder.
+    """
     table = encoder.model.get_layer(TABLE).get_weights()[0].copy()
     pieces = model_proto(encoder.tokenizer).pieces
     table[ids] = aligned(base, [pieces[id].piece for id in ids], table[ids], aligner, most).rows
@@ -86,7 +137,18 @@ def realigned(
 
 
 def anchor_pieces(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:
-    """Return `(n,)`: ids of the likeliest old pieces that are words of three Latin letters without accents or more."""
+    """Find the likeliest tokens that are words of at least three Latin letters without accents.
+
+    Args:
+        tokenizer: The tokenizer.
+        most: The maximum number of tokens.
+
+    Returns:
+        The ids, int64 `(n,)`.
+
+    Raises:
+        EncoderError: If there are none.
+    """
     pieces = model_proto(tokenizer).pieces
     known = [id for id, piece in enumerate(pieces) if piece.type == piece.NORMAL and WORD.fullmatch(piece.piece)]
     if not known:
@@ -95,7 +157,7 @@ def anchor_pieces(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:
 
 
 def _vectors(aligner, tokenizer, anchors, pieces):
-    """The aligner's vectors of the anchors and of the new pieces."""
+    """Encode the anchors and the new tokens with the aligner."""
     old = model_proto(tokenizer).pieces
     with task("align", len(anchors) + len(pieces)) as advance:
         parts = [old[id].piece for id in anchors], pieces
@@ -107,15 +169,23 @@ def _plain(pieces):
 
 
 def letters(piece: str) -> frozenset[str]:
-    """Return the scripts of a piece's letters, none of digits and punctuation."""
+    """Return the scripts of a token's letters, an empty set for digits and punctuation."""
     return frozenset(scripts_of(piece) - SHARED)
 
 
 def centred(known: Floats, vectors: Floats, scripts: Iterable[frozenset[str]]) -> tuple[Floats, Floats]:
-    """Return `(vectors, known)` of unit length: `known` `(n, d)` less its mean, `vectors` `(m, d)` less their script's.
+    """Subtract the mean from the anchors' vectors, and from each new token's vector that of its script.
 
-    Vectors of one script lie together in a multilingual encoder's space, whatever they mean. A script with fewer than
-    `FEW` vectors takes the mean of `known`.
+    Vectors of one script lie together in a multilingual encoder's space, whatever they mean. For a script with fewer
+    than `FEW` vectors the mean of the anchors is taken.
+
+    Args:
+        known: The vectors of the anchors `(n, d)`.
+        vectors: The vectors of the new tokens `(m, d)`.
+        scripts: The scripts of each new token.
+
+    Returns:
+        `(vectors, known)`, scaled to unit length.
     """
     scripts, mean, moved = list(scripts), known.mean(axis=0), np.empty_like(vectors)
     for script in set(scripts):
@@ -125,7 +195,7 @@ def centred(known: Floats, vectors: Floats, scripts: Iterable[frozenset[str]]) -
 
 
 def softmax(values: Floats) -> Floats:
-    """Return the softmax over the last axis."""
+    """Compute the softmax over the last axis."""
     powers = np.exp(values - values.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
@@ -133,7 +203,17 @@ def softmax(values: Floats) -> Floats:
 def shown(
     tokenizer: Tokenizer, larger: Tokenizer, moved: Transplant, count: int = SHOWN
 ) -> dict[str, list[list[str | float]]]:
-    """Return `{piece: [[anchor, weight]]}` of some new pieces that begin a word, the likely and the rare ones alike."""
+    """Return the nearest old tokens of some new ones that begin a word, frequent and rare ones alike.
+
+    Args:
+        tokenizer: The old tokenizer.
+        larger: The tokenizer with the new tokens.
+        moved: The embeddings of the new tokens.
+        count: The number of new tokens.
+
+    Returns:
+        `{piece: [[anchor, weight]]}`.
+    """
     pieces, old = new_pieces(tokenizer, larger), model_proto(tokenizer).pieces
     words = [row for row, piece in enumerate(pieces) if piece.startswith(SPACE) and moved.weights[row].any()]
     some = [words[place] for place in np.unique(np.linspace(0, len(words) - 1, count).astype(int))] if words else []

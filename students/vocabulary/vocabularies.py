@@ -1,4 +1,4 @@
-"""An encoder with other pieces: fewer, those that are used, and more, for languages that it never saw."""
+"""The vocabularies that a student can have: only the tokens that are used, or more, for new languages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .transplant import anchor_pieces, rare_pieces, realigned, shown, transplant
 
 @dataclass(frozen=True)
 class Additions:
-    """Pieces for new languages: `learned` from their text, so many at most, and one for each of `words`.
+    """Tokens for new languages: at most `learned` from their text, and one for each of `words`.
 
-    These, `{word: frequency}`, stay whether the text uses them or not: their rows by meaning need no text.
+    The words, `{word: frequency}`, are kept whether the text uses them or not: embeddings by meaning need no text.
     """
 
     learned: int = 0
@@ -32,11 +32,19 @@ class Additions:
 
 
 class Vocabularies:
-    """The vocabularies that a student can have, by an encoder, the data, and text of its languages.
+    """The vocabularies that a student can have, given an encoder, the data, and text of its languages.
 
-    `corpus` is `{language: [text]}`; `new` are languages that get pieces of their own, the `additions`, with rows by
-    meaning where an `aligner` knows these languages and else the means of what they replace. So have, with an aligner,
-    pieces that occur fewer than `below` times in these texts, but for the words that all are aligned with.
+    Args:
+        student: The encoder.
+        dataset: The data set.
+        languages: The languages to keep.
+        corpus: `{language: [text]}`.
+        new: The languages that get tokens of their own.
+        additions: The tokens for the new languages.
+        aligner: An encoder that knows the new languages, for embeddings by meaning; without it they are means of those
+            of the replaced tokens.
+        below: With an aligner, tokens that occur fewer times in the texts get embeddings by meaning too, except for the
+            anchors.
     """
 
     def __init__(
@@ -54,24 +62,30 @@ class Vocabularies:
         self.below, self.additions = below, additions or Additions()
         self.new = [name for name in new if name in languages] if self.additions.learned else []
         self.counted, self.others = lines_of(dataset, languages, corpus)
-        # What a person is shown of the new rows, `students.transplant.shown`.
+        # Examples of the new embeddings for a report, by `transplant.shown`.
         self.nearest: dict[str, list[list[str | float]]] = {}
 
     @property
     def texts(self) -> list[str]:
-        """Train questions, passages and the corpus: what is counted and refitted on."""
+        """The train questions, the passages and the corpus, on which tokens are counted and the student is refitted."""
         return [line.text for line in self.counted]
 
     @property
     def by_language(self) -> dict[str, list[str]]:
-        """The same, by language."""
+        """The same texts by language."""
         return texts_of(self.counted)
 
     def vocabulary(self, name: str, most: int = 0) -> KerasEncoder:
-        """Return the encoder with the pieces of `VOCABULARIES`, with or without those for new languages.
+        """Return the encoder with one of the `VOCABULARIES`, with or without tokens for new languages.
 
-        Of them at most the `most` that are used most, and with 0 all. New ones do not stand behind all others: the
-        frequent are the first.
+        With new tokens all are ordered by use, the most frequent first.
+
+        Args:
+            name: The name of the vocabulary, with `NEW` behind it for new tokens.
+            most: The maximum number of tokens, of which the most used are kept; 0 for all.
+
+        Returns:
+            The encoder.
         """
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
@@ -83,12 +97,12 @@ class Vocabularies:
         return self._realigned(encoder, self.aligner) if self.below and self.aligner else encoder
 
     def _words(self, tokenizer):
-        """The ids of the pieces of words."""
+        """Return the ids of the tokens that are words."""
         words = {piece for piece, _ in word_pieces(self.additions.words, tokenizer)} if self.additions.words else set()
         return {id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.piece in words}
 
     def _realigned(self, encoder, aligner):
-        """Rows by meaning for its rare pieces; the new ones have them already."""
+        """Return the encoder with embeddings by meaning for its rare tokens; the new ones have them already."""
         before = model_proto(self.student.tokenizer).pieces
         known = [before[id].piece for id in anchor_pieces(self.student.tokenizer)]
         known += new_pieces(self.student.tokenizer, self.larger.tokenizer) if self.new else []
@@ -98,7 +112,7 @@ class Vocabularies:
 
     @cached_property
     def larger(self) -> KerasEncoder:
-        """The encoder with pieces for the new languages. Raises `InputError` where there is no text to learn from."""
+        """The encoder with tokens for the new languages. Raises `InputError` if there is no text to learn from."""
         before, texts = self.student.tokenizer, [line.text for line in self.counted if line.language in self.new]
         if not texts:
             raise InputError(f"no text in {', '.join(self.new)} to learn pieces from; give some with --text")
@@ -117,7 +131,7 @@ class Vocabularies:
         return moved.rows
 
     def left(self, tokenizer: Tokenizer) -> dict[str, list[float]]:
-        """Return `{language: [before, after]}`, the `<unk>` share of the data set's languages that are not kept."""
+        """Return the `<unk>` share of each language that is not kept, `{language: [before, after]}`."""
         tokenizers = (self.student.tokenizer, tokenizer)
         return {
             name: [unknown_share(each.encode(texts), each) for each in tokenizers]
@@ -125,13 +139,23 @@ class Vocabularies:
         }
 
     def start(self, encoder: KerasEncoder, shape: Shape, vectors: Floats | None = None, seed: int = 0) -> KerasEncoder:
-        """Return `encoder` cut to a `Shape`; `vectors` `(n, d)` span the axes of a smaller dimension."""
-        # Rows by meaning are the encoder's own; before it had them new pieces were cut into old ones.
+        """Cut an encoder to a shape, as the start of a training.
+
+        Args:
+            encoder: The encoder.
+            shape: The shape.
+            vectors: The teacher's vectors `(n, d)`, which span the axes of a smaller dimension; otherwise None.
+            seed: The random seed.
+
+        Returns:
+            The student.
+        """
+        # Embeddings by meaning are in the encoder itself. Otherwise single tokens are encoded by the encoder before.
         whole = None if self.aligner else self.student
         return shaped(encoder, shape, self.texts, vectors, seed, whole, self.languages)
 
 
-# How often a piece has to be used to stay.
+# The number of uses from which on a token is kept.
 VOCABULARIES = {"all": 0, "used": 1, "twice": 2}
-# With pieces for new languages, whose rows have to be trained.
+# The ending for tokens of new languages, whose embeddings have to be trained.
 NEW = "+new"

@@ -1,4 +1,4 @@
-"""Tokenizers of other libraries' models as one of ours: the same ids, in a SentencePiece model."""
+"""Convert the tokenizers of other libraries' models to a SentencePiece model that gives the same ids."""
 
 from .folder import tokenizer_of
 

@@ -1,4 +1,4 @@
-"""The pieces that a `tokenizer.json` adds to those of its model, and the kind of each in SentencePiece."""
+"""The tokens that a `tokenizer.json` adds to those of its model, and the kind of each in SentencePiece."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ from ...errors import EncoderError
 from ...system.types import Json
 from .container import Kind
 
-# Pieces that were left free for others: no text is read as one.
+# Unused tokens, which were reserved for later: no text is read as one.
 FREE = re.compile(r"[<\[]unused[_ ]?\d+[>\]]", re.IGNORECASE)
 
 
 def by_id(known: dict[str, int], added: Json, source: str) -> list[str]:
-    """Return the names of all pieces by id, empty where there is none.
+    """Return the names of all tokens by id, with empty names for unused ids.
 
-    Raises `EncoderError` for ids out of all order.
+    Args:
+        known: The ids of the model's tokens.
+        added: The added tokens of the `tokenizer.json`.
+        source: The file, for errors.
+
+    Returns:
+        The names.
+
+    Raises:
+        EncoderError: If the ids are far from consecutive.
     """
     ids = {**known, **{one["content"]: one["id"] for one in added or ()}}
     most = max(ids.values(), default=-1)
@@ -29,9 +38,17 @@ def by_id(known: dict[str, int], added: Json, source: str) -> list[str]:
 
 
 def kinds_of(names: list[str], added: Json) -> dict[str, Kind]:
-    """Return the kinds of the pieces that are not normal: no text is read as a special one, any as another added one.
+    """Return the kinds of the tokens that are not normal.
 
-    Runs of blanks are pieces as all others: the text has a blank where they have SentencePiece's mark.
+    No text is read as a special token, and any text may be read as another added one. Runs of blanks are normal tokens:
+    SentencePiece's mark replaces the blanks in them.
+
+    Args:
+        names: The names of the tokens.
+        added: The added tokens of the `tokenizer.json`.
+
+    Returns:
+        The kinds by name.
     """
     kinds: dict[str, Kind] = {name: "UNUSED" for name in names if FREE.fullmatch(name)}
     for one in added or ():

@@ -1,4 +1,4 @@
-"""BERT's WordPiece: that of a `tokenizer.json`, and `vocab.txt`."""
+"""Convert BERT's WordPiece, from a `tokenizer.json` or a `vocab.txt`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,18 @@ if TYPE_CHECKING:
 
 
 def wordpiece_of(content: Json, source: str, reading: Reading) -> Tokenizer:
-    """Return the tokenizer of a WordPiece model in the content of a `tokenizer.json`.
+    """Convert the WordPiece model of a `tokenizer.json`.
 
-    Raises `EncoderError` for another normaliser or other rules than BERT's.
+    Args:
+        content: The content of the file.
+        source: The file, for errors.
+        reading: The prompts and the maximum length.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        EncoderError: If the normaliser or other rules are not those of BERT.
     """
     from ...export.encode import LONGEST_WORD, WITHIN, Rules
 
@@ -45,7 +54,16 @@ def wordpiece_of(content: Json, source: str, reading: Reading) -> Tokenizer:
 
 
 def vocabulary_of(path: Path, settings: Json, reading: Reading) -> Tokenizer:
-    """Return the tokenizer of a `vocab.txt` and of the content of the `tokenizer_config.json` beside it."""
+    """Convert a `vocab.txt`.
+
+    Args:
+        path: The file.
+        settings: The content of the `tokenizer_config.json` beside it.
+        reading: The prompts and the maximum length.
+
+    Returns:
+        The tokenizer.
+    """
     from ...export.encode import Rules
 
     lowercase = settings.get("do_lower_case", True)
@@ -68,6 +86,6 @@ KEYS = {
 
 
 def _name(value, usual):
-    """The name of a special piece, which may be an object that says how it is read."""
+    """Return the name of a special token, which may be given as an object with further settings."""
     named = value.get("content") if isinstance(value, dict) else value
     return named if isinstance(named, str) else usual

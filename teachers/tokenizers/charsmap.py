@@ -1,4 +1,4 @@
-"""A map of characters as SentencePiece stores it, by its own rules or by a table of characters."""
+"""Compile a map of characters in SentencePiece's format, from one of its rules or from a table."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
-# Behind these are no characters that are written as two.
+# Beyond these no character is written as two.
 COMPOSED = range(0xC0, 0xFFFF)
 
 
 def builtin_charsmap(rule: str) -> bytes:
-    """Return the map of one of SentencePiece's own rules, such as "nfkc"."""
+    """Compile the map of one of SentencePiece's own rules, such as "nfkc"."""
     return _learned(normalization_rule_name=rule)
 
 
 def charsmap_of(characters: Mapping[str, str]) -> bytes:
-    """Return the map of `{character: text}`, and of characters that are written as two or more, such as e and U+0301.
+    """Compile the map of `{character: text}`, and of characters that are written as several, such as e and U+0301.
 
-    These become what their composed form becomes, as in SentencePiece's `nfkc`.
+    These become the text of their composed form, as in SentencePiece's `nfkc`.
     """
     rules = dict(characters)
     for sign in map(chr, COMPOSED):
@@ -39,7 +39,7 @@ def charsmap_of(characters: Mapping[str, str]) -> bytes:
 
 
 def _learned(**rules):
-    """The map of a model that is learned from next to nothing: SentencePiece compiles it nowhere else."""
+    """Return the map of a model trained on next to nothing, since SentencePiece compiles maps nowhere else."""
     import sentencepiece
     from sentencepiece import sentencepiece_model_pb2
 

@@ -1,4 +1,4 @@
-"""A SentencePiece model put together of the pieces that another library's file lists, each at its id."""
+"""Build a SentencePiece model from the tokens that another library's file lists, each at its id."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from ...export.encode import Reading
 
 Kind = Literal["NORMAL", "UNKNOWN", "CONTROL", "USER_DEFINED", "UNUSED", "BYTE"]
-# The pieces that stand for bytes, where a character has none.
+# The tokens of bytes, for characters without a token.
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
 @dataclass(frozen=True)
 class Ends:
-    """The names of the pieces before and behind each text."""
+    """The names of the tokens before and behind each text."""
 
     bos: str
     eos: str
@@ -27,7 +27,10 @@ class Ends:
 
 @dataclass(frozen=True)
 class Normalizer:
-    """SentencePiece's: a map of characters, a blank before each text, and only one blank between words."""
+    """The settings of SentencePiece's normaliser.
+
+    They are a map of characters, a blank before each text, and single blanks between words.
+    """
 
     charsmap: bytes = b""
     dummy_prefix: bool = False
@@ -36,9 +39,15 @@ class Normalizer:
 
 @dataclass
 class Pieces:
-    """The `names` of pieces by id, their `scores`, and the `kinds` of those that are not normal.
+    """The tokens of a vocabulary, and how texts are cut into them.
 
-    `model` is how they are cut, "UNIGRAM" or "BPE"; the id of an `unknown` piece stands for what no piece holds.
+    Attributes:
+        names: The names by id.
+        scores: The scores by id.
+        model: "UNIGRAM" or "BPE".
+        unknown: The name of the token for text that no token covers.
+        kinds: The kinds of tokens that are not normal, by name.
+        byte_fallback: True if characters without a token become tokens of bytes.
     """
 
     names: Sequence[str]
@@ -49,7 +58,20 @@ class Pieces:
     byte_fallback: bool = False
 
     def tokenizer(self, ends: Ends, normalizer: Normalizer, source: str, reading: Reading | None = None) -> Tokenizer:
-        """Return the tokenizer. Raises `EncoderError` where a piece is missing that it cannot do without."""
+        """Build the tokenizer.
+
+        Args:
+            ends: The tokens before and behind each text.
+            normalizer: The settings of the normaliser.
+            source: The file, for errors.
+            reading: The prompts and the maximum length.
+
+        Returns:
+            The tokenizer.
+
+        Raises:
+            EncoderError: If a token that it needs is missing.
+        """
         known = set(self.names)
         needed = (self.unknown, ends.bos, ends.eos, *(BYTES if self.byte_fallback else ()))
         if missing := [name for name in needed if name not in known]:
@@ -62,7 +84,7 @@ class Pieces:
             kinds |= dict.fromkeys(BYTES, "BYTE")
         ids = {name: id for id, name in reversed(list(enumerate(self.names))) if name}
         for id, (name, score) in enumerate(zip(self.names, self.scores, strict=True)):
-            # SentencePiece takes none twice, and no empty one; of equal ones the first counts.
+            # SentencePiece accepts no name twice and no empty name; of equal ones the first counts.
             is_first = ids.get(name) == id
             kind = kinds.get(name, "NORMAL") if is_first else "UNUSED"
             proto.pieces.add(

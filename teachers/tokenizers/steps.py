@@ -1,4 +1,4 @@
-"""The steps by which a `tokenizer.json` reads a text before its pieces are cut, as SentencePiece's normaliser."""
+"""Convert the steps that a `tokenizer.json` applies to a text before it is cut into SentencePiece's normaliser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .charsmap import builtin_charsmap
 from .container import Normalizer
 
 RULES = {("NFKC",): "nfkc", ("Nmt", "NFKC"): "nmt_nfkc"}
-# Runs of blanks as one; some files have the blank's mark in its place.
+# The patterns that replace runs of blanks by one; some files replace them by the blank's mark.
 BLANKS = ({"Regex": " {2,}"}, {"Regex": "\\s+"})
 
 
@@ -26,7 +26,18 @@ class _Steps:
 
 
 def normalizer_of(content: Json, source: str) -> Normalizer:
-    """Return the `Normalizer` of the content of a `tokenizer.json`. Raises `EncoderError` for other steps."""
+    """Convert the steps of a `tokenizer.json`.
+
+    Args:
+        content: The content of the file.
+        source: The file, for errors.
+
+    Returns:
+        The settings of the normaliser.
+
+    Raises:
+        EncoderError: If a step has no counterpart in SentencePiece.
+    """
     steps = _Steps()
     parts = list(_flat(content.get("normalizer"), "normalizers"))
     rule = RULES.get(tuple(part["type"] for part in parts if part["type"] in ("Nmt", "NFKC")))
@@ -72,7 +83,7 @@ def _cut(steps, part, source):
     elif kind in ("WhitespaceSplit", "Whitespace") and kind != "Whitespace":
         steps.one_blank = True
     elif kind == "Split" and part["pattern"] == {"String": " "} and part["behavior"] == "MergedWithPrevious":
-        # Behind a normaliser that leaves no blank.
+        # The normaliser has replaced all blanks, so nothing is split.
         return
     elif kind == "ByteLevel":
         raise byte_level(source)
@@ -86,7 +97,7 @@ def _told(part):
 
 
 def byte_level(source: str) -> EncoderError:
-    """Return the error for BPE over bytes as GPT-2, RoBERTa and ModernBERT have it."""
+    """Return the error for a BPE over bytes, such as that of GPT-2, RoBERTa and ModernBERT."""
     return EncoderError(
         f"{source}: a byte-level BPE, as RoBERTa's and ModernBERT's, cannot be a SentencePiece model; take an encoder "
         "with XLM-R's, Gemma's or BERT's pieces"

@@ -1,4 +1,4 @@
-"""The pieces that a `tokenizer.json` puts before and behind each text."""
+"""The tokens that a `tokenizer.json` puts before and behind each text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ from .container import Ends
 
 
 def ends_of(processor: Json, source: str) -> Ends:
-    """Return the two `Ends` of a post-processor. Raises `EncoderError` where it has other pieces, or none."""
+    """Return the tokens that a post-processor puts before and behind each text.
+
+    Args:
+        processor: The post-processor of the `tokenizer.json`.
+        source: The file, for errors.
+
+    Returns:
+        The two tokens.
+
+    Raises:
+        EncoderError: If there are others, or none.
+    """
     kind = processor["type"] if processor else None
     if kind in ("BertProcessing", "RobertaProcessing"):
         return Ends(processor["cls"][0], processor["sep"][0])

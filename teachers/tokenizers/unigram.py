@@ -1,4 +1,4 @@
-"""Unigram models: those of a `tokenizer.json`, and XLM-R's `sentencepiece.bpe.model`."""
+"""Convert unigram models, from a `tokenizer.json` or from XLM-R's `sentencepiece.bpe.model`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,24 @@ from .template import ends_of
 if TYPE_CHECKING:
     from ...export.encode import Reading
 
-# fairseq's, before the pieces of the model from its fourth on; the mask stands behind them.
+# fairseq's tokens in front of those of the model, from its fourth on; the mask comes behind them.
 FIRST, MASK = ("<s>", "<pad>", "</s>", "<unk>"), "<mask>"
 
 
 def unigram_of(content: Json, source: str, reading: Reading) -> Tokenizer:
-    """Return the tokenizer of the content of a `tokenizer.json`. Raises `EncoderError` for one that cannot be ours."""
+    """Convert the unigram model of a `tokenizer.json`.
+
+    Args:
+        content: The content of the file.
+        source: The file, for errors.
+        reading: The prompts and the maximum length.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        EncoderError: If it has no counterpart in SentencePiece.
+    """
     model, added = content["model"], content.get("added_tokens")
     if model.get("unk_id") is None:
         raise EncoderError(f"{source}: its model has no unknown piece; expected one such as <unk>")
@@ -46,9 +58,17 @@ def unigram_of(content: Json, source: str, reading: Reading) -> Tokenizer:
 
 
 def fairseq_of(path: Path, reading: Reading) -> Tokenizer:
-    """Return the tokenizer of XLM-R's SentencePiece model, with fairseq's ids.
+    """Convert XLM-R's SentencePiece model, with fairseq's ids.
 
-    Raises `EncoderError` for another file.
+    Args:
+        path: The file.
+        reading: The prompts and the maximum length.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        EncoderError: If it is another file.
     """
     from google.protobuf.message import DecodeError
 
