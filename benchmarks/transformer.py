@@ -14,7 +14,7 @@ from distill.bench.peers import try_encoder
 from distill.bench.process import WorkerSpec
 from distill.errors import DistillError
 from distill.export.onnx.nodes import Graph, serialize_checked
-from distill.teachers.muse import resources
+from distill.teachers.muse import find_package
 
 EPSILON = 1e-12
 STEP = 0.02
@@ -63,7 +63,7 @@ def shape_spec(shape, folder, python):
     """Write the encoder, mUSE's tokenizer and what `transformer_worker.py` needs to know to the new `folder`."""
     folder.mkdir()
     write_transformer(folder / "encoder.onnx", shape, ROWS)
-    shutil.copy(resources() / "sp.model", folder / "tokenizer.model")
+    shutil.copy(find_package() / "sp.model", folder / "tokenizer.model")
     (folder / "sizes.json").write_text(json.dumps({"rows": ROWS, "longest": shape.positions}), encoding="ascii")
     note = (
         f"{shape.name}, random weights (latency does not depend on them), mUSE's tokens, a table of {ROWS} rows: "

@@ -9,7 +9,7 @@ from pathlib import Path
 from .. import __version__
 from ..encoders.encoder import KerasEncoder
 from ..evaluation.bias.removal import LanguageRemoval
-from ..students.origin import MUSE, Origin, derivation, entries
+from ..students.origin import MUSE, Origin, describe_origin, make_card_entries
 from ..system.files import write_json, write_text
 from ..system.types import Json
 from .cost import Cost, as_dict, format_costs
@@ -89,7 +89,7 @@ class Card:
             "max_length": self.form.longest,
             "signatures": list(self.form.signatures),
             "distill": __version__,
-            **entries(self.origin),
+            **make_card_entries(self.origin),
             **self.notes,
             **({"removal": removal_entry(self.removal)} if self.removal else {}),
             **({CARD_KEY: {"languages": list(self.pieces)}} if self.pieces else {}),
@@ -193,7 +193,7 @@ def render_readme(judged: JudgedCard) -> str:
     return PAGE.format(
         name=card.name,
         dimension=card.dimension,
-        derived=derivation(card.origin, "`card.json` has the same facts and the sha256 of the files."),
+        derived=describe_origin(card.origin, "`card.json` has the same facts and the sha256 of the files."),
         how=how,
         facts="\n".join(lines),
         table=MEASURED_TEXT.format(table=p1_table(figures.p1)) if figures else NOT_MEASURED_TEXT,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..students.origin import UNKNOWN, derivation
+from ..students.origin import UNKNOWN, describe_origin
 from ..system.types import File, Json
 from .card import ORIGIN, README, Card, JudgedCard, costs_line, p1_table
 from .encode import read_card
@@ -48,7 +48,7 @@ def render_hub_page(judged: JudgedCard) -> str:
         facts="\n".join(f"- {line}" for line in _facts(judged, figures)),
         table=p1_table(figures.p1),
         about=f"\n{card.form.about.strip()}\n" if card.form.about.strip() else "",
-        derived=derivation(card.origin, CARD_NOTE, LICENCES if _has_learned_section(card) else ""),
+        derived=describe_origin(card.origin, CARD_NOTE, LICENCES if _has_learned_section(card) else ""),
     )
 
 

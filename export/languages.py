@@ -77,11 +77,11 @@ def find_token_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]
         The languages of each token.
     """
     # This import needs Keras, which reading the file does not.
-    from ..students.vocabulary.pieces import used_pieces
+    from ..students.vocabulary.pieces import find_used_tokens
 
     used = np.zeros((len(tokenizer), len(texts)), dtype=bool)
     for column, lines in enumerate(texts.values()):
-        used[sorted(used_pieces(tokenizer, lines, least)), column] = True
+        used[sorted(find_used_tokens(tokenizer, lines, least)), column] = True
     return TokenLanguages(tuple(texts), used)
 
 

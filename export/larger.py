@@ -11,8 +11,8 @@ import numpy as np
 
 from ..encoders.tokenizer import Tokenizer, list_spellings
 from ..errors import EncoderError, ExportError
-from ..students.origin import derivation, origin_in
-from ..students.vocabulary.pieces import reordered, used_pieces
+from ..students.origin import describe_origin, read_origin
+from ..students.vocabulary.pieces import find_used_tokens, reorder_tokenizer
 from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Floats, Integers, Json
 from . import encode
@@ -66,7 +66,7 @@ def write_with_language(folder: Path, output: File, new: NewLanguage, source: st
     with write_aside(output) as aside:
         aside.mkdir()
         order = _write_model(folder, card, aside, new)
-        tokenizer = reordered(new.tokenizer, order)
+        tokenizer = reorder_tokenizer(new.tokenizer, order)
         tokenizer.save(aside / encode.TOKENIZER)
         if pieces:
             before = len(list_spellings(Tokenizer.load(folder / encode.TOKENIZER)))
@@ -109,7 +109,7 @@ def _extend_token_languages(
     used = np.zeros((len(tokenizer), len(pieces.languages) + 1), dtype=bool)
     old = order < len(pieces.used)
     used[old, :-1] = pieces.used[order[old]]
-    used[sorted(used_pieces(tokenizer, new.texts)), -1] = True
+    used[sorted(find_used_tokens(tokenizer, new.texts)), -1] = True
     # A word has its own token, whether it occurs in the texts or not.
     used[~old, -1] = True
     larger, many = (
@@ -153,7 +153,7 @@ def render_page(card: dict[str, Json], new: NewLanguage) -> str:
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
         **{key: card[key] for key in ("name", "dimension", "source")},
-        derived=derivation(origin_in(card), CARD_NOTE),
+        derived=describe_origin(read_origin(card), CARD_NOTE),
         how=how,
         new=new.language,
         languages=", ".join(card.get("languages", ())),

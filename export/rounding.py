@@ -9,10 +9,10 @@ import numpy as np
 
 from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
-from ..students.families import family_part, has_part
-from ..students.rows import TABLE, with_table
-from ..students.sampling import SEEN, draw_rows
-from ..students.vocabulary.pieces import has_free_order, in_order
+from ..students.families import has_part, import_part
+from ..students.rows import TABLE, replace_table
+from ..students.sampling import SEEN, draw_texts
+from ..students.vocabulary.pieces import has_free_order, reorder_encoder
 from ..system.types import Model
 from .weights.codecs import round_trip
 from .weights.precision import Precision
@@ -29,7 +29,7 @@ def round_table(encoder: KerasEncoder, table: str) -> KerasEncoder:
         table: The name of the format, a key of `CODECS`.
     """
     values = encoder.model.get_layer(TABLE).get_weights()[0]
-    return KerasEncoder(with_table(encoder.model, round_trip(table, values)), encoder.tokenizer, encoder.name)
+    return KerasEncoder(replace_table(encoder.model, round_trip(table, values)), encoder.tokenizer, encoder.name)
 
 
 def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEncoder, Precision]:
@@ -52,7 +52,7 @@ def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEnco
     if not has_free_order(encoder.tokenizer):
         return encoder, replace(precision, stored=precision.stored.requantize(table))
     stored, order = precision.stored.promote(table)
-    return in_order(encoder, order), replace(precision, stored=stored)
+    return reorder_encoder(encoder, order), replace(precision, stored=stored)
 
 
 def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]) -> KerasEncoder:
@@ -73,9 +73,9 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
     if not has_rounded_blocks(encoder.model, precision):
         return encoder
     rows, table = draw_by_role(encoder.tokenizer, texts, SEEN), encoder.model.get_layer(TABLE).get_weights()[0]
-    stored = with_table(encoder.model, precision.round_trip(table))
-    model = family_part(encoder.model.family, "rounding").round_blocks(stored, rows, towards=encoder.model)
-    return KerasEncoder(with_table(model, table), encoder.tokenizer, encoder.name)
+    stored = replace_table(encoder.model, precision.round_trip(table))
+    model = import_part(encoder.model.family, "rounding").round_blocks(stored, rows, towards=encoder.model)
+    return KerasEncoder(replace_table(model, table), encoder.tokenizer, encoder.name)
 
 
 def has_rounded_blocks(model: Model, precision: Precision) -> bool:
@@ -110,4 +110,4 @@ def draw_by_role(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], most:
     documents = [ids for several in some for ids in tokenizer.encode(several, "document")]
     long = [ids for ids in documents if len(ids) >= PASSAGE] or documents
     each = most // 2 // max(1, len(short))
-    return [row for rows in short for row in draw_rows(rows, each, random)] + draw_rows(long, most // 2, random)
+    return [row for rows in short for row in draw_texts(rows, each, random)] + draw_texts(long, most // 2, random)

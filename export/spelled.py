@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..encoders.tokenizer import Tokenizer, list_spellings
-from ..students.origin import derivation, origin_in
+from ..students.origin import describe_origin, read_origin
 from ..system.files import write_aside, write_json, write_text
 from ..system.types import Json
 from . import encode
@@ -71,7 +71,7 @@ def render_page(card: Mapping[str, Json], many: int) -> str:
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
         **{key: card[key] for key in ("name", "dimension", "source")},
-        derived=derivation(origin_in(card), CARD_NOTE),
+        derived=describe_origin(read_origin(card), CARD_NOTE),
         how=how,
         kinds=", ".join(card[SPELLINGS_KEY]["kinds"]),
         many=f"{many:,}",

@@ -13,7 +13,7 @@ import numpy as np
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, ExportError
-from ..students.origin import KEY, origin_in
+from ..students.origin import KEY, read_origin
 from ..system.backend import start
 from ..system.types import File, Floats, Json, Progress, Role
 from . import encode
@@ -48,7 +48,7 @@ class StoredEncoder(KerasEncoder):
         card = read_checked_card(folder)
         self._folder, self._threads, self._dimension = folder, threads, int(card["dimension"])
         self.tokenizer, self.name = Tokenizer.load(folder / encode.TOKENIZER), folder.resolve().name
-        self._origin = origin_in(card)
+        self._origin = read_origin(card)
 
     @property
     def origin(self) -> dict[str, Json] | None:
@@ -139,14 +139,14 @@ def form_of_bundle(folder: Path, form: Form) -> Form:
 
 
 def _load_model(folder: Path, card: dict[str, Json], rows: int) -> Student:
-    from ..students.from_weights import from_weights
+    from ..students.from_weights import build_student
 
     try:
-        model = from_weights(_load_weights(folder, card, rows), "student")
+        model = build_student(_load_weights(folder, card, rows), "student")
     except (KeyError, ValueError) as error:
         raise _unreadable_error(folder, card, error) from error
     if KEY in card:
-        model.origin = origin_in(card).as_dict()
+        model.origin = read_origin(card).as_dict()
     return model
 
 

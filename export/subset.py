@@ -12,9 +12,9 @@ import numpy as np
 
 from ..encoders.tokenizer import Tokenizer, list_spellings, model_proto, with_spellings
 from ..errors import EncoderError, ExportError, InputError
-from ..students.origin import derivation, origin_in
-from ..students.vocabulary.pieces import pruned
-from ..students.vocabulary.shared_pieces import own_scripts, shared_pieces
+from ..students.origin import describe_origin, read_origin
+from ..students.vocabulary.pieces import prune_tokenizer
+from ..students.vocabulary.shared_pieces import find_main_scripts, find_shared_tokens
 from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Integers, Json
 from . import encode
@@ -67,7 +67,7 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
     if set(wanted.languages) == set(pieces.languages):
         raise InputError(f"--languages: {folder} has no other languages; leave some out, or use it as it is")
     tokenizer, wanted = drop_other_spellings(tokenizer, wanted)
-    smaller, old_ids = pruned(tokenizer, select_tokens(tokenizer, wanted), always=())
+    smaller, old_ids = prune_tokenizer(tokenizer, select_tokens(tokenizer, wanted), always=())
     result = Subset((len(tokenizer), len(smaller)), (card["bytes"], 0), compute_kept_shares(pieces, old_ids))
     with write_aside(output) as aside:
         aside.mkdir()
@@ -134,8 +134,8 @@ def select_tokens(tokenizer: Tokenizer, wanted: TokenLanguages) -> set[int]:
     """
     proto, scripts = model_proto(tokenizer), set()
     for place in range(len(wanted.languages)):
-        scripts |= own_scripts(proto, np.flatnonzero(wanted.used[:, place]).tolist())
-    return set(np.flatnonzero(wanted.used.any(axis=1)).tolist()) | shared_pieces(proto, scripts)
+        scripts |= find_main_scripts(proto, np.flatnonzero(wanted.used[:, place]).tolist())
+    return set(np.flatnonzero(wanted.used.any(axis=1)).tolist()) | find_shared_tokens(proto, scripts)
 
 
 def compute_kept_shares(pieces: TokenLanguages, old_ids: Integers) -> dict[str, float]:
@@ -190,7 +190,7 @@ def render_page(card: dict[str, Json], result: Subset) -> str:
     rows = "\n".join(f"| {name} | {100 * share:.1f} |" for name, share in result.kept.items())
     return PAGE.format(
         **{key: card[key] for key in ("name", "dimension", "source")},
-        derived=derivation(origin_in(card), CARD_NOTE),
+        derived=describe_origin(read_origin(card), CARD_NOTE),
         how=how,
         languages=", ".join(card["languages"]),
         pieces=f"{result.pieces[1]} of {result.pieces[0]}",

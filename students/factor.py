@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from .linear import leading_axes
-from .rebuilding import named, rebuilt
+from .linear import compute_leading_axes
+from .rebuilding import collect_weights, rebuild
 from .rows import TABLE
 from .student import AnyStudent
 
 
-def factorised(model: AnyStudent, rank: int, counts: ArrayLike | None = None) -> AnyStudent:
+def factorise(model: AnyStudent, rank: int, counts: ArrayLike | None = None) -> AnyStudent:
     """Return a copy of a student whose embeddings have `rank` numbers and are projected back to its `width`.
 
     The new table has the least squared error of all tables of that rank (Eckart and Young, 1936).
@@ -23,10 +23,10 @@ def factorised(model: AnyStudent, rank: int, counts: ArrayLike | None = None) ->
     Returns:
         The copy, or the model itself if its table has no more than `rank` columns.
     """
-    w = named(model)
+    w = collect_weights(model)
     table = w[f"{TABLE}/embeddings"]
     if rank >= table.shape[1]:
         return model
-    axes = leading_axes(table, rank, counts)
+    axes = compute_leading_axes(table, rank, counts)
     factor = axes.T @ w["factor/kernel"] if model.rank else axes.T
-    return rebuilt(model, {"rank": rank}, {f"{TABLE}/embeddings": table @ axes, "factor/kernel": factor})
+    return rebuild(model, {"rank": rank}, {f"{TABLE}/embeddings": table @ axes, "factor/kernel": factor})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .student import Student
 
 
-def family_part(family: str, part: str) -> ModuleType:
+def import_part(family: str, part: str) -> ModuleType:
     """Import a module of a family's folder.
 
     Args:
@@ -46,20 +46,20 @@ def has_part(family: str, part: str) -> bool:
     return find_spec(f".{family}.{part}", __package__) is not None
 
 
-def network_of(family: str) -> type[Student]:
+def import_network(family: str) -> type[Student]:
     """Return the class of a family's students."""
-    return family_part(family, "network").NETWORK
+    return import_part(family, "network").NETWORK
 
 
 def register_networks() -> None:
     """Import the class of every family, so that Keras can load saved students."""
     for family in FAMILIES:
-        network_of(family)
+        import_network(family)
 
 
-def owner_of(weights: Mapping[str, Floats]) -> str:
+def find_family(weights: Mapping[str, Floats]) -> str:
     """Return the family that weights `{path: array}` belong to. Raises `KeyError` if there is none."""
     for family in FAMILIES:
-        if family_part(family, "weights").owns(weights):
+        if import_part(family, "weights").owns(weights):
             return family
     raise KeyError(f"these weights are those of no family ({', '.join(FAMILIES)}): {', '.join(sorted(weights))}")

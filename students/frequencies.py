@@ -41,7 +41,7 @@ class Frequencies:
         Args:
             tokenizer: The tokenizer.
             rows: The texts as lists of token ids.
-            source: "text", "unigram" (`unigram_shares`) or "wordfreq" (`word_shares`).
+            source: "text", "unigram" (`compute_unigram_shares`) or "wordfreq" (`compute_word_shares`).
             smoothing: The constant a of the weights.
             languages: The languages of the word lists.
 
@@ -50,14 +50,14 @@ class Frequencies:
         """
         counts = np.bincount(np.concatenate(rows), minlength=len(tokenizer)).astype(np.float64)
         if source == "unigram":
-            counts = counts.sum() * unigram_shares(tokenizer)
+            counts = counts.sum() * compute_unigram_shares(tokenizer)
         elif source == "wordfreq":
-            shares = word_shares(tokenizer, languages)
+            shares = compute_word_shares(tokenizer, languages)
             counts = np.where(shares > 0, counts.sum() * shares, counts)
         return cls(counts, smoothing)
 
 
-def unigram_shares(tokenizer: Tokenizer) -> Doubles:
+def compute_unigram_shares(tokenizer: Tokenizer) -> Doubles:
     """Return the probability of each token, `(tokens,)`: the exponential of its score in a unigram model.
 
     The probabilities are normalised over the tokens of the vocabulary. Kudo (2018), Subword regularization, section
@@ -74,7 +74,7 @@ def unigram_shares(tokenizer: Tokenizer) -> Doubles:
     return shares / shares.sum()
 
 
-def word_shares(tokenizer: Tokenizer, languages: Sequence[str]) -> Doubles:
+def compute_word_shares(tokenizer: Tokenizer, languages: Sequence[str]) -> Doubles:
     """Compute the share of each token among the tokens of the words of some languages, averaged over the languages.
 
     The frequency of a word is that of `wordfreq` (Speer, 2022).
@@ -94,10 +94,10 @@ def word_shares(tokenizer: Tokenizer, languages: Sequence[str]) -> Doubles:
     known = [language for language in languages if language in wordfreq.available_languages(WORD_LIST)]
     if not known:
         raise ConfigError(f"shape.frequencies: wordfreq has no words in {', '.join(languages)}; take text or unigram")
-    return np.mean([_shares(tokenizer, wordfreq.get_frequency_dict(name, WORD_LIST)) for name in known], axis=0)
+    return np.mean([_compute_shares(tokenizer, wordfreq.get_frequency_dict(name, WORD_LIST)) for name in known], axis=0)
 
 
-def _shares(tokenizer, words):
+def _compute_shares(tokenizer, words):
     cut = [ids[1:-1] for ids in tokenizer.encode(list(words), None)]
     often = np.repeat(list(words.values()), [len(ids) for ids in cut])
     counts = np.bincount(np.concatenate(cut).astype(np.int64), weights=often, minlength=len(tokenizer))

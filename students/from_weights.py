@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..system.types import Floats
-from .families import family_part, network_of, owner_of
+from .families import find_family, import_network, import_part
 from .rows import TABLE
 from .student import Student
 
 
-def from_weights(weights: Mapping[str, Floats], name: str) -> Student:
+def build_student(weights: Mapping[str, Floats], name: str) -> Student:
     """Build the student that has some weights; its family and sizes are read from them.
 
     A projection is taken for a learned map: the student's space is that of its vectors.
@@ -26,9 +26,9 @@ def from_weights(weights: Mapping[str, Floats], name: str) -> Student:
         ValueError: If the arrays do not fit together.
         KeyError: If an array is missing.
     """
-    family = owner_of(weights)
-    part = family_part(family, "weights")
+    family = find_family(weights)
+    part = import_part(family, "weights")
     weights = part.trainable_weights(weights)
-    model = network_of(family)(**part.sizes_of(weights), vocabulary=len(weights[f"{TABLE}/embeddings"]), name=name)
+    model = import_network(family)(**part.sizes_of(weights), vocabulary=len(weights[f"{TABLE}/embeddings"]), name=name)
     model.set_weights([weights[weight.path] for weight in model.weights])
     return model

@@ -12,7 +12,7 @@ RIDGE = 1e-4
 LEAST_ENERGY = 4e-4
 
 
-def leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None = None) -> Doubles:
+def compute_leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None = None) -> Doubles:
     """Compute the leading right singular vectors of a table.
 
     Args:
@@ -29,7 +29,7 @@ def leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None = None) -
     return vectors[:, ::-1][:, :rank]
 
 
-def linear_map(x: NDArray[np.floating], y: NDArray[np.floating], strength: float = RIDGE) -> Doubles:
+def fit_linear_map(x: NDArray[np.floating], y: NDArray[np.floating], strength: float = RIDGE) -> Doubles:
     """Compute the matrix K of least |x K - y|^2 by ridge regression.
 
     Args:

@@ -54,17 +54,17 @@ E5 = Origin("Microsoft's multilingual-e5-small in the 4 bits of the package nano
 NOTICES = {E5.name: MIT}
 
 
-def origin_in(card: Mapping[str, Json]) -> Origin:
+def read_origin(card: Mapping[str, Json]) -> Origin:
     """Return the origin that a card names."""
     return Origin(str(card[KEY]), str(card.get("licence", UNKNOWN))) if KEY in card else MUSE
 
 
-def entries(origin: Origin) -> dict[str, Json]:
+def make_card_entries(origin: Origin) -> dict[str, Json]:
     """Return a card's entries on an origin: its licence, and its name unless it is mUSE."""
     return {"licence": origin.licence, **({} if origin == MUSE else {KEY: origin.name})}
 
 
-def derivation(origin: Origin, before: str, more: str = "") -> str:
+def describe_origin(origin: Origin, before: str, more: str = "") -> str:
     """Write the end of an encoder's page: the origin of its weights and the notice of their licence.
 
     Args:

@@ -9,22 +9,22 @@ import numpy as np
 
 from ..encoders.encoder import normalise_rows
 from ..system.types import Doubles, Floats
-from .linear import compute_whitening, leading_axes, linear_map
-from .rebuilding import rebuilt
+from .linear import compute_leading_axes, compute_whitening, fit_linear_map
+from .rebuilding import rebuild
 from .student import AnyStudent, Student
 
 # The ridge as a share of the vectors' mean square: hundreds of texts have to suffice for hundreds of dimensions.
 STRENGTH = 0.3
 
 
-def projected(model: AnyStudent, vectors: Floats | None, dimension: int) -> AnyStudent:
+def project_student(model: AnyStudent, vectors: Floats | None, dimension: int) -> AnyStudent:
     """Return a copy of a student whose vectors are projected onto the leading axes of the teacher's space.
 
     The axes are in the order of their singular values, so that the first k numbers of a vector, scaled to unit length,
     are a student of k dimensions: nested as in Kusupati et al. (2022), Matryoshka representation learning.
 
     A model that already has a projection onto axes keeps the first `dimension` of them. For a projection onto all
-    dimensions, as `folded` makes it, axes are computed.
+    dimensions, as `fold_matrix` makes it, axes are computed.
 
     Args:
         model: The student.
@@ -36,16 +36,16 @@ def projected(model: AnyStudent, vectors: Floats | None, dimension: int) -> AnyS
     """
     if model.space and model.dimension == model.space:
         kernel = model.get_layer("projection").get_weights()[0]
-        axes = leading_axes(np.asarray(vectors) @ kernel, dimension)
-        return rebuilt(model, {"dimension": dimension}, {"projection/kernel": kernel @ axes})
+        axes = compute_leading_axes(np.asarray(vectors) @ kernel, dimension)
+        return rebuild(model, {"dimension": dimension}, {"projection/kernel": kernel @ axes})
     if model.space:
         kernel = model.get_layer("projection").get_weights()[0][:, :dimension]
-        return rebuilt(model, {"dimension": dimension}, {"projection/kernel": kernel})
+        return rebuild(model, {"dimension": dimension}, {"projection/kernel": kernel})
     config = {"space": model.dimension, "dimension": dimension}
-    return rebuilt(model, config, {"projection/kernel": leading_axes(np.asarray(vectors), dimension)})
+    return rebuild(model, config, {"projection/kernel": compute_leading_axes(np.asarray(vectors), dimension)})
 
 
-def mapped(model: AnyStudent, vectors: Floats, labels: Floats) -> AnyStudent:
+def map_space(model: AnyStudent, vectors: Floats, labels: Floats) -> AnyStudent:
     """Return a copy of a student with a learned map into another encoder's space. The copy is `foreign`.
 
     The map is the ridge regression of the labels on the student's vectors, without a bias, as vectors have unit length
@@ -59,10 +59,10 @@ def mapped(model: AnyStudent, vectors: Floats, labels: Floats) -> AnyStudent:
     Returns:
         The copy.
     """
-    return _map_space(model, linear_map(vectors, labels, STRENGTH))
+    return _map_space(model, fit_linear_map(vectors, labels, STRENGTH))
 
 
-def folded(model: AnyStudent, matrix: Floats) -> AnyStudent:
+def fold_matrix(model: AnyStudent, matrix: Floats) -> AnyStudent:
     """Return a copy of a student whose vectors are multiplied by a matrix, which becomes its projection.
 
     The vectors are scaled to unit length. If the student has a projection, it is multiplied by the matrix: scaling to
@@ -78,8 +78,8 @@ def folded(model: AnyStudent, matrix: Floats) -> AnyStudent:
     """
     if model.space:
         kernel = model.get_layer("projection").get_weights()[0] @ matrix
-        return rebuilt(model, {}, {"projection/kernel": kernel})
-    return rebuilt(model, {"space": model.dimension}, {"projection/kernel": matrix})
+        return rebuild(model, {}, {"projection/kernel": kernel})
+    return rebuild(model, {"space": model.dimension}, {"projection/kernel": matrix})
 
 
 def whiten(model: AnyStudent, vectors: Floats, power: float) -> AnyStudent:
@@ -105,10 +105,10 @@ def _map_space(model: AnyStudent, matrix: Doubles) -> AnyStudent:
     if model.space:
         matrix = model.get_layer("projection").get_weights()[0] @ matrix
     config = {"space": space, "dimension": matrix.shape[1], "foreign": True}
-    return rebuilt(model, config, {"projection/kernel": matrix})
+    return rebuild(model, config, {"projection/kernel": matrix})
 
 
-def axes_of(model: Student) -> Floats | None:
+def find_axes(model: Student) -> Floats | None:
     """Return the axes of the teacher's space that a student's vectors are on, `(space, d)`, or None for all axes.
 
     None is also returned for a map into that space, which the shape of a projection does not tell from axes.

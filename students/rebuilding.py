@@ -11,12 +11,12 @@ from ..system.types import Floats, Json, Model
 from .student import AnyStudent
 
 
-def named(model: Model) -> dict[str, Floats]:
+def collect_weights(model: Model) -> dict[str, Floats]:
     """Return all weights of a model as `{path: array}`, such as `order_2/projection/kernel`."""
     return {weight.path: np.asarray(weight) for weight in model.weights}
 
 
-def rebuilt(model: AnyStudent, changes: Mapping[str, Json], weights: Mapping[str, NDArray[np.floating]]) -> AnyStudent:
+def rebuild(model: AnyStudent, changes: Mapping[str, Json], weights: Mapping[str, NDArray[np.floating]]) -> AnyStudent:
     """Build a student of the same class with other sizes and weights.
 
     Args:
@@ -28,6 +28,6 @@ def rebuilt(model: AnyStudent, changes: Mapping[str, Json], weights: Mapping[str
         The new student.
     """
     smaller = type(model).from_config({**model.get_config(), **changes})
-    former = named(model)
+    former = collect_weights(model)
     smaller.set_weights([weights.get(weight.path, former.get(weight.path)) for weight in smaller.weights])
     return smaller

@@ -26,7 +26,7 @@ class UsedRows:
         self.index = np.full(model.vocabulary, -1, dtype=np.int32)
         self.index[self.rows] = np.arange(len(self.rows))
         table = model.get_layer(TABLE).get_weights()[0]
-        self.small = with_table(model, table[self.rows])
+        self.small = replace_table(model, table[self.rows])
 
     def ids(self, token_lists: IdLists) -> list[NDArray[np.int32]]:
         """Return lists of token ids in the ids of the small model. Raises `KeyError` for a token that no text used."""
@@ -39,10 +39,10 @@ class UsedRows:
         """Return a full copy of a student with the small model's weights, its embeddings in their places."""
         table = model.get_layer(TABLE).get_weights()[0].copy()
         table[self.rows] = self.small.get_layer(TABLE).get_weights()[0]
-        return with_table(self.small, table)
+        return replace_table(self.small, table)
 
 
-def with_table(model: AnyStudent, table: Floats) -> AnyStudent:
+def replace_table(model: AnyStudent, table: Floats) -> AnyStudent:
     """Return a copy of a student with another table.
 
     Args:

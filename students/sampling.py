@@ -11,7 +11,7 @@ from ..system.types import IdLists
 SEEN, LONGEST = 60_000, 192
 
 
-def draw_rows(rows: IdLists, most: int, random: np.random.Generator) -> list[list[int]]:
+def draw_texts(rows: IdLists, most: int, random: np.random.Generator) -> list[list[int]]:
     """Draw texts until they have about `most` tokens together, each shortened to `LONGEST`.
 
     Args:

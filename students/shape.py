@@ -9,9 +9,9 @@ from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError
 from ..settings.sections import ShapeSettings
 from ..system.types import Floats
-from .families import family_part, has_part
+from .families import has_part, import_part
 from .frequencies import SMOOTHING, Frequencies, require_source
-from .project import projected
+from .project import project_student
 from .student import Student
 
 # The sizes of a cut that not every family has.
@@ -66,7 +66,7 @@ class Shape:
                 "it out"
             )
         self._check_static()
-        sizes = limits(model, self.static)
+        sizes = find_limits(model, self.static)
         for name, most in sizes.items():
             if getattr(self, name) > most:
                 raise ConfigError(f"{name}: the encoder has {most}, expected no more, got {getattr(self, name)}")
@@ -111,7 +111,7 @@ def _list(values):
     return ",".join(map(str, values))
 
 
-def limits(model: Student, static: bool = False) -> dict[str, int]:
+def find_limits(model: Student, static: bool = False) -> dict[str, int]:
     """Return the largest sizes that a student made from an encoder can have.
 
     Args:
@@ -123,10 +123,10 @@ def limits(model: Student, static: bool = False) -> dict[str, int]:
     """
     if static:
         return {"rank": model.space or model.dimension, "dimension": model.dimension}
-    return family_part(model.family, "cutting").limits_of(model)
+    return import_part(model.family, "cutting").limits_of(model)
 
 
-def shaped(
+def shape_encoder(
     encoder: KerasEncoder,
     shape: Shape,
     texts: Sequence[str],
@@ -159,14 +159,14 @@ def shaped(
     if shape.static:
         rows = encoder.tokenizer.encode(list(texts), None)
         order = max(shape.orders or getattr(encoder.model, "orders", (3,)))
-        most = limits(encoder.model, static=True)["rank"]
+        most = find_limits(encoder.model, static=True)["rank"]
         sizes = shape.rank or min(256, most), shape.hidden or 256
         often = Frequencies.of(encoder.tokenizer, rows, shape.frequencies, shape.smoothing, languages)
-        start = family_part("static", "start")
-        model = start.static_from(whole or encoder, encoder.tokenizer, often, *sizes, shape.channels, order, seed)
+        start = import_part("static", "start")
+        model = start.make_static(whole or encoder, encoder.tokenizer, often, *sizes, shape.channels, order, seed)
     else:
         rows = encoder.tokenizer.encode(list(texts), "document")
-        model = family_part(encoder.model.family, "cutting").cut(encoder.model, shape, rows)
+        model = import_part(encoder.model.family, "cutting").cut(encoder.model, shape, rows)
     if shape.dimension and shape.dimension < model.dimension:
-        model = projected(model, vectors, shape.dimension)
+        model = project_student(model, vectors, shape.dimension)
     return KerasEncoder(model, encoder.tokenizer, encoder.name)

@@ -16,7 +16,7 @@ from ..system.types import IdLists, Json, Tensor
 EPSILON = 1e-12
 
 
-def unit(x: Tensor) -> Tensor:
+def scale_to_unit(x: Tensor) -> Tensor:
     """Scale the vectors of the last axis to unit length; zeros stay zeros."""
     return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))
 
@@ -39,7 +39,7 @@ class Projection(keras.layers.Layer):
         )
 
     def call(self, x: Tensor) -> Tensor:
-        return unit(ops.matmul(x, self.kernel))
+        return scale_to_unit(ops.matmul(x, self.kernel))
 
     def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
         return (shape[0], self.dimension)
@@ -53,13 +53,13 @@ class Student(keras.Model):
 
     A subclass names its `family` and has a layer `embedding`, and with `space` a layer `projection`. `token_layers` are
     used by `features(x, keep)`, which turns embeddings `(b, t, w)` and a mask `(b, t, 1)` into masked features.
-    `pooled(summed, counts)` turns the sums of a text's features and their number into vectors; a family without `sums`
+    `pool(summed, counts)` turns the sums of a text's features and their number into vectors; a family without `sums`
     has an `encode_packed` of its own. `gap` is the number of padding ids between packed texts.
     """
 
     # The name of its folders in `students/` and in `export/families/`.
     family: ClassVar[str]
-    # True if a text's vector is computed from a sum over its tokens, by `features` and `pooled`.
+    # True if a text's vector is computed from a sum over its tokens, by `features` and `pool`.
     sums: ClassVar[bool] = True
     # The origin of the weights, `origin.Origin` as plain values; None for mUSE's.
     origin: dict[str, Json] | None = None
@@ -122,7 +122,7 @@ class Student(keras.Model):
         x = self.look_up(ids[None], pieces, table, rows)  # (1, t, w)
         keep = ops.cast(ops.greater_equal(ids, 0), x.dtype)[None, :, None]  # (1, t, 1)
         features = ops.cast(self.features(x, keep)[0], "float32")
-        vectors = self.pooled(sum_texts(features, segments, ops.shape(counts)[0]), counts)
+        vectors = self.pool(sum_texts(features, segments, ops.shape(counts)[0]), counts)
         return self.get_layer("projection")(vectors) if self.space else vectors
 
     def look_up(
@@ -187,7 +187,7 @@ def sum_texts(features: Tensor, segments: Tensor, texts: int) -> Tensor:
     return ops.segment_sum(features, segments, num_segments=texts, sorted=told)
 
 
-def windows(x: Tensor, order: int) -> Tensor:
+def make_windows(x: Tensor, order: int) -> Tensor:
     """Concatenate each token with its neighbours, zeros beyond the ends.
 
     Args:
@@ -203,7 +203,7 @@ def windows(x: Tensor, order: int) -> Tensor:
     return ops.concatenate([ops.slice(padded, (0, i, 0), ops.shape(x)) for i in range(order)], axis=-1)
 
 
-def masked(x: Tensor, keep: Tensor | None) -> Tensor:
+def mask_features(x: Tensor, keep: Tensor | None) -> Tensor:
     """Set the features of padding to zero.
 
     Args:

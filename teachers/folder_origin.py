@@ -15,19 +15,19 @@ LICENCE = re.compile(r"^license: *[\"']?([A-Za-z0-9.+-]+)[\"']? *$", re.MULTILIN
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
-def origin_of_folder(folder: Path) -> Origin:
+def read_folder_origin(folder: Path) -> Origin:
     """Read the name and the licence from a folder: from our card, or from its config and its page.
 
     Without a name it is that of the folder. Raises `DataError` for a config that is not JSON.
     """
-    card = _values(folder / CARD)
+    card = _read_values(folder / CARD)
     if "derives_from" in card:
         return Origin(str(card["derives_from"]), str(card.get("licence", UNKNOWN)))
-    name = str(_values(folder / CONFIG).get("_name_or_path", ""))
-    return Origin(name if NAME.fullmatch(name) else folder.resolve().name, _licence(folder / PAGE))
+    name = str(_read_values(folder / CONFIG).get("_name_or_path", ""))
+    return Origin(name if NAME.fullmatch(name) else folder.resolve().name, _read_licence(folder / PAGE))
 
 
-def _licence(page: Path) -> str:
+def _read_licence(page: Path) -> str:
     if not page.is_file():
         return UNKNOWN
     _, _, after = page.read_text(encoding="utf-8", errors="replace").partition("---\n")
@@ -36,6 +36,6 @@ def _licence(page: Path) -> str:
     return told[1] if told else UNKNOWN
 
 
-def _values(path: Path):
+def _read_values(path: Path):
     content = read_json(path) if path.is_file() else {}
     return content if isinstance(content, dict) else {}

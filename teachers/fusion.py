@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..errors import InputError
-from .pretrained import pretrained, short_name
+from .pretrained import load_pretrained, make_short_name
 
 # The text of a passage for the encoder, as in the authors' section 3, and its maximum length, as in their section 4.
 TEMPLATE, LENGTH = "question: {question} title: {title} context: {passage}", 250
@@ -30,9 +30,9 @@ class FusionWriter:
     """
 
     def __init__(self, source: str, template: str = TEMPLATE) -> None:
-        self.template = _template(template)
-        self.name = short_name(source)
-        self.tokenizer, self.model = pretrained(source, "AutoModelForSeq2SeqLM", "text-to-text")
+        self.template = _check_template(template)
+        self.name = make_short_name(source)
+        self.tokenizer, self.model = load_pretrained(source, "AutoModelForSeq2SeqLM", "text-to-text")
 
     def write(self, question: str, passages: Sequence[tuple[str, str]]) -> str:
         """Write the answer to a question from passages.
@@ -76,7 +76,7 @@ class FusionWriter:
             yield encoder(**told).last_hidden_state[told["attention_mask"].bool()]
 
 
-def _template(template):
+def _check_template(template):
     try:
         whole = template.format(question="\0", title="", passage="\1")
     except (LookupError, ValueError, AttributeError, TypeError) as error:

@@ -19,7 +19,7 @@ from ..system.types import File, Floats, Progress, Role
 # The number of texts per call: the texts of a batch are padded to the longest.
 BATCH = 32
 # The signatures of the tower for questions in USE-QA and in LAReQA's modules.
-ASKING = ("question_encoder", "query_encoder")
+QUESTION_SIGNATURES = ("question_encoder", "query_encoder")
 
 
 def is_hub(source: File) -> bool:
@@ -120,7 +120,7 @@ def _load(source):
     except Exception as error:  # hub raises whatever its resolver, urllib and TensorFlow raise
         raise EncoderError(f"{source}: cannot be loaded as a SavedModel: {first_line(error)}") from error
     signatures = getattr(module, "signatures", {})
-    ask = next((signatures[name] for name in ASKING if name in signatures), None)
+    ask = next((signatures[name] for name in QUESTION_SIGNATURES if name in signatures), None)
     if ask is not None and "response_encoder" in signatures:
         respond = signatures["response_encoder"]
         return ask, lambda texts, contexts: respond(input=texts, context=contexts)

@@ -23,7 +23,7 @@ from ..system.hashes import fingerprint_of
 from ..system.text import make_well_formed
 from ..system.types import File, Floats, Progress, Role
 from .st_modules import MODULES, require_no_code
-from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, prompts_in
+from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, select_prompts
 from .transformer_folder import is_transformer, load_transformer
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ LONGEST = 512
 PACKAGES = {"st": "sentence_transformers", "hf": "transformers"}
 CONFIG = "config.json"
 # The file that marks a folder exported by distill, which is loaded by another kind.
-EXPORTED = "card.json"
+EXPORTED_CARD = "card.json"
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
 # The files that are downloaded of a model that is to be trained.
 READ = ["*.json", "*.safetensors", "vocab.txt", "*.model"]
@@ -44,13 +44,13 @@ READ = ["*.json", "*.safetensors", "vocab.txt", "*.model"]
 READING = ("_name_or_path", "transformers_version")
 
 
-def model_of(source: File) -> tuple[str, str] | None:
+def parse_source(source: File) -> tuple[str, str] | None:
     """Return ("st" or "hf", model) for `st:…`, `hf:…` or a folder with such a model, and None for any other source."""
     prefix, colon, model = str(source).partition(":")
     if colon and prefix in PACKAGES:
         return prefix, model
     folder = Path(source)
-    if (folder / EXPORTED).is_file():
+    if (folder / EXPORTED_CARD).is_file():
         return None
     if (folder / MODULES).is_file():
         return "st", str(source)
@@ -59,7 +59,7 @@ def model_of(source: File) -> tuple[str, str] | None:
     return None
 
 
-def at_revision(model: str) -> tuple[str, str | None]:
+def split_revision(model: str) -> tuple[str, str | None]:
     """Split `NAME@REVISION`, a model of the hub, into both. The revision is None if there is none, and for a folder."""
     name, _, revision = model.partition("@")
     return (model, None) if Path(model).exists() else (name, revision or None)
@@ -79,10 +79,10 @@ class TransformerEncoder:
     """
 
     def __init__(self, source: File) -> None:
-        self.kind, self.source = model_of(source) or ("hf", str(source))
+        self.kind, self.source = parse_source(source) or ("hf", str(source))
         require_no_code(self.source)
-        _require(self.kind, self.source)
-        model = at_revision(self.source)
+        require_packages(self.kind, self.source)
+        model = split_revision(self.source)
         self.name = model[0].rstrip("/").split("/")[-1]
         try:
             self._model = _Sentences(*model) if self.kind == "st" else _Hidden(*model)
@@ -127,7 +127,7 @@ class TransformerEncoder:
         weights = hashlib.sha256()
         for name, weight in sorted(self._model.weights.items()):
             weights.update(f"{name} {weight.dtype} {tuple(weight.shape)}".encode())
-            weights.update(_bytes(weight))
+            weights.update(_as_bytes(weight))
         told = [self.kind, version(PACKAGES[self.kind]), weights.hexdigest(), sorted(self.prompts.items())]
         return fingerprint_of(*told, self._model.described, sorted(self._model.tokenizer.get_vocab().items()))
 
@@ -139,9 +139,9 @@ class _Sentences:
         from sentence_transformers import SentenceTransformer
 
         if not Path(source).is_dir():
-            source, revision = _settings_of(source, revision)
+            source, revision = _check_settings(source, revision)
         self.model = SentenceTransformer(source, revision=revision, trust_remote_code=False).eval()
-        self.prompts = prompts_in(self.model.prompts)
+        self.prompts = select_prompts(self.model.prompts)
         self.tokenizer, self.weights = self.model.tokenizer, self.model.state_dict()
         self.described = f"{self.model} {self.model.max_seq_length}"
 
@@ -151,7 +151,7 @@ class _Sentences:
         return encode(texts, prompt=prompt or None, batch_size=BATCH, convert_to_tensor=True, show_progress_bar=False)
 
 
-def _settings_of(name, revision=None):
+def _check_settings(name, revision=None):
     """Return the name and the commit of a model of the hub, after a check of its settings at that commit."""
     from huggingface_hub import snapshot_download
 
@@ -172,7 +172,7 @@ def download(name: str) -> Path:
         )
     from huggingface_hub import snapshot_download
 
-    source, revision = at_revision(name)
+    source, revision = split_revision(name)
     try:
         return Path(snapshot_download(source, revision=revision, allow_patterns=READ))
     except Exception as error:  # the hub's errors and the network's have no common type
@@ -199,7 +199,7 @@ class _Hidden:
             raise EncoderError(f"{source}: {len(missing)} weights are missing, the first is {missing[0]}")
         self.model = (model.get_encoder() if model.config.is_encoder_decoder else model).float().eval()
         self.model.to("cuda" if torch.cuda.is_available() else "cpu")
-        self.longest = min(self.tokenizer.model_max_length, _positions(self.model))
+        self.longest = min(self.tokenizer.model_max_length, count_positions(self.model))
         told = {key: value for key, value in self.model.config.to_dict().items() if key not in READING}
         self.weights, self.described = self.model.state_dict(), f"{sorted(told.items())} {self.longest}"
 
@@ -212,7 +212,7 @@ class _Hidden:
         return (states * mask).sum(dim=1) / mask.sum(dim=1)
 
 
-def _positions(model: PreTrainedModel) -> int:
+def count_positions(model: PreTrainedModel) -> int:
     """Return the number of tokens that a model has positions for, or `LONGEST`.
 
     RoBERTa's begin after that of padding.
@@ -223,13 +223,13 @@ def _positions(model: PreTrainedModel) -> int:
     return int(getattr(model.config, "max_position_embeddings", None) or LONGEST)
 
 
-def _bytes(weight):
+def _as_bytes(weight):
     import torch
 
     return weight.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
 
 
-def _require(kind: str, model: str) -> None:
+def require_packages(kind: str, model: str) -> None:
     """Raise `EncoderError` if a source names no model, or packages for its kind are not installed.
 
     Args:
@@ -251,7 +251,7 @@ class _Transformers(Kind):
     """`st:NAME` or `hf:NAME`, each also with a folder, or a folder alone."""
 
     def matches(self, source: File) -> bool:
-        return model_of(source) is not None
+        return parse_source(source) is not None
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
         # PyTorch computes on a GPU and supports every architecture; without it our own network reads the weights.
@@ -271,7 +271,7 @@ class _Transformers(Kind):
         return f"{str(source).removesuffix(model)}{folder.resolve()}" if folder else str(source)
 
     def _model(self, source: File) -> str:
-        return (model_of(source) or ("", ""))[1]
+        return (parse_source(source) or ("", ""))[1]
 
 
 KIND = _Transformers("a Transformers model", trainable=True)

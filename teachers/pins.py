@@ -11,7 +11,7 @@ from ..errors import EncoderError
 from ..system.hashes import sha256
 
 
-def pinned(folder: Path, known: Mapping[str, str], distribution: str, good: str) -> Path:
+def require_pinned(folder: Path, known: Mapping[str, str], distribution: str, good: str) -> Path:
     """Check the sha256 of files, whatever version the package has.
 
     Args:
@@ -29,22 +29,22 @@ def pinned(folder: Path, known: Mapping[str, str], distribution: str, good: str)
     for name, expected in known.items():
         path = folder / name
         if not path.is_file():
-            raise EncoderError(f"{path}: no such file; {_again(distribution, good)}")
+            raise EncoderError(f"{path}: no such file; {_format_command(distribution, good)}")
         digest = sha256(path)
         if digest != expected:
             raise EncoderError(
                 f"{path}: not the weights that distill knows: sha256 {digest}, expected {expected}; "
-                f"{distribution} {_version(distribution)} was altered or is one that was never checked; "
-                f"{_again(distribution, good)}"
+                f"{distribution} {_find_version(distribution)} was altered or is one that was never checked; "
+                f"{_format_command(distribution, good)}"
             )
     return folder
 
 
-def _again(distribution, good):
+def _format_command(distribution, good):
     return f"run: pip install --force-reinstall --no-deps {distribution}=={good}"
 
 
-def _version(distribution):
+def _find_version(distribution):
     with suppress(PackageNotFoundError):
         return version(distribution)
     return "of no known version"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import EncoderError, first_line
-from .huggingface import _require, at_revision
+from .huggingface import require_packages, split_revision
 from .st_modules import require_no_code
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
-def pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
+def load_pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
     """Load a tokenizer and a model.
 
     Args:
@@ -27,21 +27,21 @@ def pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedTokenizer
         EncoderError: If packages are not installed, or the model is of another kind.
     """
     require_no_code(source)
-    _require("hf", source)
+    require_packages("hf", source)
     try:
-        return _loaded(*at_revision(source), head, wanted)
+        return _load(*split_revision(source), head, wanted)
     except EncoderError:
         raise
     except Exception as error:  # the hub, the network, the tokenizer and the weights' reader each raise their own
         raise EncoderError(f"{source}: transformers cannot use it: {first_line(error)}") from error
 
 
-def short_name(source: str) -> str:
+def make_short_name(source: str) -> str:
     """Return the name of a model in tables."""
-    return at_revision(source)[0].rstrip("/").split("/")[-1]
+    return split_revision(source)[0].rstrip("/").split("/")[-1]
 
 
-def _loaded(name, revision, head, wanted):
+def _load(name, revision, head, wanted):
     import torch
     import transformers
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..errors import EncoderError
 from ..system.types import Floats, Integers, Progress
-from .huggingface import _positions
-from .pretrained import pretrained, short_name
+from .huggingface import count_positions
+from .pretrained import load_pretrained, make_short_name
 
 # The number of tokens that two windows share, and the maximum of an answer: both are those of the authors' script.
 STRIDE, LONGEST = 128, 30
@@ -22,7 +22,7 @@ STRIDE, LONGEST = 128, 30
 LENGTH = 384
 
 
-class Asking(Protocol):
+class QuestionWithPassage(Protocol):
     """A question and the text in which its answer is searched."""
 
     @property
@@ -39,13 +39,15 @@ class QuestionAnswerer:
     """
 
     def __init__(self, source: str) -> None:
-        self.name = short_name(source)
-        self.tokenizer, self.model = pretrained(source, "AutoModelForQuestionAnswering", "question-answering")
+        self.name = make_short_name(source)
+        self.tokenizer, self.model = load_pretrained(source, "AutoModelForQuestionAnswering", "question-answering")
         if not self.tokenizer.is_fast:
             raise EncoderError(f"{source}: its tokenizer tells no places; expected one with a tokenizer.json")
-        self.length = min(LENGTH, self.tokenizer.model_max_length, _positions(self.model.base_model))
+        self.length = min(LENGTH, self.tokenizer.model_max_length, count_positions(self.model.base_model))
 
-    def spans(self, pairs: Sequence[Asking], progress: Progress | None = None) -> list[tuple[int, int, float]]:
+    def spans(
+        self, pairs: Sequence[QuestionWithPassage], progress: Progress | None = None
+    ) -> list[tuple[int, int, float]]:
         """Find the best span of each pair.
 
         Args:
@@ -81,15 +83,15 @@ class QuestionAnswerer:
         with torch.inference_mode():
             logits = self.model(**told.to(self.model.device))
         rows = zip(logits.start_logits.cpu().numpy(), logits.end_logits.cpu().numpy(), places, strict=True)
-        spans = [best_place(*row, _of_passage(told, window)) for window, row in enumerate(rows)]
+        spans = [find_best_span(*row, _find_passage_tokens(told, window)) for window, row in enumerate(rows)]
         return max(spans, key=lambda span: span[2])
 
 
-def _of_passage(told, window):
+def _find_passage_tokens(told, window):
     return np.array([row for row, part in enumerate(told.sequence_ids(window)) if part == 1], dtype=np.int64)
 
 
-def best_place(starts: Floats, ends: Floats, places: Integers, inside: Integers) -> tuple[int, int, float]:
+def find_best_span(starts: Floats, ends: Floats, places: Integers, inside: Integers) -> tuple[int, int, float]:
     """Find the best span of a window.
 
     Args:

@@ -19,7 +19,7 @@ from ..errors import EncoderError, first_line
 from ..system.backend import start
 from ..system.reading import read_json
 from ..system.types import File, Floats, Json
-from .folder_origin import origin_of_folder
+from .folder_origin import read_folder_origin
 from .st_modules import MODULES, require_no_code
 from .transformer_names import ARCHITECTURES, read_sizes, rename_weights
 
@@ -35,7 +35,7 @@ DENSE = {"Identity": "linear", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu"}
 
 def is_transformer(folder: File) -> bool:
     """Check whether the config in a folder names an architecture that `load_transformer` supports."""
-    path = _root(Path(folder)) / CONFIG
+    path = _find_root(Path(folder)) / CONFIG
     if not path.is_file():
         return False
     config = read_json(path)
@@ -48,23 +48,23 @@ def load_transformer(folder: File) -> KerasEncoder:
     Raises `EncoderError` for a folder without safetensors, another architecture, modules other than a pooling, a dense
     layer and a normalisation, a tokenizer that cannot be converted, or weights that do not fit the config.
     """
-    from .tokenizers.folder import tokenizer_of
+    from .tokenizers.folder import convert_tokenizer
 
     folder = Path(folder)
     require_no_code(folder)
-    root = _root(folder)
-    config = _object(root / CONFIG)
+    root = _find_root(folder)
+    config = _read_object(root / CONFIG)
     sizes = read_sizes(config, str(folder))
     arrays = rename_weights(read_weights(root), config, str(folder))
-    behind, dense = _behind(folder, sizes["width"])
-    tokenizer = tokenizer_of(folder, sizes["positions"])
+    behind, dense = _read_behind(folder, sizes["width"])
+    tokenizer = convert_tokenizer(folder, sizes["positions"])
     start()
-    sizes |= {**behind, "origin": origin_of_folder(folder).as_dict()}
-    model = build(sizes, {**arrays, **dense}, tokenizer, str(folder))
+    sizes |= {**behind, "origin": read_folder_origin(folder).as_dict()}
+    model = build_network(sizes, {**arrays, **dense}, tokenizer, str(folder))
     return KerasEncoder(model, tokenizer, folder.resolve().name)
 
 
-def build(
+def build_network(
     sizes: Mapping[str, Json], weights: Mapping[str, Floats], tokenizer: Tokenizer, source: str
 ) -> TransformerEncoder:
     """Build the network of given sizes and weights, with one embedding per token of the tokenizer.
@@ -130,14 +130,14 @@ def read_weights(folder: Path) -> dict[str, Floats]:
         there = f"{pickled}, a pickle, which may run code" if pickled else "no weights"
         raise EncoderError(f"{folder}: {there}; expected {WEIGHTS}; save it with safe_serialization=True")
     if (folder / WEIGHTS).is_file():
-        return _arrays(folder / WEIGHTS)
-    parts = _object(folder / INDEX).get("weight_map")
+        return _read_arrays(folder / WEIGHTS)
+    parts = _read_object(folder / INDEX).get("weight_map")
     if not isinstance(parts, dict) or not all(Path(str(name)).name == name for name in parts.values()):
         raise EncoderError(f"{folder / INDEX}: expected 'weight_map', the file of each weight; save the model again")
-    return {name: array for part in sorted(set(parts.values())) for name, array in _arrays(folder / part).items()}
+    return {name: array for part in sorted(set(parts.values())) for name, array in _read_arrays(folder / part).items()}
 
 
-def _arrays(path: Path) -> dict[str, Floats]:
+def _read_arrays(path: Path) -> dict[str, Floats]:
     try:
         from safetensors import safe_open
     except ImportError as error:
@@ -153,35 +153,35 @@ def _arrays(path: Path) -> dict[str, Floats]:
         raise EncoderError(f"{path}: no safetensors file, or a broken one: {first_line(error)}") from error
 
 
-def _root(folder: Path) -> Path:
+def _find_root(folder: Path) -> Path:
     """Return the folder of the Transformer module, which is `folder` itself or named in its modules."""
     if not (folder / MODULES).is_file():
         return folder
-    return next((folder / path for kind, path in _modules(folder) if kind == "Transformer"), folder)
+    return next((folder / path for kind, path in _read_modules(folder) if kind == "Transformer"), folder)
 
 
-def _modules(folder: Path) -> list[tuple[str, str]]:
+def _read_modules(folder: Path) -> list[tuple[str, str]]:
     modules = read_json(folder / MODULES)
     if not isinstance(modules, list) or not all(isinstance(one, dict) for one in modules):
         raise EncoderError(f"{folder / MODULES}: expected a list of modules; save the model again")
     return [(str(one.get("type")).rpartition(".")[2], str(one.get("path", ""))) for one in modules]
 
 
-def _behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Floats]]:
+def _read_behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Floats]]:
     """Return the sizes, and the weights by path, of the pooling and of the dense layers behind the tokens."""
     sizes: dict[str, Json] = {"pooling": "mean", "dimension": width}
     weights: dict[str, Floats] = {}
     if not (folder / MODULES).is_file():
         return sizes, weights
     before: set[str] = set()
-    for kind, path in _modules(folder):
+    for kind, path in _read_modules(folder):
         if kind == "Pooling":
-            sizes["pooling"] = _pooling(folder / path / CONFIG)
+            sizes["pooling"] = _read_pooling(folder / path / CONFIG)
         elif kind == "Dense" and not weights and "Normalize" not in before:
-            more, weights = _dense(folder / path)
+            more, weights = _read_dense(folder / path)
             sizes |= more
         elif kind == "Dense" and "space" not in sizes:
-            more, kernel = _projection(folder / path, sizes["dimension"])
+            more, kernel = _read_projection(folder / path, sizes["dimension"])
             sizes, weights = sizes | more, weights | kernel
         elif kind not in ("Transformer", "Normalize", "Dropout"):
             raise EncoderError(
@@ -192,8 +192,8 @@ def _behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Floats
     return sizes, weights
 
 
-def _pooling(path: Path) -> str:
-    told = _object(path)
+def _read_pooling(path: Path) -> str:
+    told = _read_object(path)
     if "pooling_mode" in told:
         named = told["pooling_mode"]
         modes = [POOLING_NAMES.get(str(name), str(name)) for name in (named if isinstance(named, list) else [named])]
@@ -205,8 +205,8 @@ def _pooling(path: Path) -> str:
     return modes[0]
 
 
-def _dense(folder: Path) -> tuple[dict[str, Json], dict[str, Floats]]:
-    told = _object(folder / CONFIG)
+def _read_dense(folder: Path) -> tuple[dict[str, Json], dict[str, Floats]]:
+    told = _read_object(folder / CONFIG)
     activation = str(told.get("activation_function", "torch.nn.Identity")).rpartition(".")[2]
     if activation not in DENSE:
         raise EncoderError(f"{folder}: its activation is {activation}; expected one of {', '.join(DENSE)}")
@@ -221,9 +221,9 @@ def _dense(folder: Path) -> tuple[dict[str, Json], dict[str, Floats]]:
     return sizes, {"dense/kernel": kernel, "dense/bias": bias}
 
 
-def _projection(folder: Path, space: int) -> tuple[dict[str, Json], dict[str, Floats]]:
+def _read_projection(folder: Path, space: int) -> tuple[dict[str, Json], dict[str, Floats]]:
     """Read a dense layer behind another or behind a normalisation, which must be linear and without a bias."""
-    sizes, weights = _dense(folder)
+    sizes, weights = _read_dense(folder)
     if sizes["dense"] != "linear" or np.any(weights["dense/bias"]):
         raise EncoderError(
             f"{folder}: a second dense layer, or one behind a normalisation, has no activation and no bias"
@@ -232,7 +232,7 @@ def _projection(folder: Path, space: int) -> tuple[dict[str, Json], dict[str, Fl
     return more, {"projection/kernel": weights["dense/kernel"]}
 
 
-def _object(path: Path) -> dict[str, Json]:
+def _read_object(path: Path) -> dict[str, Json]:
     content = read_json(path)
     if not isinstance(content, dict):
         raise EncoderError(f"{path}: expected an object, got {type(content).__name__}")

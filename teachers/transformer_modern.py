@@ -47,16 +47,16 @@ def read_attention(config: Mapping[str, Json], depth: int, source: str) -> dict[
     try:
         return {
             "block": "modern",
-            "local": _local(config, depth, source),
+            "local": _find_local(config, depth, source),
             "window": int(config.get("local_attention", WINDOW)) // 2,
             "epsilon": float(config.get("norm_eps", EPSILON)),
-            **_thetas(config, source),
+            **_read_thetas(config, source),
         }
     except (TypeError, ValueError, AttributeError) as error:
         raise EncoderError(f"{source}: config.json is not as expected: {error}; save the model again") from error
 
 
-def _local(config, depth, source):
+def _find_local(config, depth, source):
     """Return the places of the blocks in which a token attends only to its neighbours."""
     kinds = config.get("layer_types")
     if kinds is None:
@@ -70,7 +70,7 @@ def _local(config, depth, source):
     return tuple(place for place, kind in enumerate(kinds) if kind == "sliding_attention")
 
 
-def _thetas(config, source):
+def _read_thetas(config, source):
     wide = float(config.get("global_rope_theta", GLOBAL_THETA))
     near = config.get("local_rope_theta", LOCAL_THETA)
     thetas = {"global_theta": wide, "local_theta": wide if near is None else float(near)}
@@ -114,12 +114,12 @@ def rename_modern(weight: Callable[[str], Floats], depth: int, source: str) -> d
             ("second",): "mlp.Wo",
         }
         for names, name in parts.items():
-            for one, kernel in zip(names, _kernels(weight, f"{theirs}.{name}", len(names), source), strict=True):
+            for one, kernel in zip(names, _split_kernels(weight, f"{theirs}.{name}", len(names), source), strict=True):
                 ours[f"{block}/{one}/kernel"] = kernel
     return ours
 
 
-def _kernels(weight, name, count, source):
+def _split_kernels(weight, name, count, source):
     """Return the kernels `(in, out)` that are stacked in one weight."""
     array = weight(name)
     if array.ndim != 2 or len(array) % count:

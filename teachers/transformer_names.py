@@ -97,7 +97,7 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
     Raises:
         EncoderError: If the architecture, the activation or the positions are not supported.
     """
-    names = architecture_of(config, source)
+    names = find_architecture(config, source)
     if names.block and config.get("position_embedding_type", "absolute") != "absolute":
         raise EncoderError(f"{source}: its positions are {config['position_embedding_type']}, expected absolute ones")
     try:
@@ -126,7 +126,7 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
     return {**sizes, "epsilon": float(config.get("layer_norm_eps", 1e-12))}
 
 
-def architecture_of(config: Mapping[str, Json], source: str) -> Names:
+def find_architecture(config: Mapping[str, Json], source: str) -> Names:
     """Return the names of a config's architecture.
 
     Args:
@@ -160,7 +160,7 @@ def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], sou
     Raises:
         EncoderError: If a weight is missing, or the number of embeddings or blocks differs from the config.
     """
-    names, sizes = architecture_of(config, source), read_sizes(config, source)
+    names, sizes = find_architecture(config, source), read_sizes(config, source)
     prefix = next((prefix for prefix in PREFIXES if prefix + names.table in arrays), "")
     _require_counts(names, config, {name.removeprefix(prefix): array.shape for name, array in arrays.items()}, source)
 
@@ -184,7 +184,7 @@ def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], sou
     for place in range(sizes["depth"]):
         for layer, theirs in names.block.items():
             name = theirs.format(place)
-            ours |= _layer(f"block_{place}/{layer}", weight(name, "weight"), weight(name, "bias"))
+            ours |= _rename_layer(f"block_{place}/{layer}", weight(name, "weight"), weight(name, "bias"))
     return ours
 
 
@@ -199,7 +199,7 @@ def _require_counts(names: Names, config: Mapping[str, Json], shapes: Mapping[st
         raise EncoderError(f"{source}: config.json says {key} = {config[key]}, its weights have more; save it again")
 
 
-def _layer(path: str, weight: Floats, bias: Floats) -> dict[str, Floats]:
+def _rename_layer(path: str, weight: Floats, bias: Floats) -> dict[str, Floats]:
     if path.endswith("norm"):
         return {f"{path}/gamma": weight, f"{path}/beta": bias}
     return {f"{path}/kernel": np.ascontiguousarray(weight.T), f"{path}/bias": bias}

@@ -11,7 +11,7 @@ from keras import ops
 
 from ..encoders.compiled import AnyLength
 from ..encoders.encoder import KerasEncoder
-from ..students.rows import TABLE, with_table
+from ..students.rows import TABLE, replace_table
 from ..students.student import Student
 from ..system.progress import task
 from ..system.types import Floats, Tensor
@@ -39,7 +39,7 @@ def encode_sums(model: Student, sums: Tensor, counts: Tensor) -> Tensor:
     Returns:
         The vectors `(n, d)`.
     """
-    vectors = model.pooled(sums, counts)
+    vectors = model.pool(sums, counts)
     return model.get_layer("projection")(vectors) if model.space else vectors
 
 
@@ -163,7 +163,7 @@ def train_head(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: R
         The trained student.
     """
     table = start.model.get_layer(TABLE).get_weights()[0]
-    model = with_table(start.model, table)
+    model = replace_table(start.model, table)
     layers, first, head = head_layers(model), Head(start.model), Head(model)
     before = after = [layer.get_weights() for layer in layers]
     trainer, scores = HeadTrainer(model), [score(head)]

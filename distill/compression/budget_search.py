@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..export.runtime import size_of
 from ..pipeline.steps import Engine, Step
-from ..students.vocabulary.pruning import not_kept
+from ..students.vocabulary.pruning import format_not_kept
 from ..system.files import write_json
 from ..system.progress import say
 from ..system.reading import read_json
@@ -138,7 +138,7 @@ class Search:
                 say(f"{shape}: will be trained, {how}{self.training_time(shapes, shape)}")
         for vocabulary in sorted({candidate.vocabulary for candidate in chosen.values() if candidate}):
             for language, shares in self.trials.unknown_shares(vocabulary).items():
-                say(f"{not_kept(language, shares)} with the vocabulary {vocabulary}")
+                say(f"{format_not_kept(language, shares)} with the vocabulary {vocabulary}")
 
     def training_time(self, shapes: Mapping[str, ShapeProbe], shape: str) -> str:
         """Return the training time of a shape in words.

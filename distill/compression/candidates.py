@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..export.weights.codecs import CODECS
-from ..students.shape import Shape, limits
+from ..students.shape import Shape, find_limits
 from ..students.student import Student
 from ..students.vocabulary.vocabularies import NEW, VOCABULARIES
 from .budget import Budget
@@ -83,7 +83,7 @@ GRID = Grid()
 
 def choose_grid(model: Student) -> Grid:
     """Return the grid that a search tries on an encoder; for a transformer it has fewer layers in place of widths."""
-    depth = limits(model).get("depth", 0)
+    depth = find_limits(model).get("depth", 0)
     if not depth:
         return GRID
     fewer = {name: Shape(depth=max(1, depth // part)) for name, part in LAYERS.items()}

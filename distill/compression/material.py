@@ -10,9 +10,9 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..stages.lines import label_corpus, mix_lines
 from ..stages.student_job import StudentJob
 from ..stages.transfer_stage import Targets
-from ..students.project import axes_of, on_axes
+from ..students.project import find_axes, on_axes
 from ..students.shape import Shape
-from ..students.vocabulary.pruning import texts_of
+from ..students.vocabulary.pruning import group_texts
 from ..students.vocabulary.vocabularies import Vocabularies
 from ..system.progress import task
 from ..training.session import Session
@@ -53,9 +53,9 @@ class Material:
         """
         known = [line for line in words.counted if line.kind != "passage" and line.language not in words.new]
         with task("the student's vectors of questions and the corpus", len(known)) as advance:
-            lines = label_corpus(texts_of(known), words.student, advance)
+            lines = label_corpus(group_texts(known), words.student, advance)
         if translated := job.lines(teacher):
-            axes = axes_of(words.student.model)
+            axes = find_axes(words.student.model)
             lines = mix_lines(lines, replace(translated, vectors=on_axes(translated.vectors, axes)))
         return cls(words, job, job.targets(teacher, lines), first or words.student)
 

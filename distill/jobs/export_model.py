@@ -257,9 +257,9 @@ def _round_encoder(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]
 
 def _collect_texts(gate: Gate, corpus: Mapping[str, Sequence[str]] | None) -> dict[str, list[str]]:
     """Collect texts by language. They show which languages use a token, and kernels of 4 bits are rounded by them."""
-    from ..students.vocabulary.pruning import lines_of, texts_of
+    from ..students.vocabulary.pruning import collect_lines, group_texts
 
-    return texts_of(lines_of(gate.dataset, gate.languages, corpus)[0])
+    return group_texts(collect_lines(gate.dataset, gate.languages, corpus)[0])
 
 
 def _load_student(model: str, form: Form, threads: int) -> KerasEncoder:

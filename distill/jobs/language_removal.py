@@ -139,9 +139,9 @@ def fold_removal(model: File, output: File, removal: File | None = None, rank: i
     matrix = stored.shared_matrix(rank)
     encoder = load_keras_encoder(model)
     stored.require_own(encoder)
-    from ..students.project import folded
+    from ..students.project import fold_matrix
 
-    KerasEncoder(folded(encoder.model, matrix), encoder.tokenizer, encoder.name).save(output)
+    KerasEncoder(fold_matrix(encoder.model, matrix), encoder.tokenizer, encoder.name).save(output)
     gone = encoder.dimension - round(float(matrix.trace()))
     return FoldedRemoval(gone, encoder.dimension, tuple(stored.languages))
 

@@ -57,17 +57,17 @@ def prune_vocabulary(
         True
     """
     start()
-    from ..students.vocabulary.pruning import PieceRule, lines_of, not_kept, prune
+    from ..students.vocabulary.pruning import PieceRule, collect_lines, format_not_kept, prune
 
     require_writable(output)
     rule = (rule or PieceRule()).check()
     chosen = tuple(languages) or dataset.languages
     dataset.require(chosen)
-    lines, others = lines_of(dataset, chosen, corpus)
+    lines, others = collect_lines(dataset, chosen, corpus)
     smaller, report = prune(load_keras_encoder(model), lines, others, rule, seed)
     for language in report["left"]:
         row = report["unseen"][language]
         changed = f"{100 * row['changed']:.0f} % of its questions are cut otherwise"
-        say(f"{not_kept(language, row['unk'])}, {changed}")
+        say(f"{format_not_kept(language, row['unk'])}, {changed}")
     smaller.save(output)
     return report

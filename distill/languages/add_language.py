@@ -177,13 +177,13 @@ def enlarge_encoder(
     Returns:
         The encoder, and the words that the aligner finds similar, if any.
     """
-    from ..students.vocabulary.new_pieces import with_rows
+    from ..students.vocabulary.new_pieces import append_embeddings
     from .pieces import embed_by_meaning, find_near_words, larger_tokenizer
 
     tokenizer, aligner = larger_tokenizer(encoder.tokenizer, material, plan.learned, plan.words), plan.aligner
     say(f"{len(tokenizer) - len(encoder.tokenizer)} pieces for {material.language}")
     near = find_near_words(encoder.tokenizer, tokenizer, material, load_teacher(aligner)) if aligner else None
-    return with_rows(encoder, tokenizer, embed_by_meaning(encoder, tokenizer, material, near)), near
+    return append_embeddings(encoder, tokenizer, embed_by_meaning(encoder, tokenizer, material, near)), near
 
 
 def label_lines(material: Material, near: InducedLexicon | None, teacher: Encoder) -> Lines:

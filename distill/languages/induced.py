@@ -15,7 +15,7 @@ import numpy as np
 from ..encoders.encoder import Encoder, KerasEncoder, normalise_rows
 from ..retrieval.exact import top_k
 from ..students.rows import TABLE
-from ..students.vocabulary.transplant import softmax
+from ..students.vocabulary.transplant import compute_softmax
 from ..system.progress import task
 from ..system.types import Floats, Integers
 
@@ -65,7 +65,7 @@ def induce_lexicon(texts: Sequence[str], words: Sequence[str], aligner: Encoder)
     around = top_k(theirs, ours, min(AROUND, len(texts)))[1].mean(axis=1)
     scores = 2 * cosines - around[nearest]
     best = np.argsort(-scores, axis=1, kind="stable")[:, :NEAREST]
-    weights = softmax((np.take_along_axis(scores, best, axis=1) / TEMPERATURE).astype(np.float32))
+    weights = compute_softmax((np.take_along_axis(scores, best, axis=1) / TEMPERATURE).astype(np.float32))
     return InducedLexicon(list(texts), list(words), np.take_along_axis(nearest, best, axis=1), weights)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ..errors import InputError
-from ..students.vocabulary.lexicon import translated
-from ..students.vocabulary.new_pieces import trained_pieces, with_new_pieces, word_pieces
-from ..students.vocabulary.pieces import piece_counts, reordered
+from ..students.vocabulary.lexicon import transplant_translations
+from ..students.vocabulary.new_pieces import append_tokens, make_tokens, train_tokens
+from ..students.vocabulary.pieces import count_tokens, reorder_tokenizer
 from ..system.progress import say, task
 from ..system.types import Doubles, Floats, Integers
 from .induced import InducedLexicon, commonest_words, induce_lexicon, split_words
@@ -48,21 +48,21 @@ def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words:
     known, frequent = {piece.piece for piece in model_proto(before).pieces}, frequent_words(material, words)
     with task(f"pieces of {material.language}", 1 + ROUNDS) as advance:
         # A list of words tells stems and endings that the text has not.
-        learned_pieces = trained_pieces([*material.texts, *list(material.words)[:STEMS]], learned, before)
+        learned_pieces = train_tokens([*material.texts, *list(material.words)[:STEMS]], learned, before)
         pieces = {
-            piece: score for piece, score in [*learned_pieces, *word_pieces(frequent, before)] if piece not in known
+            piece: score for piece, score in [*learned_pieces, *make_tokens(frequent, before)] if piece not in known
         }
         advance()
         texts, others = [*material.texts, *frequent], same_script(material)
         for _ in range(ROUNDS):
-            after = with_new_pieces(before, list(pieces.items()))
+            after = append_tokens(before, list(pieces.items()))
             foreign = find_used_elsewhere(after, texts, others)
             names = [piece.piece for piece in model_proto(after).pieces]
             pieces = {piece: pieces[piece] for piece in names[len(before) :] if piece not in foreign}
             advance()
     if not pieces:
         raise InputError(f"no piece of {material.language} is new: the encoder, or other languages, have them all")
-    return sort_by_use(with_new_pieces(before, list(pieces.items())), len(before), texts)
+    return sort_by_use(append_tokens(before, list(pieces.items())), len(before), texts)
 
 
 def same_script(material: Lexicon) -> list[Sequence[str]]:
@@ -82,8 +82,8 @@ def find_used_elsewhere(tokenizer: Tokenizer, texts: Sequence[str], others: Sequ
     Returns:
         The tokens.
     """
-    share = compute_shares(piece_counts(tokenizer, list(texts)))
-    most = np.max([compute_shares(piece_counts(tokenizer, list(rows))) for rows in others], axis=0, initial=0.0)
+    share = compute_shares(count_tokens(tokenizer, list(texts)))
+    most = np.max([compute_shares(count_tokens(tokenizer, list(rows))) for rows in others], axis=0, initial=0.0)
     names = [piece.piece for piece in model_proto(tokenizer).pieces]
     return {names[id] for id in np.flatnonzero(most > np.maximum(share / OWN, STRAY))}
 
@@ -104,9 +104,9 @@ def sort_by_use(tokenizer: Tokenizer, first: int, texts: Sequence[str]) -> Token
     Returns:
         The tokenizer.
     """
-    counts, ids = piece_counts(tokenizer, list(texts)), np.arange(len(tokenizer))
+    counts, ids = count_tokens(tokenizer, list(texts)), np.arange(len(tokenizer))
     order = ids[first:][np.argsort(-counts[first:], kind="stable")]
-    return reordered(tokenizer, np.concatenate([ids[:first], order[counts[order] > 0]]))
+    return reorder_tokenizer(tokenizer, np.concatenate([ids[:first], order[counts[order] > 0]]))
 
 
 def frequent_words(material: Material, most: int) -> dict[str, float]:
@@ -142,7 +142,7 @@ def embed_by_meaning(
         The embeddings `(new, width)`.
     """
     with task("rows by translations", 1) as advance:
-        meant = translated(encoder, after, material.pairs)
+        meant = transplant_translations(encoder, after, material.pairs)
         advance()
     if near is None:
         return meant.rows

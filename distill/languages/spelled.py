@@ -18,7 +18,7 @@ from ..encoders.encoder import KerasEncoder, encode_ids, normalise_rows
 from ..encoders.spellings import Spelling
 from ..encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ..retrieval.exact import top_k
-from ..students.vocabulary.pieces import piece_counts
+from ..students.vocabulary.pieces import count_tokens
 from ..system.progress import task
 from ..system.types import Floats
 from .induced import InducedLexicon, split_words
@@ -264,7 +264,7 @@ def drop_used_elsewhere(
         The candidates.
     """
     larger = with_spellings(tokenizer, [*list_spellings(tokenizer), *(one.spelling for one in candidates)]).unexpanded
-    most = np.max([compute_shares(piece_counts(larger, list(rows))) for rows in others], axis=0, initial=0.0)
+    most = np.max([compute_shares(count_tokens(larger, list(rows))) for rows in others], axis=0, initial=0.0)
     names = [piece.piece for piece in model_proto(larger).pieces]
     used = dict(zip(names, np.broadcast_to(most, len(names)), strict=True))
     return [one for one in candidates if used[one.spelling.piece] <= max(one.share / OWN, STRAY)]

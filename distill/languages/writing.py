@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..students.vocabulary.scripts import SHARED, script
+from ..students.vocabulary.scripts import SHARED, find_script
 
 LATIN = "Latn"
 # ISO 15924 codes of the languages that are not written in Latin letters, or not in these alone.
@@ -86,6 +86,6 @@ def find_foreign(texts: Sequence[str], language: str) -> ForeignText:
 
 def main_script(text: str) -> str | None:
     """Return the ISO 15924 code of most letters of a text, or None without letters."""
-    counts = Counter(script(sign) for sign in text)
+    counts = Counter(find_script(sign) for sign in text)
     letters = {code: count for code, count in counts.items() if code not in SHARED}
     return max(letters, key=lambda code: letters[code]) if letters else None

@@ -21,7 +21,7 @@ from ..errors import ConfigError, EncoderError
 from ..settings.sections import TeacherSettings
 from ..system.progress import say, task
 from ..system.types import Json
-from ..teachers.centred import ROLES, CentredEncoder, centred, save_teacher
+from ..teachers.centred import ROLES, CentredEncoder, centre_encoder, save_teacher
 
 if TYPE_CHECKING:
     from ..students.shape import Shape
@@ -101,7 +101,7 @@ def centre(teacher: Encoder, dataset: Dataset, language: str, sources: Sequence[
     """
     questions = known_texts(dataset, language, sources)
     with task("means of the teacher's vectors", len(questions) + len(dataset.passages)) as advance:
-        return centred(teacher, questions, dataset.passage_texts, advance)
+        return centre_encoder(teacher, questions, dataset.passage_texts, advance)
 
 
 def freeze_teacher(
@@ -152,12 +152,12 @@ def is_foreign(
     Returns:
         True if the student needs a map into the teacher's space.
     """
-    from ..students.project import axes_of, on_axes
+    from ..students.project import find_axes, on_axes
 
     if teacher.dimension != start.model.label_dimension:
         return True
     texts = known_texts(dataset, language, sources)[:PROBES]
-    labels = on_axes(teacher.encode(texts, "question"), axes_of(start.model))
+    labels = on_axes(teacher.encode(texts, "question"), find_axes(start.model))
     return measure_alignment(start.encode(texts), labels) < SAME
 
 
@@ -188,7 +188,7 @@ def map_into_space(
 ) -> KerasEncoder:
     """Add to a student's start a map into the teacher's space, and say so.
 
-    The map is fitted (`project.mapped`) on the vectors that both encoders give to the same texts. Without train
+    The map is fitted (`project.map_space`) on the vectors that both encoders give to the same texts. Without train
     questions these are pivots of parallel text only, because all passages are held out then.
 
     Args:
@@ -202,7 +202,7 @@ def map_into_space(
     Returns:
         A copy of `start` with the map.
     """
-    from ..students.project import mapped
+    from ..students.project import map_space
 
     say(f"{start.name}: its vectors are in another space than those of {teacher.name}; it gets a map into that")
     questions = [question.text for question in dataset.select(language, "train")]
@@ -214,4 +214,4 @@ def map_into_space(
             np.concatenate([encoder.encode(texts[role], role, advance) for role in ROLES if texts[role]])
             for encoder in (start, teacher)
         )
-    return KerasEncoder(mapped(start.model, vectors, labels), start.tokenizer, start.name)
+    return KerasEncoder(map_space(start.model, vectors, labels), start.tokenizer, start.name)

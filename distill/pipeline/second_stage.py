@@ -60,13 +60,13 @@ def determine_start(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> S
         EncoderError: If the encoder's vocabulary cannot take the tokens of new languages.
     """
     from ..students.shape import Shape
-    from ..students.vocabulary.new_pieces import unigram_proto
+    from ..students.vocabulary.new_pieces import load_unigram_proto
 
     source, teacher = inputs.student.start, inputs.fixed or base
     named = load_keras_encoder(source) if source else None
     first = named or base
     if inputs.vocabulary.add_languages:
-        unigram_proto(first.tokenizer)
+        load_unigram_proto(first.tokenizer)
     shape = Shape.of(cut).check(first.model)
     foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, inputs.teacher.language, inputs.lines)
     if foreign:

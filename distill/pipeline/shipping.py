@@ -249,10 +249,10 @@ def collect_seen_texts(inputs: Inputs) -> dict[str, list[str]]:
 
     They are train questions, passages, lines and text for tokens.
     """
-    from ..students.vocabulary.pruning import lines_of, texts_of
+    from ..students.vocabulary.pruning import collect_lines, group_texts
 
     corpus = join_corpora(inputs.text, collect_texts(inputs.lines))
-    return texts_of(lines_of(inputs.dataset, inputs.languages, corpus)[0])
+    return group_texts(collect_lines(inputs.dataset, inputs.languages, corpus)[0])
 
 
 def write_results(run: Run, query: Json) -> Json:

@@ -21,7 +21,7 @@ from ..export.languages import FILE, find_token_languages, read_languages
 from ..export.spelled import write_with_spellings
 from ..export.student import read_checked_card
 from ..settings.choices import SPELLED
-from ..students.vocabulary.new_pieces import unigram_proto
+from ..students.vocabulary.new_pieces import load_unigram_proto
 from ..system.backend import start
 from ..system.progress import say, task
 from ..system.types import File, Floats, Json
@@ -144,7 +144,7 @@ def remove_aliases(tokenizer: Tokenizer, model: str) -> Tokenizer:
     Raises:
         EncoderError: If the tokenizer has no unigram model.
     """
-    unigram_proto(tokenizer)
+    load_unigram_proto(tokenizer)
     if many := len(list_spellings(tokenizer)):
         say(f"the new spellings stand in place of the {many:,} that {model} has")
     return without_spellings(tokenizer)

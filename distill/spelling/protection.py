@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..encoders.tokenizer import Tokenizer, with_spellings
-from ..students.vocabulary.pieces import piece_counts
+from ..students.vocabulary.pieces import count_tokens
 from ..system.types import Doubles, Progress
 from .candidates import LATIN, Candidate
 
@@ -52,6 +52,6 @@ def share_limit(candidate: Candidate) -> float:
 
 def _measure_shares(tokenizer: Tokenizer, lines: Sequence[str], progress: Progress) -> Doubles:
     """Return the share of each alias in the tokens of the lines, float64 `(aliases,)`."""
-    counts = piece_counts(tokenizer.unexpanded, list(lines))
+    counts = count_tokens(tokenizer.unexpanded, list(lines))
     progress(len(lines))
     return counts[len(tokenizer) :] / max(1, counts.sum())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..encoders.tokenizer import SPACE, Tokenizer, model_proto
-from ..students.vocabulary.pieces import piece_counts
+from ..students.vocabulary.pieces import count_tokens
 from ..system.types import Doubles, Integers
 
 # The uses that are counted for a token that no text holds, and the greatest number of tokens of a word. The tokens of a
@@ -50,7 +50,7 @@ class TokenTable:
 
     def counts(self, lines: Sequence[str]) -> Integers:
         """Count how often lines use each token, int `(tokens,)`."""
-        return piece_counts(self.tokenizer, list(lines))
+        return count_tokens(self.tokenizer, list(lines))
 
     def cut(self, texts: Sequence[str], bare: bool) -> list[tuple[int, ...]]:
         """Cut texts into tokens.

@@ -13,7 +13,7 @@ from ..data.parallel import Parallel, compute_shares, group_pairs
 from ..encoders.encoder import Encoder, KerasEncoder, normalise_rows
 from ..errors import EncoderError
 from ..settings.sections import StudentSettings
-from ..students.project import axes_of, on_axes
+from ..students.project import find_axes, on_axes
 from ..system.types import Booleans, Floats, Integers, Progress
 from ..typed.kinds import add_noise, has_kind
 
@@ -129,7 +129,7 @@ def line_targets(lines: Lines, start: KerasEncoder) -> Floats:
     size, space = lines.vectors.shape[1], start.model.label_dimension
     if size not in (space, start.dimension):
         raise EncoderError(f"the labels have {size} dimensions, expected {space}; take them from the teacher's space")
-    return on_axes(lines.vectors, axes_of(start.model)) if size == space else lines.vectors
+    return on_axes(lines.vectors, find_axes(start.model)) if size == space else lines.vectors
 
 
 @dataclass(frozen=True)

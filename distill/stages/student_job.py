@@ -14,8 +14,8 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..export.rounding import promote_rows, round_dense
 from ..export.weights.precision import Precision
 from ..settings.sections import StudentSettings
-from ..students.rows import with_table
-from ..students.vocabulary.pieces import added_pieces
+from ..students.rows import replace_table
+from ..students.vocabulary.pieces import find_added_tokens
 from ..system.progress import task
 from ..system.types import Integers
 from ..training.session import Scorer, Session
@@ -123,7 +123,7 @@ class StudentJob:
             The rows, int64 `(m,)`, or None for all weights, or for embeddings chosen by their use.
         """
         if self.settings.trained_weights == "new-rows":
-            return added_pieces(first.tokenizer, start.tokenizer)
+            return find_added_tokens(first.tokenizer, start.tokenizer)
         return np.arange(len(start.tokenizer)) if self.settings.trained_weights == "table" else None
 
     def precision_of(self, student: KerasEncoder) -> Precision:
@@ -155,5 +155,5 @@ class StudentJob:
             return round_dense(student, precision, texts), precision
         if not precision.stored:
             return student, precision
-        model = with_table(student.model, precision.stored.values)
+        model = replace_table(student.model, precision.stored.values)
         return KerasEncoder(model, student.tokenizer, student.name), precision

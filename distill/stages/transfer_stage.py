@@ -17,10 +17,10 @@ from ..export.rounding import has_rounded_blocks
 from ..export.weights.precision import Precision
 from ..settings.rules import parse_numbers
 from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
-from ..students.families import family_part
-from ..students.project import axes_of, on_axes
+from ..students.families import import_part
+from ..students.project import find_axes, on_axes
 from ..students.rows import UsedRows
-from ..students.sampling import SEEN, draw_rows
+from ..students.sampling import SEEN, draw_texts
 from ..system.draws import draw_rows as draws
 from ..system.draws import shuffle_batches
 from ..system.progress import say
@@ -294,7 +294,7 @@ class TransferStage:
         session: Session | None = None,
     ):
         self.settings, self.seed, lines, session = settings, seed, targets.lines, session or Session()
-        axes = axes_of(start.model)
+        axes = find_axes(start.model)
         self.question_labels, self.document_labels = on_axes(targets.questions, axes), on_axes(targets.documents, axes)
         self.samples = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
         self.texts = lines.texts if lines else []
@@ -357,8 +357,8 @@ class TransferStage:
         """Round the coarse kernels to their grid, judged by texts of both roles."""
         random = np.random.default_rng((self.seed, 11))
         roles = [*self.questions, *self.lines], self.documents
-        rows = [ids for several in roles if len(several) for ids in draw_rows(several, SEEN // len(roles), random)]
-        family_part(small.family, "rounding").settle_blocks(small, rows)
+        rows = [ids for several in roles if len(several) for ids in draw_texts(several, SEEN // len(roles), random)]
+        import_part(small.family, "rounding").settle_blocks(small, rows)
 
     def _tokenize(self, start, texts, languages):
         """Tokenize texts; if a share is noisy, the ids of the noisy variants follow."""

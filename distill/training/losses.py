@@ -8,7 +8,7 @@ from typing import TypeAlias
 from keras import ops
 
 from ..settings.sections import ScorerSettings
-from ..students.student import unit
+from ..students.student import scale_to_unit
 from ..system.types import Tensor
 
 # Of two arrays of rows, over their last axis.
@@ -61,7 +61,7 @@ def nest_distance(distance: Distance, prefixes: Sequence[int]) -> Distance:
         return distance
 
     def mean(a, b):
-        parts = [distance(unit(a[..., :k]), unit(b[..., :k])) for k in prefixes]
+        parts = [distance(scale_to_unit(a[..., :k]), scale_to_unit(b[..., :k])) for k in prefixes]
         return sum(parts, start=distance(a, b)) / (len(parts) + 1)
 
     return mean

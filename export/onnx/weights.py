@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import ExportError
-from ...students.told import SETTINGS, as_array
+from ...students.told import SETTINGS, settings_as_array
 from ...system.types import Floats
 from ..families.registry import find_owner
 from ..weights.codecs import CODECS, TableEdit, decode_rows
@@ -37,7 +37,7 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     arrays = arrays_of(model)
     try:
         if model.metadata_props:
-            arrays[SETTINGS] = as_array({entry.key: json.loads(entry.value) for entry in model.metadata_props})
+            arrays[SETTINGS] = settings_as_array({entry.key: json.loads(entry.value) for entry in model.metadata_props})
         weights = find_owner("stored_onnx", lambda family: family.owns(arrays)).weights_of(arrays)
         return {"embedding/embeddings": table_of(arrays, codec, weights.pop("width").size)[:rows], **weights}
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:

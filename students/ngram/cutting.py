@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...system.types import IdLists
-from ..factor import factorised
+from ..factor import factorise
 from .network import NGramEncoder
-from .refit import refitted
-from .thin import shallow, thinned, with_head, with_orders
+from .refit import refit_pooling
+from .thin import keep_first_convolutions, select_channels, select_orders, shrink_head
 
 if TYPE_CHECKING:
     from ..shape import Shape
@@ -38,10 +38,10 @@ def cut(model: NGramEncoder, shape: Shape, rows: IdLists) -> NGramEncoder:
         The smaller network.
     """
     most = limits_of(model)
-    smaller = factorised(model, shape.rank or most["rank"])
-    smaller = with_orders(smaller, shape.orders or model.orders)
-    smaller = thinned(smaller, shape.channels or model.channels)
-    smaller = shallow(smaller) if shape.convolutions == 1 else smaller
+    smaller = factorise(model, shape.rank or most["rank"])
+    smaller = select_orders(smaller, shape.orders or model.orders)
+    smaller = select_channels(smaller, shape.channels or model.channels)
+    smaller = keep_first_convolutions(smaller) if shape.convolutions == 1 else smaller
     if smaller is not model:
-        smaller = refitted(smaller, model, rows[:: max(1, len(rows) // SAMPLE)])
-    return with_head(smaller, shape.hidden or model.hidden, shape.inner or most["inner"])
+        smaller = refit_pooling(smaller, model, rows[:: max(1, len(rows) // SAMPLE)])
+    return shrink_head(smaller, shape.hidden or model.hidden, shape.inner or most["inner"])

@@ -14,7 +14,7 @@ from keras import ops
 
 from ...export.weights.rewrite import FARTHEST
 from ...system.types import Json, Tensor
-from ..student import EPSILON, Projection, Student, masked, unit, windows
+from ..student import EPSILON, Projection, Student, make_windows, mask_features, scale_to_unit
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -34,7 +34,7 @@ class Convolution(keras.layers.Layer):
         self.dense.build((*shape[:-1], self.order * shape[-1]))
 
     def call(self, x: Tensor) -> Tensor:
-        return x + self.dense(windows(x, self.order))  # (b, t, order * c) -> (b, t, c)
+        return x + self.dense(make_windows(x, self.order))  # (b, t, order * c) -> (b, t, c)
 
     def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
         return tuple(shape)
@@ -70,7 +70,7 @@ class Branch(keras.layers.Layer):
         # A convolution reads its neighbours, so padding has to be zero again before each.
         x = self.norm(self.projection(x))
         for convolution in self.convolutions:
-            x = convolution(masked(x, keep))
+            x = convolution(mask_features(x, keep))
         return x
 
     def compute_output_shape(
@@ -147,7 +147,7 @@ class Head(keras.layers.Layer):
 
     def call(self, x: Tensor) -> Tensor:
         hidden = ops.relu(self.second_skip(x) + self.second(ops.relu(self.first(x))))
-        return unit(ops.tanh(self.fourth_skip(hidden) + self.fourth(ops.relu(self.third(hidden)))))
+        return scale_to_unit(ops.tanh(self.fourth_skip(hidden) + self.fourth(ops.relu(self.third(hidden)))))
 
     def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
         return (shape[0], self.dimension)
@@ -206,7 +206,7 @@ class NGramEncoder(Student):
         x = embedding(ops.maximum(ids, 0))
         if rank:
             x = keras.layers.Dense(width, use_bias=False, name="factor")(x)
-        features = token_features(x, keep, branches, norm)
+        features = join_features(x, keep, branches, norm)
         vectors = head(pooling(ops.sum(features, axis=1), ops.sum(keep, axis=1)))
         if space:
             vectors = Projection(dimension, foreign, name="projection")(vectors)
@@ -240,7 +240,7 @@ class NGramEncoder(Student):
         for branch in self.branches:
             layers += [branch.projection, *(convolution.dense for convolution in branch.convolutions)]
         layers += [head.first, head.second_skip, head.second, head.fourth]
-        scale = hidden_scale(ops.stop_gradient(head.fourth_skip.kernel))
+        scale = compute_hidden_scale(ops.stop_gradient(head.fourth_skip.kernel))
         scaled = [(layer.kernel, scale) for layer in (head.third, head.fourth_skip)]
         return [*((layer.kernel, None) for layer in layers), *scaled]
 
@@ -260,9 +260,9 @@ class NGramEncoder(Student):
             The features `(b, t, f)`.
         """
         x = self.get_layer("factor")(x) if self.rank else x
-        return token_features(x, keep, self.branches, self.get_layer("norm"))
+        return join_features(x, keep, self.branches, self.get_layer("norm"))
 
-    def pooled(self, summed: Tensor, counts: Tensor) -> Tensor:
+    def pool(self, summed: Tensor, counts: Tensor) -> Tensor:
         """Compute the vectors of texts.
 
         Args:
@@ -291,7 +291,7 @@ class NGramEncoder(Student):
         }
 
 
-def token_features(x: Tensor, keep: Tensor | None, branches: Sequence[Branch], norm: keras.layers.Layer) -> Tensor:
+def join_features(x: Tensor, keep: Tensor | None, branches: Sequence[Branch], norm: keras.layers.Layer) -> Tensor:
     """Compute the joined and normalised features of tokens.
 
     Args:
@@ -304,10 +304,10 @@ def token_features(x: Tensor, keep: Tensor | None, branches: Sequence[Branch], n
         The features `(b, t, w + branches * c)`.
     """
     joined = ops.concatenate([x, *(branch(x, keep) for branch in branches)], axis=-1)
-    return masked(norm(joined), keep)
+    return mask_features(norm(joined), keep)
 
 
-def hidden_scale(kernel: Tensor) -> Tensor:
+def compute_hidden_scale(kernel: Tensor) -> Tensor:
     """Return the factors `(hidden, 1)` by which `rewrite.balance` multiplies the inputs of `fourth_skip`."""
     scale = ops.sqrt(ops.max(ops.abs(kernel), axis=1, keepdims=True))
     return ops.clip(scale / ops.maximum(ops.median(scale), 1e-12), 1 / FARTHEST, FARTHEST)

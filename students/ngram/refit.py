@@ -11,11 +11,11 @@ import numpy as np
 
 from ...encoders.batching import group_by_length, pad
 from ...system.types import Floats, IdLists
-from ..linear import RIDGE, linear_map
+from ..linear import RIDGE, fit_linear_map
 from .network import NGramEncoder
 
 
-def refitted(model: NGramEncoder, original: NGramEncoder, rows: IdLists) -> NGramEncoder:
+def refit_pooling(model: NGramEncoder, original: NGramEncoder, rows: IdLists) -> NGramEncoder:
     """Fit the pooling layer of a cut encoder, in place, so that each token gets nearly the output of the original.
 
     Both encoders have the same vocabulary and the same space.
@@ -29,14 +29,14 @@ def refitted(model: NGramEncoder, original: NGramEncoder, rows: IdLists) -> NGra
         The cut encoder itself.
     """
     pooling, before = model.get_layer("pooling"), original.get_layer("pooling")
-    target = features(original, rows) @ np.asarray(before.dense.kernel) + np.asarray(before.bias)
-    kernel, bias = ridge(features(model, rows), target)
+    target = compute_features(original, rows) @ np.asarray(before.dense.kernel) + np.asarray(before.bias)
+    kernel, bias = fit_ridge(compute_features(model, rows), target)
     pooling.dense.set_weights([kernel])
     pooling.bias.assign(bias)
     return model
 
 
-def features(model: NGramEncoder, rows: IdLists) -> Floats:
+def compute_features(model: NGramEncoder, rows: IdLists) -> Floats:
     """Compute the joined and normalised features of all tokens of some texts.
 
     Args:
@@ -53,7 +53,7 @@ def features(model: NGramEncoder, rows: IdLists) -> Floats:
     return np.concatenate(parts)
 
 
-def ridge(x: Floats, y: Floats, strength: float = RIDGE) -> tuple[Floats, Floats]:
+def fit_ridge(x: Floats, y: Floats, strength: float = RIDGE) -> tuple[Floats, Floats]:
     """Compute the kernel K and bias b of least |x K + b - y|^2 by ridge regression.
 
     Args:
@@ -65,5 +65,5 @@ def ridge(x: Floats, y: Floats, strength: float = RIDGE) -> tuple[Floats, Floats
         The kernel `(in, out)` and the bias `(out,)`.
     """
     x_mean, y_mean = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
-    kernel = linear_map(x - x_mean, y - y_mean, strength)
+    kernel = fit_linear_map(x - x_mean, y - y_mean, strength)
     return kernel.astype(np.float32), (y_mean - x_mean @ kernel).astype(np.float32)

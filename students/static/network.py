@@ -11,7 +11,7 @@ import keras
 from keras import ops
 
 from ...system.types import Json, Tensor
-from ..student import Projection, Student, unit, windows
+from ..student import Projection, Student, make_windows, scale_to_unit
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -29,7 +29,7 @@ class Context(keras.layers.Layer):
         self.second.build((*shape[:-1], self.channels))
 
     def call(self, x: Tensor) -> Tensor:
-        return x + self.second(self.first(windows(x, self.order)))
+        return x + self.second(self.first(make_windows(x, self.order)))
 
     def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
         return tuple(shape)
@@ -58,7 +58,7 @@ class Residual(keras.layers.Layer):
         self.lift.build(shape)
 
     def call(self, x: Tensor) -> Tensor:
-        return unit(self.lift(x + self.second(self.first(x))))
+        return scale_to_unit(self.lift(x + self.second(self.first(x))))
 
     def compute_output_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
         return (shape[0], self.dimension)
@@ -109,7 +109,7 @@ class StaticEncoder(Student):
         x = embedding(ops.maximum(ids, 0)) * keep
         if channels:
             x = Context(order, channels, name="context")(x) * keep
-        vectors = residual(unit(ops.sum(x, axis=1)))
+        vectors = residual(scale_to_unit(ops.sum(x, axis=1)))
         if space:
             vectors = Projection(dimension, foreign, name="projection")(vectors)
         super().__init__(inputs=ids, outputs=vectors, **kwargs)
@@ -142,7 +142,7 @@ class StaticEncoder(Student):
         x = x * keep
         return self.get_layer("context")(x) * keep if self.channels else x
 
-    def pooled(self, summed: Tensor, counts: Tensor) -> Tensor:
+    def pool(self, summed: Tensor, counts: Tensor) -> Tensor:
         """Compute the vectors of texts.
 
         Args:
@@ -152,7 +152,7 @@ class StaticEncoder(Student):
         Returns:
             The vectors `(b, d)`.
         """
-        return self.get_layer("residual")(unit(summed))
+        return self.get_layer("residual")(scale_to_unit(summed))
 
     def get_config(self) -> dict[str, Json]:
         return {

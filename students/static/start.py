@@ -13,11 +13,11 @@ from ...encoders.encoder import KerasEncoder, encode_ids
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ...system.types import Doubles
 from ..frequencies import SMOOTHING, Frequencies
-from ..linear import leading_axes
+from ..linear import compute_leading_axes
 from .network import StaticEncoder
 
 
-def static_from(
+def make_static(
     encoder: KerasEncoder,
     tokenizer: Tokenizer,
     frequencies: Frequencies,
@@ -47,11 +47,11 @@ def static_from(
     first, last = tokenizer.encode([""], None)[0]
     counts = frequencies.counts.copy()
     counts[[first, last]] = 0
-    vectors = encode_ids(encoder.model.unprojected, alone(encoder.tokenizer, tokenizer))
+    vectors = encode_ids(encoder.model.unprojected, encode_single_tokens(encoder.tokenizer, tokenizer))
     centred = vectors - np.average(vectors, axis=0, weights=counts)
-    weighted = weights(counts, frequencies.smoothing)[:, None] * centred
+    weighted = compute_weights(counts, frequencies.smoothing)[:, None] * centred
     weighted[[first, last]] = 0
-    axes = leading_axes(weighted, width, counts + 1)
+    axes = compute_leading_axes(weighted, width, counts + 1)
     config = {"vocabulary": len(tokenizer), "width": width, "hidden": hidden, "space": encoder.model.space}
     config |= {"channels": channels, "order": order, "foreign": encoder.model.foreign}
     static = StaticEncoder(**config, dimension=encoder.dimension, name=encoder.model.name)
@@ -59,7 +59,7 @@ def static_from(
     return static
 
 
-def alone(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[int]]:
+def encode_single_tokens(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[int]]:
     """Return each token of a tokenizer as a text of its own, in the ids of another tokenizer.
 
     Args:
@@ -77,7 +77,7 @@ def alone(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[int]]:
     return [cut.get(piece) or [first, known[piece], last] for piece in pieces]
 
 
-def weights(counts: Doubles, smoothing: float = SMOOTHING) -> Doubles:
+def compute_weights(counts: Doubles, smoothing: float = SMOOTHING) -> Doubles:
     """Compute the weight a / (a + p) of each token, which is near 1 for a rare token.
 
     Arora et al. (2017), Equation 1.
@@ -97,12 +97,12 @@ def _fill(static, model, table, axes, random):
     static.get_layer("residual").lift.set_weights([axes.T])
     for layer in static.layers:
         if hasattr(layer, "second"):
-            _silent(layer, random)
+            _silence(layer, random)
     if model.space:
         static.get_layer("projection").set_weights(model.get_layer("projection").get_weights())
 
 
-def _silent(layer, random):
+def _silence(layer, random):
     """Set random weights in front of zeros: the layer adds nothing, but all of it can learn."""
     kernel = layer.first.kernel.shape
     layer.first.set_weights([random.normal(0, kernel[0] ** -0.5, kernel), np.zeros(kernel[1])])

@@ -16,10 +16,10 @@ def owns(weights: Mapping[str, Floats]) -> bool:
 
 def trainable_weights(weights: Mapping[str, Floats]) -> dict[str, Floats]:
     """Return weights of the same function that are better to train: both products of a layer have equal size."""
-    return {**weights, **_evened(weights, "residual"), **_evened(weights, "context")}
+    return {**weights, **_even(weights, "residual"), **_even(weights, "context")}
 
 
-def _evened(weights, layer):
+def _even(weights, layer):
     """Return the two products of a layer with a ReLU between, with each hidden unit as large before it as behind it.
 
     An export leaves whole numbers up to 127 before it, and behind it numbers so small that a step of an optimiser is

@@ -18,7 +18,7 @@ from ...system.types import Json, Tensor
 Parts: TypeAlias = Union[Tensor, "list[Tensor]"]
 
 # The score of tokens that are masked; float16 can hold it.
-FAR = -30_000.0
+MASKED_SCORE = -30_000.0
 # One hidden unit in this many keeps 8 bits. In a trained encoder a few units cause most of the error of 4 bits.
 WIDE_SHARE = 12
 
@@ -39,7 +39,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def by_head(x: Tensor, heads: int) -> Tensor:
+def split_heads(x: Tensor, heads: int) -> Tensor:
     """Split the heads: `(b, t, heads * s)` -> `(b, heads, t, s)`.
 
     Args:
@@ -53,7 +53,7 @@ def by_head(x: Tensor, heads: int) -> Tensor:
     return ops.transpose(x, (0, 2, 1, 3))
 
 
-def look(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
+def compute_attention(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
     """Compute attention: each token's mean of the values that it attends to.
 
     Args:
@@ -68,7 +68,7 @@ def look(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
     _, heads, tokens, size = ops.shape(query)
     # The queries are divided, not the scores, as there are more of these.
     scores = ops.matmul(query / query.shape[-1] ** 0.5, ops.transpose(key, (0, 1, 3, 2)))  # (b, h, t, t)
-    scores = ops.where(looks[:, None], ops.cast(scores, "float32"), FAR)
+    scores = ops.where(looks[:, None], ops.cast(scores, "float32"), MASKED_SCORE)
     means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
     return ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (-1, tokens, heads * size))
 
@@ -175,7 +175,7 @@ class Block(keras.layers.Layer):
         width = x_shape[-1]
         self.attention = self.make_dense(width, "attention")
         self.second = self.make_dense(width, "second")
-        for layer in (*self.look_layers, *self.unit_layers, self.attention_norm, self.norm):
+        for layer in (*self.qkv_layers, *self.unit_layers, self.attention_norm, self.norm):
             layer.build(x_shape)
         self.attention.build((*x_shape[:-1], self.heads * self.head_size))
         self.second.build((*x_shape[:-1], self.inner))
@@ -225,9 +225,9 @@ class Block(keras.layers.Layer):
         self.norm.set_weights(other.norm.get_weights())
 
     @property
-    def denses(self) -> list[keras.layers.Dense]:
+    def dense_layers(self) -> list[keras.layers.Dense]:
         """The dense layers."""
-        return [*self.look_layers, self.attention, *self.unit_layers, self.second]
+        return [*self.qkv_layers, self.attention, *self.unit_layers, self.second]
 
     @property
     def wide_units(self) -> int:
@@ -244,12 +244,12 @@ class Block(keras.layers.Layer):
         return ACTIVATIONS[self.activation](ops.cast(self.first(x), x.dtype))
 
     @property
-    def look_layers(self) -> list[keras.layers.Dense]:
+    def qkv_layers(self) -> list[keras.layers.Dense]:
         """The dense layers of query, key and value."""
         return [self.query, self.key, self.value]
 
     def normalize_inputs(self, x: Tensor) -> Tensor:
-        """Return tokens `(b, t, w)` in the form that `look_layers` read."""
+        """Return tokens `(b, t, w)` in the form that `qkv_layers` read."""
         return x
 
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
@@ -263,8 +263,8 @@ class Block(keras.layers.Layer):
         Returns:
             The means `(b, t, heads * head_size)`.
         """
-        query, key, value = (by_head(layer(x), self.heads) for layer in self.look_layers)
-        return look(query, key, value, looks)
+        query, key, value = (split_heads(layer(x), self.heads) for layer in self.qkv_layers)
+        return compute_attention(query, key, value, looks)
 
     def compute_output_shape(
         self, x_shape: Sequence[int | None], looks_shape: Sequence[int | None] | None = None

@@ -13,9 +13,9 @@ from ...encoders.batching import group_by_length, pad
 from ...export.encode import shortened
 from ...system.progress import say, task
 from ...system.types import Floats, IdLists
-from ..factor import factorised
-from ..rebuilding import named, rebuilt
-from ..sampling import SEEN, draw_rows
+from ..factor import factorise
+from ..rebuilding import collect_weights, rebuild
+from ..sampling import SEEN, draw_texts
 from .network import TransformerEncoder
 from .reconstruction import reconstruct_blocks
 
@@ -46,14 +46,14 @@ def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEn
         The smaller network.
     """
     some = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
-    smaller = factorised(model, shape.rank or limits_of(model)["rank"])
+    smaller = factorise(model, shape.rank or limits_of(model)["rank"])
     if 0 < shape.depth < model.depth:
         places = choose_blocks(smaller, shape.depth, some)
         say(f"layers that stay, counted from 0 to {model.depth - 1}: {', '.join(map(str, places))}")
-        seen = draw_rows(rows, SEEN, np.random.default_rng(0))
-        smaller = reconstruct_blocks(with_blocks(smaller, places), model, places, seen)
+        seen = draw_texts(rows, SEEN, np.random.default_rng(0))
+        smaller = reconstruct_blocks(select_blocks(smaller, places), model, places, seen)
     if 0 < shape.inner < model.inner:
-        smaller = with_units(smaller, shape.inner, some)
+        smaller = select_units(smaller, shape.inner, some)
     return smaller
 
 
@@ -76,20 +76,20 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
     first = int(model.block == "modern")
     batches = [pad([rows[place] for place in group]) for group in group_by_length([len(row) for row in rows])]
     stays = list(range(model.depth))
-    wanted = vectors_of(model, stays, batches)
+    wanted = encode_batches(model, stays, batches)
     tries = sum(range(depth + 1 - first, model.depth + 1 - first))
     with task("which blocks stay", tries) as advance:
         while len(stays) > depth:
             damage = {}
             for place in stays[first:]:
                 rest = [other for other in stays if other != place]
-                damage[place] = float(np.square(vectors_of(model, rest, batches) - wanted).sum(axis=1).mean())
+                damage[place] = float(np.square(encode_batches(model, rest, batches) - wanted).sum(axis=1).mean())
                 advance()
             stays.remove(min(damage, key=damage.__getitem__))
     return stays
 
 
-def vectors_of(model: TransformerEncoder, places: Sequence[int], batches: Sequence[NDArray[np.int32]]) -> Floats:
+def encode_batches(model: TransformerEncoder, places: Sequence[int], batches: Sequence[NDArray[np.int32]]) -> Floats:
     """Compute vectors through some of the blocks.
 
     Args:
@@ -103,7 +103,7 @@ def vectors_of(model: TransformerEncoder, places: Sequence[int], batches: Sequen
     return np.concatenate([ops.convert_to_numpy(model.encode_through(ids, places)) for ids in batches])
 
 
-def with_blocks(model: TransformerEncoder, places: Sequence[int]) -> TransformerEncoder:
+def select_blocks(model: TransformerEncoder, places: Sequence[int]) -> TransformerEncoder:
     """Return a copy with only some of the blocks, in their order.
 
     Args:
@@ -115,15 +115,15 @@ def with_blocks(model: TransformerEncoder, places: Sequence[int]) -> Transformer
     """
     new = {f"block_{place}/": f"block_{number}/" for number, place in enumerate(places)}
     weights = {}
-    for path, weight in named(model).items():
+    for path, weight in collect_weights(model).items():
         block, slash, rest = path.partition("/")
         if block + slash in new:
             weights[new[block + slash] + rest] = weight
     local = [number for number, place in enumerate(places) if place in model.local]
-    return rebuilt(model, {"depth": len(places), "local": local}, weights)
+    return rebuild(model, {"depth": len(places), "local": local}, weights)
 
 
-def with_units(model: TransformerEncoder, inner: int, rows: IdLists) -> TransformerEncoder:
+def select_units(model: TransformerEncoder, inner: int, rows: IdLists) -> TransformerEncoder:
     """Return a copy with fewer hidden units per block: those that change the tokens of some texts most.
 
     The change is the mean size of the unit times the length of its output weights.
@@ -136,18 +136,18 @@ def with_units(model: TransformerEncoder, inner: int, rows: IdLists) -> Transfor
     Returns:
         The copy.
     """
-    weights = named(model)
-    for place, sizes in enumerate(_unit_sizes(model, rows)):
+    weights = collect_weights(model)
+    for place, sizes in enumerate(_measure_units(model, rows)):
         name = f"block_{place}"
         moved = sizes * np.linalg.norm(weights[f"{name}/second/kernel"], axis=1)
         best = np.sort(np.argsort(-moved, kind="stable")[:inner])
         for path, axis in (("first/kernel", 1), ("first/bias", 0), ("gate/kernel", 1), ("second/kernel", 0)):
             if f"{name}/{path}" in weights:
                 weights[f"{name}/{path}"] = np.take(weights[f"{name}/{path}"], best, axis=axis)
-    return rebuilt(model, {"inner": inner}, weights)
+    return rebuild(model, {"inner": inner}, weights)
 
 
-def _unit_sizes(model, rows):
+def _measure_units(model, rows):
     """Return the mean size of each hidden unit of each block, `(depth, inner)`."""
     sizes, tokens = np.zeros((model.depth, model.inner)), 0
     for group in group_by_length([len(row) for row in rows]):

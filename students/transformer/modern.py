@@ -13,7 +13,7 @@ import numpy as np
 from keras import ops
 
 from ...system.types import Floats, Json, Tensor
-from .block import ACTIVATIONS, Block, Parts, by_head, look
+from .block import ACTIVATIONS, Block, Parts, compute_attention, split_heads
 
 
 def make_norm(epsilon: float, name: str) -> keras.layers.LayerNormalization:
@@ -29,7 +29,7 @@ def make_norm(epsilon: float, name: str) -> keras.layers.LayerNormalization:
     return keras.layers.LayerNormalization(epsilon=epsilon, center=False, name=name)
 
 
-def frequencies_of(theta: float, size: int) -> Floats:
+def compute_frequencies(theta: float, size: int) -> Floats:
     """Compute the angle in radians by which one place turns each pair of a head's numbers.
 
     Su et al. (2021), RoFormer: Enhanced transformer with rotary position embedding, section 3.2.2.
@@ -169,7 +169,7 @@ class ModernBlock(Block):
         return ACTIVATIONS[self.activation](first) * gate
 
     def normalize_inputs(self, x: Tensor) -> Tensor:
-        """Return tokens `(b, t, w)` in the form that `look_layers` read."""
+        """Return tokens `(b, t, w)` in the form that `qkv_layers` read."""
         return self.attention_norm(x)
 
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
@@ -184,12 +184,12 @@ class ModernBlock(Block):
             The means `(b, t, heads * head_size)`.
         """
         x = self.normalize_inputs(x)
-        query, key, value = (by_head(layer(x), self.heads) for layer in self.look_layers)
-        frequencies = frequencies_of(self.theta, self.head_size)
+        query, key, value = (split_heads(layer(x), self.heads) for layer in self.qkv_layers)
+        frequencies = compute_frequencies(self.theta, self.head_size)
         query, key = (rotate(part, places, frequencies) for part in (query, key))
         if self.window is not None:
             looks = looks & ops.less_equal(ops.abs(places[:, :, None] - places[:, None]), self.window)
-        return look(query, key, value, looks)
+        return compute_attention(query, key, value, looks)
 
     def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "theta": self.theta, "window": self.window, "normed": self.normed}

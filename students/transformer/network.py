@@ -15,8 +15,8 @@ from keras import ops
 
 from ...encoders.batching import pack_rows
 from ...system.types import IdLists, Json, Tensor
-from ..student import Projection, Student, unit
-from .block import FAR, Block, Parts, split_rows
+from ..student import Projection, Student, scale_to_unit
+from .block import MASKED_SCORE, Block, Parts, split_rows
 from .layers import make_blocks, make_final_norm, make_rows
 
 POOLINGS = ("mean", "first", "max")
@@ -99,7 +99,7 @@ class TransformerEncoder(Student):
         vectors = PADDED[pooling](x, ops.cast(there, "float32")[:, :, None])
         if dense:
             vectors = keras.layers.Dense(space or dimension, activation=dense, name="dense")(vectors)
-        vectors = unit(vectors)
+        vectors = scale_to_unit(vectors)
         if space:
             vectors = Projection(dimension, foreign, name="projection")(vectors)
         super().__init__(inputs=ids, outputs=vectors, **kwargs)
@@ -120,7 +120,7 @@ class TransformerEncoder(Student):
     def token_layers(self) -> list[keras.layers.Layer]:
         """The dense layers behind the table, which process each token and take most of the time."""
         factor = [self.get_layer("factor")] if self.rank else []
-        return [*factor, *(layer for block in self.blocks for layer in block.denses)]
+        return [*factor, *(layer for block in self.blocks for layer in block.dense_layers)]
 
     @property
     def narrow_kernels(self) -> dict[str, int]:
@@ -129,7 +129,7 @@ class TransformerEncoder(Student):
         They are those of query, key, value and the second feed-forward layer. The value is the number of inputs, the
         first ones, that keep 8 bits. With the two other kinds of kernels in 4 bits an e5 loses retrieval quality.
         """
-        looked = {layer.kernel.path: 0 for block in self.blocks for layer in block.look_layers}
+        looked = {layer.kernel.path: 0 for block in self.blocks for layer in block.qkv_layers}
         return looked | {block.second.kernel.path: block.wide_units for block in self.blocks}
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
@@ -166,12 +166,12 @@ class TransformerEncoder(Student):
             The vectors `(n, dimension)`.
         """
         groups = [(ids, segments)] if long_ids is None else [(ids, segments), (long_ids, long_segments)]
-        looks = [_same(*group) for group in groups]
+        looks = [_mask_texts(*group) for group in groups]
         parts = zip(*groups, strict=True)
         ids, segments = (ops.concatenate([ops.reshape(one, (-1,)) for one in part]) for part in parts)
         x = ops.squeeze(self.look_up(ids[None], pieces, table, rows), 0)  # (t, width)
         x = ops.cast(self.get_layer("factor")(x) if self.rank else x, "float32")
-        places, starts = _places(ids, segments, ops.shape(counts)[0])
+        places, starts = _find_places(ids, segments, ops.shape(counts)[0])
         x = self.get_layer("positions")(x, places)
         x = apply_blocks(x, looks, split_rows(places, looks), self.blocks, self.final_norm)
         there = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None]
@@ -198,7 +198,7 @@ class TransformerEncoder(Student):
 
     def finish(self, pooled: Tensor) -> Tensor:
         """Compute the vectors `(n, dimension)` of pooled tokens `(n, width)`."""
-        vectors = unit(self.get_layer("dense")(pooled) if self.dense else pooled)
+        vectors = scale_to_unit(self.get_layer("dense")(pooled) if self.dense else pooled)
         return self.get_layer("projection")(vectors) if self.space else vectors
 
     def get_config(self) -> dict[str, Json]:
@@ -255,7 +255,7 @@ def apply_blocks(
     return final_norm(x) if final_norm else x
 
 
-def _same(ids, segments):
+def _mask_texts(ids, segments):
     """Return the mask of tokens of a row that attend to each other, as they are of one text.
 
     `(r, w)` -> bool `(r, w, w)`.
@@ -264,7 +264,7 @@ def _same(ids, segments):
     return ops.equal(segments[:, :, None], segments[:, None]) & ops.greater_equal(ids, 0)[:, None]
 
 
-def _places(ids, segments, texts):
+def _find_places(ids, segments, texts):
     """Return the place of each id in its text, `(t,)`, and the place at which each text begins, `(texts,)`."""
     order = ops.arange(ops.shape(ids)[0], dtype="int32")
     begins = ops.where(ops.greater_equal(ids, 0), -order, -ops.shape(ids)[0])
@@ -281,7 +281,7 @@ def _first_padded(x, there):
 
 
 def _max_padded(x, there):
-    return ops.max(x + (1 - there) * FAR, axis=1)
+    return ops.max(x + (1 - there) * MASKED_SCORE, axis=1)
 
 
 # Tokens `(b, t, w)` and their mask `(b, t, 1)` -> `(b, w)`.
@@ -294,7 +294,7 @@ PACKED = {
     ),
     "first": lambda x, there, segments, counts, starts: ops.take(x, starts, axis=0),
     "max": lambda x, there, segments, counts, starts: ops.segment_max(
-        x + (1 - there) * FAR, segments, num_segments=ops.shape(counts)[0]
+        x + (1 - there) * MASKED_SCORE, segments, num_segments=ops.shape(counts)[0]
     ),
 }
 NETWORK = TransformerEncoder

@@ -7,7 +7,7 @@ import numpy as np
 from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding, fit_kernel, is_rounded, rank_by_rounding
 from ...system.progress import task
 from ...system.types import IdLists
-from ..rebuilding import named, rebuilt
+from ..rebuilding import collect_weights, rebuild
 from .block import Block
 from .network import TransformerEncoder
 from .stream import Batches, add_units, attend, place_rows, sum_products
@@ -32,13 +32,13 @@ def round_blocks(
     Returns:
         The copy.
     """
-    copy, whole = rebuilt(model, {}, named(model)), towards or model
+    copy, whole = rebuild(model, {}, collect_weights(model)), towards or model
     if all(_is_rounded(block, levels) for block in copy.blocks):
         return copy
     batches, wanted = place_rows(copy, rows), place_rows(whole, rows)
     with task("rounding the blocks", copy.depth) as advance:
         for block, target in zip(copy.blocks, whole.blocks, strict=True):
-            _round_looked(block, batches, levels)
+            _round_qkv(block, batches, levels)
             batches, wanted = attend(block, batches), attend(target, wanted)
             _round_second(block, target, batches, wanted, levels)
             batches, wanted = add_units(block, batches), add_units(target, wanted)
@@ -64,16 +64,16 @@ def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
 
 def _is_rounded(block: Block, levels: int) -> bool:
     """Check whether all narrow kernels of a block are on their grid."""
-    kernels = [*(layer.kernel for layer in block.look_layers), block.second.kernel[block.wide_units :]]
+    kernels = [*(layer.kernel for layer in block.qkv_layers), block.second.kernel[block.wide_units :]]
     return all(is_rounded(np.asarray(kernel), levels) for kernel in kernels)
 
 
-def _round_looked(block: Block, batches: Batches, levels: int) -> None:
+def _round_qkv(block: Block, batches: Batches, levels: int) -> None:
     """Round the kernels of a block's query, key and value in place.
 
     A kernel that is rounded already stays unchanged.
     """
-    layers = [layer for layer in block.look_layers if not is_rounded(np.asarray(layer.kernel), levels)]
+    layers = [layer for layer in block.qkv_layers if not is_rounded(np.asarray(layer.kernel), levels)]
     if layers:
         moments, _ = sum_products(batches, batches, block.normalize_inputs, lambda x, _: x[..., :0])
         for layer in layers:

@@ -42,7 +42,7 @@ def attend(block: Block, batches: Batches) -> Batches:
     Returns:
         The batches behind it.
     """
-    return _moved(batches, lambda x, there, places: block.add_attention(x, there[:, None], places))
+    return _apply(batches, lambda x, there, places: block.add_attention(x, there[:, None], places))
 
 
 def add_units(block: Block, batches: Batches) -> Batches:
@@ -55,7 +55,7 @@ def add_units(block: Block, batches: Batches) -> Batches:
     Returns:
         The batches behind it.
     """
-    return _moved(batches, lambda x, there, places: block.add_units(x))
+    return _apply(batches, lambda x, there, places: block.add_units(x))
 
 
 def sum_products(
@@ -85,7 +85,7 @@ def sum_products(
     return moments, crossed
 
 
-def _moved(batches, move):
+def _apply(batches, move):
     # On PyTorch a tensor with a gradient would keep everything that it was computed from in memory.
     return [(ops.stop_gradient(move(*batch)), *batch[1:]) for batch in batches]
 

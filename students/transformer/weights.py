@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from ...system.types import Floats, Json
-from ..told import settings_in
+from ..told import read_settings
 
 ATTENTION = ("block", "local", "window", "global_theta", "local_theta")
 # The default is ModernBERT's; the network reads texts of any length.
@@ -33,7 +33,7 @@ def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
 
     Raises `KeyError` if the settings are missing, and `ValueError` if they do not fit the weights.
     """
-    said, row = settings_in(weights), weights["embedding/embeddings"].shape[1]
+    said, row = read_settings(weights), weights["embedding/embeddings"].shape[1]
     table, width = weights.get("positions/embeddings"), len(weights["positions/norm/gamma"])
     shared, heads = weights["block_0/query/kernel"].shape[1], said["heads"]
     if shared % heads:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...encoders.tokenizer import Tokenizer, model_proto
 from ...system.types import IdLists, Integers, Json
-from .scripts import SHARED, script
+from .scripts import SHARED, find_script
 
 UNSPACED = frozenset({"Thai", "Laoo", "Khmr", "Mymr", "Hani", "Hira", "Kana"})  # no spaces between words
 
@@ -27,25 +27,25 @@ def compare(before: Tokenizer, after: Tokenizer, old_ids: Integers, texts: Seque
             differently.
     """
     first, second = before.encode(list(texts), None), after.encode(list(texts), None)
-    unit = unit_of(texts)
+    unit = choose_unit(texts)
     return {
         "texts": len(texts),
         "unit": unit,
-        "fertility": [fertility(rows, texts, unit) for rows in (first, second)],
-        "unk": [unknown_share(first, before), unknown_share(second, after)],
+        "fertility": [compute_fertility(rows, texts, unit) for rows in (first, second)],
+        "unk": [compute_unknown_share(first, before), compute_unknown_share(second, after)],
         "changed": sum(a != [old_ids[id] for id in b] for a, b in zip(first, second, strict=True)) / len(texts),
     }
 
 
-def unit_of(texts: Sequence[str]) -> str:
+def choose_unit(texts: Sequence[str]) -> str:
     """Return "character" if most letters are of scripts that put no spaces between words, else "word"."""
     counts = Counter("".join(texts))
-    letters = {sign: count for sign, count in counts.items() if script(sign) not in SHARED}
-    unspaced = sum(count for sign, count in letters.items() if script(sign) in UNSPACED)
+    letters = {sign: count for sign, count in counts.items() if find_script(sign) not in SHARED}
+    unspaced = sum(count for sign, count in letters.items() if find_script(sign) in UNSPACED)
     return "character" if 2 * unspaced > sum(letters.values()) else "word"
 
 
-def fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
+def compute_fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
     """Compute the number of tokens per word, or per character without spaces.
 
     Args:
@@ -60,7 +60,7 @@ def fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
     return sum(len(row) - 2 for row in rows) / max(1, sum(map(len, units)))
 
 
-def unknown_share(rows: Sequence[Sequence[int]], tokenizer: Tokenizer) -> float:
+def compute_unknown_share(rows: Sequence[Sequence[int]], tokenizer: Tokenizer) -> float:
     """Compute the share of `<unk>` among the tokens.
 
     SentencePiece makes one `<unk>` of several unknown characters in a row.

@@ -14,22 +14,22 @@ from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import Tokenizer
 from ...system.types import Doubles, Floats, Integers
 from ..rows import TABLE
-from .new_pieces import mean_rows
+from .new_pieces import compute_mean_embeddings
 from .transplant import Transplant
 
 # Rounds of expectation and maximisation; translations per token, and their minimum probability as a share of the best.
 ROUNDS, NEAREST, LEAST = 5, 4, 0.1
 # Only so many tokens at the begin of a line are used.
-LONGEST = 64
+MAX_TOKENS = 64
 # The empty token of each line, which explains translations that no other token explains.
 NONE = 0
 
 
-def translated(encoder: KerasEncoder, larger: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Transplant:
+def transplant_translations(encoder: KerasEncoder, larger: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Transplant:
     """Make the embeddings of new tokens from pairs of a text and its translation.
 
     An embedding is the mean of those of the token's likeliest translations, weighted by their probabilities. A token
-    that no pair contains gets the embedding of `mean_rows`, and weights of zero.
+    that no pair contains gets the embedding of `compute_mean_embeddings`, and weights of zero.
 
     Args:
         encoder: The encoder.
@@ -41,16 +41,16 @@ def translated(encoder: KerasEncoder, larger: Tokenizer, pairs: Sequence[tuple[s
     """
     before = len(encoder.tokenizer)
     texts, others = zip(*pairs, strict=True) if pairs else ((), ())
-    lines = [np.array([NONE, *ids[1:-1][:LONGEST]]) for ids in larger.encode(list(texts), None)]
-    across = [np.array(ids[1:-1][:LONGEST], dtype=np.int64) for ids in encoder.tokenizer.encode(list(others), None)]
-    nearest, weights = _likeliest(*lexicon(lines, across, len(larger)), before, len(larger))
+    lines = [np.array([NONE, *ids[1:-1][:MAX_TOKENS]]) for ids in larger.encode(list(texts), None)]
+    across = [np.array(ids[1:-1][:MAX_TOKENS], dtype=np.int64) for ids in encoder.tokenizer.encode(list(others), None)]
+    nearest, weights = _find_likeliest(*estimate_lexicon(lines, across, len(larger)), before, len(larger))
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     rows = np.einsum("nk,nkw->nw", weights, table[nearest]).astype(table.dtype)
     known = weights.max(axis=1, keepdims=True) > 0
-    return Transplant(np.where(known, rows, mean_rows(encoder, larger)), nearest, weights)
+    return Transplant(np.where(known, rows, compute_mean_embeddings(encoder, larger)), nearest, weights)
 
 
-def lexicon(
+def estimate_lexicon(
     lines: Sequence[Integers], across: Sequence[Integers], size: int, rounds: int = ROUNDS
 ) -> tuple[Integers, Integers, Doubles]:
     """Estimate translation probabilities of tokens by IBM Model 1.
@@ -82,7 +82,7 @@ def lexicon(
     return pieces, translations, chances
 
 
-def _likeliest(
+def _find_likeliest(
     pieces: Integers, translations: Integers, chances: Doubles, first: int, size: int
 ) -> tuple[Integers, Floats]:
     """Return the likeliest translations of the tokens from `first` on, ids `(n, NEAREST)`, and their weights."""

@@ -18,7 +18,7 @@ from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ...errors import EncoderError, InputError, first_line
 from ...system.types import Floats
-from ..rows import TABLE, with_table
+from ..rows import TABLE, replace_table
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -34,7 +34,7 @@ BORDERS = (
 )
 
 
-def trained_pieces(
+def train_tokens(
     texts: Sequence[str], size: int, tokenizer: Tokenizer, coverage: float = 0.9995
 ) -> list[tuple[str, float]]:
     """Train a unigram model on texts and return its normal tokens.
@@ -54,7 +54,7 @@ def trained_pieces(
     Raises:
         InputError: If the texts contain nothing to learn from, or more characters than `size`.
     """
-    proto = unigram_proto(tokenizer)
+    proto = load_unigram_proto(tokenizer)
     lines = [" ".join(line.replace(SPACE, " ").split()) for line in tokenizer.normalize(texts)]
     lines = [line for line in lines if line]
     if not lines:
@@ -63,7 +63,7 @@ def trained_pieces(
     return [(piece.piece, piece.score) for piece in learned.pieces if piece.type == piece.NORMAL]
 
 
-def word_pieces(words: Mapping[str, float], tokenizer: Tokenizer) -> list[tuple[str, float]]:
+def make_tokens(words: Mapping[str, float], tokenizer: Tokenizer) -> list[tuple[str, float]]:
     """Make a token of each word and phrase, normalised by a tokenizer.
 
     Each token begins a word, and a phrase is one token with its spaces. Single letters are left out, as they are tokens
@@ -108,7 +108,7 @@ def _train(lines, size, proto, coverage):
     return model_proto(Tokenizer(model.getvalue()))
 
 
-def unigram_proto(tokenizer: Tokenizer) -> Message:
+def load_unigram_proto(tokenizer: Tokenizer) -> Message:
     """Return the `ModelProto` of a tokenizer. Raises `EncoderError` if it is not a unigram model."""
     proto = model_proto(tokenizer)
     kind = proto.trainer_spec.model_type
@@ -120,12 +120,12 @@ def unigram_proto(tokenizer: Tokenizer) -> Message:
     return proto
 
 
-def extended(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()) -> Tokenizer:
-    """Return a tokenizer with new tokens behind the old ones, as far as `admitted` allows them.
+def extend_tokenizer(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()) -> Tokenizer:
+    """Return a tokenizer with new tokens behind the old ones, as far as `select_new_tokens` allows them.
 
     Args:
         tokenizer: The tokenizer.
-        pieces: The new tokens, `(piece, score)`, as `trained_pieces` returns them.
+        pieces: The new tokens, `(piece, score)`, as `train_tokens` returns them.
         keep: Texts that must be cut as before.
 
     Returns:
@@ -135,17 +135,17 @@ def extended(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Se
         EncoderError: If it is not a unigram model.
         InputError: If no token is new.
     """
-    unigram_proto(tokenizer)
-    new = admitted(tokenizer, pieces, keep)
+    load_unigram_proto(tokenizer)
+    new = select_new_tokens(tokenizer, pieces, keep)
     if not new:
         raise InputError(
             f"none of the {len(pieces)} pieces is new: the base has them, or the texts to keep hold them; "
             "give texts of languages that are not kept, or ask for more pieces"
         )
-    return with_new_pieces(tokenizer, new)
+    return append_tokens(tokenizer, new)
 
 
-def with_new_pieces(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> Tokenizer:
+def append_tokens(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> Tokenizer:
     """Return a tokenizer with new tokens behind the old ones.
 
     Args:
@@ -158,15 +158,15 @@ def with_new_pieces(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> T
     Raises:
         EncoderError: If it is not a unigram model.
     """
-    proto = unigram_proto(tokenizer)
-    for piece, score in _rescaled(proto, new):
+    proto = load_unigram_proto(tokenizer)
+    for piece, score in _rescale(proto, new):
         proto.pieces.add(piece=piece, score=score)
     proto.trainer_spec.vocab_size = len(proto.pieces)
     larger = tokenizer.with_proto(proto.SerializeToString())
     return larger if tokenizer.spellings is None else with_spellings(larger, list_spellings(tokenizer))
 
 
-def admitted(
+def select_new_tokens(
     tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()
 ) -> list[tuple[str, float]]:
     """Select the tokens that occur neither in an old token nor in a text that must be cut as before.
@@ -183,21 +183,21 @@ def admitted(
     """
     old = [piece.piece for piece in model_proto(tokenizer).pieces]
     wanted = {piece for piece, _ in pieces}
-    known, lines = held(old, wanted), tokenizer.normalize(keep)
+    known, lines = find_strings(old, wanted), tokenizer.normalize(keep)
     phrases = {piece for piece in wanted - known if piece.startswith(SPACE) and SPACE in piece[1:]}
     others = wanted - known - phrases
-    known |= held(_units(lines, others), others) | held_phrases(lines, phrases)
+    known |= find_strings(_list_units(lines, others), others) | find_phrases(lines, phrases)
     return [(piece, score) for piece, score in dict(pieces).items() if piece not in known]
 
 
-def _units(lines, wanted):
+def _list_units(lines, wanted):
     """Return the distinct words of the lines, or the lines themselves if a wanted token has a space inside."""
     if any(SPACE in piece[1:] for piece in wanted):
         return lines
     return sorted({SPACE + word for line in lines for word in line.split(SPACE)})
 
 
-def held_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
+def find_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
     """Find the phrases that occur in any of the lines.
 
     Args:
@@ -220,7 +220,7 @@ def held_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
     return inside
 
 
-def held(units: Iterable[str], wanted: set[str]) -> set[str]:
+def find_strings(units: Iterable[str], wanted: set[str]) -> set[str]:
     """Find the strings that occur in any of the units.
 
     Args:
@@ -236,7 +236,7 @@ def held(units: Iterable[str], wanted: set[str]) -> set[str]:
     return inside
 
 
-def _rescaled(proto, new):
+def _rescale(proto, new):
     # Scores are log probabilities, which sum to one in each model. The new model gets a share equal to its share of the
     # tokens. No score is below the old ones, as SentencePiece computes that of <unk> from the lowest score of all.
     old = [piece.score for piece in proto.pieces if piece.type == piece.NORMAL]
@@ -244,7 +244,7 @@ def _rescaled(proto, new):
     return [(piece, max(score + share, lowest)) for piece, score in new]
 
 
-def new_pieces(tokenizer: Tokenizer, larger: Tokenizer) -> list[str]:
+def list_new_tokens(tokenizer: Tokenizer, larger: Tokenizer) -> list[str]:
     """Return the tokens that a larger tokenizer has behind those of another.
 
     Args:
@@ -257,7 +257,7 @@ def new_pieces(tokenizer: Tokenizer, larger: Tokenizer) -> list[str]:
     return [piece.piece for piece in model_proto(larger).pieces[len(tokenizer) :]]
 
 
-def mean_rows(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
+def compute_mean_embeddings(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
     """Compute embeddings for new tokens: the mean of those of the tokens that they replace.
 
     These are the old tokens of the new token's text, except for `<unk>`. If there are none, the embedding is the mean
@@ -273,13 +273,13 @@ def mean_rows(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     proto = model_proto(encoder.tokenizer)
     unknown = {id for id, piece in enumerate(proto.pieces) if piece.type == piece.UNKNOWN}
-    texts = [piece.replace(SPACE, " ") for piece in new_pieces(encoder.tokenizer, larger)]
-    cut = [[id for id in ids[1:-1] if id not in unknown] for ids in _verbatim(proto).encode(texts, None)]
+    texts = [piece.replace(SPACE, " ") for piece in list_new_tokens(encoder.tokenizer, larger)]
+    cut = [[id for id in ids[1:-1] if id not in unknown] for ids in _make_verbatim(proto).encode(texts, None)]
     everything = table.mean(axis=0)
     return np.stack([table[ids].mean(axis=0) if ids else everything for ids in cut])
 
 
-def _verbatim(proto):
+def _make_verbatim(proto):
     """Return a tokenizer that takes a token's text as it is, and neither adds nor removes spaces."""
     plain = type(proto).FromString(proto.SerializeToString())
     plain.normalizer_spec.name, plain.normalizer_spec.precompiled_charsmap = "identity", b""
@@ -287,7 +287,7 @@ def _verbatim(proto):
     return Tokenizer(plain.SerializeToString())
 
 
-def with_rows(encoder: KerasEncoder, larger: Tokenizer, rows: Floats) -> KerasEncoder:
+def append_embeddings(encoder: KerasEncoder, larger: Tokenizer, rows: Floats) -> KerasEncoder:
     """Return the encoder with a larger tokenizer and the embeddings of its new tokens.
 
     Args:
@@ -299,5 +299,5 @@ def with_rows(encoder: KerasEncoder, larger: Tokenizer, rows: Floats) -> KerasEn
         The larger encoder.
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0]
-    model = with_table(encoder.model, np.concatenate([table, rows]).astype(table.dtype))
+    model = replace_table(encoder.model, np.concatenate([table, rows]).astype(table.dtype))
     return KerasEncoder(model, larger, encoder.name)

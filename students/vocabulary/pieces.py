@@ -16,13 +16,13 @@ from ...encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto,
 from ...errors import EncoderError
 from ...export.encode import WITHIN
 from ...system.types import Doubles, Integers
-from ..rows import TABLE, with_table
+from ..rows import TABLE, replace_table
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 
-def used_pieces(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> set[int]:
+def find_used_tokens(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> set[int]:
     """Find the tokens that occur at least `least` times in some texts, without bos and eos.
 
     Args:
@@ -33,10 +33,10 @@ def used_pieces(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> s
     Returns:
         The ids of the tokens.
     """
-    return set(np.flatnonzero(piece_counts(tokenizer, texts) >= least).tolist())
+    return set(np.flatnonzero(count_tokens(tokenizer, texts) >= least).tolist())
 
 
-def piece_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
+def count_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
     """Count how often texts use each token, without bos and eos.
 
     Args:
@@ -50,7 +50,7 @@ def piece_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
     return np.bincount(np.fromiter(ids, dtype=np.int64), minlength=len(tokenizer))
 
 
-def added_pieces(before: Tokenizer, after: Tokenizer) -> Integers:
+def find_added_tokens(before: Tokenizer, after: Tokenizer) -> Integers:
     """Find the tokens of a tokenizer that another one lacks.
 
     Args:
@@ -64,7 +64,7 @@ def added_pieces(before: Tokenizer, after: Tokenizer) -> Integers:
     return np.array([id for id, piece in enumerate(model_proto(after).pieces) if piece.piece not in known], np.int64)
 
 
-def pruned(
+def prune_tokenizer(
     tokenizer: Tokenizer, kept_ids: Iterable[int], always: Iterable[int] | None = None
 ) -> tuple[Tokenizer, Integers]:
     """Reduce a tokenizer to some of its tokens.
@@ -75,7 +75,7 @@ def pruned(
     Args:
         tokenizer: The tokenizer.
         kept_ids: The ids of the tokens to keep.
-        always: The ids of tokens that are kept in addition; by default those of `always_kept`.
+        always: The ids of tokens that are kept in addition; by default those of `find_required_tokens`.
 
     Returns:
         The smaller tokenizer, and the old id of each of its tokens, int64 `(tokens,)`.
@@ -87,14 +87,14 @@ def pruned(
     kept = {int(id) for id in kept_ids}
     if kept and not 0 <= min(kept) <= max(kept) < len(proto.pieces):
         raise EncoderError(f"{tokenizer.source}: it has {len(proto.pieces)} pieces, no id {min(kept)} or {max(kept)}")
-    kept |= always_kept(proto) if always is None else set(always)
+    kept |= find_required_tokens(proto) if always is None else set(always)
     if proto.trainer_spec.model_type == proto.trainer_spec.BPE:
-        kept |= merged_from(proto, kept)
+        kept |= find_merge_parts(proto, kept)
     old_ids = np.array(sorted(kept), dtype=np.int64)
-    return _of_pieces(tokenizer, proto, old_ids), old_ids
+    return _select_tokens(tokenizer, proto, old_ids), old_ids
 
 
-def pruned_encoder(encoder: KerasEncoder, kept_ids: Iterable[int]) -> KerasEncoder:
+def prune_encoder(encoder: KerasEncoder, kept_ids: Iterable[int]) -> KerasEncoder:
     """Reduce an encoder to some of its tokens and their embeddings. Texts of these tokens keep their vectors.
 
     Args:
@@ -104,11 +104,11 @@ def pruned_encoder(encoder: KerasEncoder, kept_ids: Iterable[int]) -> KerasEncod
     Returns:
         The smaller encoder.
     """
-    return with_pieces(encoder, *pruned(encoder.tokenizer, kept_ids))
+    return replace_tokenizer(encoder, *prune_tokenizer(encoder.tokenizer, kept_ids))
 
 
-def with_pieces(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Integers) -> KerasEncoder:
-    """Return an encoder with the tokenizer that `pruned` returned.
+def replace_tokenizer(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Integers) -> KerasEncoder:
+    """Return an encoder with the tokenizer that `prune_tokenizer` returned.
 
     Args:
         encoder: The encoder.
@@ -119,10 +119,10 @@ def with_pieces(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Integers) 
         The smaller encoder.
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0]
-    return KerasEncoder(with_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
+    return KerasEncoder(replace_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
 
 
-def by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
+def sort_by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
     """Return the encoder with its normal tokens ordered by use, the most used first.
 
     The embeddings are reordered too, and all other tokens keep their places at the front. Texts keep their tokens and
@@ -142,7 +142,7 @@ def by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
     places = np.array([id for id, piece in enumerate(pieces) if piece.type == piece.NORMAL], dtype=np.int64)
     old_ids = np.arange(len(pieces))
     old_ids[places] = places[np.argsort(-use[places], kind="stable")]
-    return in_order(encoder, old_ids)
+    return reorder_encoder(encoder, old_ids)
 
 
 def has_free_order(tokenizer: Tokenizer) -> bool:
@@ -151,7 +151,7 @@ def has_free_order(tokenizer: Tokenizer) -> bool:
     return spec.model_type in (spec.UNIGRAM, spec.WORD)
 
 
-def in_order(encoder: KerasEncoder, old_ids: Integers) -> KerasEncoder:
+def reorder_encoder(encoder: KerasEncoder, old_ids: Integers) -> KerasEncoder:
     """Return the encoder with its tokens and their embeddings in another order.
 
     Args:
@@ -161,10 +161,10 @@ def in_order(encoder: KerasEncoder, old_ids: Integers) -> KerasEncoder:
     Returns:
         The encoder.
     """
-    return with_pieces(encoder, reordered(encoder.tokenizer, old_ids), old_ids)
+    return replace_tokenizer(encoder, reorder_tokenizer(encoder.tokenizer, old_ids), old_ids)
 
 
-def reordered(tokenizer: Tokenizer, old_ids: Integers) -> Tokenizer:
+def reorder_tokenizer(tokenizer: Tokenizer, old_ids: Integers) -> Tokenizer:
     """Return the tokenizer with its tokens in another order.
 
     Args:
@@ -174,27 +174,27 @@ def reordered(tokenizer: Tokenizer, old_ids: Integers) -> Tokenizer:
     Returns:
         The tokenizer.
     """
-    return _of_pieces(tokenizer, model_proto(tokenizer), old_ids)
+    return _select_tokens(tokenizer, model_proto(tokenizer), old_ids)
 
 
-def always_kept(proto: Message) -> set[int]:
+def find_required_tokens(proto: Message) -> set[int]:
     """Return the ids that are always kept: special tokens, single characters, and the token with the lowest score.
 
     A character that loses its token is `<unk>`, however common it is: without these tokens the unknown share of
     Japanese rises from 0.1 % to 27 %.
     """
-    single = {id for id, piece in enumerate(bare_pieces(proto)) if len(piece) <= 1}
+    single = {id for id, piece in enumerate(list_bare_tokens(proto)) if len(piece) <= 1}
     special = {id for id, piece in enumerate(proto.pieces) if piece.type not in (piece.NORMAL, piece.UNUSED)}
-    return single | special | lowest(proto)
+    return single | special | find_lowest_token(proto)
 
 
-def bare_pieces(proto: Message) -> list[str]:
+def list_bare_tokens(proto: Message) -> list[str]:
     """Return the text of each token without its blank, and without BERT's mark of a token within a word."""
     within = WITHIN if proto.trainer_spec.model_type == proto.trainer_spec.WORD else ""
     return [piece.piece.removeprefix(within).strip(SPACE) for piece in proto.pieces]
 
 
-def lowest(proto: Message) -> set[int]:
+def find_lowest_token(proto: Message) -> set[int]:
     """Return the id of the normal token with the lowest score, or an empty set without normal tokens."""
     # A unigram model takes the best sum of scores at every place. Fewer tokens are fewer rivals, and never a better
     # one: a winner that is kept still wins, ties included, as the first of ties won and still comes first. But the
@@ -203,7 +203,7 @@ def lowest(proto: Message) -> set[int]:
     return {min(normal, key=lambda id: proto.pieces[id].score)} if normal else set()
 
 
-def merged_from(proto: Message, kept_ids: Iterable[int]) -> set[int]:
+def find_merge_parts(proto: Message, kept_ids: Iterable[int]) -> set[int]:
     """Find all tokens from which BPE merges the kept ones.
 
     Merges never cross the border of a token in the result, so the characters of a token alone show how it was merged,
@@ -218,10 +218,10 @@ def merged_from(proto: Message, kept_ids: Iterable[int]) -> set[int]:
     """
     ids = {piece.piece: id for id, piece in enumerate(proto.pieces) if piece.type in (piece.NORMAL, piece.UNUSED)}
     scores = {text: proto.pieces[id].score for text, id in ids.items()}
-    return {ids[text] for id in kept_ids for text in merges(proto.pieces[id].piece, scores)}
+    return {ids[text] for id in kept_ids for text in merge_characters(proto.pieces[id].piece, scores)}
 
 
-def merges(text: str, scores: Mapping[str, float]) -> list[str]:
+def merge_characters(text: str, scores: Mapping[str, float]) -> list[str]:
     """Return the tokens that BPE merges the characters of a text into, in order.
 
     The best pair is merged first, and the leftmost of ties.
@@ -241,16 +241,16 @@ def merges(text: str, scores: Mapping[str, float]) -> list[str]:
     return merged
 
 
-def _of_pieces(tokenizer, proto, old_ids):
+def _select_tokens(tokenizer, proto, old_ids):
     """Return the tokenizer of these tokens, with those of its aliases that stand for them."""
-    smaller = tokenizer.with_proto(_with_pieces(proto, old_ids).SerializeToString())
+    smaller = tokenizer.with_proto(_select_in_proto(proto, old_ids).SerializeToString())
     if tokenizer.spellings is None:
         return smaller
     places = {int(old): new for new, old in enumerate(old_ids)}
     return with_spellings(smaller, renumber_spellings(list_spellings(tokenizer), places))
 
 
-def _with_pieces(proto, old_ids):
+def _select_in_proto(proto, old_ids):
     """Return the model with only these tokens, and with the sizes and ids of its trainer adapted."""
     pieces = [proto.pieces[id] for id in old_ids]
     places = {int(old): new for new, old in enumerate(old_ids)}

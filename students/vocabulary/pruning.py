@@ -13,14 +13,22 @@ from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json
 from .fertility import compare
-from .pieces import always_kept, bare_pieces, by_use, lowest, piece_counts, pruned, with_pieces
-from .scripts import SHARED, script_codes, script_pieces, scripts_of
+from .pieces import (
+    count_tokens,
+    find_lowest_token,
+    find_required_tokens,
+    list_bare_tokens,
+    prune_tokenizer,
+    replace_tokenizer,
+    sort_by_use,
+)
+from .scripts import SHARED, find_script_tokens, find_scripts, parse_scripts
 
 # Dev has to stay unseen, otherwise its figures would not show what pruning costs.
-KEPT, LOOKED_AT = ("train",), ("train", "dev")
+KEPT_SPLITS, MEASURED_SPLITS = ("train",), ("train", "dev")
 TENTH = 10
 # A language is written in a script from this share of its tokens on.
-WRITTEN = 0.01
+WRITTEN_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -72,28 +80,28 @@ class PieceRule:
         Returns:
             The ids of the tokens to keep, and the ids that are kept whatever the lines use.
         """
-        counts = language_counts(tokenizer, lines)
+        counts = count_by_language(tokenizer, lines)
         always, uses = self._always(model_proto(tokenizer), counts), counts.sum(axis=0)
-        first = commonest(counts, self.most, always) if self.most else np.arange(len(uses))
+        first = select_most_used(counts, self.most, always) if self.most else np.arange(len(uses))
         used = set(first[uses[first] >= self.least].tolist())
-        return used | (script_pieces(tokenizer, self.scripts) if self.scripts else set()), always
+        return used | (find_script_tokens(tokenizer, self.scripts) if self.scripts else set()), always
 
     def _always(self, proto, counts):
-        always = always_kept(proto)
+        always = find_required_tokens(proto)
         if not self.written:
             return always
-        bare, scripts = bare_pieces(proto), SHARED | script_codes(self.scripts)
-        scripts |= written_scripts(bare, counts)
-        normal = {id for id in always - lowest(proto) if proto.pieces[id].type == proto.pieces[id].NORMAL}
-        return always - {id for id in normal if not scripts_of(bare[id]) <= scripts}
+        bare, scripts = list_bare_tokens(proto), SHARED | parse_scripts(self.scripts)
+        scripts |= find_written_scripts(bare, counts)
+        normal = {id for id in always - find_lowest_token(proto) if proto.pieces[id].type == proto.pieces[id].NORMAL}
+        return always - {id for id in normal if not find_scripts(bare[id]) <= scripts}
 
     def check(self) -> PieceRule:
         """Return the rule itself. Raises `ConfigError` for an unknown script."""
-        script_codes(self.scripts)
+        parse_scripts(self.scripts)
         return self
 
 
-def written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
+def find_written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
     """Find the scripts that at least one language is written in: those with a share `WRITTEN` of its tokens.
 
     Args:
@@ -105,12 +113,12 @@ def written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
     """
     shares, scripts = counts / counts.sum(axis=1, keepdims=True).clip(1), {}
     for id in np.flatnonzero(counts.any(axis=0)).tolist():
-        for script in scripts_of(pieces[id]):
+        for script in find_scripts(pieces[id]):
             scripts[script] = scripts.get(script, 0) + shares[:, id]
-    return {script for script, share in scripts.items() if share.max() >= WRITTEN}
+    return {script for script, share in scripts.items() if share.max() >= WRITTEN_SHARE}
 
 
-def commonest(counts: Integers, most: int, always: Iterable[int]) -> Integers:
+def select_most_used(counts: Integers, most: int, always: Iterable[int]) -> Integers:
     """Select the most used tokens.
 
     Args:
@@ -121,12 +129,12 @@ def commonest(counts: Integers, most: int, always: Iterable[int]) -> Integers:
     Returns:
         The ids, int64 `(most,)`, the most used first.
     """
-    shares = summed_shares(counts)
+    shares = sum_shares(counts)
     shares[list(always)] = np.inf
     return np.argsort(-shares, kind="stable")[:most]
 
 
-def use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
+def compute_use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
     """Compute the share of each token in a language's text, summed over the languages.
 
     A language with little text thus has the same weight as the others.
@@ -138,10 +146,10 @@ def use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
     Returns:
         The use, float64 `(tokens,)`.
     """
-    return summed_shares(language_counts(tokenizer, lines))
+    return sum_shares(count_by_language(tokenizer, lines))
 
 
-def language_counts(tokenizer: Tokenizer, lines: Sequence[Line]) -> Integers:
+def count_by_language(tokenizer: Tokenizer, lines: Sequence[Line]) -> Integers:
     """Count how often the lines of each language use each token.
 
     Args:
@@ -151,15 +159,15 @@ def language_counts(tokenizer: Tokenizer, lines: Sequence[Line]) -> Integers:
     Returns:
         The counts, int64 `(languages, tokens)`.
     """
-    return np.stack([piece_counts(tokenizer, texts) for texts in texts_of(lines).values()])
+    return np.stack([count_tokens(tokenizer, texts) for texts in group_texts(lines).values()])
 
 
-def summed_shares(counts: Integers) -> Doubles:
+def sum_shares(counts: Integers) -> Doubles:
     """Divide each row of counts `(n, tokens)` by its sum, and return the sum over the rows, float64 `(tokens,)`."""
     return (counts / counts.sum(axis=1, keepdims=True).clip(1)).sum(axis=0)
 
 
-def lines_of(
+def collect_lines(
     dataset: Dataset, languages: Sequence[str], corpus: Mapping[str, Sequence[str]] | None = None
 ) -> tuple[list[Line], list[Line]]:
     """Return the texts of the kept languages and those of a data set's other languages.
@@ -174,8 +182,8 @@ def lines_of(
             questions of the other languages.
     """
     left = [language for language in dataset.languages if language not in languages]
-    kept = [*_questions(dataset, languages, KEPT), *_passages(dataset), *corpus_lines(corpus or {})]
-    return kept, _questions(dataset, left, LOOKED_AT)
+    kept = [*_questions(dataset, languages, KEPT_SPLITS), *_passages(dataset), *make_corpus_lines(corpus or {})]
+    return kept, _questions(dataset, left, MEASURED_SPLITS)
 
 
 def _questions(dataset, languages, splits):
@@ -188,7 +196,7 @@ def _passages(dataset):
     return [Line(language, text, "passage", number) for number, text in enumerate(dataset.passage_texts)]
 
 
-def corpus_lines(corpus: Mapping[str, Sequence[str]]) -> list[Line]:
+def make_corpus_lines(corpus: Mapping[str, Sequence[str]]) -> list[Line]:
     """Return the lines of `{language: texts}`.
 
     Texts at the same place in several languages are taken for translations.
@@ -203,7 +211,7 @@ def prune(
 
     Unseen text is a tenth of the lines, under a vocabulary that is made from the other nine tenths, as the returned
     vocabulary has seen all of them; and the `others`, under the returned vocabulary. If the rule has `most`, the tokens
-    come in the order of their use (`pieces.by_use`).
+    come in the order of their use (`pieces.sort_by_use`).
 
     Args:
         encoder: The encoder.
@@ -224,17 +232,17 @@ def prune(
     kept, always = rule.choose(before, lines)
     if not kept:
         raise InputError(f"no pieces left: none is used {rule.least} times or more; lower --least")
-    after, old_ids = pruned(before, kept, always)
-    smaller = with_pieces(encoder, after, old_ids)
+    after, old_ids = prune_tokenizer(before, kept, always)
+    smaller = replace_tokenizer(encoder, after, old_ids)
     if rule.most:
         # Tables stored in parts keep their first rows at the highest precision.
-        smaller = by_use(smaller, use(after, lines))
-    rest, tenth = split_off(lines, seed)
-    tried, tried_ids = pruned(before, *rule.choose(before, rest))
+        smaller = sort_by_use(smaller, compute_use(after, lines))
+    rest, tenth = split_tenth(lines, seed)
+    tried, tried_ids = prune_tokenizer(before, *rule.choose(before, rest))
     unseen = _by_language(before, tried, tried_ids, tenth) | _by_language(before, after, old_ids, others)
     return smaller, {
         "rows": [len(before), len(after)],
-        "bytes": [size(encoder), size(smaller)],
+        "bytes": [compute_size(encoder), compute_size(smaller)],
         "least": rule.least,
         "scripts": list(rule.scripts),
         "seed": seed,
@@ -244,7 +252,7 @@ def prune(
     }
 
 
-def not_kept(language: str, unknown: Sequence[float]) -> str:
+def format_not_kept(language: str, unknown: Sequence[float]) -> str:
     """Write the line that says that a language is not kept.
 
     Args:
@@ -258,7 +266,7 @@ def not_kept(language: str, unknown: Sequence[float]) -> str:
     return f"{language} is not kept: <unk> {after} (before {before})"
 
 
-def split_off(lines: Sequence[Line], seed: int) -> tuple[list[Line], list[Line]]:
+def split_tenth(lines: Sequence[Line], seed: int) -> tuple[list[Line], list[Line]]:
     """Split a tenth off the keys of each kind, so that translations stay together.
 
     Args:
@@ -279,7 +287,7 @@ def split_off(lines: Sequence[Line], seed: int) -> tuple[list[Line], list[Line]]
     return parts[False], parts[True]
 
 
-def texts_of(lines: Sequence[Line]) -> dict[str, list[str]]:
+def group_texts(lines: Sequence[Line]) -> dict[str, list[str]]:
     """Return the texts of lines by language, in their order."""
     texts: dict[str, list[str]] = {}
     for line in lines:
@@ -291,9 +299,9 @@ def _by_language(
     before: Tokenizer, after: Tokenizer, old_ids: Integers, lines: Sequence[Line]
 ) -> dict[str, dict[str, Json]]:
     """Return `{language: figures of fertility.compare}` of lines."""
-    return {name: compare(before, after, old_ids, texts) for name, texts in sorted(texts_of(lines).items())}
+    return {name: compare(before, after, old_ids, texts) for name, texts in sorted(group_texts(lines).items())}
 
 
-def size(encoder: KerasEncoder) -> int:
+def compute_size(encoder: KerasEncoder) -> int:
     """Return the size of an encoder in bytes: its float32 weights and the files of its tokenizer."""
     return 4 * encoder.model.count_params() + encoder.tokenizer.stored_bytes

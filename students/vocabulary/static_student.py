@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ...encoders.encoder import KerasEncoder
 from ..frequencies import Frequencies
-from ..static.start import static_from
-from .pieces import pruned, used_pieces
+from ..static.start import make_static
+from .pieces import find_used_tokens, prune_tokenizer
 
 
 def static_student(
@@ -30,7 +30,7 @@ def static_student(
     Raises:
         EncoderError: If the tokens of the encoder cannot be read.
     """
-    tokenizer, _ = pruned(encoder.tokenizer, used_pieces(encoder.tokenizer, texts))
+    tokenizer, _ = prune_tokenizer(encoder.tokenizer, find_used_tokens(encoder.tokenizer, texts))
     frequencies = Frequencies.of(tokenizer, tokenizer.encode(list(texts), None))
-    model = static_from(encoder, tokenizer, frequencies, width, hidden, seed=seed)
+    model = make_static(encoder, tokenizer, frequencies, width, hidden, seed=seed)
     return KerasEncoder(model, tokenizer, "static")

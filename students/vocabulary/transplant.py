@@ -17,24 +17,24 @@ from ...errors import EncoderError
 from ...retrieval.exact import top_k
 from ...system.progress import task
 from ...system.types import Floats, Integers
-from ..rows import TABLE, with_table
-from .new_pieces import mean_rows, new_pieces
-from .pieces import used_pieces
-from .scripts import SHARED, scripts_of
+from ..rows import TABLE, replace_table
+from .new_pieces import compute_mean_embeddings, list_new_tokens
+from .pieces import find_used_tokens
+from .scripts import SHARED, find_scripts
 
 ANCHORS, NEAREST, TEMPERATURE = 9000, 8, 0.1
 # The mean of a script with fewer tokens is unreliable.
-FEW = 20
+MIN_TOKENS = 20
 WORD = re.compile(f"{SPACE}[A-Za-z]{{3,}}")
 # The number of tokens in the examples, and of anchors per token.
-SHOWN, SHOWN_ANCHORS = 12, 3
+EXAMPLES, EXAMPLE_ANCHORS = 12, 3
 
 
 @dataclass(frozen=True)
 class Transplant:
     """The embeddings of new tokens, and the old tokens that they are made from.
 
-    A token without letters has weights of zero, and the embedding of `mean_rows` if it is new.
+    A token without letters has weights of zero, and the embedding of `compute_mean_embeddings` if it is new.
 
     Attributes:
         rows: The embeddings, float32 `(new, width)`.
@@ -65,10 +65,12 @@ def transplant(encoder: KerasEncoder, larger: Tokenizer, aligner: Encoder, most:
     Raises:
         EncoderError: If the encoder has no words in Latin letters.
     """
-    return aligned(encoder, new_pieces(encoder.tokenizer, larger), mean_rows(encoder, larger), aligner, most)
+    return transplant_tokens(
+        encoder, list_new_tokens(encoder.tokenizer, larger), compute_mean_embeddings(encoder, larger), aligner, most
+    )
 
 
-def aligned(
+def transplant_tokens(
     encoder: KerasEncoder, pieces: Sequence[str], others: Floats, aligner: Encoder, most: int = ANCHORS
 ) -> Transplant:
     """Make embeddings by meaning for any tokens, as `transplant` does for new ones.
@@ -86,18 +88,18 @@ def aligned(
     Raises:
         EncoderError: If the encoder has no words in Latin letters.
     """
-    anchors = anchor_pieces(encoder.tokenizer, most)
+    anchors = find_anchors(encoder.tokenizer, most)
     table = encoder.model.get_layer(TABLE).get_weights()[0]
-    known, vectors = _vectors(aligner, encoder.tokenizer, anchors, pieces)
-    written = np.array([bool(letters(piece)) for piece in pieces])[:, None]  # (new, 1)
-    moved, known = centred(known, vectors, map(letters, pieces))
+    known, vectors = _encode_tokens(aligner, encoder.tokenizer, anchors, pieces)
+    written = np.array([bool(find_letter_scripts(piece)) for piece in pieces])[:, None]  # (new, 1)
+    moved, known = centre_by_script(known, vectors, map(find_letter_scripts, pieces))
     places, cosines = top_k(moved, known, min(NEAREST, len(anchors)))
-    nearest, weights = anchors[places], written * softmax(cosines / TEMPERATURE)
+    nearest, weights = anchors[places], written * compute_softmax(cosines / TEMPERATURE)
     rows = sum(weights[:, [k]] * table[nearest[:, k]] for k in range(nearest.shape[1]))
     return Transplant(np.where(written, rows, others), nearest, weights)
 
 
-def rare_pieces(encoder: KerasEncoder, texts: Sequence[str], below: int, known: Iterable[str]) -> Integers:
+def find_rare_tokens(encoder: KerasEncoder, texts: Sequence[str], below: int, known: Iterable[str]) -> Integers:
     """Find the normal tokens that texts use rarely.
 
     Args:
@@ -109,13 +111,13 @@ def rare_pieces(encoder: KerasEncoder, texts: Sequence[str], below: int, known: 
     Returns:
         The ids, int64 `(n,)`.
     """
-    frequent, left = used_pieces(encoder.tokenizer, texts, below), set(known)
+    frequent, left = find_used_tokens(encoder.tokenizer, texts, below), set(known)
     pieces = enumerate(model_proto(encoder.tokenizer).pieces)
     rare = [id for id, one in pieces if one.type == one.NORMAL and id not in frequent and one.piece not in left]
     return np.array(rare, dtype=np.int64)
 
 
-def realigned(
+def realign(
     encoder: KerasEncoder, ids: Integers, base: KerasEncoder, aligner: Encoder, most: int = ANCHORS
 ) -> KerasEncoder:
     """Return an encoder with embeddings by meaning for some of its tokens, made from embeddings of a base encoder.
@@ -132,11 +134,11 @@ def realigned(
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0].copy()
     pieces = model_proto(encoder.tokenizer).pieces
-    table[ids] = aligned(base, [pieces[id].piece for id in ids], table[ids], aligner, most).rows
-    return KerasEncoder(with_table(encoder.model, table), encoder.tokenizer, encoder.name)
+    table[ids] = transplant_tokens(base, [pieces[id].piece for id in ids], table[ids], aligner, most).rows
+    return KerasEncoder(replace_table(encoder.model, table), encoder.tokenizer, encoder.name)
 
 
-def anchor_pieces(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:
+def find_anchors(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:
     """Find the likeliest tokens that are words of at least three Latin letters without accents.
 
     Args:
@@ -156,24 +158,24 @@ def anchor_pieces(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:
     return np.array(sorted(known, key=lambda id: (-pieces[id].score, id))[:most])
 
 
-def _vectors(aligner, tokenizer, anchors, pieces):
+def _encode_tokens(aligner, tokenizer, anchors, pieces):
     """Encode the anchors and the new tokens with the aligner."""
     old = model_proto(tokenizer).pieces
     with task("align", len(anchors) + len(pieces)) as advance:
         parts = [old[id].piece for id in anchors], pieces
-        return [aligner.encode(_plain(part), "question", advance) for part in parts]
+        return [aligner.encode(_as_texts(part), "question", advance) for part in parts]
 
 
-def _plain(pieces):
+def _as_texts(pieces):
     return [piece.replace(SPACE, " ").strip() for piece in pieces]
 
 
-def letters(piece: str) -> frozenset[str]:
+def find_letter_scripts(piece: str) -> frozenset[str]:
     """Return the scripts of a token's letters, an empty set for digits and punctuation."""
-    return frozenset(scripts_of(piece) - SHARED)
+    return frozenset(find_scripts(piece) - SHARED)
 
 
-def centred(known: Floats, vectors: Floats, scripts: Iterable[frozenset[str]]) -> tuple[Floats, Floats]:
+def centre_by_script(known: Floats, vectors: Floats, scripts: Iterable[frozenset[str]]) -> tuple[Floats, Floats]:
     """Subtract the mean from the anchors' vectors, and from each new token's vector that of its script.
 
     Vectors of one script lie together in a multilingual encoder's space, whatever they mean. For a script with fewer
@@ -190,18 +192,18 @@ def centred(known: Floats, vectors: Floats, scripts: Iterable[frozenset[str]]) -
     scripts, mean, moved = list(scripts), known.mean(axis=0), np.empty_like(vectors)
     for script in set(scripts):
         rows = [row for row, written in enumerate(scripts) if written == script]
-        moved[rows] = vectors[rows] - (vectors[rows].mean(axis=0) if len(rows) >= FEW else mean)
+        moved[rows] = vectors[rows] - (vectors[rows].mean(axis=0) if len(rows) >= MIN_TOKENS else mean)
     return normalise_rows(moved), normalise_rows(known - mean)
 
 
-def softmax(values: Floats) -> Floats:
+def compute_softmax(values: Floats) -> Floats:
     """Compute the softmax over the last axis."""
     powers = np.exp(values - values.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def shown(
-    tokenizer: Tokenizer, larger: Tokenizer, moved: Transplant, count: int = SHOWN
+def list_examples(
+    tokenizer: Tokenizer, larger: Tokenizer, moved: Transplant, count: int = EXAMPLES
 ) -> dict[str, list[list[str | float]]]:
     """Return the nearest old tokens of some new ones that begin a word, frequent and rare ones alike.
 
@@ -214,11 +216,11 @@ def shown(
     Returns:
         `{piece: [[anchor, weight]]}`.
     """
-    pieces, old = new_pieces(tokenizer, larger), model_proto(tokenizer).pieces
+    pieces, old = list_new_tokens(tokenizer, larger), model_proto(tokenizer).pieces
     words = [row for row, piece in enumerate(pieces) if piece.startswith(SPACE) and moved.weights[row].any()]
     some = [words[place] for place in np.unique(np.linspace(0, len(words) - 1, count).astype(int))] if words else []
     pairs = {row: zip(moved.nearest[row], moved.weights[row], strict=True) for row in some}
     return {
-        pieces[row]: [[old[id].piece, float(weight)] for id, weight in list(anchors)[:SHOWN_ANCHORS]]
+        pieces[row]: [[old[id].piece, float(weight)] for id, weight in list(anchors)[:EXAMPLE_ANCHORS]]
         for row, anchors in pairs.items()
     }

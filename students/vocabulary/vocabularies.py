@@ -12,12 +12,19 @@ from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.progress import say, task
 from ...system.types import Floats
-from ..shape import Shape, shaped
-from .fertility import unknown_share
-from .new_pieces import extended, mean_rows, new_pieces, trained_pieces, with_rows, word_pieces
-from .pieces import by_use, pruned_encoder
-from .pruning import PieceRule, lines_of, texts_of, use
-from .transplant import anchor_pieces, rare_pieces, realigned, shown, transplant
+from ..shape import Shape, shape_encoder
+from .fertility import compute_unknown_share
+from .new_pieces import (
+    append_embeddings,
+    compute_mean_embeddings,
+    extend_tokenizer,
+    list_new_tokens,
+    make_tokens,
+    train_tokens,
+)
+from .pieces import prune_encoder, sort_by_use
+from .pruning import PieceRule, collect_lines, compute_use, group_texts
+from .transplant import find_anchors, find_rare_tokens, list_examples, realign, transplant
 
 
 @dataclass(frozen=True)
@@ -61,8 +68,8 @@ class Vocabularies:
         self.student, self.dataset, self.languages, self.aligner = student, dataset, languages, aligner
         self.below, self.additions = below, additions or Additions()
         self.new = [name for name in new if name in languages] if self.additions.learned else []
-        self.counted, self.others = lines_of(dataset, languages, corpus)
-        # Examples of the new embeddings for a report, by `transplant.shown`.
+        self.counted, self.others = collect_lines(dataset, languages, corpus)
+        # Examples of the new embeddings for a report, by `transplant.list_examples`.
         self.nearest: dict[str, list[list[str | float]]] = {}
 
     @property
@@ -73,7 +80,7 @@ class Vocabularies:
     @property
     def by_language(self) -> dict[str, list[str]]:
         """The same texts by language."""
-        return texts_of(self.counted)
+        return group_texts(self.counted)
 
     def vocabulary(self, name: str, most: int = 0) -> KerasEncoder:
         """Return the encoder with one of the `VOCABULARIES`, with or without tokens for new languages.
@@ -92,23 +99,23 @@ class Vocabularies:
         if least or most:
             words = self._words(encoder.tokenizer)
             rule = PieceRule(least, most=max(1, most - len(words)) if most else 0)
-            encoder = pruned_encoder(encoder, rule.pieces(encoder.tokenizer, self.counted) | words)
-        encoder = by_use(encoder, use(encoder.tokenizer, self.counted)) if name.endswith(NEW) else encoder
-        return self._realigned(encoder, self.aligner) if self.below and self.aligner else encoder
+            encoder = prune_encoder(encoder, rule.pieces(encoder.tokenizer, self.counted) | words)
+        encoder = sort_by_use(encoder, compute_use(encoder.tokenizer, self.counted)) if name.endswith(NEW) else encoder
+        return self._realign(encoder, self.aligner) if self.below and self.aligner else encoder
 
     def _words(self, tokenizer):
         """Return the ids of the tokens that are words."""
-        words = {piece for piece, _ in word_pieces(self.additions.words, tokenizer)} if self.additions.words else set()
+        words = {piece for piece, _ in make_tokens(self.additions.words, tokenizer)} if self.additions.words else set()
         return {id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.piece in words}
 
-    def _realigned(self, encoder, aligner):
+    def _realign(self, encoder, aligner):
         """Return the encoder with embeddings by meaning for its rare tokens; the new ones have them already."""
         before = model_proto(self.student.tokenizer).pieces
-        known = [before[id].piece for id in anchor_pieces(self.student.tokenizer)]
-        known += new_pieces(self.student.tokenizer, self.larger.tokenizer) if self.new else []
-        rare = rare_pieces(encoder, self.texts, self.below, known)
+        known = [before[id].piece for id in find_anchors(self.student.tokenizer)]
+        known += list_new_tokens(self.student.tokenizer, self.larger.tokenizer) if self.new else []
+        rare = find_rare_tokens(encoder, self.texts, self.below, known)
         say(f"{len(rare)} pieces that occur fewer than {self.below} times: rows by meaning")
-        return realigned(encoder, rare, self.student, aligner) if len(rare) else encoder
+        return realign(encoder, rare, self.student, aligner) if len(rare) else encoder
 
     @cached_property
     def larger(self) -> KerasEncoder:
@@ -117,25 +124,25 @@ class Vocabularies:
         if not texts:
             raise InputError(f"no text in {', '.join(self.new)} to learn pieces from; give some with --text")
         with task("learn pieces for new languages", 1) as advance:
-            learned = trained_pieces(texts, self.additions.learned, before)
+            learned = train_tokens(texts, self.additions.learned, before)
             advance()
         kept = [line.text for line in self.counted if line.language not in self.new]
-        after = extended(before, [*learned, *word_pieces(self.additions.words, before)], kept)
-        return with_rows(self.student, after, self._rows(after))
+        after = extend_tokenizer(before, [*learned, *make_tokens(self.additions.words, before)], kept)
+        return append_embeddings(self.student, after, self._rows(after))
 
     def _rows(self, after):
         if self.aligner is None:
-            return mean_rows(self.student, after)
+            return compute_mean_embeddings(self.student, after)
         moved = transplant(self.student, after, self.aligner)
-        self.nearest = shown(self.student.tokenizer, after, moved)
+        self.nearest = list_examples(self.student.tokenizer, after, moved)
         return moved.rows
 
     def left(self, tokenizer: Tokenizer) -> dict[str, list[float]]:
         """Return the `<unk>` share of each language that is not kept, `{language: [before, after]}`."""
         tokenizers = (self.student.tokenizer, tokenizer)
         return {
-            name: [unknown_share(each.encode(texts), each) for each in tokenizers]
-            for name, texts in sorted(texts_of(self.others).items())
+            name: [compute_unknown_share(each.encode(texts), each) for each in tokenizers]
+            for name, texts in sorted(group_texts(self.others).items())
         }
 
     def start(self, encoder: KerasEncoder, shape: Shape, vectors: Floats | None = None, seed: int = 0) -> KerasEncoder:
@@ -152,7 +159,7 @@ class Vocabularies:
         """
         # Embeddings by meaning are in the encoder itself. Otherwise single tokens are encoded by the encoder before.
         whole = None if self.aligner else self.student
-        return shaped(encoder, shape, self.texts, vectors, seed, whole, self.languages)
+        return shape_encoder(encoder, shape, self.texts, vectors, seed, whole, self.languages)
 
 
 # The number of uses from which on a token is kept.

@@ -1,5 +1,5 @@
 """Convert the tokenizers of other libraries' models to a SentencePiece model that gives the same ids."""
 
-from .folder import tokenizer_of
+from .folder import convert_tokenizer
 
-__all__ = ["tokenizer_of"]
+__all__ = ["convert_tokenizer"]

@@ -13,7 +13,7 @@ from .container import Kind
 FREE = re.compile(r"[<\[]unused[_ ]?\d+[>\]]", re.IGNORECASE)
 
 
-def by_id(known: dict[str, int], added: Json, source: str) -> list[str]:
+def list_names(known: dict[str, int], added: Json, source: str) -> list[str]:
     """Return the names of all tokens by id, with empty names for unused ids.
 
     Args:
@@ -37,7 +37,7 @@ def by_id(known: dict[str, int], added: Json, source: str) -> list[str]:
     return names
 
 
-def kinds_of(names: list[str], added: Json) -> dict[str, Kind]:
+def find_kinds(names: list[str], added: Json) -> dict[str, Kind]:
     """Return the kinds of the tokens that are not normal.
 
     No text is read as a special token, and any text may be read as another added one. Runs of blanks are normal tokens:

@@ -10,14 +10,14 @@ from ...encoders.wordpiece import Special, wordpiece_tokenizer
 from ...errors import EncoderError
 from ...system.reading import read_text
 from ...system.types import Json
-from .added import by_id
-from .template import ends_of
+from .added import list_names
+from .template import find_ends
 
 if TYPE_CHECKING:
     from ...export.encode import Reading
 
 
-def wordpiece_of(content: Json, source: str, reading: Reading) -> Tokenizer:
+def convert_wordpiece(content: Json, source: str, reading: Reading) -> Tokenizer:
     """Convert the WordPiece model of a `tokenizer.json`.
 
     Args:
@@ -46,14 +46,14 @@ def wordpiece_of(content: Json, source: str, reading: Reading) -> Tokenizer:
         raise EncoderError(f"{source}: {words[0]!r} is added to BERT's pieces, which its rules would not find")
     strip = read["lowercase"] if read.get("strip_accents") is None else read["strip_accents"]
     rules = Rules(read["lowercase"], strip, read["handle_chinese_chars"])
-    ends = ends_of(content.get("post_processor"), source)
+    ends = find_ends(content.get("post_processor"), source)
     special = Special(model["unk_token"], ends.bos, ends.eos)
     others = tuple(one["content"] for one in added)
-    names = by_id(model["vocab"], added, source)
+    names = list_names(model["vocab"], added, source)
     return wordpiece_tokenizer(names, reading._replace(wordpiece=rules), special, source, others)
 
 
-def vocabulary_of(path: Path, settings: Json, reading: Reading) -> Tokenizer:
+def convert_vocabulary(path: Path, settings: Json, reading: Reading) -> Tokenizer:
     """Convert a `vocab.txt`.
 
     Args:
@@ -70,7 +70,7 @@ def vocabulary_of(path: Path, settings: Json, reading: Reading) -> Tokenizer:
     strip = lowercase if settings.get("strip_accents") is None else settings["strip_accents"]
     rules = Rules(bool(lowercase), bool(strip), bool(settings.get("tokenize_chinese_chars", True)))
     usual = Special()
-    names = {name: _name(settings.get(key), getattr(usual, name)) for name, key in KEYS.items()}
+    names = {name: _read_name(settings.get(key), getattr(usual, name)) for name, key in KEYS.items()}
     lines = read_text(path).split("\n")
     pieces = [line.rstrip("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
     return wordpiece_tokenizer(pieces, reading._replace(wordpiece=rules), Special(**names), str(path))
@@ -85,7 +85,7 @@ KEYS = {
 }
 
 
-def _name(value, usual):
+def _read_name(value, usual):
     """Return the name of a special token, which may be given as an object with further settings."""
     named = value.get("content") if isinstance(value, dict) else value
     return named if isinstance(named, str) else usual

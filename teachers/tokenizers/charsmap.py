@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 # Beyond these no character is written as two.
-COMPOSED = range(0xC0, 0xFFFF)
+COMPOSED_CODES = range(0xC0, 0xFFFF)
 
 
-def builtin_charsmap(rule: str) -> bytes:
+def compile_builtin_charsmap(rule: str) -> bytes:
     """Compile the map of one of SentencePiece's own rules, such as "nfkc"."""
-    return _learned(normalization_rule_name=rule)
+    return _compile(normalization_rule_name=rule)
 
 
-def charsmap_of(characters: Mapping[str, str]) -> bytes:
+def compile_charsmap(characters: Mapping[str, str]) -> bytes:
     """Compile the map of `{character: text}`, and of characters that are written as several, such as e and U+0301.
 
     These become the text of their composed form, as in SentencePiece's `nfkc`.
     """
     rules = dict(characters)
-    for sign in map(chr, COMPOSED):
+    for sign in map(chr, COMPOSED_CODES):
         apart = unicodedata.normalize("NFD", sign)
         if apart != sign and unicodedata.normalize("NFC", apart) == sign:
             rules[apart] = characters.get(sign, sign)
@@ -35,10 +35,10 @@ def charsmap_of(characters: Mapping[str, str]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rules.tsv"
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return _learned(normalization_rule_tsv=str(path))
+        return _compile(normalization_rule_tsv=str(path))
 
 
-def _learned(**rules):
+def _compile(**rules):
     """Return the map of a model trained on next to nothing, since SentencePiece compiles maps nowhere else."""
     import sentencepiece
     from sentencepiece import sentencepiece_model_pb2

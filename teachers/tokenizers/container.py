@@ -38,7 +38,7 @@ class Normalizer:
 
 
 @dataclass
-class Pieces:
+class Vocabulary:
     """The tokens of a vocabulary, and how texts are cut into them.
 
     Attributes:

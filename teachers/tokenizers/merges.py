@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError
 from ...system.types import Json
-from .added import by_id, kinds_of
-from .container import Pieces
-from .steps import byte_level, normalizer_of
-from .template import ends_of
+from .added import find_kinds, list_names
+from .container import Vocabulary
+from .steps import convert_normalizer, make_byte_level_error
+from .template import find_ends
 
 if TYPE_CHECKING:
     from ...export.encode import Reading
@@ -20,7 +20,7 @@ PLAIN = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_m
 BLANK = "\u0120"
 
 
-def merges_of(content: Json, source: str, reading: Reading) -> Tokenizer:
+def convert_bpe(content: Json, source: str, reading: Reading) -> Tokenizer:
     """Convert the BPE model of a `tokenizer.json`.
 
     Args:
@@ -36,23 +36,23 @@ def merges_of(content: Json, source: str, reading: Reading) -> Tokenizer:
     """
     model, added = content["model"], content.get("added_tokens")
     if any(BLANK in name for name in model["vocab"]) and not model.get("byte_fallback"):
-        raise byte_level(source)
+        raise make_byte_level_error(source)
     if options := [name for name in PLAIN if model.get(name)]:
         raise EncoderError(f"{source}: a BPE with {options[0]} {model[options[0]]!r} cannot be a SentencePiece model")
-    normalizer = normalizer_of(content, source)
-    names = by_id(model["vocab"], added, source)
-    kinds = kinds_of(names, added)
+    normalizer = convert_normalizer(content, source)
+    names = list_names(model["vocab"], added, source)
+    kinds = find_kinds(names, added)
     merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
-    _require_every({name for name in names if name and name not in kinds}, set(merges), source)
+    _require_all_merges({name for name in names if name and name not in kinds}, set(merges), source)
     ranks: dict[str, int] = {}
     for first, second in merges:
         ranks.setdefault(first + second, len(ranks))
     scores = [-float(ranks.get(name, len(ranks))) for name in names]
-    pieces = Pieces(names, scores, "BPE", str(model.get("unk_token")), kinds, bool(model.get("byte_fallback")))
-    return pieces.tokenizer(ends_of(content.get("post_processor"), source), normalizer, source, reading)
+    pieces = Vocabulary(names, scores, "BPE", str(model.get("unk_token")), kinds, bool(model.get("byte_fallback")))
+    return pieces.tokenizer(find_ends(content.get("post_processor"), source), normalizer, source, reading)
 
 
-def _require_every(normal: set[str], merges: set[tuple[str, ...]], source: str) -> None:
+def _require_all_merges(normal: set[str], merges: set[tuple[str, ...]], source: str) -> None:
     """Raise `EncoderError` if some tokens that form another one do not merge, as they all do in SentencePiece."""
     every = sum(name[:i] in normal and name[i:] in normal for name in normal for i in range(1, len(name)))
     told = sum(first in normal and second in normal and first + second in normal for first, second in merges)

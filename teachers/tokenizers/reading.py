@@ -17,18 +17,22 @@ if TYPE_CHECKING:
 E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
 E5_PROMPTS = {"question": "query: ", "document": "passage: "}
 NO_PROMPTS = {"question": "", "document": ""}
-SENTENCE, PROMPTED, SETTINGS = "sentence_bert_config.json", "config_sentence_transformers.json", "tokenizer_config.json"
+SENTENCE_FILE, PROMPTS_FILE, SETTINGS_FILE = (
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "tokenizer_config.json",
+)
 # Tokenizers without a limit have 10 ** 30.
 LIMIT = 1_000_000
 
 
-def prompts_in(named: Mapping[str, str | None]) -> dict[str, str] | None:
+def select_prompts(named: Mapping[str, str | None]) -> dict[str, str] | None:
     """Return the prompts by role that a Sentence-Transformers model names itself, or None if it has none."""
     prompts = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
     return {role: prompt or "" for role, prompt in prompts.items()} if any(prompts.values()) else None
 
 
-def reading_of_folder(folder: Path, inner: Path, positions: int | None = None) -> Reading:
+def read_folder_reading(folder: Path, inner: Path, positions: int | None = None) -> Reading:
     """Read the prompts and the maximum number of tokens from a model's folder.
 
     If a model names no prompts, they are E5's if E5 is in the folder's name.
@@ -43,15 +47,18 @@ def reading_of_folder(folder: Path, inner: Path, positions: int | None = None) -
     """
     from ...export.encode import Reading
 
-    named = _settings(folder / PROMPTED).get("prompts")
-    prompts = prompts_in(named if isinstance(named, dict) else {})
+    named = _read_settings(folder / PROMPTS_FILE).get("prompts")
+    prompts = select_prompts(named if isinstance(named, dict) else {})
     if prompts is None:
         prompts = E5_PROMPTS if E5.search(folder.resolve().name) else {}
-    limits = [_settings(inner / SENTENCE).get("max_seq_length"), _settings(inner / SETTINGS).get("model_max_length")]
+    limits = [
+        _read_settings(inner / SENTENCE_FILE).get("max_seq_length"),
+        _read_settings(inner / SETTINGS_FILE).get("model_max_length"),
+    ]
     known = [limit for limit in (*limits, positions) if type(limit) is int and 2 <= limit < LIMIT]
     return Reading({role: prompt for role, prompt in prompts.items() if prompt}, min(known, default=None))
 
 
-def _settings(path: Path) -> Json:
+def _read_settings(path: Path) -> Json:
     content = read_json(path) if path.is_file() else {}
     return content if isinstance(content, dict) else {}

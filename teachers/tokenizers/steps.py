@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...encoders.tokenizer import SPACE
 from ...errors import EncoderError
 from ...system.types import Json
-from .charsmap import builtin_charsmap
+from .charsmap import compile_builtin_charsmap
 from .container import Normalizer
 
 RULES = {("NFKC",): "nfkc", ("Nmt", "NFKC"): "nmt_nfkc"}
@@ -25,7 +25,7 @@ class _Steps:
     one_blank: bool = False
 
 
-def normalizer_of(content: Json, source: str) -> Normalizer:
+def convert_normalizer(content: Json, source: str) -> Normalizer:
     """Convert the steps of a `tokenizer.json`.
 
     Args:
@@ -39,24 +39,24 @@ def normalizer_of(content: Json, source: str) -> Normalizer:
         EncoderError: If a step has no counterpart in SentencePiece.
     """
     steps = _Steps()
-    parts = list(_flat(content.get("normalizer"), "normalizers"))
+    parts = list(_flatten(content.get("normalizer"), "normalizers"))
     rule = RULES.get(tuple(part["type"] for part in parts if part["type"] in ("Nmt", "NFKC")))
     if rule:
-        steps.charsmap = builtin_charsmap(rule)
+        steps.charsmap = compile_builtin_charsmap(rule)
         parts = [part for part in parts if part["type"] not in ("Nmt", "NFKC")]
     for part in parts:
         _normalize(steps, part, source)
-    for part in _flat(content.get("pre_tokenizer"), "pretokenizers"):
+    for part in _flatten(content.get("pre_tokenizer"), "pretokenizers"):
         _cut(steps, part, source)
     if not steps.escaped:
         raise EncoderError(f"{source}: it does not mark blanks by {SPACE}, as SentencePiece does")
     return Normalizer(steps.charsmap, steps.prefix, steps.one_blank)
 
 
-def _flat(step: Json, name: str) -> Iterator[Json]:
+def _flatten(step: Json, name: str) -> Iterator[Json]:
     if step is not None and step["type"] == "Sequence":
         for one in step[name]:
-            yield from _flat(one, name)
+            yield from _flatten(one, name)
     elif step is not None:
         yield step
 
@@ -72,7 +72,7 @@ def _normalize(steps, part, source):
     elif kind == "Prepend" and part["prepend"] == SPACE:
         steps.prefix = True
     elif kind != "Strip":
-        raise EncoderError(f"{source}: its normaliser {_told(part)} has no counterpart in SentencePiece")
+        raise EncoderError(f"{source}: its normaliser {_format_step(part)} has no counterpart in SentencePiece")
 
 
 def _cut(steps, part, source):
@@ -86,17 +86,17 @@ def _cut(steps, part, source):
         # The normaliser has replaced all blanks, so nothing is split.
         return
     elif kind == "ByteLevel":
-        raise byte_level(source)
+        raise make_byte_level_error(source)
     else:
-        raise EncoderError(f"{source}: its pre-tokenizer {_told(part)} has no counterpart in SentencePiece")
+        raise EncoderError(f"{source}: its pre-tokenizer {_format_step(part)} has no counterpart in SentencePiece")
 
 
-def _told(part):
+def _format_step(part):
     pattern = part.get("pattern")
     return f"{part['type']} of {next(iter(pattern.values()))!r}" if pattern else part["type"]
 
 
-def byte_level(source: str) -> EncoderError:
+def make_byte_level_error(source: str) -> EncoderError:
     """Return the error for a BPE over bytes, such as that of GPT-2, RoBERTa and ModernBERT."""
     return EncoderError(
         f"{source}: a byte-level BPE, as RoBERTa's and ModernBERT's, cannot be a SentencePiece model; take an encoder "

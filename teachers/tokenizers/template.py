@@ -7,7 +7,7 @@ from ...system.types import Json
 from .container import Ends
 
 
-def ends_of(processor: Json, source: str) -> Ends:
+def find_ends(processor: Json, source: str) -> Ends:
     """Return the tokens that a post-processor puts before and behind each text.
 
     Args:
@@ -31,7 +31,7 @@ def ends_of(processor: Json, source: str) -> Ends:
     elif kind == "Sequence":
         inner = [one for one in processor["processors"] if one["type"] != "ByteLevel"]
         if len(inner) == 1:
-            return ends_of(inner[0], source)
+            return find_ends(inner[0], source)
     raise EncoderError(
         f"{source}: it puts {kind or 'nothing'} around a text; expected one piece before and one behind, such as "
         "<s> $A </s>"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ...encoders.tokenizer import Tokenizer, empty_proto
 from ...errors import EncoderError
 from ...system.types import Json
-from .added import by_id, kinds_of
-from .container import Ends, Normalizer, Pieces
-from .steps import normalizer_of
-from .template import ends_of
+from .added import find_kinds, list_names
+from .container import Ends, Normalizer, Vocabulary
+from .steps import convert_normalizer
+from .template import find_ends
 
 if TYPE_CHECKING:
     from ...export.encode import Reading
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FIRST, MASK = ("<s>", "<pad>", "</s>", "<unk>"), "<mask>"
 
 
-def unigram_of(content: Json, source: str, reading: Reading) -> Tokenizer:
+def convert_unigram(content: Json, source: str, reading: Reading) -> Tokenizer:
     """Convert the unigram model of a `tokenizer.json`.
 
     Args:
@@ -41,23 +41,23 @@ def unigram_of(content: Json, source: str, reading: Reading) -> Tokenizer:
     for id, (name, score) in enumerate(model["vocab"]):
         known.setdefault(name, id)
         scores[id] = float(score)
-    names = by_id(known, added, source)
+    names = list_names(known, added, source)
     names += [""] * (len(scores) - len(names))
     unknown = model["vocab"][model["unk_id"]][0]
-    pieces = Pieces(
+    pieces = Vocabulary(
         names,
         [scores.get(id, 0.0) for id in range(len(names))],
         "UNIGRAM",
         unknown,
-        kinds_of(names, added),
+        find_kinds(names, added),
         bool(model.get("byte_fallback")),
     )
     return pieces.tokenizer(
-        ends_of(content.get("post_processor"), source), normalizer_of(content, source), source, reading
+        find_ends(content.get("post_processor"), source), convert_normalizer(content, source), source, reading
     )
 
 
-def fairseq_of(path: Path, reading: Reading) -> Tokenizer:
+def convert_fairseq(path: Path, reading: Reading) -> Tokenizer:
     """Convert XLM-R's SentencePiece model, with fairseq's ids.
 
     Args:
@@ -82,7 +82,7 @@ def fairseq_of(path: Path, reading: Reading) -> Tokenizer:
             f"{path}: its first pieces are not <unk>, <s> and </s>, as in XLM-R's; give a tokenizer.json"
         )
     rest, spec = proto.pieces[3:], proto.normalizer_spec
-    pieces = Pieces(
+    pieces = Vocabulary(
         [*FIRST, *(piece.piece for piece in rest), MASK],
         [0.0] * len(FIRST) + [piece.score for piece in rest] + [0.0],
         "UNIGRAM",

@@ -14,7 +14,7 @@ from distill.errors import EncoderError
 from distill.export.form import Form
 from distill.settings.sections import Settings
 from distill.teachers import muse
-from distill.teachers.centred import centred, save_teacher
+from distill.teachers.centred import centre_encoder, save_teacher
 
 TEXTS = ["Where does the Danube end?", "Nile"]
 
@@ -98,7 +98,7 @@ def test_a_saved_model_and_an_artefact_of_one_file_cannot_be_trained(artefacts, 
 def fixed(tiny_folder, tmp_path):
     """The folder of a fixed teacher, and what it is made of: a saved encoder, centred."""
     source = shutil.copytree(tiny_folder, tmp_path / "encoder")
-    teacher = centred(KerasEncoder.load(source), TEXTS, ["The Danube ends in the Black Sea.", "No."])
+    teacher = centre_encoder(KerasEncoder.load(source), TEXTS, ["The Danube ends in the Black Sea.", "No."])
     save_teacher(tmp_path / "teacher", teacher, locate_encoder(source), fingerprint(source, teacher.encoder))
     return tmp_path / "teacher", teacher
 

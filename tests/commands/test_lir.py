@@ -117,7 +117,7 @@ def test_a_folded_encoder_is_exported_as_any_other(wide, tokenizer, sample, tmp_
     from distill.export.artefact import export_artefact
     from distill.export.gate import Gate
     from distill.settings.sections import ExportSettings
-    from distill.students.project import folded
+    from distill.students.project import fold_matrix
     from distill.students.static import StaticEncoder
 
     model = wide.model
@@ -125,7 +125,7 @@ def test_a_folded_encoder_is_exported_as_any_other(wide, tokenizer, sample, tmp_
         model = randomised(StaticEncoder(vocabulary=len(tokenizer), width=40, hidden=36, dimension=40))
     random = np.random.default_rng(0)
     removal = LanguageRemoval.fit({name: random.normal(size=(9, 40)) for name in ("de", "th")}, rank=2)
-    student = KerasEncoder(folded(model, removal.shared_matrix(2)), tokenizer)
+    student = KerasEncoder(fold_matrix(model, removal.shared_matrix(2)), tokenizer)
     # The gate itself: tokens, cosines of at least .99, P@1.
     gate = Gate(sample, ("de", "en"), ExportSettings(max_drop=100, min_cosine=0.99))
     assert export_artefact(student, tmp_path / "out", gate).figures.cosine_min > 0.99

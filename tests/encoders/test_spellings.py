@@ -8,8 +8,8 @@ import pytest
 from distill.encoders.spellings import FILE, Spelling
 from distill.encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings, without_spellings
 from distill.errors import EncoderError
-from distill.students.vocabulary.new_pieces import with_new_pieces
-from distill.students.vocabulary.pieces import pruned, reordered
+from distill.students.vocabulary.new_pieces import append_tokens
+from distill.students.vocabulary.pieces import prune_tokenizer, reorder_tokenizer
 
 TEXTS = ["Where does the Nile begin?", "Где начинается Нил?", "尼罗河", "", "the Nile  "]
 
@@ -77,13 +77,13 @@ def test_what_is_no_file_of_spellings_is_refused(spelled, broken):
 
 def test_fewer_more_and_other_pieces_keep_them(tokenizer, spelled):
     nile = set(tokenizer.encode(["the Nile"])[0])
-    smaller, old = pruned(spelled, nile)
+    smaller, old = prune_tokenizer(spelled, nile)
     assert [one.piece for one in list_spellings(smaller)] == [f"{SPACE}teh{SPACE}nyl"]
     assert [old[id] for id in smaller.encode(["teh nyl"])[0]] == tokenizer.encode(["the Nile"])[0]
-    larger = with_new_pieces(spelled, [("qairo", -3.0), (f"{SPACE}zzz", -3.0)])
+    larger = append_tokens(spelled, [("qairo", -3.0), (f"{SPACE}zzz", -3.0)])
     assert len(larger) == 2002 and [one.piece for one in list_spellings(larger)] == [f"{SPACE}teh{SPACE}nyl"]
     assert larger.encode(["teh nyl", "zzz"])[0] == tokenizer.encode(["the Nile"])[0]
     assert larger.encode(["zzz"])[0][1:-1] == [2001]
     order = np.concatenate([np.arange(3), np.arange(len(tokenizer) - 1, 2, -1)])
-    turned = reordered(spelled, order)
+    turned = reorder_tokenizer(spelled, order)
     assert [order[id] for id in turned.encode(["teh nyl"])[0]] == tokenizer.encode(["the Nile"])[0]

@@ -7,7 +7,7 @@ from fixtures.pieces import trained_tokenizer
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError
 from distill.export.encode import Reading
-from distill.students.vocabulary.pieces import pruned
+from distill.students.vocabulary.pieces import prune_tokenizer
 
 TEXTS = ["Where does the Nile begin?", "Где начинается Нил?", "ไนล์", "尼罗河", "  two  spaces ", "\n"]
 
@@ -87,7 +87,7 @@ def test_prompts_are_saved_beside_the_model_and_stay_with_fewer_pieces(prompted,
     loaded = Tokenizer.load(tmp_path / "tokenizer.model")
     assert loaded.reading == prompted.reading
     assert loaded.stored_bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
-    smaller, old_ids = pruned(loaded, range(1000))
+    smaller, old_ids = prune_tokenizer(loaded, range(1000))
     assert [[old_ids[id] for id in ids] for ids in smaller.encode(["a", "b"])] == prompted.encode(["a", "b"])
     tokenizer.save(tmp_path / "plain.model")
     assert not (tmp_path / "plain.json").exists()

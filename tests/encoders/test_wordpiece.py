@@ -12,8 +12,8 @@ from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.encoders.wordpiece import Special, wordpiece_tokenizer
 from distill.errors import EncoderError
 from distill.export.encode import Reading, Rules
-from distill.students.vocabulary.pieces import pruned, used_pieces
-from distill.students.vocabulary.shared_pieces import shared_pieces
+from distill.students.vocabulary.pieces import find_used_tokens, prune_tokenizer
+from distill.students.vocabulary.shared_pieces import find_shared_tokens
 
 ODD = [
     "",
@@ -75,7 +75,7 @@ def test_it_is_one_of_sentencepiece_to_what_reads_pieces_and_is_saved_as_it_is(b
 def test_texts_of_kept_pieces_are_cut_as_before_and_single_characters_stay(both, texts):
     tokenizer, _ = both
     some = texts[:300]
-    smaller, old_ids = pruned(tokenizer, used_pieces(tokenizer, some))
+    smaller, old_ids = prune_tokenizer(tokenizer, find_used_tokens(tokenizer, some))
     assert len(smaller) < 0.9 * len(tokenizer)
     assert [[old_ids[id] for id in ids] for ids in smaller.encode(some)] == tokenizer.encode(some)
     names = {piece.piece for piece in model_proto(smaller).pieces}
@@ -83,7 +83,7 @@ def test_texts_of_kept_pieces_are_cut_as_before_and_single_characters_stay(both,
     assert {"a", "##a", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]"} < single | names and single <= names
     assert smaller.unknown == old_ids.tolist().index(tokenizer.unknown)
     # Of a language's letters those within words too, and of other scripts none.
-    shared = {model_proto(tokenizer).pieces[id].piece for id in shared_pieces(model_proto(tokenizer), {"Grek"})}
+    shared = {model_proto(tokenizer).pieces[id].piece for id in find_shared_tokens(model_proto(tokenizer), {"Grek"})}
     assert {"α", "##α", "##7", "##a"} <= shared and not {"б", "##б", "the"} & shared
 
 
@@ -94,8 +94,8 @@ def test_of_equal_pieces_the_last_counts_and_other_names_stand_for_what_is_no_te
     assert tokenizer.encode(["There x", ""]) == [[1, 6, 8, 4, 5], [1, 5]]
     assert len(tokenizer) == 9
     # Those that no text gives stay in no smaller one.
-    assert pruned(tokenizer, [6])[1].tolist() == [0, 1, 4, 5, 6]
-    assert shared_pieces(model_proto(tokenizer), set()) == {0, 1, 4, 5, 6}
+    assert prune_tokenizer(tokenizer, [6])[1].tolist() == [0, 1, 4, 5, 6]
+    assert find_shared_tokens(model_proto(tokenizer), set()) == {0, 1, 4, 5, 6}
     # What a user writes is text, and no other piece.
     assert tokenizer.encode(["<s>"]) == [[1, 4, 4, 4, 5]]
     with pytest.raises(EncoderError, match=r"folder: .*\[SEP\]"):

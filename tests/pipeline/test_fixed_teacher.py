@@ -20,9 +20,9 @@ from distill.pipeline.fixed_teacher import (
     require_no_dimension,
 )
 from distill.settings.sections import TeacherSettings
-from distill.students.linear import linear_map
+from distill.students.linear import fit_linear_map
 from distill.students.ngram import NGramEncoder
-from distill.students.project import STRENGTH, projected
+from distill.students.project import STRENGTH, project_student
 from distill.students.shape import Shape
 from distill.system.reading import read_json
 
@@ -85,7 +85,7 @@ def test_a_space_is_foreign_where_vectors_are_not_alike(tiny, data, matrix, fore
 
 
 def test_the_space_of_a_student_on_axes_is_its_teachers(tiny, data):
-    smaller = KerasEncoder(projected(tiny.model, tiny.encode(data.passage_texts), 6), tiny.tokenizer)
+    smaller = KerasEncoder(project_student(tiny.model, tiny.encode(data.passage_texts), 6), tiny.tokenizer)
     assert not is_foreign(tiny, smaller, data, "en")
     assert is_foreign(Turned(tiny, QUARTER), smaller, data, "en") and is_foreign(Words(), smaller, data, "en")
 
@@ -96,7 +96,7 @@ def test_a_map_is_fitted_on_questions_passages_and_pivots(tiny, data, questions)
     texts = [*questions, "one"]
     vectors = np.concatenate([tiny.encode(texts), tiny.encode(data.passage_texts)])
     labels = np.concatenate([teacher.encode(texts), teacher.encode(data.passage_texts, "document")])
-    expected = unit(tiny.encode(TEXTS) @ linear_map(vectors, labels, STRENGTH))
+    expected = unit(tiny.encode(TEXTS) @ fit_linear_map(vectors, labels, STRENGTH))
     np.testing.assert_allclose(mapped.encode(TEXTS), expected, atol=1e-5)
     assert mapped.model.foreign and mapped.tokenizer is tiny.tokenizer
 

@@ -25,8 +25,8 @@ from distill.stages.transfer_stage import (
     train_towards,
     transfer,
 )
-from distill.students.project import axes_of, mapped, on_axes, projected
-from distill.students.rows import UsedRows, with_table
+from distill.students.project import find_axes, map_space, on_axes, project_student
+from distill.students.rows import UsedRows, replace_table
 from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
 from distill.system.draws import shuffle_batches
@@ -143,7 +143,7 @@ def test_the_best_quantised_epoch_is_left_and_float_ones_before_are_as_without(s
     table = student.model.get_layer("embedding").get_weights()[0]
     rounded = decode_rows("int4", encode_table("int4", table), table.shape[1])
     dev = DevScore(student.tokenizer, few, LANGUAGES, SETTINGS.dev_unit)
-    score = dev.score(UsedRows(with_table(student.model, rounded), dev.tokens))
+    score = dev.score(UsedRows(replace_table(student.model, rounded), dev.tokens))
     rows = log.of("student")
     scores = [(row["p@1"], row["mrr@10"]) for row in rows if "quantised" in row]
     assert len(scores) == 3 and max(scores) > scores[0]
@@ -415,7 +415,7 @@ def test_the_loss_counts_lines_as_questions_without_documents():
 
 
 def test_a_projected_student_learns_towards_its_teacher_on_its_own_axes(start, few):
-    smaller = KerasEncoder(projected(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
+    smaller = KerasEncoder(project_student(start.model, Words().encode(few.passage_texts), 5), start.tokenizer)
     targets = Targets.of(Words(), few, "en", SETTINGS.units)
     stage = TransferStage(smaller, targets, few, LANGUAGES, SETTINGS, 0)
     axes = np.asarray(smaller.model.get_layer("projection").kernel)
@@ -423,7 +423,7 @@ def test_a_projected_student_learns_towards_its_teacher_on_its_own_axes(start, f
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(stage.document_labels[len(few.document_texts) :], expected, atol=1e-6)
     questions = Words().encode([q.text for q in few.select("en", "train")])
-    np.testing.assert_allclose(stage.question_labels, on_axes(questions, axes_of(smaller.model)), atol=1e-6)
+    np.testing.assert_allclose(stage.question_labels, on_axes(questions, find_axes(smaller.model)), atol=1e-6)
     # Its last epochs, whatever dev says of them, which may be that none is better than the start.
     student = transfer(Words(), smaller, few, "en", LANGUAGES, replace(SETTINGS, nested=("2",), averaged_epochs=2))
     np.testing.assert_array_equal(np.asarray(student.model.get_layer("projection").kernel), axes)
@@ -454,7 +454,7 @@ def test_a_share_of_the_start_stays_in_the_student_or_all_of_it_where_dev_tells_
 def abroad(request, start, few):
     """A student with a map into the space of a teacher that its head does not share, and that teacher."""
     teacher = Words(request.param)
-    model = mapped(start.model, start.encode(few.passage_texts), teacher.encode(few.passage_texts))
+    model = map_space(start.model, start.encode(few.passage_texts), teacher.encode(few.passage_texts))
     return SimpleNamespace(student=KerasEncoder(model, start.tokenizer), teacher=teacher)
 
 

@@ -19,7 +19,7 @@ from distill.export.families import registry
 from distill.export.onnx.model import convert_to_onnx
 from distill.settings.choices import FAMILIES
 from distill.students import families
-from distill.students.from_weights import from_weights
+from distill.students.from_weights import build_student
 
 ROOT = Path(__file__).resolve().parents[2]
 BAG = ROOT / "tests" / "fixtures" / "bag"
@@ -35,7 +35,7 @@ def bag(monkeypatch):
     for side, package in (("students", distill.students), ("export/families", distill.export.families)):
         monkeypatch.setattr(SIDES[side], "FAMILIES", (*FAMILIES, "bag"))
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(BAG / side)])
-    return families.network_of("bag")
+    return families.import_network("bag")
 
 
 @pytest.fixture
@@ -103,14 +103,14 @@ def test_a_toy_family_is_trained_and_shipped_from_an_installed_wheel(start, tiny
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_of_ours_has_all_parts_on_both_sides(family):
-    assert families.network_of(family).family == family
-    assert families.family_part(family, "weights").sizes_of
+    assert families.import_network(family).family == family
+    assert families.import_part(family, "weights").sizes_of
     parts = ("edge", "onnx", "rotation", "stored", "stored_onnx", "plain", "modules")
     assert [part for part in parts if not registry.has_part(family, part)] == []
 
 
 def test_weights_of_no_family_are_refused():
     with pytest.raises(KeyError, match="no family"):
-        from_weights({"embedding/embeddings": np.zeros((3, 2), np.float32)}, "student")
+        build_student({"embedding/embeddings": np.zeros((3, 2), np.float32)}, "student")
     with pytest.raises(ExportError):
         registry.find_owner("stored_onnx", lambda family: family.owns({}))

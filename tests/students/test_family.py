@@ -12,7 +12,7 @@ from distill.export.tflite.convert import convert
 from distill.export.tflite.edge import edge_model
 from distill.export.weights.precision import Precision
 from distill.students.ngram import NGramEncoder
-from distill.students.rows import UsedRows, with_table
+from distill.students.rows import UsedRows, replace_table
 from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
 
@@ -234,7 +234,7 @@ def test_a_saved_model_gives_bit_identical_vectors_and_its_config_the_same_archi
     copy = type(model).from_config(model.get_config())
     assert copy.get_config() == model.get_config()
     assert [weight.shape for weight in copy.weights] == [weight.shape for weight in model.weights]
-    copy = with_table(model, model.get_layer("embedding").get_weights()[0][:7])
+    copy = replace_table(model, model.get_layer("embedding").get_weights()[0][:7])
     assert copy.vocabulary == 7
     for one, other in zip(copy.weights[1:], model.weights[1:], strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other), err_msg=one.path)

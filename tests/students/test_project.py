@@ -4,7 +4,7 @@ import pytest
 from distill.encoders.batching import pack
 from distill.students.linear import compute_whitening
 from distill.students.ngram import NGramEncoder
-from distill.students.project import STRENGTH, folded, mapped, projected, whiten
+from distill.students.project import STRENGTH, fold_matrix, map_space, project_student, whiten
 from distill.students.static import StaticEncoder
 
 IDS = np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5], [1, 2, 3, -1, -1]], dtype="int32")
@@ -28,18 +28,18 @@ def vectors():
 def test_vectors_are_the_models_on_the_leading_right_singular_vectors(model, vectors):
     _, _, right = np.linalg.svd(vectors, full_matrices=False)
     expected = unit(np.asarray(model(IDS)) @ right[:3].T)
-    small = np.asarray(projected(model, vectors, 3)(IDS))
+    small = np.asarray(project_student(model, vectors, 3)(IDS))
     # The sign of an axis is free.
     np.testing.assert_allclose(small @ small.T, expected @ expected.T, atol=1e-5)
     np.testing.assert_allclose(np.abs(small), np.abs(expected), atol=1e-5)
 
 
 def test_on_all_axes_no_similarity_changes_and_a_prefix_or_a_projection_again_is_the_student_of_fewer(model, vectors):
-    before, after = np.asarray(model(IDS)), np.asarray(projected(model, vectors, 8)(IDS))
+    before, after = np.asarray(model(IDS)), np.asarray(project_student(model, vectors, 8)(IDS))
     np.testing.assert_allclose(after @ after.T, before @ before.T, atol=1e-5)
-    whole, small = projected(model, vectors, 6), projected(model, vectors, 2)
+    whole, small = project_student(model, vectors, 6), project_student(model, vectors, 2)
     np.testing.assert_allclose(unit(np.asarray(whole(IDS))[:, :2]), np.asarray(small(IDS)), atol=1e-5)
-    again = projected(whole, np.eye(6), 2)
+    again = project_student(whole, np.eye(6), 2)
     assert (again.space, again.dimension) == (8, 2)
     np.testing.assert_allclose(np.asarray(again(IDS)), np.asarray(small(IDS)), atol=1e-6)
     assert not small.get_layer("projection").trainable_weights
@@ -58,7 +58,7 @@ def random_unit(n, d, seed=7):
 @pytest.mark.parametrize("dimension", [5, 8, 12])
 def test_a_map_into_another_space_is_ridge_regression_and_learns(kind, dimension):
     rows, labels = random_unit(30, 8), random_unit(30, dimension, 8)
-    model = mapped(kind, rows, labels)
+    model = map_space(kind, rows, labels)
     expected = unit(np.asarray(kind(IDS)) @ ridge_by_hand(rows, labels))
     np.testing.assert_allclose(np.asarray(model(IDS)), expected, atol=1e-5)
     assert (type(model), model.space, model.dimension, model.foreign) == (type(kind), 8, dimension, True)
@@ -67,9 +67,9 @@ def test_a_map_into_another_space_is_ridge_regression_and_learns(kind, dimension
 
 
 def test_a_map_goes_through_the_projection_that_is_there(model, vectors):
-    small, labels = projected(model, vectors, 3), random_unit(30, 5)
+    small, labels = project_student(model, vectors, 3), random_unit(30, 5)
     rows = random_unit(30, 3, 9)
-    through = mapped(small, rows, labels)
+    through = map_space(small, rows, labels)
     expected = unit(np.asarray(small(IDS)) @ ridge_by_hand(rows, labels))
     np.testing.assert_allclose(np.asarray(through(IDS)), expected, atol=1e-5)
     assert (small.label_dimension, through.label_dimension, through.space, through.dimension) == (8, 5, 8, 5)
@@ -94,7 +94,7 @@ def kind(request, model, randomised):
 
 
 def test_a_folded_matrix_is_a_product_behind_the_encoder(kind, directions):
-    model = folded(kind, np.eye(8) - directions.T @ directions)
+    model = fold_matrix(kind, np.eye(8) - directions.T @ directions)
     expected = without(np.asarray(kind(IDS)), directions)
     np.testing.assert_allclose(np.asarray(model(IDS)), expected, atol=1e-5)
     rows = [[id for id in row if id >= 0] for row in IDS.tolist()]
@@ -104,15 +104,15 @@ def test_a_folded_matrix_is_a_product_behind_the_encoder(kind, directions):
 
 
 def test_a_matrix_is_folded_into_the_projection_that_is_there(model, vectors):
-    small = projected(model, vectors, 3)
-    through = folded(small, np.diag([1, 0, 1]))
+    small = project_student(model, vectors, 3)
+    through = fold_matrix(small, np.diag([1, 0, 1]))
     np.testing.assert_allclose(np.asarray(through(IDS)), without(np.asarray(small(IDS)), np.eye(3)[1:2]), atol=1e-5)
     assert (through.space, through.dimension, len(through.layers)) == (8, 3, len(small.layers))
 
 
 def test_a_folded_encoder_is_cut_to_its_own_leading_axes(model, vectors, directions):
     matrix = np.eye(8) - directions.T @ directions
-    cut = np.asarray(projected(folded(model, matrix), vectors, 3)(IDS))
+    cut = np.asarray(project_student(fold_matrix(model, matrix), vectors, 3)(IDS))
     _, _, right = np.linalg.svd(vectors @ matrix, full_matrices=False)
     expected = unit(np.asarray(model(IDS)) @ matrix @ right[:3].T)
     np.testing.assert_allclose(cut @ cut.T, expected @ expected.T, atol=1e-5)

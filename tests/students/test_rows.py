@@ -7,7 +7,7 @@ from keras import ops
 
 from distill.encoders.batching import pack, pad
 from distill.students.ngram import NGramEncoder
-from distill.students.rows import UsedRows, with_table
+from distill.students.rows import UsedRows, replace_table
 from distill.training.trainer import Trainer
 
 VOCABULARY = 40
@@ -64,7 +64,7 @@ def trained():
     # Piece 39 is in the first batch only: Adam's momentum still moves its row in the later ones.
     steps = [TEXTS, TEXTS[:2], TEXTS[1:3], TEXTS[:3], TEXTS[2:3]]
     before = [w.copy() for w in model.get_weights()]
-    used, full = UsedRows(model, TEXTS), with_table(model, table_of(model))
+    used, full = UsedRows(model, TEXTS), replace_table(model, table_of(model))
     train(used.small, [used.ids(step) for step in steps])
     train(full, steps)
     return SimpleNamespace(model=model, before=before, restored=used.restore(model), full=full)

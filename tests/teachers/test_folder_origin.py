@@ -5,7 +5,7 @@ import json
 import pytest
 
 from distill.students.origin import UNKNOWN, Origin
-from distill.teachers.folder_origin import origin_of_folder
+from distill.teachers.folder_origin import read_folder_origin
 
 PAGE = "---\nlanguage: de\nlicense: mit\n---\n\n# A model\n\nlicense: gpl\n"
 CASES = {
@@ -27,4 +27,4 @@ def test_a_folder_says_whose_it_is(case, tmp_path):
     folder.mkdir()
     for name, content in files.items():
         (folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
-    assert origin_of_folder(folder) == expected
+    assert read_folder_origin(folder) == expected

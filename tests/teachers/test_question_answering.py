@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.errors import EncoderError
-from distill.teachers.question_answering import QuestionAnswerer, best_place
+from distill.teachers.question_answering import QuestionAnswerer, find_best_span
 
 TRANSFORMERS = find_spec("torch") is not None and find_spec("transformers") is not None
 
@@ -13,8 +13,8 @@ def test_the_best_span_lies_in_the_passage_and_is_told_against_the_first_token()
     starts, ends = np.array([1.0, 9, 2, 0, 5]), np.array([0.5, 9, 0, 3, -1])
     places = np.array([[0, 0], [0, 3], [0, 4], [5, 8], [9, 12]])
     # Tokens 2 to 4 are the passage's: 2 + 3 is more than 5 - 1.
-    assert best_place(starts, ends, places, np.array([2, 3, 4])) == (0, 8, pytest.approx(2 + 3 - 1.5))
-    assert best_place(starts, ends, places, np.array([], dtype=int))[2] == -np.inf
+    assert find_best_span(starts, ends, places, np.array([2, 3, 4])) == (0, 8, pytest.approx(2 + 3 - 1.5))
+    assert find_best_span(starts, ends, places, np.array([], dtype=int))[2] == -np.inf
 
 
 @pytest.mark.skipif(TRANSFORMERS, reason="transformers is there")

@@ -12,7 +12,7 @@ import numpy as np
 from keras import ops
 
 from ....students.ngram.network import Branch, NGramEncoder
-from ....students.student import unit
+from ....students.student import scale_to_unit
 from ....system.types import Floats, Tensor
 from ...tflite.layers import (
     DENSE,
@@ -145,7 +145,7 @@ class EdgeHead(keras.layers.Layer):
         first, skip = x[:, : self.hidden], x[:, self.hidden :]
         hidden = keep_apart(ops.relu(skip + self.second(ops.relu(first))))
         x = ops.tanh(self.fourth_skip(hidden) + self.fourth(keep_apart(self.third(hidden))))
-        return unit(self.projection(x) if self.projection else x)
+        return scale_to_unit(self.projection(x) if self.projection else x)
 
 
 class EdgeComplement(keras.layers.Layer):

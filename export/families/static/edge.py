@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from ....students.static.network import Context, StaticEncoder
-from ....students.student import unit
+from ....students.student import scale_to_unit
 from ....system.types import Tensor
 from ...tflite.layers import DENSE, Dense, Padding, Table, mask_padding, remove_padding, stack_windows
 from ...weights.precision import Precision
@@ -44,8 +44,8 @@ class EdgeEncoder(keras.layers.Layer):
         keep = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None] if masked else None  # (t, 1)
         x = mask_padding(self.table(ops.maximum(ids, 0) if masked else ids), keep)  # (t, w)
         x = mask_padding(self.context(x), keep) if self.context else x
-        x = unit(ops.sum(x, axis=0, keepdims=True))  # (1, w)
-        return unit(self.lift(x + self.second(self.first(x))))
+        x = scale_to_unit(ops.sum(x, axis=0, keepdims=True))  # (1, w)
+        return scale_to_unit(self.lift(x + self.second(self.first(x))))
 
 
 class EdgeContext(keras.layers.Layer):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from ....students.student import unit
-from ....students.transformer.block import FAR
+from ....students.student import scale_to_unit
+from ....students.transformer.block import MASKED_SCORE
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
 from ...tflite.layers import Norm, Padding, Table, keep_apart, remove_padding
@@ -60,7 +60,7 @@ class EdgeEncoder(keras.layers.Layer):
         x = self.factor(x) if self.factor else x
         places = ops.cumsum(ops.cast(ops.greater_equal(ids, 0), "int32")) - 1
         x = self.placed(x, places)
-        far = (there - 1)[None, None] * -FAR if masked else None  # (1, 1, t)
+        far = (there - 1)[None, None] * -MASKED_SCORE if masked else None  # (1, 1, t)
         for block, around in zip(self.blocks, self.around(places, far), strict=True):
             x = block(x, *around)
         x = self.final_norm(x) if self.final_norm else x
@@ -71,7 +71,7 @@ class EdgeEncoder(keras.layers.Layer):
         if self.dense:
             pooled = self.activation(self.dense(pooled))
         # The projection is linear, so the length of its input does not matter.
-        return unit(self.projection(keep_apart(pooled)) if self.projection else pooled)
+        return scale_to_unit(self.projection(keep_apart(pooled)) if self.projection else pooled)
 
 
 def _mean(x, there, masked):
@@ -80,7 +80,7 @@ def _mean(x, there, masked):
 
 
 def _max(x, there, masked):
-    return ops.max(x + (there - 1) * -FAR if masked else x, axis=0, keepdims=True)
+    return ops.max(x + (there - 1) * -MASKED_SCORE if masked else x, axis=0, keepdims=True)
 
 
 # Functions from tokens `(t, w)`, and 1 for those that are not padding `(t, 1)`, to one row `(1, w)`.

@@ -8,8 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from ....students.transformer.block import FAR
-from ....students.transformer.modern import ModernBlock, Rows, frequencies_of
+from ....students.transformer.block import MASKED_SCORE
+from ....students.transformer.modern import ModernBlock, Rows, compute_frequencies
 from ....students.transformer.network import TransformerEncoder
 from ....system.types import Tensor
 from ...tflite.layers import DENSE, Norm, keep_apart
@@ -54,10 +54,10 @@ class Rotations:
         """Return the penalty of tokens beyond the window, `(1, t, t)`, with operators that old runtimes have."""
         here, there = ops.expand_dims(places, 1), ops.expand_dims(places, 0)
         way = ops.maximum(here - there, there - here)
-        return ops.expand_dims(ops.maximum(way - self.window, 0.0) * FAR, 0)
+        return ops.expand_dims(ops.maximum(way - self.window, 0.0) * MASKED_SCORE, 0)
 
     def _rotary_embeddings(self, theta, places):
-        angles = ops.expand_dims(places, 1) * frequencies_of(theta, self.size)
+        angles = ops.expand_dims(places, 1) * compute_frequencies(theta, self.size)
         return ops.cos(angles), ops.sin(angles)
 
 

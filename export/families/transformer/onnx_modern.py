@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....students.transformer.modern import frequencies_of
+from ....students.transformer.modern import compute_frequencies
 from ...onnx.layers import ACTIVATIONS, Product
 from ...onnx.nodes import Graph
 from .onnx_nodes import BertNodes
@@ -70,7 +70,7 @@ class ModernNodes(BertNodes):
             The names of the cosines and the sines, `(b, 1, t, s / 2)`.
         """
         g = self.graph
-        turns = g.constant(f"turns/{theta}", frequencies_of(theta, self.model.head_size))
+        turns = g.constant(f"turns/{theta}", compute_frequencies(theta, self.model.head_size))
         angles = g.add("Mul", g.add("Unsqueeze", g.cast(places, "float32"), g.numbers(1, 3)), turns)
         return g.add("Cos", angles), g.add("Sin", angles)
 

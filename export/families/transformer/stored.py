@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ....students.told import SETTINGS, as_array
+from ....students.told import SETTINGS, settings_as_array
 from ....system.types import Floats, Json
 from ...tflite.graph import Graph, Operator, Product
 from ...tflite.parts import Parts
@@ -170,4 +170,4 @@ def weights_of(parts: Parts) -> dict[str, Floats]:
     )
     # The export merged the divisor of the scores into the query.
     weights |= {name: array * divisor for name, array in weights.items() if "/query/" in name}
-    return {**weights, SETTINGS: as_array(parts.settings)}
+    return {**weights, SETTINGS: settings_as_array(parts.settings)}

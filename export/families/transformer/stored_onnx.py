@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ....students.told import SETTINGS, settings_in
+from ....students.told import SETTINGS, read_settings
 from ....system.types import Floats
 from ...onnx.weights import kernel_of, table_of
 from .shared import SHARED, split_shared
@@ -21,7 +21,7 @@ def weights_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
     """Return the weights of the student by path, its settings, and as `width` one number per column of the table."""
     width = arrays["positions/norm/gamma"]
     weights = {name: array for name, array in arrays.items() if name.endswith(("norm/gamma", "norm/beta"))}
-    modern = settings_in(arrays).get("block") == "modern"
+    modern = read_settings(arrays).get("block") == "modern"
     for name in (name.removesuffix("/kernel") for name in arrays if name.endswith("/kernel")):
         layers = SHARED.get(name.rpartition("/")[2], ()) if modern or name.endswith("/looked") else ()
         weights |= split_shared(name, layers, kernel_of(arrays, name), arrays.get(f"{name}/bias"))

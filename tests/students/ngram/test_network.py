@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.students.ngram.network import Convolution, Head, NGramEncoder, Pooling
-from distill.students.student import windows
+from distill.students.student import make_windows
 
 SIZES = {"vocabulary": 30, "width": 6, "channels": 4, "hidden": 24, "dimension": 16}
 
@@ -63,7 +63,7 @@ def test_a_token_gets_the_gradients_of_all_its_windows_without_tensorflows_slow_
     def gradient(x, upstream):
         with tf.GradientTape() as tape:
             tape.watch(x)
-            joined = windows(x, order)
+            joined = make_windows(x, order)
         return tape.gradient(joined, x, upstream)
 
     x = np.zeros((1, 4, 2), dtype="float32")

@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from distill.students.ngram import NGramEncoder
-from distill.students.ngram.thin import largest, shallow, thinned, with_head, with_orders
+from distill.students.ngram.thin import (
+    find_largest,
+    keep_first_convolutions,
+    select_channels,
+    select_orders,
+    shrink_head,
+)
 
 
 def weights(model):
@@ -24,12 +30,12 @@ def vectors(model):
 
 
 def test_largest_keeps_places_in_order_and_an_order_that_there_is_not_is_refused(model):
-    assert largest([1, 5, 3, 5, 3], 3).tolist() == [1, 2, 3]
-    assert largest([2, 2, 2], 2).tolist() == [0, 1]
+    assert find_largest([1, 5, 3, 5, 3], 3).tolist() == [1, 2, 3]
+    assert find_largest([2, 2, 2], 2).tolist() == [0, 1]
     with pytest.raises(ValueError):
-        with_orders(model, (4,))
+        select_orders(model, (4,))
     # Where nothing is cut the model itself comes back.
-    assert thinned(model, 5) is with_orders(model, (2, 3)) is with_head(model, 9, 8) is model
+    assert select_channels(model, 5) is select_orders(model, (2, 3)) is shrink_head(model, 9, 8) is model
 
 
 def test_fewer_channels_are_the_ones_that_pooling_reads_most(model):
@@ -42,7 +48,7 @@ def test_fewer_channels_are_the_ones_that_pooling_reads_most(model):
     gamma[11 + 2] = 1000
     set_weight(model, "pooling/dense/kernel", kernel / np.linalg.norm(kernel, axis=1, keepdims=True) * scale[:, None])
     set_weight(model, "norm/gamma", gamma)
-    w, thin = weights(model), weights(thinned(model, 2))
+    w, thin = weights(model), weights(select_channels(model, 2))
     np.testing.assert_array_equal(thin["order_2/projection/kernel"], w["order_2/projection/kernel"][:, [1, 4]])
     np.testing.assert_array_equal(thin["order_3/projection/bias"], w["order_3/projection/bias"][[0, 2]])
     np.testing.assert_array_equal(thin["order_3/norm/beta"], w["order_3/norm/beta"][[0, 2]])
@@ -58,16 +64,16 @@ def test_fewer_channels_are_the_ones_that_pooling_reads_most(model):
 
 @pytest.mark.parametrize("orders, columns", [((3,), [0, 1, 2, 3, 4, 5, 11, 12, 13, 14, 15]), ((2,), list(range(11)))])
 def test_an_order_takes_its_columns_with_it(model, orders, columns):
-    smaller = with_orders(model, orders)
+    smaller = select_orders(model, orders)
     assert smaller.orders == orders
     np.testing.assert_array_equal(weights(smaller)["norm/gamma"], weights(model)["norm/gamma"][columns])
     assert not any(path.startswith(f"order_{5 - orders[0]}/") for path in weights(smaller))
 
 
 def test_shallow_keeps_the_first_convolution_and_all_that_the_second_gave_nothing_to(model):
-    smaller = shallow(model)
+    smaller = keep_first_convolutions(model)
     assert smaller.convolutions == 1
-    assert shallow(smaller) is smaller
+    assert keep_first_convolutions(smaller) is smaller
     w, thin = weights(model), weights(smaller)
     assert set(w) - set(thin) == {f"order_{n}/second/dense/{part}" for n in (2, 3) for part in ("kernel", "bias")}
     for path, value in thin.items():
@@ -75,7 +81,7 @@ def test_shallow_keeps_the_first_convolution_and_all_that_the_second_gave_nothin
     model = copy_of(model)
     for order in (2, 3):
         set_weight(model, f"order_{order}/second/dense/bias", np.full(5, -100.0))
-    np.testing.assert_allclose(vectors(shallow(model)), vectors(model), atol=1e-6)
+    np.testing.assert_allclose(vectors(keep_first_convolutions(model)), vectors(model), atol=1e-6)
 
 
 def test_units_of_the_head_that_nothing_reads_are_cut_without_a_change(model):
@@ -87,6 +93,6 @@ def test_units_of_the_head_that_nothing_reads_are_cut_without_a_change(model):
         if name == "third":
             kernel[[2, 5, 7]] = 0
         set_weight(model, f"head/{name}/kernel", kernel)
-    smaller = with_head(model, 6, 6)
+    smaller = shrink_head(model, 6, 6)
     assert (smaller.hidden, smaller.inner) == (6, 6)
     np.testing.assert_allclose(vectors(smaller), vectors(model), atol=1e-6)

@@ -5,8 +5,8 @@ from fixtures.pieces import tokenizer_of
 from distill.encoders.encoder import KerasEncoder
 from distill.students.frequencies import Frequencies
 from distill.students.ngram import NGramEncoder
-from distill.students.project import projected
-from distill.students.static.start import alone, static_from, weights
+from distill.students.project import project_student
+from distill.students.static.start import compute_weights, encode_single_tokens, make_static
 
 BOS, EOS = 1, 2
 PIECES = ["▁", "a", "b", "c", "▁a", "▁b", "▁ab", "ab", "bc", "▁abc", "d", "e"]
@@ -44,12 +44,12 @@ def expected(model, texts):
 
 
 def test_on_all_axes_a_text_is_its_pieces_weighted_sum_and_channels_add_nothing_at_first_but_can_learn(encoder, model):
-    np.testing.assert_allclose(weights(np.array([0, 1, 3])), [1, 0.001 / 0.251, 0.001 / 0.751])
-    static = static_from(encoder, encoder.tokenizer, OFTEN, width=8, hidden=5)
+    np.testing.assert_allclose(compute_weights(np.array([0, 1, 3])), [1, 0.001 / 0.251, 0.001 / 0.751])
+    static = make_static(encoder, encoder.tokenizer, OFTEN, width=8, hidden=5)
     texts = [[BOS, 5, 9, EOS], [BOS, 12, 3, 3, EOS]]
     vectors = np.concatenate([np.asarray(static(np.array([ids], dtype="int32"))) for ids in texts])
     np.testing.assert_allclose(vectors, expected(model, texts), atol=1e-5)
-    static = static_from(encoder, encoder.tokenizer, OFTEN, width=8, hidden=5, channels=7, order=2)
+    static = make_static(encoder, encoder.tokenizer, OFTEN, width=8, hidden=5, channels=7, order=2)
     assert (static.channels, static.order) == (7, 2)
     ids = [BOS, 12, 3, 7, EOS]
     np.testing.assert_allclose(np.asarray(static(np.array([ids], dtype="int32"))), expected(model, [ids]), atol=1e-5)
@@ -57,35 +57,35 @@ def test_on_all_axes_a_text_is_its_pieces_weighted_sum_and_channels_add_nothing_
 
 
 def test_on_fewer_axes_it_is_near_and_can_learn_by_its_seed(encoder, model):
-    static = static_from(encoder, encoder.tokenizer, OFTEN, width=6, hidden=5)
+    static = make_static(encoder, encoder.tokenizer, OFTEN, width=6, hidden=5)
     assert static.width == 6
     ids = [BOS, 12, 3, 7, EOS]
     assert np.asarray(static(np.array([ids], dtype="int32")))[0] @ expected(model, [ids])[0] > 0.9
     residual = static.get_layer("residual")
     assert not np.asarray(residual.second.kernel).any()
     assert np.abs(np.asarray(residual.first.kernel)).min() > 0
-    students = [static_from(encoder, encoder.tokenizer, OFTEN, 6, 5, seed=seed).get_weights() for seed in (0, 0, 1)]
+    students = [make_static(encoder, encoder.tokenizer, OFTEN, 6, 5, seed=seed).get_weights() for seed in (0, 0, 1)]
     equal = [all(map(np.array_equal, students[0], other)) for other in students[1:]]
     assert equal == [True, False]
 
 
 def test_a_projected_model_hands_its_axes_on(encoder, model):
     vectors = unit(np.random.default_rng(3).normal(size=(30, 8)))
-    static = static_from(
-        KerasEncoder(projected(model, vectors, 3), encoder.tokenizer), encoder.tokenizer, OFTEN, width=8, hidden=5
+    static = make_static(
+        KerasEncoder(project_student(model, vectors, 3), encoder.tokenizer), encoder.tokenizer, OFTEN, width=8, hidden=5
     )
     assert (static.space, static.dimension) == (8, 3)
-    whole = static_from(encoder, encoder.tokenizer, OFTEN, width=8, hidden=5)
+    whole = make_static(encoder, encoder.tokenizer, OFTEN, width=8, hidden=5)
     ids = np.array([[BOS, 12, 3, 7, EOS]], dtype="int32")
-    np.testing.assert_allclose(np.asarray(static(ids)), np.asarray(projected(whole, vectors, 3)(ids)), atol=1e-5)
+    np.testing.assert_allclose(np.asarray(static(ids)), np.asarray(project_student(whole, vectors, 3)(ids)), atol=1e-5)
 
 
 def test_a_larger_tokenizers_pieces_are_themselves_or_cut_and_have_their_texts_vectors(encoder, model):
-    pieces = alone(encoder.tokenizer, unigram("▁abcd", "bcd"))
+    pieces = encode_single_tokens(encoder.tokenizer, unigram("▁abcd", "bcd"))
     assert pieces[:15] == [[BOS, piece, EOS] for piece in range(15)]
     assert pieces[15:] == encoder.tokenizer.encode([" abcd", "bcd"])
     larger = unigram("▁abcd")
-    static = static_from(encoder, larger, Frequencies.of(larger, [[BOS, 5, 9, 15, EOS]]), width=8, hidden=5)
+    static = make_static(encoder, larger, Frequencies.of(larger, [[BOS, 5, 9, 15, EOS]]), width=8, hidden=5)
     (ids,) = encoder.tokenizer.encode(["abcd"])
     counts = np.zeros(16)
     counts[[5, 9, 15]] = 1

@@ -10,7 +10,7 @@ from distill.errors import ConfigError
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape
 from distill.students.transformer import TransformerEncoder
-from distill.students.transformer.cutting import choose_blocks, cut, vectors_of, with_blocks, with_units
+from distill.students.transformer.cutting import choose_blocks, cut, encode_batches, select_blocks, select_units
 
 SIZES = {"vocabulary": 20, "width": 8, "depth": 4, "heads": 2, "head_size": 4, "inner": 6, "positions": 12}
 
@@ -35,14 +35,14 @@ def rows():
 
 def test_the_blocks_stay_without_which_the_vectors_change_most(model, rows):
     batch = [pad(rows)]
-    whole = vectors_of(model, range(4), batch)
+    whole = encode_batches(model, range(4), batch)
     change = {
-        pair: np.square(vectors_of(model, pair, batch) - whole).sum(axis=1).mean()
+        pair: np.square(encode_batches(model, pair, batch) - whole).sum(axis=1).mean()
         for pair in itertools.combinations(range(4), 2)
     }
     assert choose_blocks(model, 2, rows) == [0, 2] == list(min(change, key=change.get))
-    smaller = with_blocks(model, [0, 2])
-    np.testing.assert_allclose(np.asarray(smaller(batch[0])), vectors_of(model, [0, 2], batch), atol=1e-6)
+    smaller = select_blocks(model, [0, 2])
+    np.testing.assert_allclose(np.asarray(smaller(batch[0])), encode_batches(model, [0, 2], batch), atol=1e-6)
     # Those that stay make up for those that go.
     fitted = np.asarray(cut(model, Shape(depth=2), rows)(batch[0]))
     assert np.square(fitted - whole).sum(axis=1).mean() < 0.7 * change[0, 2]
@@ -55,7 +55,7 @@ def test_units_that_nothing_reads_leave_without_a_change(model, rows):
         kernel, bias = block.second.get_weights()
         kernel[[1, 4]] = 0
         block.second.set_weights([kernel, bias])
-    smaller = with_units(wider, 4, rows)
+    smaller = select_units(wider, 4, rows)
     assert smaller.inner == 4 and smaller.get_layer("block_0").first.kernel.shape == (8, 4)
     np.testing.assert_allclose(np.asarray(smaller(pad(rows))), np.asarray(wider(pad(rows))), atol=1e-6)
 
@@ -73,7 +73,7 @@ def test_of_modern_blocks_the_first_stays_and_the_others_look_as_far_as_before(r
     assert choose_blocks(model, 2, rows)[0] == 0
     for block in model.blocks:
         block.second.set_weights([block.second.get_weights()[0] * np.array([[1], [0], [1], [1], [0], [1]])])
-    smaller = with_units(model, 4, rows)
+    smaller = select_units(model, 4, rows)
     assert smaller.get_layer("block_0").gate.kernel.shape == (8, 4)
     np.testing.assert_allclose(np.asarray(smaller(pad(rows))), np.asarray(model(pad(rows))), atol=1e-6)
 

@@ -6,7 +6,7 @@ import pytest
 
 from distill.encoders.batching import pad
 from distill.students.transformer import TransformerEncoder
-from distill.students.transformer.cutting import vectors_of, with_blocks
+from distill.students.transformer.cutting import encode_batches, select_blocks
 from distill.students.transformer.reconstruction import RIDGE, reconstruct_blocks
 
 SIZES = {"vocabulary": 30, "width": 8, "depth": 3, "heads": 2, "head_size": 4, "inner": 12, "positions": 12}
@@ -33,7 +33,7 @@ def tokens(model, place, rows):
 
 def test_the_last_kernel_is_the_one_of_least_squares(whole):
     rows, places = rows_of(1), [0, 2]
-    fitted = reconstruct_blocks(with_blocks(whole, places), whole, places, rows)
+    fitted = reconstruct_blocks(select_blocks(whole, places), whole, places, rows)
     first, last = whole.blocks[0], whole.blocks[1]
     inputs, wanted = [], []
     for before, between in zip(tokens(whole, -1, rows), tokens(whole, 0, rows), strict=True):
@@ -55,13 +55,13 @@ def test_the_last_kernel_is_the_one_of_least_squares(whole):
 
 def test_vectors_of_other_texts_come_nearer_to_the_whole_encoders(whole):
     places, others = [0, 2], [pad(rows_of(2, 20))]
-    expected = vectors_of(whole, range(3), others)
-    fitted = reconstruct_blocks(with_blocks(whole, places), whole, places, rows_of(1, 200))
-    before, after = vectors_of(whole, places, others), vectors_of(fitted, [0, 1], others)
+    expected = encode_batches(whole, range(3), others)
+    fitted = reconstruct_blocks(select_blocks(whole, places), whole, places, rows_of(1, 200))
+    before, after = encode_batches(whole, places, others), encode_batches(fitted, [0, 1], others)
     assert np.square(after - expected).sum() < 0.7 * np.square(before - expected).sum()
 
 
 def test_where_no_block_goes_every_kernel_stays(whole):
-    same = reconstruct_blocks(with_blocks(whole, range(3)), whole, range(3), rows_of(1))
+    same = reconstruct_blocks(select_blocks(whole, range(3)), whole, range(3), rows_of(1))
     for one, other in zip(same.get_weights(), whole.get_weights(), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-3)

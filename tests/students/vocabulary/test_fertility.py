@@ -3,8 +3,8 @@
 import pytest
 from fixtures.pieces import tokenizer_of
 
-from distill.students.vocabulary.fertility import compare, fertility, unit_of, unknown_share
-from distill.students.vocabulary.pieces import pruned
+from distill.students.vocabulary.fertility import choose_unit, compare, compute_fertility, compute_unknown_share
+from distill.students.vocabulary.pieces import prune_tokenizer
 
 
 @pytest.fixture
@@ -14,11 +14,11 @@ def letters():
 
 
 def test_fertility_unknown_share_and_figures_before_and_after_by_hand(letters):
-    assert fertility([[1, 5, 5, 4, 2], [1, 5, 2]], ["ab abb", "ab"], "word") == 4 / 3
-    assert fertility([[1, 5, 5, 4, 2]], ["ไน  ล์"], "character") == 3 / 4
-    assert fertility([[1, 2]], [" "], "word") == 0.0
-    assert unknown_share([[1, 5, 0, 4, 2], [1, 0, 2]], letters) == 2 / 4
-    after, old_ids = pruned(letters, [])
+    assert compute_fertility([[1, 5, 5, 4, 2], [1, 5, 2]], ["ab abb", "ab"], "word") == 4 / 3
+    assert compute_fertility([[1, 5, 5, 4, 2]], ["ไน  ล์"], "character") == 3 / 4
+    assert compute_fertility([[1, 2]], [" "], "word") == 0.0
+    assert compute_unknown_share([[1, 5, 0, 4, 2], [1, 0, 2]], letters) == 2 / 4
+    after, old_ids = prune_tokenizer(letters, [])
     assert old_ids.tolist() == [0, 1, 2, 3, 4, 6, 7]  # "ab" goes
     figures = compare(letters, after, old_ids, ["ab c", "ab ab", "c!"])
     assert figures == {
@@ -28,7 +28,7 @@ def test_fertility_unknown_share_and_figures_before_and_after_by_hand(letters):
         "unk": [1 / 8, 1 / 11],
         "changed": 2 / 3,
     }
-    figures = compare(letters, *pruned(letters, {5}), ["ab c", "ab ab"])
+    figures = compare(letters, *prune_tokenizer(letters, {5}), ["ab c", "ab ab"])
     assert figures["changed"] == 0
     assert figures["fertility"] == [6 / 4, 6 / 4]
 
@@ -46,4 +46,4 @@ def test_fertility_unknown_share_and_figures_before_and_after_by_hand(letters):
     ],
 )
 def test_the_unit_is_what_most_letters_are_written_in(texts, unit):
-    assert unit_of(texts) == unit
+    assert choose_unit(texts) == unit

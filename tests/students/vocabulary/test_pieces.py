@@ -8,7 +8,14 @@ from sentencepiece import sentencepiece_model_pb2 as pb2
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.errors import EncoderError
-from distill.students.vocabulary.pieces import always_kept, by_use, merges, pruned, pruned_encoder, used_pieces
+from distill.students.vocabulary.pieces import (
+    find_required_tokens,
+    find_used_tokens,
+    merge_characters,
+    prune_encoder,
+    prune_tokenizer,
+    sort_by_use,
+)
 
 WORD = pb2.TrainerSpec.WORD
 
@@ -31,32 +38,32 @@ def pieces(tokenizer):
 
 def test_used_pieces_are_counted_over_all_texts_and_bytes_and_the_lowest_score_of_a_normal_one_stay():
     tokenizer, texts = tokenizer_of(("a", -1), ("b", -1), ("c", -1), ("d", -1)), ["abb", "cb", "a"]
-    assert [used_pieces(tokenizer, texts, least) for least in (1, 2, 3)] == [{3, 4, 5}, {3, 4}, {4}]
-    assert used_pieces(tokenizer, []) == set()
+    assert [find_used_tokens(tokenizer, texts, least) for least in (1, 2, 3)] == [{3, 4, 5}, {3, 4}, {4}]
+    assert find_used_tokens(tokenizer, []) == set()
     tokenizer = trained_tokenizer(["the river", "the sea"] * 5, vocab_size=285, byte_fallback=True, model_type="bpe")
-    smaller, _ = pruned(tokenizer, [])
+    smaller, _ = prune_tokenizer(tokenizer, [])
     assert sum(piece.startswith("<0x") for piece in pieces(smaller)) == 256
     assert cut(smaller, ["ᚠ"]) == cut(tokenizer, ["ᚠ"])
     proto = model_proto(tokenizer_of(("aa", -3), ("bb", -2), ("cc", -7), ("dd", -5), ("ee", -9, USER)))
-    assert always_kept(proto) == {0, 1, 2, 5, 7}
+    assert find_required_tokens(proto) == {0, 1, 2, 5, 7}
     # Where there is none all are kept.
-    assert always_kept(model_proto(tokenizer_of(("ee", 0, USER)))) == {0, 1, 2, 3}
+    assert find_required_tokens(model_proto(tokenizer_of(("ee", 0, USER)))) == {0, 1, 2, 3}
 
 
 def test_texts_of_kept_pieces_are_cut_as_before_and_pruning_twice_is_pruning_once(learned, questions):
     # Pieces that a user defined too.
     texts = [*questions, *(f"{question[:20]}<ask>{question[20:]}" for question in questions[::5])]
-    smaller, old_ids = pruned(learned, used_pieces(learned, texts))
+    smaller, old_ids = prune_tokenizer(learned, find_used_tokens(learned, texts))
     assert cut(smaller, texts) == cut(learned, texts)
     assert [[int(old_ids[id]) for id in ids] for ids in smaller.encode(texts)] == learned.encode(texts)
-    smaller, _ = pruned(learned, used_pieces(learned, questions))
-    again, old_ids = pruned(smaller, used_pieces(smaller, questions))
+    smaller, _ = prune_tokenizer(learned, find_used_tokens(learned, questions))
+    again, old_ids = prune_tokenizer(smaller, find_used_tokens(smaller, questions))
     assert (again.proto, old_ids.tolist()) == (smaller.proto, list(range(len(smaller))))
 
 
 @pytest.mark.parametrize("learned", ["unigram", "bpe"], indirect=True)
 def test_pieces_keep_order_score_and_type_and_something_went(learned, questions):
-    smaller, old_ids = pruned(learned, used_pieces(learned, questions[:20]))
+    smaller, old_ids = prune_tokenizer(learned, find_used_tokens(learned, questions[:20]))
     assert len(smaller) < 0.85 * len(learned)
     assert cut(smaller, questions[20:]) != cut(learned, questions[20:])
     assert old_ids.dtype == np.int64 and (np.diff(old_ids) > 0).all()
@@ -65,7 +72,7 @@ def test_pieces_keep_order_score_and_type_and_something_went(learned, questions)
 
 
 def test_single_characters_special_pieces_and_the_models_settings_stay_without_any_use(learned, sample):
-    smaller, _ = pruned(learned, [])
+    smaller, _ = prune_tokenizer(learned, [])
     single = {piece for piece in pieces(learned) if len(piece.replace("\u2581", "")) <= 1}
     assert len(single) > 50 or model_proto(learned).trainer_spec.model_type == WORD
     assert single | {"<unk>", "<s>", "</s>", "<ask>"} <= set(pieces(smaller))
@@ -84,12 +91,12 @@ def test_unknown_characters_keep_their_cost():
     # "b" alone is unknown: "xa" + <unk> costs 1 + 10 + the worst score, 30 with "zz"; without, 26 against "x" + "ab".
     tokenizer = tokenizer_of(("x", -15), ("a", -15), ("xa", -1), ("ab", -15), ("zz", -30), ("yy", -2))
     assert cut(tokenizer, ["xab"]) == [["x", "ab"]]
-    smaller, _ = pruned(tokenizer, used_pieces(tokenizer, ["xab", "xa"]))
+    smaller, _ = prune_tokenizer(tokenizer, find_used_tokens(tokenizer, ["xab", "xa"]))
     assert cut(smaller, ["xab"]) == [["x", "ab"]]
     assert "yy" not in pieces(smaller)
     # The first of equal ways still wins.
     tokenizer = tokenizer_of(("a", -1), ("b", -1), ("c", -1), ("ab", -1), ("bc", -1), ("zz", -5), ("yy", -3))
-    smaller, _ = pruned(tokenizer, used_pieces(tokenizer, ["abc"]))
+    smaller, _ = prune_tokenizer(tokenizer, find_used_tokens(tokenizer, ["abc"]))
     assert cut(smaller, ["abc"]) == cut(tokenizer, ["abc"])
 
 
@@ -100,20 +107,20 @@ def test_bpe_keeps_what_its_pieces_are_merged_from_the_best_pair_and_of_equals_t
         kind="BPE",
     )
     assert cut(tokenizer, ["abcd"]) == [["abcd"]]
-    smaller, _ = pruned(tokenizer, used_pieces(tokenizer, ["abcd"]))
+    smaller, _ = prune_tokenizer(tokenizer, find_used_tokens(tokenizer, ["abcd"]))
     assert pieces(smaller)[7:] == ["ab", "abc", "abcd"]  # neither "cd" nor "bc"
     assert cut(smaller, ["abcd"]) == [["abcd"]]
     scores = {"ab": -2, "bc": -1, "abc": -3, "aa": -5, "aaa": -6}
-    assert merges("abc", scores) == ["bc", "abc"]
-    assert merges("aaa", scores) == ["aa", "aaa"]
-    assert merges("aab", scores) == ["ab"]
-    assert merges("xyz", scores) == []
+    assert merge_characters("abc", scores) == ["bc", "abc"]
+    assert merge_characters("aaa", scores) == ["aa", "aaa"]
+    assert merge_characters("aab", scores) == ["ab"]
+    assert merge_characters("xyz", scores) == []
 
 
 def test_the_models_own_ids_move_with_the_pieces():
     proto = model_proto(tokenizer_of(("aa", -2), ("bb", -3), ("cc", -1), ("a", -5), ("<go>", 0, CONTROL)))
     proto.trainer_spec.bos_piece, proto.trainer_spec.bos_id = "<go>", 7
-    smaller, old_ids = pruned(Tokenizer(proto.SerializeToString()), [])
+    smaller, old_ids = prune_tokenizer(Tokenizer(proto.SerializeToString()), [])
     spec = model_proto(smaller).trainer_spec
     assert old_ids.tolist() == [0, 1, 2, 6, 7]
     assert (spec.vocab_size, spec.unk_id, spec.bos_id, spec.eos_id, spec.pad_id) == (5, 0, 4, 2, -1)
@@ -123,13 +130,13 @@ def test_the_models_own_ids_move_with_the_pieces():
 @pytest.mark.parametrize("id", [-1, 2000])
 def test_an_id_that_there_is_not_is_refused(tokenizer, id):
     with pytest.raises(EncoderError, match=f"2000 .* {id}"):
-        pruned(tokenizer, [5, id])
+        prune_tokenizer(tokenizer, [5, id])
 
 
 def test_vectors_of_kept_texts_and_class_and_config_stay_but_for_the_rows(tiny, questions):
-    smaller = pruned_encoder(tiny, used_pieces(tiny.tokenizer, questions))
+    smaller = prune_encoder(tiny, find_used_tokens(tiny.tokenizer, questions))
     np.testing.assert_array_equal(smaller.encode(questions), tiny.encode(questions))
-    smaller = pruned_encoder(tiny, [])
+    smaller = prune_encoder(tiny, [])
     assert type(smaller.model) is type(tiny.model)
     expected = {**tiny.model.get_config(), "vocabulary": len(smaller.tokenizer)}
     assert smaller.model.get_config() == expected
@@ -141,21 +148,21 @@ def test_pieces_by_use_keep_special_ones_in_their_places_equal_ones_in_order_and
     pairs = ("a", -3), ("b", -1), ("<ask>", 0, USER), ("c", -2), ("ab", -1), ("d", -3)
     small, unordered = (small_encoder(tokenizer_of(*pairs, kind=kind)) for kind in ("UNIGRAM", "BPE"))
     counts = np.array([9, 9, 9, 0.1, 0.4, 9, 0.3, 0.4, 0.1])
-    ordered = by_use(small, counts)
+    ordered = sort_by_use(small, counts)
     assert pieces(ordered.tokenizer)[3:] == ["b", "ab", "<ask>", "c", "a", "d"]
     rows = [one.model.get_layer("embedding").get_weights()[0] for one in (small, ordered)]
     np.testing.assert_array_equal(rows[1], rows[0][[0, 1, 2, 4, 7, 5, 6, 3, 8]])
-    assert by_use(unordered, counts) is unordered
+    assert sort_by_use(unordered, counts) is unordered
     # One that SentencePiece learned.
     encoder = small_encoder(learned)
-    ordered = by_use(encoder, np.random.default_rng(0).permutation(len(learned)))
+    ordered = sort_by_use(encoder, np.random.default_rng(0).permutation(len(learned)))
     assert pieces(ordered.tokenizer) != pieces(learned)
     np.testing.assert_array_equal(ordered.encode(questions), encoder.encode(questions))
 
 
 def test_rows_are_the_kept_ones_and_all_other_weights_stay_when_saved_too(tiny, questions, tmp_path):
-    kept = used_pieces(tiny.tokenizer, questions[:30])
-    smaller, (_, old_ids) = pruned_encoder(tiny, kept), pruned(tiny.tokenizer, kept)
+    kept = find_used_tokens(tiny.tokenizer, questions[:30])
+    smaller, (_, old_ids) = prune_encoder(tiny, kept), prune_tokenizer(tiny.tokenizer, kept)
     table, small = (one.model.get_layer("embedding").get_weights()[0] for one in (tiny, smaller))
     np.testing.assert_array_equal(small, table[old_ids])
     for one, other in zip(smaller.model.weights[1:], tiny.model.weights[1:], strict=True):

@@ -3,19 +3,19 @@ from fixtures.pieces import tokenizer_of
 
 from distill.encoders.tokenizer import model_proto
 from distill.errors import ConfigError
-from distill.students.vocabulary.scripts import script_codes, script_pieces, scripts_of
+from distill.students.vocabulary.scripts import find_script_tokens, find_scripts, parse_scripts
 
 
 @pytest.mark.parametrize("name", ["Latin", "latin", "Latn", " LATN "])
 def test_names_and_codes_in_any_case(name):
-    assert script_codes([name, "Thai"]) == {"Latn", "Thai"}
-    assert script_codes(["Old Italic", "old_persian"]) == {"Ital", "Xpeo"}
+    assert parse_scripts([name, "Thai"]) == {"Latn", "Thai"}
+    assert parse_scripts(["Old Italic", "old_persian"]) == {"Ital", "Xpeo"}
 
 
 @pytest.mark.parametrize("name, near", [("Cyrilic", "Cyrillic"), ("qqqqq", "Latin")])
 def test_an_unknown_script_is_named_with_others(name, near):
     with pytest.raises(ConfigError, match=f" {name}; .* {near}"):
-        script_codes(["Thai", name])
+        parse_scripts(["Thai", name])
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ def test_an_unknown_script_is_named_with_others(name, near):
     ],
 )
 def test_scripts_of_a_text(text, codes):
-    assert scripts_of(text) == codes
+    assert find_scripts(text) == codes
 
 
 def chosen(tokenizer, *scripts):
     proto = model_proto(tokenizer)
-    return {proto.pieces[id].piece for id in script_pieces(tokenizer, scripts)}
+    return {proto.pieces[id].piece for id in find_script_tokens(tokenizer, scripts)}
 
 
 def test_pieces_are_of_the_scripts_or_without_letters_and_one_that_mixes_scripts_needs_both(tokenizer):

@@ -5,16 +5,16 @@ import pytest
 from fixtures.pieces import USER, small_encoder, tokenizer_of
 
 from distill.errors import EncoderError
-from distill.students.vocabulary.new_pieces import extended, mean_rows
+from distill.students.vocabulary.new_pieces import compute_mean_embeddings, extend_tokenizer
 from distill.students.vocabulary.transplant import (
-    FEW,
+    MIN_TOKENS,
     NEAREST,
     TEMPERATURE,
-    anchor_pieces,
-    centred,
-    rare_pieces,
-    realigned,
-    shown,
+    centre_by_script,
+    find_anchors,
+    find_rare_tokens,
+    list_examples,
+    realign,
     transplant,
 )
 
@@ -58,7 +58,7 @@ def by_hand(cosines):
 
 def test_a_row_is_the_weighted_mean_of_the_eight_nearest(zoo):
     encoder, table, vectors = zoo
-    larger = extended(encoder.tokenizer, [("▁γάτα", -1)])
+    larger = extend_tokenizer(encoder.tokenizer, [("▁γάτα", -1)])
     moved = transplant(encoder, larger, Aligner({**vectors, "γάτα": turned(10)}))
     angles = [10, -26, 46, -62, 82, -98, 118, -134]  # of cat, dog, bee, fox, ant, hen, yak, owl; not rat and pig
     weights = by_hand(np.cos(np.radians(angles)))
@@ -70,13 +70,13 @@ def test_a_row_is_the_weighted_mean_of_the_eight_nearest(zoo):
 
 def test_every_piece_gets_its_own_from_questions_without_space_marks(zoo):
     encoder, table, vectors = zoo
-    larger = extended(encoder.tokenizer, [("▁άλογο", -1), ("▁सूअर", -2), ("γάτα", -3)])
+    larger = extend_tokenizer(encoder.tokenizer, [("▁άλογο", -1), ("▁सूअर", -2), ("γάτα", -3)])
     known = {**vectors, "άλογο": turned(72), "सूअर": turned(180), "γάτα": turned(1)}
     moved = transplant(encoder, larger, Aligner(known))
     assert moved.nearest[:, 0].tolist() == [5, 8, 3]
     assert moved.rows.shape == (3, 6)
     encoder, _, vectors = zoo
-    larger = extended(encoder.tokenizer, [("▁γάτα", -1), ("▁η▁γάτα", -2)])
+    larger = extend_tokenizer(encoder.tokenizer, [("▁γάτα", -1), ("▁η▁γάτα", -2)])
     aligner = Aligner({**vectors, "γάτα": turned(0), "η γάτα": turned(0)})
     transplant(encoder, larger, aligner)
     assert aligner.calls == [(ANIMALS, "question"), (["γάτα", "η γάτα"], "question")]
@@ -84,7 +84,7 @@ def test_every_piece_gets_its_own_from_questions_without_space_marks(zoo):
 
 def test_of_fewer_words_all_count(zoo):
     encoder, table, vectors = zoo
-    larger = extended(encoder.tokenizer, [("▁γάτα", -1)])
+    larger = extend_tokenizer(encoder.tokenizer, [("▁γάτα", -1)])
     moved = transplant(encoder, larger, Aligner({**vectors, "γάτα": (5, 1, 0, 0)}), most=2)
     # Less the mean of cat and dog these two are opposite each other.
     mean = (np.array(turned(0)) + np.array(turned(36))) / 2
@@ -97,60 +97,62 @@ def test_of_fewer_words_all_count(zoo):
 
 def test_a_piece_without_letters_has_the_mean_of_what_it_replaces(zoo):
     encoder, table, vectors = zoo
-    larger = extended(encoder.tokenizer, [("▁«7»", -1), ("▁γάτα", -2)])
+    larger = extend_tokenizer(encoder.tokenizer, [("▁«7»", -1), ("▁γάτα", -2)])
     moved = transplant(encoder, larger, Aligner({**vectors, "«7»": turned(0), "γάτα": turned(0)}))
-    np.testing.assert_array_equal(moved.rows[0], mean_rows(encoder, larger)[0])
+    np.testing.assert_array_equal(moved.rows[0], compute_mean_embeddings(encoder, larger)[0])
     assert not moved.weights[0].any() and moved.weights[1].any()
 
 
 def test_what_a_script_has_in_common_is_taken_off():
     random = np.random.default_rng(0)
     known, offset = random.normal(size=(40, 8)), 50 * random.normal(size=8)
-    vectors = known[:FEW] + offset
-    moved, still = centred(known, vectors, ["Grek"] * FEW)
+    vectors = known[:MIN_TOKENS] + offset
+    moved, still = centre_by_script(known, vectors, ["Grek"] * MIN_TOKENS)
     np.testing.assert_allclose(np.linalg.norm(moved, axis=1), 1, rtol=1e-6)
     expected = known - known.mean(axis=0)
     np.testing.assert_allclose(still, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-6)
-    expected = known[:FEW] - known[:FEW].mean(axis=0)
+    expected = known[:MIN_TOKENS] - known[:MIN_TOKENS].mean(axis=0)
     np.testing.assert_allclose(moved, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-6)
 
 
 def test_scripts_have_means_of_their_own_but_few_vectors_have_none():
     random = np.random.default_rng(1)
-    known, alike = random.normal(size=(5, 4)), random.normal(size=(FEW, 4))
+    known, alike = random.normal(size=(5, 4)), random.normal(size=(MIN_TOKENS, 4))
     vectors = np.stack([alike + 9, alike - 7], axis=1).reshape(-1, 4)  # in turns
-    moved, _ = centred(known, vectors, iter(["Grek", "Deva"] * FEW))
+    moved, _ = centre_by_script(known, vectors, iter(["Grek", "Deva"] * MIN_TOKENS))
     np.testing.assert_allclose(moved[0::2], moved[1::2], rtol=1e-6)
     known = np.array([[3.0, 0], [1, 0], [2, 3]])  # mean (2, 1)
-    moved, _ = centred(known, np.array([[2.0, 5], [5, 5]] + [[0, 0]] * (FEW - 3)), ["Grek"] * (FEW - 1))
+    moved, _ = centre_by_script(
+        known, np.array([[2.0, 5], [5, 5]] + [[0, 0]] * (MIN_TOKENS - 3)), ["Grek"] * (MIN_TOKENS - 1)
+    )
     np.testing.assert_allclose(moved[:2], [[0, 1], [0.6, 0.8]])
 
 
 def test_anchors_are_the_likeliest_words_in_plain_letters():
     pieces = [("▁the", -9), ("cat", -1), ("▁dog", -3), ("▁of", -2), ("▁été", -1), ("▁Нил", -1), ("▁Nile", -4)]
     encoder, _ = encoder_of(*pieces, ("▁a-b", -1), ("▁two", -3), ("▁ask", 0, USER), ("▁a▁b", -1), ("▁4th", -1))
-    assert anchor_pieces(encoder.tokenizer).tolist() == [5, 11, 9, 3]
-    assert anchor_pieces(encoder.tokenizer, 2).tolist() == [5, 11]
+    assert find_anchors(encoder.tokenizer).tolist() == [5, 11, 9, 3]
+    assert find_anchors(encoder.tokenizer, 2).tolist() == [5, 11]
     encoder, _ = encoder_of(("▁Нил", -1))
     with pytest.raises(EncoderError, match="Latin"):
-        anchor_pieces(encoder.tokenizer)
+        find_anchors(encoder.tokenizer)
 
 
 def test_some_pieces_are_shown_with_their_best_anchors_and_none_without_words(zoo):
     encoder, _, vectors = zoo
     new = [(f"▁{sign}", -1 - place / 10) for place, sign in enumerate("αβγδε")]
-    larger = extended(encoder.tokenizer, [*new, ("θ", -2), ("▁7", -2)])
+    larger = extend_tokenizer(encoder.tokenizer, [*new, ("θ", -2), ("▁7", -2)])
     known = dict.fromkeys("αβγδεθ7", turned(0)) | {"ε": turned(35), "β": turned(180)}
     moved = transplant(encoder, larger, Aligner({**vectors, **known}))
-    pieces = shown(encoder.tokenizer, larger, moved, 3)
+    pieces = list_examples(encoder.tokenizer, larger, moved, 3)
     assert list(pieces) == ["▁α", "▁γ", "▁ε"]
     assert [anchor for anchor, _ in pieces["▁ε"]] == ["▁dog", "▁cat", "▁fox"]
     weights = by_hand(np.cos(np.radians([1, 35, 37, 71, 73, 107, 109, 143])))
     assert [weight for _, weight in pieces["▁ε"]] == pytest.approx(weights[:3], rel=1e-4)
-    assert list(shown(encoder.tokenizer, larger, moved, 99)) == ["▁α", "▁β", "▁γ", "▁δ", "▁ε"]
-    larger = extended(encoder.tokenizer, [("θ", -2), ("▁7", -2)])
+    assert list(list_examples(encoder.tokenizer, larger, moved, 99)) == ["▁α", "▁β", "▁γ", "▁δ", "▁ε"]
+    larger = extend_tokenizer(encoder.tokenizer, [("θ", -2), ("▁7", -2)])
     moved = transplant(encoder, larger, Aligner({**vectors, "θ": turned(0), "7": turned(0)}))
-    assert shown(encoder.tokenizer, larger, moved) == {}
+    assert list_examples(encoder.tokenizer, larger, moved) == {}
 
 
 def test_a_piece_that_is_rare_in_the_text_has_a_row_by_meaning_and_the_others_stay(zoo):
@@ -159,10 +161,10 @@ def test_a_piece_that_is_rare_in_the_text_has_a_row_by_meaning_and_the_others_st
     pieces = [(f"▁{name}", -number - 1) for number, name in enumerate(ANIMALS)]
     encoder, table = encoder_of(*pieces, ("▁γάτα", -20), ("7", -21), ("ζ", -22))
     texts = ["ζ ζ γάτα", "7"]
-    rare = rare_pieces(encoder, texts, 2, [f"▁{name}" for name in ANIMALS])
-    assert rare.tolist() == [13, 14] and rare_pieces(encoder, texts, 1, []).tolist() == list(range(3, 13))
+    rare = find_rare_tokens(encoder, texts, 2, [f"▁{name}" for name in ANIMALS])
+    assert rare.tolist() == [13, 14] and find_rare_tokens(encoder, texts, 1, []).tolist() == list(range(3, 13))
     aligner = Aligner({**vectors, "γάτα": turned(10), "7": turned(50)})
-    rows = realigned(encoder, rare, encoder, aligner).model.get_layer("embedding").get_weights()[0]
+    rows = realign(encoder, rare, encoder, aligner).model.get_layer("embedding").get_weights()[0]
     angles = [10, -26, 46, -62, 82, -98, 118, -134]
     expected = by_hand(np.cos(np.radians(angles))) @ table[[3, 4, 12, 5, 11, 6, 10, 7]]
     np.testing.assert_allclose(rows[13], expected, rtol=1e-4, atol=1e-6)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from distill.errors import EncoderError, InputError
-from distill.teachers.tokenizers import tokenizer_of
-from distill.teachers.tokenizers.reading import reading_of_folder
+from distill.teachers.tokenizers import convert_tokenizer
+from distill.teachers.tokenizers.reading import read_folder_reading
 
 PIECES = "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "query", "##s", ":", "the", "nile"])
 
@@ -20,7 +20,7 @@ def test_the_tokenizer_may_lie_in_the_folder_of_its_module_beside_which_its_long
     (tmp_path / "modules.json").write_text(json.dumps(modules))
     prompts = {"query": "query: ", "passage": "the ", "classification": "none"}
     (tmp_path / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
-    tokenizer = tokenizer_of(tmp_path, positions=512)
+    tokenizer = convert_tokenizer(tmp_path, positions=512)
     assert tokenizer.encode(["Nile Niles", "nile"]) == [[2, 5, 7, 9, 3], [2, 5, 7, 9, 3]]
     assert tokenizer.encode(["Niles"], "document") == [[2, 8, 9, 6, 3]]
 
@@ -43,7 +43,7 @@ def test_prompts_and_the_longest_text_are_those_of_the_folder(tmp_path, name, fi
     (tmp_path / name).mkdir()
     for file, content in files.items():
         (tmp_path / name / f"{file}.json").write_text(json.dumps(content))
-    reading = reading_of_folder(tmp_path / name, tmp_path / name)
+    reading = read_folder_reading(tmp_path / name, tmp_path / name)
     assert (reading.prompts, reading.longest) == expected
 
 
@@ -52,12 +52,12 @@ def test_a_folder_without_a_tokenizer_that_can_be_read_is_named(tmp_path, files)
     for name in files:
         (tmp_path / name).write_text(PIECES)
     with pytest.raises(EncoderError, match=tmp_path.name):
-        tokenizer_of(tmp_path)
+        convert_tokenizer(tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '"a"', "{}", '{"model": 5}', '{"model": {"type": "BPE"}}'])
 def test_a_file_that_is_cut_off_or_another_is_named_in_one_line(tmp_path, content):
     (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(InputError, match=tmp_path.name) as refused:
-        tokenizer_of(tmp_path)
+        convert_tokenizer(tmp_path)
     assert "\n" not in str(refused.value)

@@ -6,8 +6,8 @@ from tokenizers import Tokenizer as Reference
 
 from distill.encoders.tokenizer import model_proto
 from distill.errors import EncoderError
-from distill.students.vocabulary.pieces import pruned, used_pieces
-from distill.teachers.tokenizers import tokenizer_of
+from distill.students.vocabulary.pieces import find_used_tokens, prune_tokenizer
+from distill.teachers.tokenizers import convert_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +56,17 @@ def content(learned, template, added):
 
 def test_ids_are_those_of_the_package_bytes_and_added_pieces_too(content, folder, languages):
     place = folder(content)
-    tokenizer, reference = tokenizer_of(place), Reference.from_file(str(place / "tokenizer.json"))
+    tokenizer, reference = convert_tokenizer(place), Reference.from_file(str(place / "tokenizer.json"))
     texts = [*languages, "  two  spaces ", "<table>a</table>\n\n\nb ᚠ"]
     expected = [one.ids for one in reference.encode_batch(texts)]
     assert tokenizer.encode(texts, None) == expected
     assert content["model"]["vocab"]["<0xE1>"] in expected[-1] and content["model"]["vocab"]["<table>"] in expected[-1]
-    smaller, old_ids = pruned(tokenizer, used_pieces(tokenizer, texts[:200]))
+    smaller, old_ids = prune_tokenizer(tokenizer, find_used_tokens(tokenizer, texts[:200]))
     assert len(smaller) < len(tokenizer)
     assert [[old_ids[id] for id in ids] for ids in smaller.encode(texts[:200])] == expected[:200]
     # Merges as one text, as older files have them.
     content["model"]["merges"] = [" ".join(merge) for merge in content["model"]["merges"]]
-    assert tokenizer_of(folder(content)).proto == tokenizer.proto
+    assert convert_tokenizer(folder(content)).proto == tokenizer.proto
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_a_bpe_that_is_no_sentencepieces_is_refused_by_what_it_is(content, folde
     content["model"] |= changes
     content["added_tokens"] = [] if "vocab" in changes else content["added_tokens"]
     with pytest.raises(EncoderError, match=named):
-        tokenizer_of(folder(content))
+        convert_tokenizer(folder(content))

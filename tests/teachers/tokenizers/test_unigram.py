@@ -8,9 +8,9 @@ from tokenizers import Tokenizer as Reference
 
 from distill.encoders.tokenizer import model_proto
 from distill.errors import EncoderError
-from distill.students.vocabulary.pieces import pruned, used_pieces
-from distill.teachers.tokenizers import tokenizer_of
-from distill.teachers.tokenizers.charsmap import builtin_charsmap
+from distill.students.vocabulary.pieces import find_used_tokens, prune_tokenizer
+from distill.teachers.tokenizers import convert_tokenizer
+from distill.teachers.tokenizers.charsmap import compile_builtin_charsmap
 
 SPECIAL = (("<s>", 0, True), ("<pad>", 1, True), ("</s>", 2, True), ("<unk>", 3, True))
 META = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
@@ -51,20 +51,20 @@ def test_ids_are_those_of_the_package_and_of_sentencepiece_where_they_are_fairse
     content, folder, languages, learned, version, tmp_path
 ):
     place = folder(version(content), tokenizer_config={"model_max_length": 100})
-    tokenizer, reference = tokenizer_of(place), Reference.from_file(str(place / "tokenizer.json"))
+    tokenizer, reference = convert_tokenizer(place), Reference.from_file(str(place / "tokenizer.json"))
     expected = [one.ids for one in reference.encode_batch(languages)]
     assert tokenizer.encode(languages, None) == expected and any(3 in ids for ids in expected)
     assert tokenizer.reading.longest == 100 and len(tokenizer) == len(learned) + 2
     # The model alone, as older folders have it.
     (tmp_path / "tokenizer.json").unlink()
     (tmp_path / "sentencepiece.bpe.model").write_bytes(learned.proto)
-    assert tokenizer_of(tmp_path).encode(languages, None) == expected
+    assert convert_tokenizer(tmp_path).encode(languages, None) == expected
 
 
 def test_rules_that_are_named_are_sentencepieces(content, folder, languages):
     named = {"type": "Sequence", "normalizers": [{"type": "Nmt"}, {"type": "NFKC"}]}
-    tokenizer = tokenizer_of(folder({**content, "normalizer": named}))
-    assert model_proto(tokenizer).normalizer_spec.precompiled_charsmap == builtin_charsmap("nmt_nfkc")
+    tokenizer = convert_tokenizer(folder({**content, "normalizer": named}))
+    assert model_proto(tokenizer).normalizer_spec.precompiled_charsmap == compile_builtin_charsmap("nmt_nfkc")
     assert tokenizer.encode(["ﬁ ½"], None) == tokenizer.encode(["fi 1\u20442"], None)
 
 
@@ -72,11 +72,11 @@ def test_names_of_special_pieces_are_text_and_what_is_never_read_goes_first(cont
     content["model"]["vocab"] += [["", -1.0], ["<unused0>", -1.0], ["Donau", -50.0]]
     many = len(content["model"]["vocab"])
     content["added_tokens"].append({**content["added_tokens"][0], "content": "[Q]", "id": many + 1, "special": False})
-    tokenizer = tokenizer_of(folder(content))
+    tokenizer = convert_tokenizer(folder(content))
     assert len(tokenizer) == many + 2
     assert 2 not in tokenizer.encode(["</s> <mask>"], None)[0][1:-1]
     assert many + 1 in tokenizer.encode(["a [Q] b"], None)[0]
-    smaller, old_ids = pruned(tokenizer, used_pieces(tokenizer, languages[:50]))
+    smaller, old_ids = prune_tokenizer(tokenizer, find_used_tokens(tokenizer, languages[:50]))
     assert {0, 1, 2, 3, many + 1} <= set(old_ids.tolist()) and not {many - 3, many - 2, many} & set(old_ids.tolist())
     assert [[old_ids[id] for id in ids] for ids in smaller.encode(languages[:50])] == tokenizer.encode(languages[:50])
 
@@ -101,7 +101,7 @@ def test_names_of_special_pieces_are_text_and_what_is_never_read_goes_first(cont
 )
 def test_what_cannot_be_read_as_sentencepieces_is_refused_by_its_name(content, folder, changes, named):
     with pytest.raises(EncoderError, match=named) as refused:
-        tokenizer_of(folder({**content, **changes}))
+        convert_tokenizer(folder({**content, **changes}))
     assert "\n" not in str(refused.value)
 
 
@@ -110,4 +110,4 @@ def test_a_sentencepiece_model_that_is_none_or_no_xlm_rs_is_refused(broken, tmp_
     other = trained_tokenizer(["the river", "the sea"] * 5, vocab_size=14, pad_id=0, unk_id=3, bos_id=2, eos_id=1)
     (tmp_path / "sentencepiece.bpe.model").write_bytes(other.proto if broken is None else broken)
     with pytest.raises(EncoderError, match=r"sentencepiece\.bpe\.model"):
-        tokenizer_of(tmp_path)
+        convert_tokenizer(tmp_path)

@@ -11,8 +11,8 @@ from distill.export.tflite.graph import Graph
 from distill.export.tflite.parts import parts_of
 from distill.export.weights.codecs import MIXED_CODECS
 from distill.export.weights.precision import Precision
-from distill.students.from_weights import from_weights
-from distill.students.told import SETTINGS, as_array
+from distill.students.from_weights import build_student
+from distill.students.told import SETTINGS, settings_as_array
 from distill.students.transformer import TransformerEncoder
 
 # From 1,024 elements on the TFLite converter quantises a kernel. As many positions as pieces.
@@ -65,7 +65,7 @@ def vectors_of(content, rows):
 
 
 def require_same(model, precision, weights, vectors, rows):
-    student = from_weights(weights, "student")
+    student = build_student(weights, "student")
     turned = {"rank": SIZES["width"]} if precision.table in MIXED_CODECS else {}
     assert student.get_config() == {**model.get_config(), "name": "student", **turned}
     cosines = np.sum(np.asarray(student(rows)) * vectors, axis=1)
@@ -109,4 +109,4 @@ def test_the_student_of_an_onnx_file_gives_its_vectors(case):
 def test_settings_that_do_not_fit_the_weights_are_refused(case, settings, error):
     weights = {weight.path: np.asarray(weight) for weight in case[0].weights}
     with pytest.raises((ValueError, KeyError), match=error):
-        from_weights({**weights, SETTINGS: as_array(settings)}, "student")
+        build_student({**weights, SETTINGS: settings_as_array(settings)}, "student")
