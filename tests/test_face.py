@@ -16,17 +16,20 @@ COMMON = {"errors", "settings", "system", "report"}
 SPOKEN = {
     *(
         "as_dict",
-        "chosen_data",
+        "choose_data",
+        "format_costs",
         "is_predictions",
         "is_run",
-        "lengths_of",
-        "places",
-        "recipe_of",
+        "output_paths",
+        "parse_lengths",
         "read_samples",
         "read_word_lists",
+        "recipe_of",
     ),
-    *("require_format", "require_significance", "settings_of", "takers", "told", "write_plot"),
-    *("Answer", "Engine", "Removed"),
+    *("require_format", "require_significance", "settings_of", "tasks_with_option", "text_alone", "write_plot"),
+    *("Answer", "Engine", "RemovalOptions"),
+    # The parts of `distill papers`, of which the room `papers` is the library.
+    *("Wanted", "list_commands", "read_study", "reproduce", "run_in_process"),
 }
 # Commands of training, whose jobs take all settings: `run`, `teach`, `transfer` and `tune` of the face.
 TRAINING = {"train.py", "tune.py"}

@@ -79,7 +79,7 @@ def _tasks(context, parameter, values):
 
 
 def _metrics(default):
-    def chosen(context, parameter, values):
+    def choose_metrics(context, parameter, values):
         names = tuple(dict.fromkeys(split_names(",".join(values)))) or default
         for name in names:
             if not METRIC_FORM.fullmatch(name):
@@ -88,7 +88,7 @@ def _metrics(default):
                 )
         return names
 
-    return chosen
+    return choose_metrics
 
 
 def metrics_option(default: tuple[str, ...]) -> Callable[[click.decorators.FC], click.decorators.FC]:

@@ -111,8 +111,8 @@ def run(
 
     A run trains a teacher and a student, measures both, exports a bundle, times it and writes a report. With a limit of
     size or time it searches for a smaller bundle too. With --documents it needs no questions: the base learns from the
-    documents' own headings and sentences. Without --dataset, a student learns the vectors that --teacher-model gives to
-    lines of text (--parallel or --text).
+    documents' own headings and sentences. Without --dataset, a student learns the vectors that the teacher of
+    --teacher-model gives to lines of text.
     """
     from ..compression.compress import compress, is_limited
     from ..data.corpus import read_corpus

@@ -99,14 +99,14 @@ class Search:
         folder = self.folder / name
         path = folder / TRIAL
 
-        def tried():
+        def try_row():
             folder.mkdir(parents=True, exist_ok=True)
             began = time.perf_counter()
             row = replace(make(folder), seconds=round(time.perf_counter() - began, 1))
             write_json(path, row.as_dict())
             return row
 
-        return self.engine.do(Step(name, tried, is_there=path.is_file, load=lambda: kind.of(read_json(path))))
+        return self.engine.do(Step(name, try_row, is_there=path.is_file, load=lambda: kind.of(read_json(path))))
 
     def worthwhile_rows(self, tried: Sequence[TrialRow], full: ShapeProbe) -> list[TrialRow]:
         """Return the cheap trials that no other dominates in size and P@1 and that can keep the limit of size.

@@ -166,7 +166,7 @@ def _by_words(model, dataset, split, languages, units, progress, recalls, typed)
     scores = Bm25Scorer(dataset, model.words, units_to_encode(units, recalls), progress)
     texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
 
-    def ranked(by_language):
+    def rank_texts(by_language):
         rows = {language: _gold(dataset, split, language) for language in by_language}
         places = {name: scores.ranks(by_language[name], gold, units, progress) for name, gold in rows.items()}
         return {unit: {language: of[unit] for language, of in places.items()} for unit in units}
@@ -179,8 +179,8 @@ def _by_words(model, dataset, split, languages, units, progress, recalls, typed)
             return scores.nearest_passages([texts[language][row] for row in rows], deep)
 
         recall = measure_recall(nearest, dataset, split, languages, recalls)
-    ranks_typed = {kind: ranked(rows) for kind, rows in noisy_texts(dataset, split, languages, typed).items()}
-    return Evaluation(model.name, split, ranked(texts), recall, typed=ranks_typed)
+    ranks_typed = {kind: rank_texts(rows) for kind, rows in noisy_texts(dataset, split, languages, typed).items()}
+    return Evaluation(model.name, split, rank_texts(texts), recall, typed=ranks_typed)
 
 
 def _gold(dataset, split, language):

@@ -84,8 +84,8 @@ def list_shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> lis
 def export_bundle(run: Run, student: KerasEncoder) -> None:
     """Write the student's bundle if the gate passes it.
 
-    If the gate refuses it, the bundle is written again in the next finer precision (`Precision.finer`), and a line says
-    so.
+    If the gate refuses it, the bundle is written again in the next finer precision (`Precision.list_finer`), and a line
+    says so.
 
     Args:
         run: The run.

@@ -114,7 +114,7 @@ def write_mined(folder: Path, mined: MinedPairs, dataset: Dataset) -> None:
 def _lines(mined, dataset):
     pairs = mined.pairs
 
-    def named(passage):
+    def name_passage(passage):
         id = dataset.passages[int(pairs.content[passage])].id
         return {"passage": id, "language": str(pairs.languages[passage])}
 
@@ -123,8 +123,8 @@ def _lines(mined, dataset):
         yield {
             "id": question.id,
             "language": question.language,
-            "positives": [{**named(row), "gold": bool(row in gold)} for row in positives],
-            "negatives": [named(row) for row in negatives],
+            "positives": [{**name_passage(row), "gold": bool(row in gold)} for row in positives],
+            "negatives": [name_passage(row) for row in negatives],
         }
 
 

@@ -145,4 +145,4 @@ class TowersTrainer(Trainer):
         """Return the vectors `(n, d)`."""
         question, passage = self.encoder.towers
         packed = select_packed(x), select_packed(x, "passage_")
-        return ops.concatenate([self.encode_packed(question, packed[0]), self.encoded(passage, packed[1])])
+        return ops.concatenate([self.encode_packed(question, packed[0]), self.encode_packed(passage, packed[1])])

@@ -78,12 +78,12 @@ def replace_letters(text: str, letters: Mapping[str, tuple[str, ...]], draw: ran
     chosen = {letter: draw.choice(spellings) for letter, spellings in letters.items()}
     pattern = re.compile("|".join(map(re.escape, sorted(letters, key=len, reverse=True))), re.IGNORECASE)
 
-    def replaced(match):
+    def replace_match(match):
         letter = match[0]
         other = chosen.get(letter.lower(), letter)
         return other[:1].upper() + other[1:] if letter[0].isupper() else other
 
-    return pattern.sub(replaced, text)
+    return pattern.sub(replace_match, text)
 
 
 def romanise_chinese(text: str, draw: random.Random) -> str:

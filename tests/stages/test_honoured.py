@@ -81,7 +81,7 @@ def seen(monkeypatch):
         parts.extend([job, *arguments])
         return arguments[0]
 
-    for name in ("check", "refuse_unused"):
+    for name in ("check_settings", "refuse_unused"):
         monkeypatch.setattr(f"distill.pipeline.preparing.{name}", lambda settings, *more: settings)
     for room in ("distill.pipeline.second_stage", "distill.tuning.tune", "distill.compression.compress"):
         monkeypatch.setattr(f"{room}.refuse_unused", lambda *arguments: None)
@@ -89,7 +89,7 @@ def seen(monkeypatch):
     monkeypatch.setattr(TeacherJob, "train", trained)
     monkeypatch.setattr(StudentJob, "train", trained)
     monkeypatch.setattr(StudentJob, "targets", lambda job, *arguments: None)
-    monkeypatch.setattr(StudentJob, "reweighted", lambda job, targets: targets)
+    monkeypatch.setattr(StudentJob, "reweight", lambda job, targets: targets)
     return parts
 
 
@@ -101,7 +101,7 @@ def test_run(settings, seen, monkeypatch, tmp_path):
     reads, encoder = set(), load_keras_encoder(settings.teacher.base)
     # What a run notes of all its settings is no use of them.
     for name, noted in (
-        ("config_text", format_config),
+        ("format_config", format_config),
         ("provenance", describe_training),
         ("named_paths", named_paths),
     ):
@@ -117,7 +117,7 @@ def test_run(settings, seen, monkeypatch, tmp_path):
 
 def test_teach(settings, seen, distill, monkeypatch, tmp_path):
     reads = set()
-    monkeypatch.setattr("distill.commands.train.settings_from", lambda *arguments: recorded(settings, reads))
+    monkeypatch.setattr("distill.commands.train.take_settings", lambda *arguments: recorded(settings, reads))
     monkeypatch.setattr("distill.pipeline.gain.say_if_weak", lambda rows: None)
     assert distill("teach", "--output", tmp_path / "teacher") == 0
     assert missing("teach", reads, seen) == set()
@@ -139,7 +139,7 @@ def test_a_trial_of_tune(settings, seen, monkeypatch, tmp_path):
         raise Built
 
     monkeypatch.setattr(Tuning, "run", once)
-    monkeypatch.setattr("distill.tuning.tune.check", lambda settings: settings)
+    monkeypatch.setattr("distill.tuning.tune.check_settings", lambda settings: settings)
     monkeypatch.setattr("distill.tuning.tune.values_by_name", lambda settings: {})
     with pytest.raises(Built):
         tune(recorded(settings, reads), Search("both", 1), tmp_path / "x.db", tmp_path / "best.toml")
@@ -163,7 +163,7 @@ def test_compress(settings, seen, monkeypatch, tmp_path, slim_folder):
     monkeypatch.setattr("distill.compression.compress._material", made)
     monkeypatch.setattr("distill.compression.compress.find_artefact", lambda folder: folder)
     monkeypatch.setattr("distill.compression.compress.as_dict", lambda settings: {})
-    monkeypatch.setattr("distill.compression.compress.provenance", lambda settings: {})
+    monkeypatch.setattr("distill.compression.compress.describe_training", lambda settings: {})
     monkeypatch.setattr("distill.compression.trials.Trials", made)
     monkeypatch.setattr("distill.compression.budget_search.Search", stopped)
     with pytest.raises(Built):

@@ -14,8 +14,8 @@ from distill.system.locking import LOCK, hold_lock, lock_folder, require_free
 
 HOLD = """
 import sys, time
-from distill.system.locking import locked
-with locked(sys.argv[1]):
+from distill.system.locking import lock_folder
+with lock_folder(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)
 """

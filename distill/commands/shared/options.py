@@ -45,13 +45,13 @@ def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[C
     """
     fields = honoured_fields(command)
 
-    def offered(name, item):
+    def is_offered(name, item):
         return item.metadata["offer"] is not SET or name.partition(".")[0] in whole
 
     def decorate(function):
         function = click.option(cls=SetOption, command=command)(function)
         for name, section, item in reversed(list(walk(_start_settings(recipe)))):
-            if name in fields and offered(name, item):
+            if name in fields and is_offered(name, item):
                 default = getattr(section, item.name)
                 function = click.option(cls=SettingOption, setting=name, item=item, shown=default)(function)
         return function

@@ -96,13 +96,17 @@ def encode_labelled(
         EncoderError: If vectors hold NaN or infinity.
     """
 
-    def encoded(texts):
+    def encode_labelled(texts):
         return require_finite(encoder.encode(texts, "question", progress), encoder)
 
-    learned = encoded(data.select(data.pivot, TRAIN))
-    tested = {language: encoded(data.select(language, data.split)) for language in data.texts}
+    learned = encode_labelled(data.select(data.pivot, TRAIN))
+    tested = {language: encode_labelled(data.select(language, data.split)) for language in data.texts}
     return LabelledVectors(
-        data, learned, tested, {language: encoded(texts) for language, texts in samples.texts.items()}, samples.name
+        data,
+        learned,
+        tested,
+        {language: encode_labelled(texts) for language, texts in samples.texts.items()},
+        samples.name,
     )
 
 
