@@ -102,7 +102,7 @@ def test_run(settings, seen, monkeypatch, tmp_path):
     # What a run notes of all its settings is no use of them.
     for name, noted in (
         ("format_config", format_config),
-        ("provenance", describe_training),
+        ("describe_training", describe_training),
         ("named_paths", named_paths),
     ):
         monkeypatch.setattr(f"distill.pipeline.preparing.{name}", lambda _, noted=noted: noted(settings))
