@@ -37,16 +37,16 @@ start()
 import keras
 keras.utils.set_random_seed(0)
 from distill.catalog.identity import weights_fingerprint
-from distill.catalog.readers import eyes_of
+from distill.catalog.readers import load_features
 from distill.reading.examples import Example, Text
-from distill.reading.exporting import write_exported
+from distill.reading.exporting import write_flatbuffer
 from distill.reading.network import ReaderNetwork
 from distill.reading.stored import ReaderCard, save_reader
-eyes = eyes_of("released")
+eyes = load_features("released")
 network = ReaderNetwork(eyes.table.shape[1], eyes.encoder.dimension, channels=8)
 card = ReaderCard("released", weights_fingerprint("released"), "en", {}, ())
 save_reader("keras-reader", network, eyes.standard, card)
-write_exported("keras-reader", "reader", eyes, [Example("1", "en", "Where?", Text("It ends here.", "en"), None, ())])
+write_flatbuffer("keras-reader", "reader", eyes, [Example("1", "en", "Where?", Text("It ends here.", "en"), None, ())])
 """
 # Commands, with their exit code and a part of their output.
 COMMANDS = (
