@@ -92,7 +92,7 @@ class StepClock:
 def timed_steps(stage, many):
     """Return figures of the first `many` steps of a stage's epoch, `{name: number}`, with times in milliseconds."""
     makers, scored = stage.batches(1)[:many], []
-    shaped = getattr(stage.trainer, "shaped", dict)
+    shaped = getattr(stage.trainer, "shape_batch", None) or getattr(stage.trainer, "shaped", dict)
     packing, batches = zip(*(_made(make, shaped) for make in makers), strict=True)
     clock = StepClock(stage.trainer)
 

@@ -155,8 +155,7 @@ def load(source: File, trained_on: Collection[str] = ()) -> EncoderModel:
     Args:
         source: The encoder, by any name that `load_encoder` takes.
         trained_on: Names of mteb's tasks whose data it learned from, beside those of its card. Their scores are marked
-            as
-            not zero-shot.
+            as not zero-shot.
 
     Returns:
         The model.

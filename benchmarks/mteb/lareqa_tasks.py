@@ -124,7 +124,7 @@ def sentences(of: list[dict[str, Any]], language: str) -> Language:
 
 
 class _Parallel(AbsTaskRetrieval):
-    """A task of parallel questions. `_subsets` makes `{subset: ...}` from what `_read` returns for each language."""
+    """A task of parallel questions, with a subset for each language that `_read` returns."""
 
     languages = LANGUAGES
     cut = staticmethod(paragraphs)

@@ -153,7 +153,7 @@ def train(settings, folder):
 
 
 def parts(run):
-    """Return the arguments of `study`: the teacher, the student's start and shape, and True if their spaces differ."""
+    """Return the arguments of `shape_student`: the teacher, the student's start and shape, and True if their spaces differ."""
     import keras
 
     from distill.catalog.loading import load_keras_encoder

@@ -137,8 +137,8 @@ def read_triplets(
 
     Args:
         files: `FILE` or `FILE=WEIGHT`: a .tsv with the columns question and passage (or sentence), .jsonl with these
-            keys
-            and optionally "answers", or the folder of a data set, whose train questions are taken; all with `DIR:all`.
+            keys and optionally "answers", or the folder of a data set, whose train questions are taken; all with
+            `DIR:all`.
         language: The language of a data set's questions.
         seed: The seed of the splits of data sets.
         split_by: "question" or "document".

@@ -23,7 +23,7 @@ def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
         answers: what `search` returns.
         reader: what `load_reader` returns.
 
-    Returns:
+    Yields:
         Each answer in turn, with the `answer` of its hits.
 
     Raises:

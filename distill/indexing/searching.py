@@ -70,8 +70,7 @@ class Searcher:
             k: The number of passages.
             mask: The passages that may be found, bool `(passages,)`.
             shares: The share of the question's words in each passage (`lexical.Lexical.shares`), float32 `(passages,)`,
-                added
-                `WEIGHT` times the spread of scores.
+                added `WEIGHT` times the spread of scores.
 
         Returns:
             The passages, fewer than `k` if the index has fewer.

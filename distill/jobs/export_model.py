@@ -112,8 +112,7 @@ def export_model(
         options: The format and the contents; None for a bundle.
         settings: The precision if `options` name none, the limits of the gate, and its number of threads.
         dataset: The data set whose dev questions the gate uses. None takes the sample; then an encoder that distill
-            comes
-            with is not measured again if its bytes are taken as they are.
+            comes with is not measured again if its bytes are taken as they are.
         languages: The languages of the questions; empty for all.
 
     Returns:

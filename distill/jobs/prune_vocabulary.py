@@ -36,8 +36,7 @@ def prune_vocabulary(
         languages: The languages of the questions; empty for all.
         corpus: More text to count, by language.
         rule: How many uses a token needs to stay, how many tokens stay at most, and the scripts that stay whole; None
-            for
-            every token that is used.
+            for every token that is used.
         seed: The seed of the draw of the tenth of the text that shows what pruning costs on unseen text.
 
     Returns:

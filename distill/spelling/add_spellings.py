@@ -88,8 +88,7 @@ def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Jso
 
     Raises:
         InputError: If there is no text, if the encoder lacks a language, if the words have no noisy form, or if no
-            alias
-            is new.
+            alias is new.
         EncoderError: If the encoder is not a bundle, or has no unigram model.
 
     Example:

@@ -30,8 +30,7 @@ class Sampler:
 
     Args:
         pairs: The pairs. Questions of other collections, `pairs.more`, are mixed in; with `x-x-mono` they have batches
-            of
-            their own.
+            of their own.
         kind: The kind.
         pivot: The teacher's language.
         size: The size of a batch.

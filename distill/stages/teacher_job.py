@@ -29,8 +29,7 @@ class TeacherJob:
         sources: Parallel text that asks too.
         pairs: The pairs, or None.
         mined: Whether the pairs were mined and have their negatives. Otherwise each epoch mines hard ones if the
-            options
-            ask for them.
+            options ask for them.
     """
 
     dataset: Dataset

@@ -426,7 +426,7 @@ class TransferStage:
         """Make the input of a step: the questions, the lines, and each distinct document once.
 
         Objective 2 is a mean over the samples whose documents are encoded: an unbiased part of the batch
-        (`documented`), or without a budget the whole batch, as in the paper.
+        (`count_documented`), or without a budget the whole batch, as in the paper.
 
         Args:
             rows: The rows of the questions.
@@ -569,8 +569,7 @@ def own_document_loss(
         x: The batch.
         settings: The settings of stage 2.
         documents: The vectors of all documents, `(n, d)` per unit, over which the mean is taken. If the settings ask
-            for
-            it, only the batch's documents of the first unit compete.
+            for it, only the batch's documents of the first unit compete.
 
     Returns:
         One value per question, `(b,)`.

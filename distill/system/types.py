@@ -19,7 +19,7 @@ else:
 # To which of two towers a text belongs.
 Role: TypeAlias = Literal["question", "document"]
 File: TypeAlias = Union[str, "PathLike[str]"]
-# What a JSON or TOML file holds. mypy would have every nested value narrowed, which `forms.require` has checked.
+# What a JSON or TOML file holds. mypy would have every nested value narrowed, which `reading.require_form` has checked.
 if TYPE_CHECKING:
     Json: TypeAlias = Any
 else:

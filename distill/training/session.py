@@ -93,8 +93,7 @@ class Session:
         log: The log.
         watch: Called with (step, scores) at each evaluation on dev, also of the start. An exception ends the training.
         checkpoint: Holds the state after each epoch, and within one as often as it is due. A training with a saved
-            state
-            goes on from it and ends as if it had not stopped.
+            state goes on from it and ends as if it had not stopped.
         options: How steps are computed.
         stage: The name in the log, by default that of the stage.
         dev: A data set whose dev questions score the training, None for the one that is trained on.

@@ -103,8 +103,7 @@ class Tuning:
 
         Args:
             train: Called with (settings, watch); it trains, and calls `watch(step, scores)` at each evaluation on dev,
-                the
-                start's first. None if so many trials have ended before.
+                the start's first. None if so many trials have ended before.
             trials: The number of trials.
 
         Returns:
