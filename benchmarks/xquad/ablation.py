@@ -153,7 +153,7 @@ def train(settings, folder):
 
 
 def parts(run):
-    """Return the arguments of `shape_student`: the teacher, the student's start and shape, and True if their spaces differ."""
+    """Return the teacher, the student's start and shape, and True if their spaces differ, for `shape_student`."""
     import keras
 
     from distill.catalog.loading import load_keras_encoder

@@ -27,7 +27,7 @@ class Encoder:
 
 @pytest.fixture
 def scripted(tmp_path):
-    """A maker of bundles, and of what runs them, which does as it is told: `scripted(name, encode, load)` -> `WorkerSpec`."""
+    """A maker of bundles whose code is given: `scripted(name, encode, load)` -> `WorkerSpec`."""
     from distill.bench.process import WorkerSpec
 
     def make(name="toy", encode="pass", load="pass"):
