@@ -352,7 +352,7 @@ def transfer(
     """Train a student towards a fixed teacher only (stage 2 of a run).
 
     If the start has another vector space, it gets a map into the teacher's. The student is saved in float32;
-    --table and --set export.precision=… set what its quantised epochs round weights to. Its folder gets log.jsonl,
+    --table and --set export.precision=int8 set what its quantised epochs round weights to. Its folder gets log.jsonl,
     with the dev score of each evaluation.
     """
     from ..data.corpus import read_corpus

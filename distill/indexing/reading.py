@@ -23,8 +23,8 @@ def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
         answers: what `search` returns.
         reader: what `load_reader` returns.
 
-    Yields:
-        Each answer in turn, with the `answer` of its hits.
+    Returns:
+        An iterator of the answers in turn, with the `answer` of its hits.
 
     Raises:
         EncoderError: where the reader cannot read a passage.
