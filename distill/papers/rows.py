@@ -15,7 +15,7 @@ from ..system.progress import say
 from ..system.types import Json
 
 # Commands whose seed is an option and which leave a folder.
-TRAINING = ("run", "transfer", "teach", "reduce", "export")
+TRAINING = ("run", "transfer", "teach", "reduce", "prune", "export")
 # The end of a script's name, which a row may have in place of a command of `distill`.
 SCRIPT = ".py"
 # Runs a command, given as its arguments, and returns its exit code.
@@ -27,8 +27,8 @@ class Row:
     """A command of `distill`, or of a script, with `{runs}`, `{data}`, `{base}` and `{seed}` in it.
 
     `after` are rows whose files it reads. A command without `{seed}` that is no training runs once. A `run` is kept in
-    a folder of the row's name; `transfer`, `teach`, `reduce` and `export` leave an encoder there; any other command,
-    and a script, writes `--json`.
+    a folder of the row's name; `transfer`, `teach`, `reduce`, `prune` and `export` leave an encoder there. Any other
+    command, and a script, writes `--json`.
     """
 
     name: str
