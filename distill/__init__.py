@@ -31,6 +31,7 @@ FACE = {
     "Shape": "students.shape",
     "SpellingPlan": "spelling.add_spellings",
     "StudentSettings": "settings.sections",
+    "TableRequest": "papers.study",
     "TaskOptions": "evaluation.tasks.task",
     "TimingConditions": "bench.compare",
     "WordPlan": "languages.add_words",
@@ -54,12 +55,15 @@ FACE = {
     "fold_removal": "jobs.language_removal",
     "generate_answers": "jobs.readers",
     "init_config": "pipeline.own_data",
+    "learn_text": "jobs.learn_text",
+    "list_cl_relkt_commands": "papers.study",
     "load_dataset": "data.loading",
     "load_encoder": "catalog.loading",
     "load_reader": "catalog.readers",
     "make_page": "jobs.make_page",
     "measure_models": "jobs.measuring",
     "measure_predictions": "evaluation.tasks.predictions",
+    "plan_cl_relkt": "papers.study",
     "prune_vocabulary": "jobs.prune_vocabulary",
     "ray_engine": "encoding.on_ray",
     "read_answers": "indexing.reading",
@@ -69,6 +73,7 @@ FACE = {
     "reduce_encoder": "jobs.reduce_encoder",
     "remove_language": "jobs.language_removal",
     "report_runs": "jobs.report_runs",
+    "reproduce_cl_relkt": "papers.study",
     "run": "compression.whole_job",
     "search": "indexing.answers",
     "serve_index": "plugs.mcp",
@@ -119,6 +124,7 @@ if TYPE_CHECKING:
     from .jobs.language_removal import fit_removal as fit_removal
     from .jobs.language_removal import fold_removal as fold_removal
     from .jobs.language_removal import remove_language as remove_language
+    from .jobs.learn_text import learn_text as learn_text
     from .jobs.make_page import make_page as make_page
     from .jobs.measuring import compare_models as compare_models
     from .jobs.measuring import measure_models as measure_models
@@ -135,6 +141,10 @@ if TYPE_CHECKING:
     from .languages.add_words import WordPlan as WordPlan
     from .languages.add_words import add_words as add_words
     from .languages.material import LanguageSources as LanguageSources
+    from .papers.study import TableRequest as TableRequest
+    from .papers.study import list_cl_relkt_commands as list_cl_relkt_commands
+    from .papers.study import plan_cl_relkt as plan_cl_relkt
+    from .papers.study import reproduce_cl_relkt as reproduce_cl_relkt
     from .pipeline.own_data import init_config as init_config
     from .plugs.mcp import serve_index as serve_index
     from .reading.files import ReaderSource as ReaderSource

@@ -26,10 +26,8 @@ SPOKEN = {
         "read_word_lists",
         "recipe_of",
     ),
-    *("require_format", "require_significance", "settings_of", "tasks_with_option", "text_alone", "write_plot"),
-    *("Answer", "Engine", "RemovalOptions"),
-    # The parts of `distill papers`, of which the room `papers` is the library.
-    *("Wanted", "list_commands", "read_study", "reproduce", "run_in_process"),
+    *("require_format", "require_significance", "settings_of", "tasks_with_option", "write_plot"),
+    *("Answer", "Engine", "RemovalOptions", "TextAlone"),
 }
 # Commands of training, whose jobs take all settings: `run`, `teach`, `transfer` and `tune` of the face.
 TRAINING = {"train.py", "tune.py"}

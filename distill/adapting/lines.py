@@ -27,7 +27,7 @@ SPLITS = ("dev", "test")
 
 @dataclass(frozen=True)
 class HeldLines:
-    """Held-out lines as a `Dataset` without train questions, and the `sources` and `labelled` text without them."""
+    """Held-out lines as a data set without train questions, and the `sources` and `labelled` text without them."""
 
     dataset: Dataset
     sources: tuple[Parallel, ...]
@@ -41,7 +41,7 @@ class HeldLines:
 
 @dataclass
 class _Held:
-    """Passages and questions that are held out so far, and their texts, `normalise`d."""
+    """The passages and questions that are held out so far, and their normalised texts."""
 
     passages: list[Passage] = field(default_factory=list)
     questions: dict[str, dict[str, Question]] = field(default_factory=dict)
@@ -49,9 +49,14 @@ class _Held:
     texts: set[str] = field(default_factory=set)
 
     def add(self, split: str, passage: str, language: str, asking: Mapping[str, str], whole: Sequence[str]) -> None:
-        """Hold out a passage, the texts that are `asking` for it by language, and the `whole` lines that these are of.
+        """Hold out a passage with its questions.
 
-        The passage's `language` is an empty text where it is the pivot.
+        Args:
+            split: The split.
+            passage: The text of the passage.
+            language: Its language; empty for the pivot.
+            asking: The question by language.
+            whole: The lines that passage and questions are parts of, which must not be learned.
         """
         row = len(self.passages)
         self.passages.append(Passage(f"{row}/0", passage, row, (), language))
@@ -62,22 +67,22 @@ class _Held:
 
 
 def hold_out_lines(sources: Sequence[Parallel], labelled: Sequence[Parallel], pivot: str, seed: int = 0) -> HeldLines:
-    """Hold lines out of parallel text and of text that has no translations, for dev and test.
+    """Hold lines out of parallel text, and of text without translations, for dev and test.
 
-    A line of parallel text asks, in each other language, for its translation in the `pivot`. The first half of a line
-    in the pivot, and in a language without translations, asks for its second half. Nothing that is held out is learned.
+    A line of parallel text is a question for its translation in the pivot. The first half of a line in the pivot, or in
+    a language without translations, is a question for its second half. Held-out lines are not learned.
 
     Args:
-        sources: parallel text, of which each pair has its text in the pivot.
-        labelled: text of which each line is its own pivot.
-        pivot: the language of the teacher.
-        seed: of the draw.
+        sources: The parallel text, of which each pair has its text in the pivot.
+        labelled: The text of which each line is its own pivot.
+        pivot: The language of the teacher.
+        seed: The random seed.
 
     Returns:
-        The held-out lines as a data set whose split train is empty, and the rest.
+        The held-out lines as a data set with an empty split train, and the other lines.
 
     Raises:
-        DataError: where a language has too few lines to hold some out.
+        DataError: If a language has too few lines.
     """
     rng, held = np.random.default_rng(seed), _Held()
     _hold_translations(held, _by_pivot(sources, pivot), rng)
@@ -90,7 +95,7 @@ def hold_out_lines(sources: Sequence[Parallel], labelled: Sequence[Parallel], pi
 
 
 def _by_pivot(sources, pivot) -> dict[str, dict[str, str]]:
-    """`{pivot's text: {language: its translation}}`, of each language the first."""
+    """Return the first translation into each language by the text in the pivot."""
     lines: dict[str, dict[str, str]] = {}
     for source in sources:
         for text, language, of in zip(source.texts, source.languages, source.pivots, strict=True):
@@ -100,7 +105,7 @@ def _by_pivot(sources, pivot) -> dict[str, dict[str, str]]:
 
 
 def _hold_translations(held, lines, rng):
-    """Hold lines out until each language has its share in each split."""
+    """Hold out lines until each language has its share in each split."""
     many = Counter(language for row in lines.values() for language in row)
     shares = {language: _share(language, count) for language, count in many.items()}
     wanted = {split: dict(shares) for split in SPLITS}
@@ -114,7 +119,7 @@ def _hold_translations(held, lines, rng):
 
 
 def _share(language, count):
-    """The number of lines that each split has. Raises `DataError` of too few."""
+    """Return the number of lines of a split. Raises `DataError` for too few lines."""
     if count < LEAST:
         raise DataError(
             f"{count} lines of text in {language}, expected {LEAST} or more, as some are held out to choose and to "
@@ -124,7 +129,7 @@ def _share(language, count):
 
 
 def _texts_alone(sources, labelled, pivot, held) -> dict[str, list[str]]:
-    """`{language: lines}` that no translation asks for: the pivot's, and labelled text's in other languages."""
+    """Return by language the lines without translations: the pivot's, and labelled text in other languages."""
     texts = {pivot: dict.fromkeys(text for source in sources for text in source.pivots)}
     for source in labelled:
         for text, language in zip(source.texts, source.languages, strict=True):
@@ -135,7 +140,7 @@ def _texts_alone(sources, labelled, pivot, held) -> dict[str, list[str]]:
 
 
 def _hold_halves(held, language, texts, pivot, rng):
-    """Hold lines out whose first half asks for the second: of the longest ones, as short ones say too little."""
+    """Hold out halves of lines, drawn from the longest ones, because short ones say too little."""
     halves = {text: both for text in texts if (both := _halve_line(text))}
     share = _share(language, len(halves))
     texts = sorted(halves, key=len, reverse=True)[: max(2 * share, len(halves) // LONGEST)]
@@ -147,7 +152,7 @@ def _hold_halves(held, language, texts, pivot, rng):
 
 
 def _halve_line(text) -> tuple[str, str] | None:
-    """Both halves of a line by its words, or by its characters where it has no blanks; None of one that has one."""
+    """Return both halves of a line, by words or else by characters, or None if it has only one."""
     parts, blank = (text.split(), " ") if " " in text else (list(text), "")
     if len(parts) < 2:
         return None
@@ -156,7 +161,7 @@ def _halve_line(text) -> tuple[str, str] | None:
 
 
 def _without(sources, texts) -> tuple[Parallel, ...]:
-    """The sources without pairs of which either side is held out. Raises `DataError` where nothing is left."""
+    """Drop pairs of which either side is held out. Raises `DataError` if nothing is left."""
     kept = []
     for source in sources:
         rows = [
@@ -172,7 +177,12 @@ def _without(sources, texts) -> tuple[Parallel, ...]:
 
 
 def write_lines(held: HeldLines, folder: Path) -> None:
-    """Write the held-out lines as a data set into a new folder, and the other lines beside it."""
+    """Write the held-out lines as a data set to a new folder, and the other lines beside them.
+
+    Args:
+        held: The lines.
+        folder: The folder.
+    """
     write_queries(held.dataset, folder)
     for name, source in zip(_names(held), held.sources, strict=True):
         write_rows(folder / name, _rows(source, held.dataset.document_language))
@@ -186,19 +196,27 @@ def write_lines(held: HeldLines, folder: Path) -> None:
 
 
 def named_lines(held: HeldLines, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what `student.parallel` and `student.labelled_text` have to name for the lines in that folder."""
+    """Return the values of `student.parallel` and `student.labelled_text` for written lines.
+
+    Args:
+        held: The lines.
+        folder: The folder that `write_lines` made.
+
+    Returns:
+        The two values.
+    """
     names = zip(_names(held), held.sources, strict=True)
     parallel = tuple(f"{folder / name}={source.weight:g}" for name, source in names)
     return parallel, (str(folder / TEXT),) if held.labelled else ()
 
 
 def _names(held) -> list[str]:
-    """A file's name for each source."""
+    """Return the name of each source's file."""
     return [f"{number}.{Path(source.name).stem}.jsonl" for number, source in enumerate(held.sources, start=1)]
 
 
 def _rows(source, pivot) -> list[dict[str, str]]:
-    """`[{language: text}]` of a source, the translations of one text in the pivot in one object."""
+    """Return the rows of a source by language, with all translations of a text in one row."""
     rows: dict[str, list[dict[str, str]]] = {}
     for text, language, of in zip(source.texts, source.languages, source.pivots, strict=True):
         of_pivot = rows.setdefault(of, [{pivot: of}])

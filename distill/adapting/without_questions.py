@@ -30,24 +30,24 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
     """Hold lines out, write them to the folder of a run, and prepare that run on them.
 
     Args:
-        settings: of the run; its parallel text, or else its text, is what is learned.
-        folder: of the run, which is made.
-        named: the settings that were given by the user, who is told where they cannot be had.
-        seconds: between checkpoints.
+        settings: The settings. Their parallel text, or else their text, is learned.
+        folder: The folder of the run, which is made.
+        named: The names of the settings that the user gave, which are not adapted to text.
+        seconds: The time between checkpoints within an epoch.
 
     Returns:
-        The run, which goes on and is measured as any other.
+        The run, which is executed and measured as any other.
 
     Raises:
-        InputError: before anything is trained, leaving no folder, for text or a teacher that cannot teach.
+        InputError: If the text cannot be learned or the teacher cannot teach. No folder is left then.
     """
     folder = Path(folder)
     require_new(folder)
-    student = _of_lines(settings.student, named)
+    student = _keep_line_objectives(settings.student, named)
     data, teacher, vocabulary = settings.data, settings.teacher, settings.vocabulary
     text = vocabulary.text
     sources, labelled = read_texts(student, text, teacher.language, data.languages)
-    teacher = replace(teacher, language=_pivot(teacher.language, sources, labelled))
+    teacher = replace(teacher, language=_choose_pivot(teacher.language, sources, labelled))
     held = hold_out_lines(sources, labelled, teacher.language, settings.seed)
     teacher = _choose_centring(teacher, held, "teacher.centre" in named)
     # Text that is learned alone is in the folder of the lines, without those that are held out.
@@ -70,7 +70,15 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
 
 
 def first_text(student: StudentSettings, text: Sequence[str]) -> Path:
-    """Return the path of the first text that is named: it gives a run its name."""
+    """Return the path of the first text, by which a run is named.
+
+    Args:
+        student: The settings of stage 2, which may name parallel text and text to label.
+        text: Further files of text.
+
+    Returns:
+        The path.
+    """
     if student.parallel:
         return parse_weight(student.parallel[0])[0]
     return parse_named_file((*student.labelled_text, *text)[0])[1]
@@ -79,16 +87,19 @@ def first_text(student: StudentSettings, text: Sequence[str]) -> Path:
 def read_texts(
     student: StudentSettings, text: Sequence[str], language: str, languages: Sequence[str]
 ) -> tuple[list[Parallel], list[Parallel]]:
-    """Return the parallel text and the text that the teacher labels itself, in the run's languages alone.
+    """Read the parallel text, and the text that the teacher labels, in the run's languages only.
 
     Args:
-        student: names both.
-        text: files that are labelled where it names neither.
-        language: the teacher's.
-        languages: the run's; empty for all that there are.
+        student: The settings of stage 2, which name both.
+        text: Files to label if the settings name neither.
+        language: The teacher's language.
+        languages: The languages of the run; empty for all that the text has.
+
+    Returns:
+        The parallel text and the text to label.
 
     Raises:
-        DataError: for a language without text.
+        DataError: If a language has no text.
     """
     sources = read_parallel(student.parallel, language, (language, *languages) if languages else ())
     labelled = make_labelled_text(read_corpus(student.labelled_text or (() if sources else text)))
@@ -100,13 +111,16 @@ def read_texts(
     return sources, labelled
 
 
-def _pivot(language, sources, labelled) -> str:
-    """The teacher's language, or the first that there is text in where there is none in that."""
+def _choose_pivot(language, sources, labelled) -> str:
+    """Return the teacher's language, or the first language of the text if there is none in that."""
     return language if sources or language in labelled[0].languages else labelled[0].languages[0]
 
 
-def _of_lines(student, named) -> StudentSettings:
-    """The settings without objectives of questions, which a recipe may have. Raises `ConfigError` for named ones."""
+def _keep_line_objectives(student, named) -> StudentSettings:
+    """Drop objectives that need questions, which a recipe may have.
+
+    Raises `ConfigError` if the user named one.
+    """
     kept = tuple(name for name in student.objectives if name in OF_LINES)
     if "student.objectives" in named and kept != student.objectives:
         other = ", ".join(name for name in student.objectives if name not in OF_LINES)
@@ -118,17 +132,17 @@ def _of_lines(student, named) -> StudentSettings:
 
 
 def _choose_centring(teacher, held, is_named) -> TeacherSettings:
-    """The settings of a teacher that is centred where its vectors lie in a narrow cone, unless they name it.
+    """Centre a teacher whose vectors lie in a narrow cone, unless the user decided it.
 
-    Raises `EncoderError` for one that tells texts hardly apart.
+    Raises `EncoderError` if its vectors of different texts are nearly equal.
     """
     encoder = load_fixed_teacher(teacher.model)
     cosine = require_apart(encoder, list_pivots([*held.sources, *held.labelled])[:PROBES])
     if is_named or cosine <= CONE:
         return teacher
     say(
-        f"{encoder.name}: two texts have a mean cosine of {cosine:.2f}, so its vectors are learned without their mean "
-        "(--set teacher.centre=false leaves them as they are)"
+        f"{encoder.name}: different lines have a mean cosine of {cosine:.2f}, so its vectors are learned "
+        "without their mean (--set teacher.centre=false leaves them as they are)"
     )
     return replace(teacher, centre=True)
 

@@ -22,11 +22,11 @@ def init(folder: str, document_language: str, overwrite: bool) -> None:
     is missing, and writes FOLDER/distill.toml. For text without questions it names the command that learns it.
     """
     from ..errors import escape_controls
-    from ..pipeline.own_data import init_config, text_alone
+    from ..pipeline.own_data import TextAlone, init_config
 
-    if text := text_alone(folder, document_language):
-        return click.echo("\n".join(map(escape_controls, [*text.there, f"no questions; next: {text.command}"])))
     config = init_config(folder, document_language, overwrite)
+    if isinstance(config, TextAlone):
+        return click.echo("\n".join(map(escape_controls, [*config.there, f"no questions; next: {config.command}"])))
     lines = [*config.there, *(f"missing: {line}" for line in config.missing)]
     next_one = f"{config.path}: written; next: distill run --config {shlex.quote(str(config.path))}"
     click.echo("\n".join(map(escape_controls, [*lines, next_one])))

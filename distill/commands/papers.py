@@ -151,17 +151,16 @@ def cl_relkt(
     its own process. The same command continues after an interruption, and adds seeds or tables. The files tables.md,
     tables.csv and tables.tex have McNemar's test against the base, after Holm's correction.
     """
-    from ..papers.rows import run_in_process
-    from ..papers.study import Wanted, list_commands, read_study, reproduce
+    from ..papers.study import TableRequest, list_cl_relkt_commands, plan_cl_relkt, reproduce_cl_relkt
     from ..settings.sections import DataSettings
     from ..system.files import usable_path
 
-    wanted = Wanted(tables, rows, seeds, formats)
+    request = TableRequest(tables, rows, seeds, formats)
     data = DataSettings(dataset, document_language, languages)
-    study, digest = read_study(data, language, split or "", base, recipe, assigned)
+    study = plan_cl_relkt(data, language, split or "", base, recipe, assigned)
     folder = usable_path(output)
     if listed:
-        click.echo(escape_controls("\n".join(list_commands(study, wanted, folder))))
+        click.echo(escape_controls("\n".join(list_cl_relkt_commands(study, request, folder))))
         return
-    reproduce(study, digest, wanted, folder, run_in_process)
+    reproduce_cl_relkt(study, request, folder)
     click.echo(escape_controls(f"tables: {folder}/tables.*"))

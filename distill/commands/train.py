@@ -114,9 +114,11 @@ def run(
     documents' own headings and sentences. Without --dataset, a student learns the vectors that the teacher of
     --teacher-model gives to lines of text.
     """
+    from ..adapting.without_questions import first_text, prepare_lines
     from ..compression.compress import compress, is_limited
     from ..data.corpus import read_corpus
     from ..pipeline.execute import execute
+    from ..pipeline.preparing import prepare
     from ..pipeline.resuming import find_settings
     from ..settings.store import load_settings
     from ..system.backend import require_export_backend
@@ -126,10 +128,7 @@ def run(
         return _adapt((*documents, *more), (output, name, runs), (config, resume), values, json_path)
     if more:
         raise InputError(f"{more[0]}: no option takes it; documents are named with --documents")
-    if output and (name or resume):
-        raise InputError(f"--output {output} is the run's folder, as --name and --resume say it; give one of them")
-    if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
-        raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
+    _require_one_folder(output, name, runs, resume)
     named = named_settings(values, config)
     alone = not resume and learns_text_alone(named)
     file = config or (find_settings(resume) if resume is not None else None)
@@ -138,34 +137,31 @@ def run(
     if searched:
         require_export_backend("distill run with a budget")
     read_corpus(settings.budget.corpus)
-    prepared = _prepare_run(settings, (output, name, runs), resume, named, checkpoint_seconds)
+    if resume:
+        prepared = prepare(settings, resume, True, checkpoint_seconds)
+    elif alone:
+        settings.data.dataset = first_text(settings.student, settings.vocabulary.text).stem
+        folder = _folder((output, name, runs), settings.data, settings.teacher)
+        prepared = prepare_lines(settings, folder, named, checkpoint_seconds)
+    else:
+        folder = _folder((output, name, runs), settings.data, settings.teacher)
+        prepared = prepare(settings, folder, seconds=checkpoint_seconds)
     with print_resume_command(prepared.folder):
         metrics = execute(prepared)
     _print_run(metrics, Path(prepared.folder), json_path)
     search = None
     if searched:
         with print_resume_command(prepared.folder):
-            search = compress(
-                prepared.folder, load_settings(prepared.folder / RUN_FILE) if alone else settings
-            ).as_dict()
+            search = compress(prepared.folder, load_settings(prepared.folder / RUN_FILE)).as_dict()
     _print_end(metrics, Path(prepared.folder), json_path, search)
 
 
-def _prepare_run(settings, place, resume, named, seconds):
-    """Return the run of these settings, some of which the command or its config has `named`, in its folder."""
-    from ..adapting.without_questions import first_text, prepare_lines
-    from ..pipeline.preparing import prepare
-    from ..system.progress import say
-
-    if resume is not None:
-        return prepare(settings, resume, True, seconds)
-    if learns_text_alone(named):
-        settings.data.dataset = first_text(settings.student, settings.vocabulary.text).stem
-        return prepare_lines(settings, _folder(place, settings.data, settings.teacher), named, seconds)
-    run = prepare(settings, _folder(place, settings.data, settings.teacher), False, seconds)
-    if note := describe_sample(named):
-        say(note)
-    return run
+def _require_one_folder(output, name, runs, resume):
+    """Raise `InputError` for options that name several folders of a run."""
+    if output and (name or resume):
+        raise InputError(f"--output {output} is the run's folder, as --name and --resume say it; give one of them")
+    if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
+        raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
 
 
 def _print_run(metrics, folder, json_path):
@@ -231,16 +227,6 @@ def named_settings(values: Mapping[str, Value | None], config: str | None = None
 def learns_text_alone(named: Set[str]) -> bool:
     """Return whether these settings name a teacher and text for it, and no data set."""
     return "teacher.model" in named and not named.isdisjoint(TEXTS) and "data.dataset" not in named
-
-
-def describe_sample(named: Set[str]) -> str:
-    """Return a line if the sample's questions are learned because settings name text and no data set."""
-    if "data.dataset" in named or named.isdisjoint(TEXTS):
-        return ""
-    return (
-        "no --dataset: the sample's questions are learned besides the text, and choose the epoch; "
-        "distill run --teacher-model learns text alone"
-    )
 
 
 def _keys(section):
@@ -361,14 +347,13 @@ def transfer(
     from ..training.log import LOG, RunLog
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
-    note = describe_sample({*list_given_settings(values), *(["student.parallel"] if corpus else [])})
     settings, texts = take_settings(values), read_corpus(corpus)
     student = settings.student
     if labels and (student.parallel or student.labelled_text or student.own_text):
         raise InputError(
             "--labels and --parallel, --labelled-text or --own-text are two sources of labels; give one of them"
         )
-    teaching = TeacherSource(teacher_path, teacher_language, start_path or "", centre, texts, labels or "", note)
+    teaching = TeacherSource(teacher_path, teacher_language, start_path or "", centre, texts, labels or "")
     log = RunLog()
     transfer_alone(settings, teaching, log).save(output)
     log.save(Path(output) / LOG)

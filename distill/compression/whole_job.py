@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from ..catalog.kinds import RUN_FILE
 from ..pipeline.execute import execute
 from ..pipeline.preparing import prepare
+from ..pipeline.run import Run
 from ..settings.sections import Settings
+from ..settings.store import load_settings
 from ..system.backend import require_export_backend
 from ..system.types import File, Json
 from .compress import compress, is_limited
@@ -28,11 +31,14 @@ def run(settings: Settings, folder: File, resume: bool = False) -> Json:
         TrainingError: If the teacher does not beat its base.
         ExportError: If the bundle differs from the student.
     """
-    searched = is_limited(settings.budget)
-    if searched:
+    if is_limited(settings.budget):
         require_export_backend("distill.run with a budget")
-    prepared = prepare(settings, folder, resume)
-    metrics = execute(prepared)
-    if searched:
+    return finish_run(prepare(settings, folder, resume))
+
+
+def finish_run(prepared: Run) -> Json:
+    """Execute a run, and search a smaller bundle if its settings have a limit; return its metrics."""
+    metrics, settings = execute(prepared), load_settings(prepared.folder / RUN_FILE)
+    if is_limited(settings.budget):
         compress(prepared.folder, settings)
     return metrics

@@ -36,7 +36,7 @@ class Study:
 
     `languages` are the questions', the teacher's `language` among them. `teaching` and `learning` are settings,
     NAME=VALUE, that stand above the `recipe` in stage 1 and in stage 2. `divided` is true where the data set's own
-    splits hold for all seeds.
+    splits hold for all seeds. `digest` identifies the texts that are learned and measured.
     """
 
     dataset: str
@@ -49,6 +49,7 @@ class Study:
     teaching: tuple[str, ...] = ()
     learning: tuple[str, ...] = ()
     divided: bool = False
+    digest: str = ""
 
     @property
     def others(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from ..system.types import File, Json
 from .choices import AUTHORS, FORMATS
 from .cl_relkt import Study, choose_rows, choose_tables
 from .formats import to_csv, to_latex, to_markdown
-from .rows import Place, Runner, command_line, order_rows, run_row
+from .rows import Place, Runner, command_line, order_rows, run_in_process, run_row
 from .tables import Table, TableFigures, collect_figures
 
 # In the output: what the runs are of, the runs, and the tables.
@@ -29,8 +29,15 @@ STUDY, RUNS, TABLES = "study.json", "runs", "tables"
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The tables, or the rows, that are wanted, for which seeds, and how they are written."""
+class TableRequest:
+    """The tables to write, and how.
+
+    Attributes:
+        tables: The names of the tables.
+        rows: The rows to train; empty for all of these tables.
+        seeds: The seeds, each of which is a training.
+        formats: The formats, names of `FORMATS`.
+    """
 
     tables: tuple[str, ...]
     rows: tuple[str, ...] = ()
@@ -38,31 +45,31 @@ class Wanted:
     formats: tuple[str, ...] = tuple(FORMATS)
 
 
-def read_study(
+def plan_cl_relkt(
     data: DataSettings,
     language: str = "",
     split: str = "",
     base: str = "muse",
     recipe: str = AUTHORS,
     settings: Sequence[str] = (),
-) -> tuple[Study, str]:
+) -> Study:
     """Check what CL-ReLKT needs before anything is started.
 
     Args:
-        data: the data set, the documents' language, and the questions' languages, none for all.
-        language: the teacher's; empty for English, or the documents' where nobody asks in English.
-        split: the split that is measured; empty for test, or dev where the data has no test.
-        base: the encoder that is trained and that the figures are tested against.
-        recipe: the recipe of both stages.
-        settings: NAME=VALUE, as `--set` takes them, above the recipe.
+        data: The data set, the language of its documents, and the languages of the questions; none for all.
+        language: The teacher's language; empty for English, or for the documents' if nobody asks in English.
+        split: The split to measure; empty for test, or for dev if the data has no test.
+        base: The encoder that is trained, and that the figures are tested against.
+        recipe: The recipe of both stages.
+        settings: NAME=VALUE, as `--set` takes them, which override the recipe.
 
     Returns:
-        The study, and the digest of the texts that it learns from and is measured on.
+        The study, for `reproduce_cl_relkt`.
 
     Raises:
-        DataError: for a data set that cannot be read, has no questions, or has them in one language alone.
-        EncoderError: for a base that is none, has no weights, or cannot be trained.
-        ConfigError: for settings that neither stage honours.
+        DataError: If the data set cannot be read, has no questions, or has them in one language only.
+        EncoderError: If the base is no encoder, has no weights, or cannot be trained.
+        ConfigError: If neither stage honours a setting.
     """
     dataset, languages = choose_data(data, seed=0)
     language = language or ("en" if "en" in languages else data.document_language)
@@ -79,7 +86,7 @@ def read_study(
     split = _choose_split(split, dataset, languages)
     folder = find(data.dataset).resolve()
     places, divided = (str(folder), languages, language, data.document_language), (folder / "splits.json").is_file()
-    return Study(*places, split, base, recipe, teaching, learning, divided), digest_texts(dataset)
+    return Study(*places, split, base, recipe, teaching, learning, divided, digest_texts(dataset))
 
 
 def _require_weights(base):
@@ -108,49 +115,53 @@ def _divide(texts):
     return tuple(tuple(text for text in texts if text.partition("=")[0] in known) for known in by_stage.values())
 
 
-def list_commands(study: Study, wanted: Wanted, output: File) -> list[str]:
+def list_cl_relkt_commands(study: Study, request: TableRequest, output: File) -> list[str]:
     """Return the commands of the wanted rows as a shell takes them.
 
     Args:
-        study: as `read_study` returns it.
-        wanted: tables or rows, and seeds.
-        output: the folder that the runs would be in.
+        study: The study that `plan_cl_relkt` returns.
+        request: The tables or rows, and the seeds.
+        output: The folder that the runs would be in.
+
+    Returns:
+        The commands.
 
     Raises:
-        InputError: for a table or a row that there is not.
+        InputError: If a table or a row does not exist.
     """
-    tables = choose_tables(study, wanted.tables)
-    ordered = order_rows(study.rows, choose_rows(study, wanted.rows, tables))
-    return [command_line(place.arguments(row)) for place in _places(study, wanted, output) for row in ordered]
+    tables = choose_tables(study, request.tables)
+    ordered = order_rows(study.rows, choose_rows(study, request.rows, tables))
+    return [command_line(place.arguments(row)) for place in _places(study, request, output) for row in ordered]
 
 
-def reproduce(study: Study, digest: str, wanted: Wanted, output: File, runner: Runner) -> dict[str, TableFigures]:
-    """Run the rows that have not run yet, and write the tables.
+def reproduce_cl_relkt(
+    study: Study, request: TableRequest, output: File, runner: Runner = run_in_process
+) -> dict[str, TableFigures]:
+    """Run the rows of CL-ReLKT's tables that have not run yet, and write the tables.
 
     Args:
-        study: what is trained, as `read_study` returns it.
-        digest: of its texts.
-        wanted: tables or rows, seeds and formats.
-        output: the folder of the runs and the tables; one that has runs of the same study goes on.
-        runner: runs a command of `distill`.
+        study: The study that `plan_cl_relkt` returns.
+        request: The tables or rows, the seeds and the formats.
+        output: The folder of the runs and the tables. Runs of the same study that are there are kept.
+        runner: Runs a command of `distill`, given as its arguments, and returns its exit code.
 
     Returns:
         The figures by table.
 
     Raises:
-        InputError: for an output with runs of another study, a table or a row that there is not.
-        TrainingError: for rows that failed, after the tables of the others are written.
+        InputError: If the output has runs of another study, or a table or a row does not exist.
+        TrainingError: If rows failed. The tables of the others are written before.
     """
-    folder, tables = Path(output), choose_tables(study, wanted.tables)
-    names = choose_rows(study, wanted.rows, tables)
-    _require_same(folder, _describe_study(study, digest))
-    if len(wanted.seeds) > 1 and not study.divided:
+    folder, tables = Path(output), choose_tables(study, request.tables)
+    names = choose_rows(study, request.rows, tables)
+    _require_same(folder, _describe_study(study))
+    if len(request.seeds) > 1 and not study.divided:
         say("the data set has no splits.json, so each seed divides its questions anew; figures vary by that too")
     failed = []
-    for place in _places(study, wanted, folder):
+    for place in _places(study, request, folder):
         failed += [place.name(row) for row in order_rows(study.rows, names) if run_row(place, row, runner)]
-    figures = {table.name: collect_figures(table, study.rows, _places(study, wanted, folder)) for table in tables}
-    write_tables(folder, study.about, tables, figures, wanted.formats)
+    figures = {table.name: collect_figures(table, study.rows, _places(study, request, folder)) for table in tables}
+    write_tables(folder, study.about, tables, figures, request.formats)
     if failed:
         raise TrainingError(f"{', '.join(failed)}: failed; the same command tries these again and runs nothing twice")
     return figures
@@ -162,11 +173,11 @@ def write_tables(
     """Write the tables in each of the formats, and `tables.json` with all figures.
 
     Args:
-        folder: the folder of the files.
-        about: text that explains the figures.
-        tables: the tables.
-        figures: by table and line.
-        formats: names of `FORMATS`.
+        folder: The folder of the files.
+        about: Text that explains the figures.
+        tables: The tables.
+        figures: The figures by table and line.
+        formats: Names of `FORMATS`.
     """
     write_json(folder / f"{TABLES}.json", figures)
     texts = {
@@ -178,14 +189,14 @@ def write_tables(
         write_text(folder / f"{TABLES}{FORMATS[name]}", texts[name])
 
 
-def _places(study, wanted, folder):
-    return [Place(Path(folder) / RUNS, study.dataset, seed, study.base) for seed in wanted.seeds]
+def _places(study, request, folder):
+    return [Place(Path(folder) / RUNS, study.dataset, seed, study.base) for seed in request.seeds]
 
 
-def _describe_study(study, digest) -> dict[str, Json]:
+def _describe_study(study) -> dict[str, Json]:
     """Return what all runs of a folder share."""
     return {
-        "data": digest,
+        "data": study.digest,
         **{"languages": list(study.languages), "teacher": study.language, "base": study.base, "recipe": study.recipe},
         **{"split": study.split, "settings": sorted({*study.teaching, *study.learning})},
     }

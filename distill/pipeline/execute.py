@@ -27,6 +27,7 @@ from ..training.checkpoints import CHECKPOINT
 from ..training.log import RunLog
 from .fixed_teacher import freeze_teacher
 from .gain import require_gain
+from .inputs import SAMPLE_NOTE, learns_sample
 from .preparing import find_unseen_languages, require_empty
 from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear_unfinished, require_resumable, resume_log
 from .run import Run
@@ -164,7 +165,7 @@ def begin_run(run: Run) -> None:
         run.log.write(DATA, files=dict(run.dataset.files), sources=dict(run.provenance.sources), device=device)
     (run.folder / CHECKPOINT).mkdir(exist_ok=True)
     say(device_line(device))
-    for line in (missed_gpu(), unordered_sums()):
+    for line in (missed_gpu(), unordered_sums(), SAMPLE_NOTE if learns_sample(run.inputs) else ""):
         if line:
             say(line)
     say(

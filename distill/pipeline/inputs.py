@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from ..stages.answering_passages import AnsweringPassages
     from ..training.session import Scorer
 
+SAMPLE = "sample"
+SAMPLE_NOTE = (
+    "the sample's questions are learned besides the text, and choose the epoch; name a --dataset of yours, or learn "
+    "text alone by distill run --teacher-model without one"
+)
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -115,6 +121,20 @@ class Inputs:
         """The languages of the questions except the teacher's. Means are taken over them."""
         others = tuple(language for language in self.languages if language != self.teacher.language)
         return others or self.languages
+
+
+def learns_sample(inputs: Inputs, corpus: Mapping[str, Sequence[str]] | None = None) -> bool:
+    """Return whether the questions of the sample are learned besides text of the user's own.
+
+    Args:
+        inputs: The inputs.
+        corpus: More text, by language.
+
+    Returns:
+        True if text is named and the data set is still the sample, which a user may not notice.
+    """
+    texts = (*inputs.student.parallel, *inputs.student.labelled_text, *inputs.vocabulary.text, *(corpus or ()))
+    return bool(texts) and inputs.dataset.name == SAMPLE
 
 
 def choose_student_languages(

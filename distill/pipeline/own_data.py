@@ -109,20 +109,21 @@ class TextAlone:
     command: str
 
 
-def init_config(folder: File, document_language: str = "en", overwrite: bool = False) -> OwnConfig:
+def init_config(folder: File, document_language: str = "en", overwrite: bool = False) -> OwnConfig | TextAlone:
     """Look at a folder of data and write `distill.toml` into it, a config for `distill run`.
 
     Args:
-        folder: a data set, {lang}.json in SQuAD form or documents.jsonl and questions.jsonl, and what may lie beside.
-        document_language: the language of the documents.
-        overwrite: replace a config that is there.
+        folder: The folder of a data set: {lang}.json in SQuAD's form, or documents.jsonl and questions.jsonl.
+        document_language: The language of the documents.
+        overwrite: Whether a config that is there may be replaced.
 
     Returns:
-        The config's path, and lines on what is there and what is missing.
+        The config's path, with lines about what is there and what is missing. For text without questions there is no
+        config, and the result names the command that learns it.
 
     Raises:
-        InputError: where a config is there.
-        DataError: where the data set cannot be read.
+        InputError: If a config is there.
+        DataError: If the data set cannot be read.
 
     Example:
         >>> import distill, pathlib
@@ -135,17 +136,22 @@ def init_config(folder: File, document_language: str = "en", overwrite: bool = F
         'distill.toml'
     """
     path = config_path(folder, overwrite)
-    if text := text_alone(folder, document_language):
-        raise InputError(f"{folder}: no questions in it, so there is no config to write; without them: {text.command}")
+    if text := find_text_alone(folder, document_language):
+        return text
     data = read_own(folder, document_language)
     write_config(data, path)
     return OwnConfig(path, describe_data(data), list_missing(data))
 
 
-def text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
-    """Return the text in a folder that holds no questions, and the command for it; None of another folder.
+def find_text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
+    """Find the text in a folder without questions: parallel text, or documents as `distill index` takes them.
 
-    That is parallel text, for a teacher of the user's, or documents as `distill index` takes them.
+    Args:
+        folder: The folder.
+        document_language: The language of the documents, or of the text that a teacher labels.
+
+    Returns:
+        The text with the command that learns it, or None for another folder.
     """
     folder = Path(folder)
     if (folder / QUESTIONS).is_file() or not folder.is_dir() or find_corpus_reader(folder):

@@ -18,7 +18,7 @@ from ..training.checkpoints import CHECKPOINT
 from ..training.log import RunLog
 from ..training.session import Session
 from .fixed_teacher import centre, is_foreign, load_fixed_teacher, map_into_space, require_no_dimension
-from .inputs import Inputs
+from .inputs import SAMPLE_NOTE, Inputs, learns_sample
 from .preparing import add_texts, load_scorer, say_shared
 from .run import Run
 from .twins import add_translated_questions, needed_question_languages
@@ -177,7 +177,6 @@ class TeacherSource:
         centred: Whether the mean of the teacher's vectors is removed.
         corpus: Texts by language that the student learns besides the questions.
         labels: The name of the encoder whose vectors of these texts are learned.
-        note: A line to print once the inputs could be read.
     """
 
     source: str
@@ -186,7 +185,6 @@ class TeacherSource:
     centred: bool = False
     corpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
     labels: str = ""
-    note: str = ""
 
 
 def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | None = None) -> KerasEncoder:
@@ -224,8 +222,8 @@ def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | No
     dev_dataset = load_dev(settings.evaluation.dev_dataset, settings.data.document_language, inputs.learned)
     dev, job = say_shared(dev_dataset, dataset), replace(student_job(inputs), table_of=start)
     first, teacher = load_keras_encoder(start), load_fixed_teacher(source)
-    if teaching.note:
-        say(teaching.note)
+    if learns_sample(inputs, teaching.corpus):
+        say(SAMPLE_NOTE)
     foreign = is_foreign(teacher, first, dataset, language, inputs.lines)
     teacher = centre(teacher, dataset, language, inputs.lines) if teaching.centred else teacher
     if foreign:

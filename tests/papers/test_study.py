@@ -11,7 +11,7 @@ from fixtures.data import squad, write_squad
 
 from distill.cli import main
 from distill.errors import ConfigError, DataError, EncoderError, InputError, TrainingError
-from distill.papers.study import Wanted, list_commands, read_study, reproduce
+from distill.papers.study import TableRequest, list_cl_relkt_commands, plan_cl_relkt, reproduce_cl_relkt
 from distill.settings.sections import DataSettings
 
 TOPICS = ("river", "castle", "falcon", "violin")
@@ -45,18 +45,18 @@ def run_here(arguments):
 
 
 def study_of(data, base, **options):
-    return read_study(DataSettings(str(data)), base=str(base), settings=QUICK, **options)
+    return plan_cl_relkt(DataSettings(str(data)), base=str(base), settings=QUICK, **options)
 
 
 def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, tmp_path):
-    study, digest = study_of(data, static_folder)
-    calls, output, wanted = [], tmp_path / "out", Wanted(("3",))
+    study = study_of(data, static_folder)
+    calls, output, wanted = [], tmp_path / "out", TableRequest(("3",))
 
     def runner(arguments):
         calls.append(arguments[0])
         return run_here(arguments)
 
-    figures = reproduce(study, digest, wanted, output, runner)["3"]
+    figures = reproduce_cl_relkt(study, wanted, output, runner)["3"]
     assert calls == ["teach", "transfer", "compare", "compare"]
     compared = json.loads((output / "runs" / "student-figures-0.json").read_text())["metrics"]["p@1"]["document"]
     assert figures["student"]["here"]["0"]["de"] == 100 * compared["de"]["a"]
@@ -68,23 +68,23 @@ def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, t
     [row] = [row for row in rows if (row["line"], row["column"]) == ("student", "de")]
     assert float(row["value"]) == 100 * compared["de"]["a"] and int(row["best_of"]) == len(evaluations)
     assert (output / "tables.md").is_file() and r"\toprule" in (output / "tables.tex").read_text()
-    assert reproduce(study, digest, wanted, output, runner)["3"] == figures and len(calls) == 4
-    other, another = study_of(data, static_folder, recipe="paper-linear")
+    assert reproduce_cl_relkt(study, wanted, output, runner)["3"] == figures and len(calls) == 4
+    other = study_of(data, static_folder, recipe="paper-linear")
     with pytest.raises(InputError):
-        reproduce(other, another, wanted, output, runner)
+        reproduce_cl_relkt(other, wanted, output, runner)
     assert len(calls) == 4
 
 
 def test_a_row_that_fails_stops_no_other_and_is_tried_again(data, static_folder, tmp_path):
-    study, digest = study_of(data, static_folder)
-    calls, wanted = [], Wanted(("6",), ("q", "qd"), (0, 3), ("csv",))
+    study = study_of(data, static_folder)
+    calls, wanted = [], TableRequest(("6",), ("q", "qd"), (0, 3), ("csv",))
     with pytest.raises(TrainingError):
-        reproduce(study, digest, wanted, tmp_path / "out", lambda arguments: calls.append(arguments) or 1)
+        reproduce_cl_relkt(study, wanted, tmp_path / "out", lambda arguments: calls.append(arguments) or 1)
     names = [arguments[arguments.index("--output") + 1] for arguments in calls]
     runs = tmp_path / "out" / "runs"
     assert names == [str(runs / name) for name in ("q-0", "qd-0", "q-3", "qd-3")]
     assert sorted(path.name for path in runs.parent.iterdir()) == ["runs", "study.json", "tables.csv", "tables.json"]
-    listed = list_commands(study, wanted, tmp_path / "out")
+    listed = list_cl_relkt_commands(study, wanted, tmp_path / "out")
     words = shlex.split(listed[0])
     assert words[words.index("--dataset") + 1] == str(data) and "student.epochs=1" in words
 
@@ -122,7 +122,7 @@ def unknown_setting(folder, data):
 def test_what_cannot_be_trained_is_refused_before_anything_starts(data, tmp_path, make, error):
     options = make(tmp_path / "data", data)
     with pytest.raises(error):
-        read_study(DataSettings(str(tmp_path / "data")), **options)
+        plan_cl_relkt(DataSettings(str(tmp_path / "data")), **options)
 
 
 def test_the_command_refuses_in_one_line_and_lists_without_starting(data, tmp_path, capsys):
