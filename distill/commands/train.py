@@ -137,15 +137,13 @@ def run(
     if searched:
         require_export_backend("distill run with a budget")
     read_corpus(settings.budget.corpus)
-    if resume:
-        prepared = prepare(settings, resume, True, checkpoint_seconds)
-    elif alone:
+    if alone:
         settings.data.dataset = first_text(settings.student, settings.vocabulary.text).stem
-        folder = _folder((output, name, runs), settings.data, settings.teacher)
+    folder = resume or _folder((output, name, runs), settings.data, settings.teacher)
+    if alone:
         prepared = prepare_lines(settings, folder, named, checkpoint_seconds)
     else:
-        folder = _folder((output, name, runs), settings.data, settings.teacher)
-        prepared = prepare(settings, folder, seconds=checkpoint_seconds)
+        prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
     with print_resume_command(prepared.folder):
         metrics = execute(prepared)
     _print_run(metrics, Path(prepared.folder), json_path)
