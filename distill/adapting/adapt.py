@@ -126,12 +126,12 @@ def adapt_to_documents(
     """Let an encoder learn documents that nobody has asked about, by their headings and sentences.
 
     Args:
-        documents: files, or folders of them, as `build_index` takes them.
-        folder: that of the run, which is made.
-        base: the encoder that learns; empty for that of the recipe `default`.
-        parallel: sentences with their translations, `FILE` or `FILE=WEIGHT`.
-        document_language: the language of the documents.
-        seed: of what is drawn.
+        documents: The files or folders of documents, as for `build_index`.
+        folder: The folder of the run, which is made.
+        base: The encoder that learns; empty for that of the recipe `default`.
+        parallel: Sentences with their translations, `FILE` or `FILE=WEIGHT`.
+        document_language: The language of the documents.
+        seed: The random seed.
 
     Returns:
         What `metrics.json` in the folder holds.

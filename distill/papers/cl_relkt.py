@@ -157,8 +157,8 @@ def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:
     """Return some tables of a study.
 
     Args:
-        study: the study.
-        names: of the tables, such as "3".
+        study: The study.
+        names: The names of the tables, such as "3".
 
     Raises:
         InputError: for a name that there is not.
@@ -173,9 +173,9 @@ def choose_rows(study: Study, names: Sequence[str], tables: Sequence[Table]) -> 
     """Return the names of the rows to run.
 
     Args:
-        study: the study.
-        names: rows that are asked for; none for all that the tables read.
-        tables: the tables.
+        study: The study.
+        names: The names of the rows; none for all that the tables read.
+        tables: The tables.
 
     Raises:
         InputError: for a name that there is not.

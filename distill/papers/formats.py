@@ -26,8 +26,8 @@ def to_markdown(table: Table, figures: TableFigures) -> str:
     Lines that have not run are named below it.
 
     Args:
-        table: its title, columns and note.
-        figures: by line, as `tables.collect_figures` returns them.
+        table: The table.
+        figures: The figures by line, as `tables.collect_figures` returns them.
     """
     heads = _headings(table, figures)
     lines = []
@@ -45,9 +45,9 @@ def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
     """Return a table for LaTeX with the package booktabs.
 
     Args:
-        table: its title, columns and note; title and note make the caption.
-        figures: by line, as `tables.collect_figures` returns them.
-        about: more text for the caption.
+        table: The table. Its title and note make the caption.
+        figures: The figures by line, as `tables.collect_figures` returns them.
+        about: More text for the caption.
     """
     heads = _headings(table, figures)
     body = []
@@ -71,8 +71,8 @@ def to_csv(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
     """Return tables as CSV, one figure per line, with its seed and its test.
 
     Args:
-        tables: the tables.
-        figures: by table and line, as `tables.collect_figures` returns them for each.
+        tables: The tables.
+        figures: The figures by table and line.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -18,7 +18,7 @@ def to_percent(scores: Mapping[str, Mapping[str, float]], metric: str = "p@1") -
 
     Args:
         scores: `{language: {metric: share}}`.
-        metric: such as "p@1".
+        metric: The metric, such as "p@1".
     """
     return {language: 100 * score[metric] for language, score in scores.items()}
 
@@ -27,9 +27,9 @@ def read_run(encoder: str, unit: str = "document", metric: str = "p@1") -> Read:
     """Return the reader of a run's `metrics.json`, of what was measured on dev.
 
     Args:
-        encoder: its name there, such as "student".
+        encoder: The name of the encoder, such as "student".
         unit: "document", "passage" or "maxp".
-        metric: such as "p@1".
+        metric: The metric, such as "p@1".
     """
     return lambda written: to_percent(written["splits"]["dev"]["encoders"][encoder][unit], metric)
 
@@ -38,9 +38,9 @@ def read_evaluation(place: int, unit: str = "document", metric: str = "p@1") -> 
     """Return the reader of `distill evaluate --json`.
 
     Args:
-        place: the encoder's number among those that were measured, from 0.
+        place: The number of the encoder among the measured ones, from 0.
         unit: "document", "passage" or "maxp".
-        metric: such as "p@1".
+        metric: The metric, such as "p@1".
     """
 
     def read(written):
@@ -55,7 +55,7 @@ def read_comparison(side: str = "a", unit: str = "document", metric: str = "p@1"
     Args:
         side: "a" for its first encoder, "b" for its second.
         unit: "document", "passage" or "maxp".
-        metric: such as "p@1".
+        metric: The metric, such as "p@1".
     """
 
     def read(written):
@@ -68,9 +68,9 @@ def read_disagreements(columns: Sequence[str], unit: str = "document", metric: s
     """Return the reader of `distill compare --json` for McNemar's test of its encoder `a` against `b`.
 
     Args:
-        columns: the languages whose questions are counted.
+        columns: The languages whose questions are counted.
         unit: "document", "passage" or "maxp".
-        metric: such as "p@1".
+        metric: The metric, such as "p@1".
     """
 
     def read(written):
@@ -90,7 +90,7 @@ def read_published(columns: str, values: str) -> dict[str, float]:
     """Return a paper's figures by column, without those that are a dash.
 
     Args:
-        columns: names with spaces between them.
-        values: as many numbers.
+        columns: The names of the columns, separated by spaces.
+        values: As many numbers.
     """
     return {column: float(value) for column, value in zip(columns.split(), values.split(), strict=True) if value != "-"}

@@ -90,7 +90,7 @@ class Place:
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
     def evaluations(self, row: Row) -> list[Json]:
-        """Return the evaluations on dev of a training, the start's first; none where it left no log."""
+        """Return the evaluations on dev of a training, the start's first; empty if it left no log."""
         path = self.runs / self.name(row) / "log.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         return [one for one in map(json.loads, lines) if one["event"] in ("teacher", "student")]
@@ -100,8 +100,8 @@ def order_rows(rows: Sequence[Row], wanted: Sequence[str]) -> list[Row]:
     """Return the wanted rows, each once and after those that it reads.
 
     Args:
-        rows: all rows that there are.
-        wanted: names of some of them.
+        rows: All rows.
+        wanted: The names of the rows to run.
     """
     by_name, ordered = {row.name: row for row in rows}, {}
 
@@ -119,9 +119,9 @@ def run_row(place: Place, row: Row, runner: Runner) -> int:
     """Run a row that has not run yet.
 
     Args:
-        place: the folder of its result, the data and the seed.
-        row: its command.
-        runner: runs the command.
+        place: The folder of the result, the data and the seed.
+        row: The row.
+        runner: Runs the command.
 
     Returns:
         The command's exit code, 0 where the row's result is there already. A failure is printed; it stops no other row.

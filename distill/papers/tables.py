@@ -77,9 +77,9 @@ def collect_figures(table: Table, rows: Sequence[Row], places: Sequence[Place]) 
     """Return the figures of a table's lines.
 
     Args:
-        table: the table.
-        rows: all rows, among which are those that its lines read.
-        places: where the rows ran, one per seed.
+        table: The table.
+        rows: All rows, among them those that its lines read.
+        places: The places where the rows ran, one per seed.
     """
     by_name = {row.name: row for row in rows}
     return {line.name: _of_line(line, by_name, places) for line in table.lines}
@@ -120,7 +120,7 @@ def compare_columns(counts: Mapping[str, tuple[int, int]]) -> dict[str, ColumnTe
     """Compare each column with the base by McNemar's test, with Holm's correction over all of them.
 
     Args:
-        counts: by column, the questions that the encoder alone and that the base alone answers.
+        counts: By column, the number of questions that only the encoder and that only the base answers.
     """
     sides = [np.repeat([True, False], pair) for pair in counts.values()]
     corrected = correct_holm([mcnemar_p(side, ~side) for side in sides])
@@ -136,8 +136,8 @@ def merge_figures(now: TableFigures, kept: Mapping[str, Json]) -> TableFigures:
     """Return the figures by line, with those of seeds that are kept of the same command and that are not there now.
 
     Args:
-        now: the figures that were read now.
-        kept: those of an earlier time.
+        now: The figures that were read now.
+        kept: Figures of an earlier time.
     """
     lines: dict[str, Json] = {}
     for name, figures in now.items():

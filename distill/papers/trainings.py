@@ -71,12 +71,12 @@ def trained_line(
     """Return the line of an encoder that a row trained, tested against the base.
 
     Args:
-        name: the line's name.
-        row: the row that trained it.
-        columns: the languages that are tested, with one correction over all of them.
-        paper: the paper's figures by column.
+        name: The name of the line.
+        row: The row that trained the encoder.
+        columns: The languages to test, with one correction over all of them.
+        paper: The paper's figures by column.
         unit: "document", "passage" or "maxp".
-        metric: such as "p@1".
+        metric: The metric, such as "p@1".
     """
     read, tests = read_comparison("a", unit, metric), read_disagreements(columns, unit, metric)
     return Line(name, f"{row}-figures", read, paper or {}, trained=row, against=tests)
@@ -88,11 +88,11 @@ def base_line(
     """Return the line of the base.
 
     Args:
-        name: the line's name.
-        row: the row of an encoder that the base is measured beside.
-        paper: the paper's figures by column.
+        name: The name of the line.
+        row: The row of an encoder that is compared with the base.
+        paper: The paper's figures by column.
         unit: "document", "passage" or "maxp".
-        metric: such as "p@1".
+        metric: The metric, such as "p@1".
     """
     return Line(name, f"{row}-figures", read_comparison("b", unit, metric), paper or {}, fixed=True)
 

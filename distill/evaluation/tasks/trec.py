@@ -31,10 +31,10 @@ def write_trec(folder: File, task: RetrievalTask, encoders: Mapping[str, Encoder
     encoded once more.
 
     Args:
-        folder: the folder of the files.
-        task: the data set, its languages, split and units.
-        encoders: by what the user calls them.
-        depth: documents or passages per question, at most.
+        folder: The folder of the files.
+        task: The task, with its data set, languages, split and units.
+        encoders: The encoders by name.
+        depth: The largest number of documents or passages per question.
 
     Returns:
         The paths of the files.
@@ -72,8 +72,8 @@ def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
     """Yield the lines of a unit's qrels: question, 0, document or passage, 1.
 
     Args:
-        task: the data set, its languages and split.
-        unit: what is ranked and how, such as "maxp".
+        task: The task, with its data set, languages and split.
+        unit: The unit of the ranking, such as "maxp".
     """
     names = text_names(task.dataset, unit)
     for language in task.languages:
@@ -85,8 +85,8 @@ def text_names(dataset: Dataset, unit: str) -> list[str]:
     """Return the names of what a unit ranks, one per document or passage.
 
     Args:
-        dataset: the documents.
-        unit: what is ranked and how, such as "maxp".
+        dataset: The data set.
+        unit: The unit of the ranking, such as "maxp".
     """
     if BY_NAME[unit].rank == "passage":
         return [FIELD.sub("_", passage.id) for passage in dataset.passages]
