@@ -225,8 +225,9 @@ class Block(keras.layers.Layer):
         self.norm.set_weights(other.norm.get_weights())
 
     @property
-    def dense_layers(self) -> list[keras.layers.Dense]:
+    def denses(self) -> list[keras.layers.Dense]:
         """The dense layers."""
+        # Keras names the weights in a saved encoder after this property: with another name old files are not read.
         return [*self.qkv_layers, self.attention, *self.unit_layers, self.second]
 
     @property

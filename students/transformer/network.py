@@ -120,7 +120,7 @@ class TransformerEncoder(Student):
     def token_layers(self) -> list[keras.layers.Layer]:
         """The dense layers behind the table, which process each token and take most of the time."""
         factor = [self.get_layer("factor")] if self.rank else []
-        return [*factor, *(layer for block in self.blocks for layer in block.dense_layers)]
+        return [*factor, *(layer for block in self.blocks for layer in block.denses)]
 
     @property
     def narrow_kernels(self) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """What was written before a family of networks had a folder of its own is read, and gives the vectors that it gave.
 
-`fixtures/older.tar.xz` holds encoders, their exports and a run of commit 41ab613, and the vectors of that code.
+`fixtures/older.tar.xz` holds encoders, their exports and a run of commit 41ab613, two small transformers of commit 9095797, and
+the vectors of that code.
 """
 
 import tarfile
@@ -13,7 +14,7 @@ from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.settings.store import load_settings
 
 OLDER = Path(__file__).resolve().parents[1] / "fixtures" / "older.tar.xz"
-SAVED = ("ngram", "static", "run")
+SAVED = ("ngram", "static", "run", "transformer", "modern-transformer")
 EXPORTED = ("ngram-bundle", "static-bundle", "ngram-onnx", "static-onnx", "ngram-c", "run/bundle")
 # Of int8 another processor's rounding moves a vector.
 LEAST = {True: 0.999999, False: 0.9995}
