@@ -31,6 +31,8 @@ from distill.papers.trainings import (
 SEVEN, FOUR = "ar de es ru th zh tr", "ro el hi vi"
 # Layers over tokens in bfloat16 take 30 % less time.
 TRAININGS = Trainings("--dataset {data}/xquad --set training.precision=mixed_bfloat16")
+# Vectors of E5's student have other dimensions than mUSE's.
+BY_E5 = replace(TRAININGS, measuring="--any-dimension")
 # The languages of the authors' two students.
 OF_SEVEN, OF_FOUR = "--languages ar,de,es,ru,th,tr,zh", "--languages el,hi,ro,vi"
 # The authors' weights of their second student, of which only the ratio counts.
@@ -107,6 +109,8 @@ ROWS = (
     *varied("warm", f"{WEIGHTS} {OF_FOUR} --start {{runs}}/seven-{{seed}}", ("seven",)),
     *taught("linear-teacher", "", LINEAR),
     *learned("linear-student", by("linear-teacher"), ("linear-teacher",)),
+    *learned("linear-seven", f"{by('linear-teacher')} {OF_SEVEN}", ("linear-teacher",)),
+    *learned("linear-four", f"{by('linear-teacher', WEIGHTS)} {OF_FOUR}", ("linear-teacher",)),
     *of_language("es"),
     *of_language("de"),
     *learned("cosine", by("linear-teacher", "--set student.distance=cosine"), ("linear-teacher",)),
@@ -123,8 +127,8 @@ ROWS = (
     Row("static", "reduce muse --static --dataset {data}/xquad"),
     *learned("muse-static", f"--teacher muse --start {{runs}}/static-{{seed}} {OF_EIGHT}", ("static",)),
     *learned("muse-transformer", f"--teacher muse --start {{runs}}/e5-three-{{seed}} {LAYERS}", ("e5-three",)),
-    *learned("e5-ngram", f"--teacher e5 --start muse {OF_EIGHT}"),
-    *learned("e5-transformer", f"--teacher e5 --start {{runs}}/e5-three-{{seed}} {LAYERS}", ("e5-three",)),
+    *BY_E5.transfer("e5-ngram", f"--teacher e5 --start muse {OF_EIGHT}"),
+    *BY_E5.transfer("e5-transformer", f"--teacher e5 --start {{runs}}/e5-three-{{seed}} {LAYERS}", ("e5-three",)),
     Row(
         "translated",
         "evaluate muse {runs}/linear-student-{seed} --dataset {data}/xquad --unit document --translations parallel",
@@ -206,7 +210,8 @@ def of_two(columns, small, teacher, student, row):
         line("mUSE teacher", "teacher", columns, paper(columns, teacher)),
         line("mUSE teacher, paper-linear", "linear-teacher", columns),
         line(LEARNED, row, columns, paper(columns, student)),
-        line(f"{LEARNED}, paper-linear", "linear-student", columns),
+        line(f"{LEARNED}, paper-linear", f"linear-{row}", columns),
+        line(f"{LEARNED}, paper-linear, one of twelve", "linear-student", columns),
     )
 
 

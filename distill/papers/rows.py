@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from ..encoders.encoder import CARD_FILE
 from ..system.progress import say
 from ..system.types import Json
 
@@ -94,6 +95,10 @@ class Place:
         path = self.runs / self.name(row) / "log.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         return [one for one in map(json.loads, lines) if one["event"] in ("teacher", "student")]
+
+    def has_encoder(self, row: Row) -> bool:
+        """Return True if the row is a training that came to its end."""
+        return (self.runs / self.name(row) / CARD_FILE).is_file()
 
 
 def order_rows(rows: Sequence[Row], wanted: Sequence[str]) -> list[Row]:

@@ -48,7 +48,8 @@ class Line:
     """A line of a table: the paper's figures by column, and how ours are read out of the `row`, if there is one.
 
     `trained` is the row whose log has the evaluations on dev among which the encoder was the best. `fixed` is what no
-    seed bears on: it is read out of the first that ran. `why` says why there is no row.
+    seed bears on: it is read out of the first that ran. `logged` lines read the row's metric as the log has it, so a
+    training whose row did not run has the figures of the evaluation that dev chose. `why` says why there is no row.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Line:
     trained: str = ""
     against: Against | None = None
     fixed: bool = False
+    logged: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,17 @@ def _of_line(line, by_name, places) -> LineFigures:
         figures["against_base"] = {seed: compare_columns(line.against(written)) for seed, written in read.items()}
     if trained:
         logs = {str(place.seed): log for place in places if (log := place.evaluations(trained))}
+        if line.logged:
+            ended = {str(place.seed) for place in places if place.has_encoder(trained)}
+            here |= {seed: _read_chosen(log) for seed, log in logs.items() if seed in ended - {*here}}
         _add_evaluations(figures, {seed: log for seed, log in logs.items() if seed in here})
     return figures
+
+
+def _read_chosen(log):
+    """Return the figures by language of the evaluation that dev chose, the first of the best."""
+    best = max(log, key=lambda one: one.get("p@1", 0.0))
+    return {name: 100 * one for name, one in best.get("languages", {}).items()}
 
 
 def _add_evaluations(figures, logs):

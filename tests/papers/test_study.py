@@ -73,6 +73,12 @@ def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, t
     with pytest.raises(InputError):
         reproduce_cl_relkt(other, wanted, output, runner)
     assert len(calls) == 4
+    # Without the comparison the figures are those of the evaluation that dev chose, and nothing is tested.
+    (output / "runs" / "student-figures-0.json").unlink()
+    with pytest.raises(TrainingError):
+        reproduce_cl_relkt(study, wanted, output, lambda arguments: 1)
+    logged = json.loads((output / "tables.json").read_text())["3"]["student"]
+    assert logged["here"]["0"]["de"] == 100 * compared["de"]["a"] and "against_base" not in logged
 
 
 def test_a_row_that_fails_stops_no_other_and_is_tried_again(data, static_folder, tmp_path):
