@@ -57,6 +57,13 @@ def export_artefact(
             instead, and its card gives the reasons.
         ExportError: If the artefact cannot be run.
         InputError: If `removal` belongs to another vector space.
+
+    Example:
+        >>> import distill
+        >>> gate = distill.Gate(distill.load_dataset("my-data"), ["de", "en"], distill.ExportSettings(max_drop=10.0))
+        >>> judged = distill.export_artefact(distill.load_encoder("my-encoder"), "my-bundle", gate)
+        >>> judged.card.form.format, judged.card.dimension
+        ('bundle', 16)
     """
     form = form or Form()
     form.require()

@@ -34,6 +34,12 @@ class Gate:
         force: True to keep an artefact that fails, and to note the reasons in its card.
         model: The encoder to compare with, as it is loaded for use; None for the student itself. It matters for a
             bundle, whose student has the same weights but does not round its activations.
+
+    Example:
+        >>> import distill
+        >>> gate = distill.Gate(distill.load_dataset("sample"), ["de", "en"], distill.ExportSettings(max_drop=2.0))
+        >>> gate.force
+        False
     """
 
     dataset: Dataset

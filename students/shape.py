@@ -34,6 +34,11 @@ class Shape:
         dimension: The dimension of the vectors.
         frequencies: The source of a static student's token frequencies, as in `Frequencies.of`.
         smoothing: The smoothing constant of these frequencies.
+
+    Example:
+        >>> import distill
+        >>> distill.Shape(channels=128, convolutions=1).whole
+        False
     """
 
     static: bool = False

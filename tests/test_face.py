@@ -3,6 +3,7 @@
 import ast
 import doctest
 import inspect
+import json
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,23 @@ SPOKEN = {
 }
 # Commands of training, whose jobs take all settings: `run`, `teach`, `transfer` and `tune` of the face.
 TRAINING = {"train.py", "tune.py"}
+# What an example leaves that others read, and whose example leaves it.
+LEFT = {"my-run": "run", "my-reader": "train_reader", "my-index": "build_index"}
+# Examples whose arguments are compared with the signature alone, and why they are not run.
+NOT_RUN = {
+    "adapt_to_documents": "an encoder has to gain on some hundred documents, or no folder is left",
+    "add_language": "a language is learned from thousands of lines",
+    "compress": "a search exports a dozen encoders",
+    "compress_encoder": "a search exports a dozen encoders",
+    "export_reader": "a reader's graph is converted",
+    "generate_answers": "it needs a text-to-text model's weights",
+    "learn_text": "it is the work of `run`, on more text than is here",
+    "reproduce_cl_relkt": "it starts a process for each training",
+    "serve_index": "it does not return until standard input ends",
+    "serve_model": "it does not return until it is stopped",
+}
+# Packages that an example needs and that not every environment of the tests has.
+PACKAGES = {"ray_engine": "ray", "tune": "optuna"}
 # As long as a command may be, in statements; imports and what it says of itself do not count.
 MOST = 15
 
@@ -78,23 +96,8 @@ def test_commands_are_short():
 
 
 def functions():
-    """The functions of the face that a command of its own stands for, which say how they are called."""
-    # Those of a training's settings say in prose what they do.
-    earlier = {
-        "compress",
-        "measure_predictions",
-        "tune",
-        "compare",
-        "evaluate",
-        "export_artefact",
-        "load_dataset",
-        "load_encoder",
-        "recipe_settings",
-        "run",
-    }
-    earlier |= {"static_student", "teach", "transfer"}
-    names = [name for name in distill.FACE if name not in earlier]
-    return {name: value for name in names if inspect.isfunction(value := getattr(distill, name))}
+    """The functions of the face, which say how they are called."""
+    return {name: value for name in distill.FACE if inspect.isfunction(value := getattr(distill, name))}
 
 
 @pytest.mark.parametrize("name", sorted(functions()))
@@ -107,19 +110,83 @@ def test_functions_with_several_parameters_explain_each(name):
         assert "Raises:" in text
 
 
-def test_examples_run(tmp_path, monkeypatch):
-    finder, checks = doctest.DocTestFinder(recurse=False), []
-    for name in distill.FACE:
-        for check in finder.find(getattr(distill, name), name, module=False, globs={}):
-            checks += [check] if check.examples else []
-    assert len(checks) > 15
-    runner = doctest.DocTestRunner(verbose=False)
-    for check in checks:
-        folder = tmp_path / check.name
-        folder.mkdir()
-        monkeypatch.chdir(folder)
-        runner.run(check)
-    assert runner.failures == 0
+def check_of(name):
+    """The examples of a name of the face, as `doctest` reads them from its docstring."""
+    [check] = doctest.DocTestFinder(recurse=False).find(getattr(distill, name), name, module=False, globs={})
+    return check
+
+
+CHECKS = {name: check for name in distill.FACE if (check := check_of(name)).examples}
+
+
+def test_every_function_has_an_example_that_calls_it():
+    every = [name for name in distill.FACE if inspect.isfunction(getattr(distill, name))]
+    assert len(every) > 50
+    sources = {name: "".join(one.source for one in CHECKS[name].examples) for name in every if name in CHECKS}
+    assert [name for name in every if f"distill.{name}(" not in sources.get(name, "")] == []
+
+
+class Workplace:
+    """A folder with data, encoders and predictions, and with what an example leaves for others; each runs once."""
+
+    def __init__(self, folder, materials):
+        self.folder, self.reports = folder, {}
+        for name, source in materials.items():
+            (folder / name).symlink_to(source)
+        rows = {f"q{number}": number for number in range(4)}
+        for model, right in (("a", 4), ("b", 2)):
+            rankings = {name: {"d": float(row < right), "e": 0.5} for name, row in rows.items()}
+            self.write(f"predictions/{model}/MyTask_predictions", rankings)
+        self.write("relevant/MyTask_relevant", {name: {"d": 1} for name in rows})
+
+    def write(self, name, questions):
+        """Write rankings or grades as mteb does."""
+        path = self.folder / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"de": {"test": questions}}), encoding="utf-8")
+
+    def run(self, name, folder):
+        """Return what `doctest` has to say of an example, which is nothing if it gives what it shows."""
+        if name in self.reports:
+            return self.reports[name]
+        for output, maker in LEFT.items():
+            if maker != name and f'"{output}"' in CHECKS[name].docstring:
+                self.run(maker, self.folder)
+        if name in LEFT.values():
+            folder = self.folder
+        else:
+            for path in self.folder.iterdir():
+                (folder / path.name).symlink_to(path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            self.reports[name] = report = []
+            doctest.DocTestRunner(verbose=False).run(CHECKS[name], out=report.append)
+        return report
+
+
+@pytest.fixture(scope="module")
+def workplace(sentence_data, static_folder, slim_folder, tmp_path_factory):
+    materials = {"my-data": sentence_data, "my-encoder": static_folder, "my-ngram-encoder": slim_folder}
+    return Workplace(tmp_path_factory.mktemp("workplace"), materials)
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS.keys() - NOT_RUN.keys()))
+def test_examples_run(name, workplace, small_sample, tmp_path):
+    if name in PACKAGES:
+        pytest.importorskip(PACKAGES[name])
+    assert "".join(workplace.run(name, tmp_path)) == ""
+
+
+@pytest.mark.parametrize("name", sorted(NOT_RUN))
+def test_examples_that_take_too_long_call_their_function_as_it_is_declared(name, workplace, monkeypatch):
+    monkeypatch.chdir(workplace.folder)
+    signature, calls = inspect.signature(getattr(distill, name)), []
+    monkeypatch.setattr(distill, name, lambda *args, **named: calls.append(signature.bind(*args, **named)))
+    assert not any(one.want for one in CHECKS[name].examples)
+    values = {}
+    for one in CHECKS[name].examples:
+        exec(compile(one.source, name, "exec"), values)
+    assert len(calls) == 1
 
 
 def test_the_reference_lists_the_face():

@@ -140,6 +140,10 @@ def adapt_to_documents(
         InputError: before anything is written, for documents that cannot be learned, a folder that is there, or a base
             that is a transformer.
         TrainingError: leaving no folder, where nothing is gained on held-out documents, or only at other text's cost.
+
+    Example:
+        >>> import distill
+        >>> metrics = distill.adapt_to_documents(["notes.jsonl"], "my-run", base="released", document_language="en")
     """
     settings = recipe_settings(DEFAULT)
     settings.data.dataset, settings.data.document_language = Path(documents[0]).stem, document_language

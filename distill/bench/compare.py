@@ -29,6 +29,11 @@ class TimingConditions:
         rounds: Number of times that each encoder takes its turn.
         questions: Number of questions at most.
         document_model: Encoder of the documents, in the same space; None for the encoder that is timed.
+
+    Example:
+        >>> import distill
+        >>> distill.TimingConditions(documents=True, rounds=3).threads
+        1
     """
 
     documents: bool = False

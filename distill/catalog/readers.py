@@ -28,9 +28,22 @@ PREFIX = "hf:"
 
 @training_stack()
 def load_reader(source: File) -> Reader:
-    """Load the reader that `source` names, with the encoder that it was trained on.
+    """Load a reader, with the encoder that it was trained on.
 
-    Raises `EncoderError` if `source` names no reader, or if the encoder has changed.
+    Args:
+        source: The folder of `train_reader`, or `hf:NAME` for a question-answering model.
+
+    Returns:
+        The reader.
+
+    Raises:
+        EncoderError: If `source` names no reader, or if its encoder has changed.
+
+    Example:
+        >>> import distill
+        >>> reader = distill.load_reader("my-reader")
+        >>> reader.name
+        'my-reader'
     """
     from ..reading.reader import SpanReader
     from ..reading.stored import load_runnable, read_card, read_standard

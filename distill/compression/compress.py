@@ -94,6 +94,12 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Se
     Raises:
         InputError: If the folder is no finished run, the search was begun with other settings, or `output` holds other
             files.
+
+    Example:
+        >>> import distill
+        >>> settings = distill.Settings()
+        >>> settings.data.dataset, settings.budget.max_size = "my-data", "8MB"
+        >>> result = distill.compress("my-run", settings)
     """
     from . import candidates
     from .budget_search import Search

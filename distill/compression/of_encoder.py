@@ -41,6 +41,12 @@ def compress_encoder(source: File, folder: File, settings: Settings) -> SearchRe
         InputError: If the folder holds something else, or another encoder's search.
         ConfigError: If the size cannot be read.
         EncoderError: If `source` names no encoder that can be trained.
+
+    Example:
+        >>> import distill
+        >>> settings = distill.recipe_settings("transformer")
+        >>> settings.data.dataset, settings.budget.max_size = "my-data", "30MB"
+        >>> result = distill.compress_encoder("my-encoder", "smaller", settings)
     """
     require_export_backend("distill compress")
     require_trainable(source)

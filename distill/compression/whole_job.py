@@ -30,6 +30,16 @@ def run(settings: Settings, folder: File, resume: bool = False) -> Json:
         InputError: If the settings or inputs are wrong, before anything is written.
         TrainingError: If the teacher does not beat its base.
         ExportError: If the bundle differs from the student.
+
+    Example:
+        >>> import distill
+        >>> settings = distill.Settings()
+        >>> settings.data.dataset, settings.data.languages = "my-data", ("de",)
+        >>> settings.teacher.base = settings.teacher.model = "my-encoder"
+        >>> settings.student.epochs, settings.evaluation.lareqa = 1, False
+        >>> metrics = distill.run(settings, "my-run")
+        >>> metrics["languages"]
+        ['en', 'de']
     """
     if is_limited(settings.budget):
         require_export_backend("distill.run with a budget")

@@ -19,7 +19,13 @@ LANGUAGES = ("language", "lang")
 
 @dataclass(frozen=True)
 class Columns:
-    """The names that a user gives for the fields of records. A record without such a field may have the usual name."""
+    """The names that a user gives for the fields of records. A record without such a field may have the usual name.
+
+    Example:
+        >>> import distill
+        >>> distill.Columns(text="body", title="headline").texts
+        ('body', 'text', 'context', 'passage')
+    """
 
     text: str | None = None
     title: str | None = None

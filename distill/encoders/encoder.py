@@ -25,6 +25,12 @@ class Encoder(Protocol):
     """An encoder: `encode` maps n texts to float32 `(n, dimension)`, rows of unit length.
 
     `role` is "question" or "document", which makes no difference to an encoder with one tower and no prompts.
+
+    Example:
+        >>> import distill
+        >>> encoder = distill.load_encoder("released-small")
+        >>> encoder.encode(["The Danube ends in the Black Sea."], "document").shape
+        (1, 512)
     """
 
     @property

@@ -31,26 +31,27 @@ def encode_file(
     engine: Engine | None = None,
     restart: bool = False,
 ) -> tuple[int, int]:
-    """Write the vectors of the texts in a JSON Lines file, of any size, block by block.
+    """Write the vectors of the texts in a JSON Lines file of any size, block by block.
 
-    The same call goes on with what a stopped one wrote.
+    If a call was stopped, the same call continues it.
 
     Args:
-        texts: the path of {"id", "text"} lines, a pipe too, or a `TextFile` of one.
-        output: the `.npy` that is made, float32 `(n, d)`, unit rows in the lines' order.
-        source: the encoder, any that `load_encoder` takes.
+        texts: The path of a file or a pipe of {"id", "text"} lines, or a `TextFile`.
+        output: The `.npy` file to make: float32 `(n, d)`, of unit length, in the order of the lines.
+        source: The encoder, by any name that `load_encoder` takes.
         role: "question" or "document".
-        engine: `engine(texts, numbers, role)` yields blocks, (number, float32 (rows, d)), in any order, such as
-            `ray_engine`; None for this process. The vectors are the same, since the blocks are.
-        restart: leave what a stopped call wrote, and begin anew.
+        engine: A function such as that of `ray_engine`: `engine(texts, numbers, role)` yields the number of each block
+            and its vectors, float32 `(rows, d)`, in any order. None encodes in this process. The vectors are the same
+            either way.
+        restart: If True, what a stopped call wrote is discarded.
 
     Returns:
         The shape `(n, d)` of the vectors.
 
     Raises:
-        DataError: naming the line that is wrong.
-        EncoderError: for what names no encoder, and for vectors that are no numbers.
-        InputError: where `output` is a file that is read, or another encoder's part of it is there.
+        DataError: If a line is wrong. The message names it.
+        EncoderError: If `source` names no encoder, or if vectors hold NaN or infinity.
+        InputError: If `output` is a file that is read, or if another encoder has begun to write it.
 
     Example:
         >>> import distill, pathlib

@@ -38,20 +38,28 @@ ADDRESS = "RAY_ADDRESS"
 
 
 def ray_engine(source: File, workers: int, address: str | None = None) -> Engine:
-    """Return what encodes the blocks of a file on Ray, for `encode_file` and `build_index`.
+    """Return a function that encodes the blocks of a file on Ray, for `encode_file` and `build_index`.
 
-    A worker reads its texts and loads the encoder itself: on a cluster both have to be there under the same path.
+    Each worker reads its texts and loads the encoder itself. On a cluster both must have the same path everywhere.
 
     Args:
-        source: the encoder, any that `load_encoder` takes.
-        workers: processes.
-        address: a cluster's; None for `$RAY_ADDRESS`, else processes of this machine.
+        source: The encoder, by any name that `load_encoder` takes.
+        workers: The number of processes.
+        address: The address of a cluster; None for `$RAY_ADDRESS` if it is set, or else for processes of this machine.
 
     Returns:
-        The engine, which raises `DistillError` where the workers fail.
+        The engine. It raises `DistillError` if the workers fail, and `InputError` if no cluster answers.
 
     Raises:
-        InputError: where ray is not installed or no cluster answers.
+        InputError: If ray is not installed.
+
+    Example:
+        >>> import distill
+        >>> engine = distill.ray_engine("released-small", workers=2)
+        >>> callable(engine)
+        True
+
+        `distill.encode_file("texts.jsonl", "texts.npy", "released-small", engine=engine)` then encodes on Ray.
     """
     require_extra("--engine ray", PACKAGES, "ray")
 

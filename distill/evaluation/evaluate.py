@@ -134,6 +134,15 @@ def evaluate(
     Raises:
         EncoderError: If vectors hold NaN or infinity.
         InputError: If `recalls` are given and NLTK is not installed.
+
+    Example:
+        >>> import distill
+        >>> encoder, sample = distill.load_encoder("released-small"), distill.load_dataset("sample")
+        >>> evaluation = distill.evaluate(encoder, sample, "dev", ["de", "en"], units=["document"])
+        >>> list(evaluation.table()["document"])
+        ['de', 'en']
+        >>> 0.4 < evaluation.mean("document", ["de", "en"]) < 1
+        True
     """
     if recalls:
         require_training("nltk")

@@ -95,6 +95,13 @@ def compare_predictions(
     Raises:
         DataError: If no part is in both folders, or right documents are missing.
         InputError: If a folder has no predictions, there are too few draws, or mteb's files do not support a metric.
+
+    Example:
+        >>> import distill
+        >>> compared = distill.compare_predictions("predictions/a", "predictions/b", "relevant", ["p@1"], 1000)
+        >>> german = compared["p@1"]["MyTask test"]["de"]
+        >>> german.a, german.b
+        (1.0, 0.5)
     """
     if others := [folder for folder in (a, b) if not is_predictions(folder)]:
         raise InputError(

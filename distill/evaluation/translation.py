@@ -221,6 +221,12 @@ def translation_of(
         InputError: If both a source and translators are given.
         DataError: If the file cannot be used.
         TranslatorError: If a translator cannot be run.
+
+    Example:
+        >>> import distill, pathlib
+        >>> _ = pathlib.Path("english.jsonl").write_text('{"id": "1", "text": "Where does it end?"}')
+        >>> distill.translation_of("english.jsonl").name
+        'english.jsonl'
     """
     if source and translators:
         raise InputError("--translations and --translator both give the translations; give one of them")

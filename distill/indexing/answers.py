@@ -238,25 +238,25 @@ def search(
     """Search an index for the passages that are nearest to questions.
 
     Args:
-        folder: that of `build_index`.
-        questions: one, or many, which are answered as they come.
-        k: passages a question.
-        model: the encoder of the questions: the index's own, where it is elsewhere now, or another one of its space;
-            None for the index's own.
-        score: of a passage, a name of `choices.PASSAGE_SCORES`; None for the index's own.
-        hybrid: passages with the question's words, or words like them, stand higher, and those that repeat another are
-            folded.
-        where: fields and their values, all of which a document has that is searched.
-        threshold: of the probability that the first passage answers, by which `Answer.answered` is judged; None for
-            the card's.
+        folder: The folder of `build_index`.
+        questions: One question, or many, which are answered in turn.
+        k: The number of passages per question.
+        model: The encoder of the questions: that of the index if it has moved, or another one in the same space; None
+            for that of the index.
+        score: The score of a passage, a name of `choices.PASSAGE_SCORES`; None for that of the index.
+        hybrid: If True, passages that hold the words of the question, or words like them, rank higher, and passages
+            that repeat another one are folded into it.
+        where: Fields with their values. Only documents that have all of them are searched.
+        threshold: The least probability of the first passage at which `Answer.answered` is true; None for that of the
+            encoder's card.
 
     Returns:
-        An `Answer` a question, best passages first, each as soon as it is there.
+        An iterator with an `Answer` per question, as soon as it is ready. Its best passages come first.
 
     Raises:
-        InputError: for an empty question, and for a threshold where nothing is calibrated.
-        DataError: for a folder that holds no index.
-        EncoderError: for an encoder of another space than the index's.
+        InputError: If a question is empty, or if a threshold is given and the encoder is not calibrated.
+        DataError: If the folder holds no index.
+        EncoderError: If the encoder has another space than the index.
 
     Example:
         >>> import distill, pathlib

@@ -60,6 +60,11 @@ class IndexSettings:
         score: The score of a passage, by default as the encoder's card says, or else "sum".
         bits: The bits per number of vectors, 8, or fewer for a compact index.
         hybrid: Whether words are indexed too. It may be changed later.
+
+    Example:
+        >>> import distill
+        >>> distill.IndexSettings(length=400, overlap=80, hybrid=True).language is None
+        True
     """
 
     length: int | None = None
@@ -81,34 +86,35 @@ def build_index(
 ) -> dict[str, Json]:
     """Make the index in `folder`, or change the one that is there.
 
-    The index has the documents that were there and stay, in their order, then those of `change`, so that files given
-    one after the other, or all at once, make the same index. Texts that are in it already are not encoded again. The
-    same call goes on with what a stopped one wrote.
+    Documents that stay keep their order, and those of `change` follow. Files that are added one after the other
+    therefore make the same index as files that are added at once. Texts that the index has already are not encoded
+    again. If a call was stopped, the same call continues it.
 
     Args:
-        folder: that of the index.
-        change: the files and folders of documents that come in, and ids that go.
-        source: the encoder, any that `load_encoder` takes.
-        given: how documents are cut and stored; None for what the index has, or the defaults.
-        engine: encodes the texts elsewhere, such as `ray_engine`; None for this process.
-        question_model: the encoder of the questions, a small one in the space of `source`; None for the one that the
+        folder: The folder of the index.
+        change: The files and folders of documents to add, and the ids to remove.
+        source: The encoder, by any name that `load_encoder` takes.
+        given: How documents are cut and stored; None for the settings of the existing index, or the defaults.
+        engine: Encodes the texts elsewhere, such as `ray_engine`; None for this process.
+        question_model: The encoder of the questions, a small one in the space of `source`. None takes the one that the
             index has, or `source`.
-        word_model: the encoder by which a question's word finds words of the index that mean the same, where words are
-            indexed: a small one, of the languages in which questions are asked; "none" for words as they are written
-            alone; None for the one that the index has, or `released-small`.
+        word_model: The encoder that finds words of the index with the meaning of a question's word, if words are
+            indexed: a small one that knows the languages of the questions. "none" compares words only as they are
+            written. None takes the one that the index has, or `released-small`.
 
     Returns:
-        The card of the index, among it the numbers of `documents`, `passages` and `sentences`.
+        The card of the index, with the numbers of `documents`, `passages` and `sentences`.
 
     Raises:
-        InputError: for nothing to do, or for settings that are not those of the index that is there.
-        DataError: with file and line, for documents that cannot be read.
-        EncoderError: for an encoder that is none, or another than the index's, or questions in another space.
+        InputError: If there is nothing to do, or if the settings differ from those of the existing index.
+        DataError: If documents cannot be read. The message names file and line.
+        EncoderError: If `source` names no encoder or another one than that of the index, or if questions and documents
+            are encoded in different spaces.
 
     Example:
         >>> import distill, pathlib
         >>> _ = pathlib.Path("rivers.txt").write_text("The Danube ends in the Black Sea.")
-        >>> card = distill.build_index("kb", distill.IndexChange(["rivers.txt"]), "released-small")
+        >>> card = distill.build_index("my-index", distill.IndexChange(["rivers.txt"]), "released-small")
         >>> card["documents"]
         1
     """

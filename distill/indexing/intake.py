@@ -35,6 +35,12 @@ class IndexChange:
         columns: The names of fields of records.
         strict: Whether a malformed document raises an error instead of being skipped.
         synced: Whether documents are removed that are no longer in the given files and folders.
+
+    Example:
+        >>> import distill
+        >>> change = distill.IndexChange(["notes.jsonl"], removed=["note-7"], columns=distill.Columns(text="body"))
+        >>> change.strict
+        False
     """
 
     documents: Sequence[File] = ()

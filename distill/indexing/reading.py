@@ -15,19 +15,26 @@ LANGUAGE = "en"
 
 
 def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
-    """Mark in the passages that an index found what a reader takes for the answer, where there is one.
+    """Mark the answers that a reader finds in the passages of `search`.
 
-    That is of a score above 0: others keep their best sentence alone.
+    An answer counts if its score is above 0. Other passages keep only their best sentence.
 
     Args:
-        answers: what `search` returns.
-        reader: what `load_reader` returns.
+        answers: The result of `search`.
+        reader: The result of `load_reader`.
 
     Returns:
-        An iterator of the answers in turn, with the `answer` of its hits.
+        An iterator of the same answers in turn, whose hits have an `answer`, the place of the text, or None.
 
     Raises:
-        EncoderError: where the reader cannot read a passage.
+        EncoderError: If the reader cannot read a passage.
+
+    Example:
+        >>> import distill
+        >>> answers = distill.search("my-index", "Where does the Danube end?")
+        >>> [answer] = distill.read_answers(answers, distill.load_reader("my-reader"))
+        >>> answer.hits[0].text
+        'The Danube ends in the Black Sea.'
     """
     for answer in answers:
         examples = [_example(answer.question, hit) for hit in answer.hits]

@@ -64,8 +64,7 @@ class ExportOptions:
         corpus: More texts by language, beside those of the data set. Kernels of 4 bits are rounded by them and
             `whitening` is fitted on them. They should be like the questions and passages of later use.
         whitening: The power of the whitening, see `students.linear.compute_whitening`; 0 for none. It changes the
-            space,
-            so an index has to be built again.
+            space, so an index has to be built again.
         force: If True, an artefact that the gate refuses is kept, and its card says so.
 
     Example:

@@ -129,8 +129,8 @@ def fold_removal(model: File, output: File, removal: File | None = None, rank: i
     Example:
         >>> import distill
         >>> texts = {"en": ["What is a river?", "Who wrote it?"], "de": ["Was ist ein Fluss?", "Wer schrieb es?"]}
-        >>> path = distill.fit_removal("released-small", texts, "lir.npz", rank=1).path
-        >>> distill.fold_removal("released-small", "without", path).gone
+        >>> path = distill.fit_removal("my-encoder", texts, "lir.npz", rank=1).path
+        >>> distill.fold_removal("my-encoder", "without", path).gone
         2
     """
     require_trainable(model)

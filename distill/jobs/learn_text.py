@@ -32,6 +32,12 @@ def learn_text(settings: Settings, folder: File, named: Collection[str] = ()) ->
         InputError: If the text or the settings cannot be learned. No folder is left then.
         EncoderError: If the teacher cannot be loaded, or gives all texts nearly the same vector.
         TrainingError: If the teacher is clearly worse than the base.
+
+    Example:
+        >>> import distill
+        >>> settings = distill.recipe_settings("own-teacher")
+        >>> settings.teacher.model, settings.student.parallel = "my-encoder", ("en-de.tsv",)
+        >>> metrics = distill.learn_text(settings, "my-run")
     """
     if is_limited(settings.budget):
         require_export_backend("distill.learn_text with a budget")

@@ -104,8 +104,14 @@ def compare_models(
         DataError: If data cannot be read. The message names file and place.
 
     Example:
-        With options that have the metric p@1, `distill.compare_models(("released", "bm25"), options)["p@1"]` holds the
-        comparison of each unit and language.
+        >>> import distill
+        >>> data = distill.Settings().data
+        >>> data.languages = ("de",)
+        >>> options = distill.TaskOptions(data, metrics=("p@1",), units=("document",))
+        >>> compared = distill.compare_models(("released-small", "bm25"), options, draws=1000, any_dimension=True)
+        >>> german = compared["p@1"]["document"]["de"]
+        >>> german.a > german.b
+        True
     """
     load = _make_loader(models, document_model, tasks)
     loaded = load_tasks(tasks, options)

@@ -50,8 +50,8 @@ def prune_vocabulary(
 
     Example:
         >>> import distill
-        >>> sample = distill.load_dataset("sample")
-        >>> report = distill.prune_vocabulary("released-small", "pruned", sample, ["de", "en"])
+        >>> data = distill.load_dataset("my-data")
+        >>> report = distill.prune_vocabulary("my-encoder", "pruned", data, ["de", "en"])
         >>> report["rows"][1] < report["rows"][0]
         True
     """

@@ -55,9 +55,12 @@ def train_reader(
         EncoderError: If `encoder` names no encoder with weights of distill's own.
 
     Example:
-        With questions and passages in the folder tydiqa,
-        `distill.train_reader("released", "reader", [distill.ReaderSource("tydiqa")], distill.load_dataset("tydiqa"))`
-        trains a reader.
+        >>> import distill
+        >>> data, sources = distill.load_dataset("my-data"), [distill.ReaderSource("my-data")]
+        >>> course = distill.ReaderOptions(epochs=1)
+        >>> trained = distill.train_reader("my-encoder", "my-reader", sources, data, course=course)
+        >>> sorted(trained.best)
+        ['em', 'f1']
     """
     start()
     from ..reading.learning import train_on_sources
@@ -94,7 +97,11 @@ def apply_reader(reader: File, questions: File, output: File) -> int:
         EncoderError: If `reader` names no reader, or if its encoder has changed.
 
     Example:
-        `distill.apply_reader("reader", "questions.jsonl", "answers.jsonl")` reads with the reader in the folder reader.
+        >>> import distill, pathlib
+        >>> line = '{"id": "1", "question": "Where does it end?", "passage": "The Danube ends in the Black Sea."}'
+        >>> _ = pathlib.Path("questions.jsonl").write_text(line)
+        >>> distill.apply_reader("my-reader", "questions.jsonl", "answers.jsonl")
+        1
     """
     examples = read_questions(questions)
     loaded = load_reader(reader)
@@ -133,8 +140,8 @@ def generate_answers(
         InputError: If the template lacks a part.
 
     Example:
-        `distill.generate_answers("hf:NAME", "kb", "questions.jsonl", "answers.jsonl", k=10)` writes
-        answers from the ten nearest passages of the index kb.
+        >>> import distill
+        >>> count = distill.generate_answers("hf:NAME", "my-index", "questions.jsonl", "answers.jsonl", k=10)
     """
     read = read_bare_questions(questions)
     answers = Answers(index, hybrid=hybrid).answers((one.text for one in read), k)
@@ -165,7 +172,8 @@ def export_reader(reader: File, output: File, dataset: Dataset, languages: Seque
         DataError: If no dev question has an answer, or if the data set lacks a language.
 
     Example:
-        `distill.export_reader("reader", "reader-lite", distill.load_dataset("sample"))` writes a flatbuffer.
+        >>> import distill
+        >>> exported = distill.export_reader("my-reader", "my-reader-lite", distill.load_dataset("my-data"))
     """
     start()
     from ..reading.exporting import write_flatbuffer

@@ -49,11 +49,10 @@ def reduce_encoder(
 
     Example:
         >>> import distill
-        >>> shape = distill.Shape(channels=128, convolutions=1)
-        >>> shape.whole
-        False
-
-        `distill.reduce_encoder("released", "thin", shape, distill.load_dataset("sample"))` then writes the copy.
+        >>> shape, data = distill.Shape(channels=4), distill.load_dataset("my-data")
+        >>> size = distill.reduce_encoder("my-ngram-encoder", "thin", shape, data)
+        >>> size.after < size.before
+        True
     """
     start()
     from ..compression.material import cut_to_shape

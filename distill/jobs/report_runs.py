@@ -27,7 +27,9 @@ def report_runs(runs: Sequence[File], output: File | None = None) -> Path:
         DataError: If a folder holds no run, or if its figures have been changed by hand.
 
     Example:
-        `distill.report_runs(["runs/a", "runs/b"], "comparison.html")` writes the page of two runs.
+        >>> import distill
+        >>> distill.report_runs(["my-run"], "page.html").name
+        'page.html'
     """
     if len({Path(folder).resolve() for folder in runs}) < len(runs):
         raise InputError(f"{', '.join(map(str, runs))}: a run is named twice; give each once")

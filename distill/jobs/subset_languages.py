@@ -36,7 +36,7 @@ def subset_languages(model: File, output: File, languages: Sequence[str]) -> Sub
 
     Example:
         >>> import distill
-        >>> smaller = distill.subset_languages("released-small", "small-de", ["de", "en"])
+        >>> smaller = distill.subset_languages("my-run", "german", ["de"])
         >>> smaller.pieces[1] < smaller.pieces[0]
         True
     """

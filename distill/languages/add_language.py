@@ -42,17 +42,24 @@ SAMPLE, UNIT = "sample", "passage"
 
 @dataclass(frozen=True)
 class LanguagePlan:
-    """The sources of a language, and how much is made of them.
+    """The files of a language, and how much is learned from them.
 
     Args:
-        sources: the files that it is learned from.
-        learned: pieces that are learned, at most.
-        words: frequent words that get a piece each, at most.
-        aligner: the encoder that gives new pieces rows by meaning; None for e5 where it is installed, "none" for none.
-        steps: of training.
-        lines: of a step.
-        seed: of what is drawn.
-        spellings: further words that are read as pieces that are there, at most.
+        sources: The files that the language is learned from.
+        learned: The greatest number of tokens to learn.
+        words: The greatest number of frequent words that get a token each.
+        aligner: The encoder that initialises the embeddings of new tokens by meaning. None takes e5 if it is installed,
+            and "none" takes no encoder.
+        steps: The number of training steps.
+        lines: The number of lines per step.
+        seed: The seed of all random draws.
+        spellings: The greatest number of further words that are read as existing tokens.
+
+    Example:
+        >>> import distill
+        >>> sources = distill.LanguageSources("fi", text=("fi.txt",), parallel=("en-fi.tsv",))
+        >>> distill.LanguagePlan(sources, learned=2000, aligner="none").steps
+        500
     """
 
     sources: LanguageSources
@@ -66,33 +73,30 @@ class LanguagePlan:
 
 
 def add_language(model: str, plan: LanguagePlan, output: File) -> dict[str, Json]:
-    """Write a copy of an encoder that knows a language more, all others as they were.
+    """Write a copy of an encoder that knows one more language. All other languages stay as they were.
 
-    A bundle, or a run's, stays a bundle in its format, all that it has in the codes that it had; another encoder is
-    saved as Keras saves it.
+    A bundle stays a bundle of the same format, and so does the bundle of a run. The weights that it had keep their
+    codes. Another encoder is saved in Keras' format.
 
     Args:
-        model: a bundle, a run folder, a saved encoder, or a name such as `released`.
-        plan: the language's files, and how much is made of them.
-        output: the folder that is made.
+        model: A bundle, a run folder, a saved encoder, or a name such as `released`.
+        plan: The files of the language, and how much is learned from them.
+        output: The folder to make.
 
     Returns:
-        The figures: pieces before and after, P@1 on held-out lines, and what the other languages lose.
+        The numbers of tokens before and after, P@1 on held-out lines, and what the other languages lose.
 
     Raises:
-        InputError: for a language that the encoder has, and for files that are not enough.
-        ExportError: where nothing was learned.
-        DataError: naming file and line of what cannot be read.
-        EncoderError: where `model` names no encoder with weights of ours.
+        InputError: If the encoder has the language already, or if the files are not enough.
+        ExportError: If nothing was learned.
+        DataError: If a file cannot be read. The message names file and line.
+        EncoderError: If `model` names no encoder with weights of distill's own.
 
     Example:
         >>> import distill
         >>> sources = distill.LanguageSources("fi", text=("fi.txt",), parallel=("en-fi.tsv",))
         >>> plan = distill.LanguagePlan(sources, learned=2000, aligner="none")
-        >>> plan.steps
-        500
-
-        `distill.add_language("released", plan, "with-finnish")` then trains and writes it.
+        >>> figures = distill.add_language("released", plan, "with-finnish")
     """
     plan = replace(plan, aligner=choose_aligner(plan.aligner))
     language, seconds = plan.sources.language, dict[str, Json]()

@@ -25,12 +25,17 @@ from .material import LanguageSources, read_lexicon, require_known
 
 @dataclass(frozen=True)
 class WordPlan:
-    """The sources of a language's words.
+    """The files of a language's words, and how many words are added.
 
     Args:
-        sources: the language's files.
-        most: words that are spelled, at most, 35 bytes each.
-        aligner: the encoder that tells what words mean that no dictionary has; None for no such words.
+        sources: The files of the language.
+        most: The greatest number of words to add; each takes about 35 bytes.
+        aligner: The encoder that finds the meaning of words that no dictionary has; None to leave such words out.
+
+    Example:
+        >>> import distill
+        >>> distill.WordPlan(distill.LanguageSources("el", dictionary=("words.tsv",)), most=1000).most
+        1000
     """
 
     sources: LanguageSources
@@ -39,32 +44,30 @@ class WordPlan:
 
 
 def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
-    """Write a copy of a bundle that reads more words of a language that it has, as what they mean.
+    """Write a copy of a bundle that reads more words of one of its languages, by what they mean.
 
-    No row and no weight is added or changed, and a text that is cut as before has the vector that it had.
+    No embedding or weight is added or changed. A text that is cut into the same tokens as before keeps its vector.
 
     Args:
-        model: a bundle, a run folder that holds one, or a name such as `released`.
-        plan: the language's files, and how many words.
-        output: the folder that is made.
+        model: A bundle, a run folder that holds one, or a name such as `released`.
+        plan: The files of the language, and how many words are added.
+        output: The folder to make.
 
     Returns:
         The words, and what the languages of the sample lose or gain.
 
     Raises:
-        InputError: for a language that it lacks, for files without words, or where no word comes nearer to
-            what it means.
-        DataError: naming file and line of what cannot be read.
-        EncoderError: for an encoder that is no bundle, or has no unigram model.
+        InputError: If the bundle lacks the language, if the files have no words, or if no word comes nearer to what it
+            means.
+        DataError: If a file cannot be read. The message names file and line.
+        EncoderError: If the encoder is not a bundle, or has no unigram model.
 
     Example:
-        >>> import distill
-        >>> sources = distill.LanguageSources("el", dictionary=("words.tsv",))
-        >>> plan = distill.WordPlan(sources, most=1000)
-        >>> plan.sources.pivot
-        'en'
-
-        `distill.add_words("released-small", plan, "with-words")` then writes it.
+        >>> import distill, pathlib
+        >>> _ = pathlib.Path("words.tsv").write_text("en\\tde\\nriver\\tFluss", encoding="utf-8")
+        >>> plan = distill.WordPlan(distill.LanguageSources("de", dictionary=("words.tsv",)))
+        >>> distill.add_words("my-run", plan, "with-words")["words"]
+        ['▁fluss', '▁Fluss']
     """
     from .pieces import find_near_words
     from .spelled import spell_words

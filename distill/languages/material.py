@@ -29,13 +29,19 @@ class LanguageSources:
     """The files of a language.
 
     Args:
-        language: its code, such as "fi".
-        pivot: the language of the translations.
-        text: in the language, a text a line or .jsonl.
-        parallel: translations, `FILE` or `FILE=WEIGHT`: a .tsv headed by languages, .jsonl, or a folder.
-        dictionary: the same of words; a cell may hold several, parted by " | ".
-        words: lists of words, a word, a tab and its frequency a line.
-        keep: text of other languages, `language=FILE`, that is to be cut as before.
+        language: The code of the language, such as "fi".
+        pivot: The language of the translations.
+        text: Files of text in the language, with one text per line, or `.jsonl`.
+        parallel: Files of translations, `FILE` or `FILE=WEIGHT`: a `.tsv` whose headings are languages, a `.jsonl`, or
+            a folder.
+        dictionary: Files of translated words, of the same kinds. A cell may hold several words with " | " between them.
+        words: Word lists. A line holds a word, a tab and the frequency of the word.
+        keep: Files of text in other languages, `language=FILE`, that is cut into the same tokens as before.
+
+    Example:
+        >>> import distill
+        >>> distill.LanguageSources("fi", parallel=("en-fi.tsv=2",), dictionary=("words.tsv",)).pivot
+        'en'
     """
 
     language: str

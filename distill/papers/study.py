@@ -37,6 +37,11 @@ class TableRequest:
         rows: The rows to train; empty for all of these tables.
         seeds: The seeds, each of which is a training.
         formats: The formats, names of `FORMATS`.
+
+    Example:
+        >>> import distill
+        >>> distill.TableRequest(("3",), seeds=(0, 1, 2)).formats
+        ('markdown', 'csv', 'latex')
     """
 
     tables: tuple[str, ...]
@@ -70,6 +75,14 @@ def plan_cl_relkt(
         DataError: If the data set cannot be read, has no questions, or has them in one language only.
         EncoderError: If the base is no encoder, has no weights, or cannot be trained.
         ConfigError: If neither stage honours a setting.
+
+    Example:
+        >>> import distill
+        >>> data = distill.Settings().data
+        >>> data.dataset, data.languages = "my-data", ("en", "de")
+        >>> study = distill.plan_cl_relkt(data, base="my-encoder", settings=["student.epochs=1"])
+        >>> study.language, study.languages, study.split
+        ('en', ('en', 'de'), 'dev')
     """
     dataset, languages = choose_data(data, seed=0)
     language = language or ("en" if "en" in languages else data.document_language)
@@ -128,6 +141,15 @@ def list_cl_relkt_commands(study: Study, request: TableRequest, output: File) ->
 
     Raises:
         InputError: If a table or a row does not exist.
+
+    Example:
+        >>> import distill
+        >>> data = distill.Settings().data
+        >>> data.dataset = "my-data"
+        >>> study = distill.plan_cl_relkt(data, base="my-encoder")
+        >>> commands = distill.list_cl_relkt_commands(study, distill.TableRequest(("3",)), "my-tables")
+        >>> [command.split()[1] for command in commands]
+        ['teach', 'transfer', 'compare', 'compare']
     """
     tables = choose_tables(study, request.tables)
     ordered = order_rows(study.rows, choose_rows(study, request.rows, tables))
@@ -151,6 +173,13 @@ def reproduce_cl_relkt(
     Raises:
         InputError: If the output has runs of another study, or a table or a row does not exist.
         TrainingError: If rows failed. The tables of the others are written before.
+
+    Example:
+        >>> import distill
+        >>> data = distill.Settings().data
+        >>> data.dataset = "my-data"
+        >>> study = distill.plan_cl_relkt(data, base="my-encoder")
+        >>> figures = distill.reproduce_cl_relkt(study, distill.TableRequest(("3",)), "my-tables")
     """
     folder, tables = Path(output), choose_tables(study, request.tables)
     names = choose_rows(study, request.rows, tables)

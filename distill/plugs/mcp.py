@@ -35,7 +35,8 @@ def serve_index(folder: File, model: File | None = None, hybrid: bool = False, n
         EncoderError: If the encoder has another space than the index.
 
     Example:
-        `distill.serve_index("kb")` serves the folder kb until standard input ends.
+        >>> import distill
+        >>> distill.serve_index("my-index", hybrid=True)
     """
     make_server(folder, model, hybrid, name).run("stdio")
 

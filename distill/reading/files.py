@@ -37,6 +37,11 @@ class ReaderSource:
         folder: The folder.
         split: The split that is learned from.
         weight: How often each question is used per epoch.
+
+    Example:
+        >>> import distill
+        >>> distill.ReaderSource("my-data", weight=0.5).split
+        'train'
     """
 
     folder: File

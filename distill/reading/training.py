@@ -55,6 +55,11 @@ class ReaderOptions:
         hidden: Share of examples whose shared words are hidden, as those of another language are.
         seed: Seed of the training.
         retrieved: True to take the passages that do not answer from the encoder's search, in place of random ones.
+
+    Example:
+        >>> import distill
+        >>> distill.ReaderOptions(epochs=2).learning_rate
+        0.001
     """
 
     epochs: int = 4

@@ -95,8 +95,8 @@ def serve_model(
         ServingError: If the address is in use or cannot be had.
 
     Example:
-        `distill.serve_model("released-small", None, ("127.0.0.1", 8000), None, None, distill.Limits())` serves until it
-        is stopped.
+        >>> import distill
+        >>> distill.serve_model("released-small", "my-index", ("127.0.0.1", 8000), None, None, distill.Limits())
     """
     require_extra("distill serve", PACKAGES, "serve")
     from .origins import determine_origins, is_loopback

@@ -53,7 +53,10 @@ def find_recipe(name: str, place: str = "--recipe") -> Path:
 
 
 def recipe_names() -> tuple[str, ...]:
-    """List the names of all recipes, the default one first.
+    """List the names of all recipes.
+
+    Returns:
+        The names, with the default one first and the others in alphabetical order.
 
     Example:
         >>> import distill

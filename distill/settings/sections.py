@@ -80,7 +80,14 @@ class VocabularySettings:
 
 @dataclass
 class ExportSettings:
-    """The precision of the exported encoder, and how much of the student's quality it has to keep on dev."""
+    """The precision of the exported encoder, and how much of the student's quality it has to keep on dev.
+
+    Example:
+        >>> import distill
+        >>> settings = distill.ExportSettings(max_drop=2.0)
+        >>> settings.precision, settings.table
+        ('int8', 'uint8')
+    """
 
     precision: str = common(
         "int8",
@@ -297,7 +304,15 @@ class BudgetSettings:
 
 @dataclass
 class Settings:
-    """All settings. `seed` decides splits, shuffling and negatives; `recipe` names what the others start from."""
+    """All settings of a run. `seed` decides splits, shuffling and negatives; `recipe` names the recipe of the others.
+
+    Example:
+        >>> import distill
+        >>> settings = distill.Settings()
+        >>> settings.data.languages, settings.student.epochs = ("de", "ru"), 5
+        >>> settings.student.learning_rate
+        0.0005
+    """
 
     recipe: str = free(
         "",

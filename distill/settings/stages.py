@@ -306,7 +306,13 @@ class LossSettings:
 
 @dataclass
 class StudentSettings:
-    """Stage 2, Equation 2 of CL-ReLKT."""
+    """The settings of stage 2, Equation 2 of CL-ReLKT.
+
+    Example:
+        >>> import distill
+        >>> distill.StudentSettings(epochs=5).objectives
+        ('qq', 'dd', 'dq')
+    """
 
     objectives: tuple = learned(
         OBJECTIVES,

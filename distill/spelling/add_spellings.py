@@ -83,8 +83,7 @@ def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Jso
 
     Returns:
         The number of aliases by kind and language, and the cosine similarity of held-out noisy lines to the lines as
-            they
-        are written.
+        they are written.
 
     Raises:
         InputError: If there is no text, if the encoder lacks a language, if the words have no noisy form, or if no
@@ -94,9 +93,9 @@ def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Jso
     Example:
         >>> import distill
         >>> texts = {"de": ["Über die Brücke führt eine Straße.", "Die Donau mündet ins Schwarze Meer."] * 10}
-        >>> plan = distill.SpellingPlan(texts, kinds=("no-accents",), most=1000)
-        >>> distill.add_spellings("released-small", plan, "as-typed")["kinds"]
-        ['no-accents']
+        >>> plan = distill.SpellingPlan(texts, kinds=("lower-case",), most=1000)
+        >>> distill.add_spellings("my-run", plan, "as-typed")["kinds"]
+        ['lower-case']
     """
     require_material(plan)
     start()

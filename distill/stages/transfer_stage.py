@@ -68,6 +68,14 @@ def transfer(
 
     Raises:
         EncoderError: If teacher and student have spaces of different dimension.
+
+    Example:
+        >>> import distill
+        >>> teacher = start = distill.load_encoder("my-encoder")
+        >>> data, settings = distill.load_dataset("my-data"), distill.StudentSettings(epochs=1)
+        >>> student = distill.transfer(teacher, start, data, "en", ["de"], settings)
+        >>> student.encode(["Wie alt ist es?"]).shape
+        (1, 16)
     """
     session = session or Session()
     require_trainable(teacher, start, session.options)

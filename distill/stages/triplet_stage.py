@@ -51,6 +51,17 @@ def teach(
 
     Returns:
         The teacher.
+
+    Raises:
+        ConfigError: If the session's options ask for more devices than there are.
+
+    Example:
+        >>> import distill
+        >>> settings = distill.Settings().teacher
+        >>> settings.bm25_epochs, settings.online_epochs = 1, 0
+        >>> teacher = distill.teach(distill.load_encoder("my-encoder"), distill.load_dataset("my-data"), "en", settings)
+        >>> teacher.encode(["How old is it?"]).shape
+        (1, 16)
     """
     session = name_session("teacher", session)
     with share_devices(session.options):

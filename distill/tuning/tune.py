@@ -97,6 +97,16 @@ def tune(
 
     Raises:
         InputError: If an input cannot be read or trained, or the search is one of other data or settings.
+
+    Example:
+        >>> import distill
+        >>> from distill.tuning.tune import Search
+        >>> settings = distill.Settings()
+        >>> settings.data.dataset, settings.teacher.base = "my-data", "my-encoder"
+        >>> settings.teacher.bm25_epochs, settings.teacher.online_epochs = 1, 0
+        >>> finished = distill.tune(settings, Search("teacher", trials=1), "study.db", "best.toml")
+        >>> finished.best.state
+        'complete'
     """
     require_optuna()
     refuse_unused(settings, "tune")

@@ -51,6 +51,11 @@ class PieceRule:
         most: The maximum number of tokens, of which the most used are kept; 0 for all.
         written: True to keep single characters only of scripts that make up a hundredth of the tokens of some language.
             An encoder of a hundred languages has thousands of others.
+
+    Example:
+        >>> import distill
+        >>> distill.PieceRule(least=2, scripts=("Greek",)).most
+        0
     """
 
     least: int = 1

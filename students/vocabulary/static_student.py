@@ -29,6 +29,13 @@ def static_student(
 
     Raises:
         EncoderError: If the tokens of the encoder cannot be read.
+
+    Example:
+        >>> import distill
+        >>> encoder, data = distill.load_encoder("my-encoder"), distill.load_dataset("my-data")
+        >>> student = distill.static_student(encoder, data.passage_texts, width=16, hidden=8)
+        >>> student.encode(["How old is it?"]).shape
+        (1, 16)
     """
     tokenizer, _ = prune_tokenizer(encoder.tokenizer, find_used_tokens(encoder.tokenizer, texts))
     frequencies = Frequencies.of(tokenizer, tokenizer.encode(list(texts), None))

@@ -52,6 +52,14 @@ def measure_predictions(
     Raises:
         DataError: If lines cannot be read.
         InputError: If no gold answer is known.
+
+    Example:
+        >>> import distill, pathlib
+        >>> line = '{"id": "1", "language": "en", "answer": "the Black Sea", "answers": ["Black Sea"]}'
+        >>> _ = pathlib.Path("answers.jsonl").write_text(line)
+        >>> figures = distill.measure_predictions("answers.jsonl", distill.Settings().data, seed=0, split="test")
+        >>> figures.languages["en"].matches["plain"].em
+        1.0
     """
     of_documents = data.document_language
     rows = read_predictions(path, language or of_documents)

@@ -48,6 +48,12 @@ class TaskOptions:
         seed: Seed of splits, samples and noise.
         ranked: What is ranked, as in the settings.
         score: By which scores, as in the settings.
+
+    Example:
+        >>> import distill
+        >>> options = distill.TaskOptions(distill.Settings().data, metrics=("p@1", "mrr@10"), units=("document",))
+        >>> options.split, options.data.dataset
+        ('dev', 'sample')
     """
 
     data: DataSettings
