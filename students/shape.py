@@ -124,10 +124,12 @@ def find_limits(model: Student, static: bool = False) -> dict[str, int]:
         static: True for a static student.
 
     Returns:
-        The maximum of each size by name. A missing size has no limit.
+        The maximum of each size by name. A missing size has no limit; a family that cannot be cut has none.
     """
     if static:
         return {"rank": model.space or model.dimension, "dimension": model.dimension}
+    if not has_part(model.family, "cutting"):
+        return {}
     return import_part(model.family, "cutting").limits_of(model)
 
 

@@ -141,7 +141,13 @@ class Dataset:
 
         Returns:
             The questions.
+
+        Raises:
+            DataError: If the data has no such language or split.
         """
+        self.require((language,))
+        if split not in self.splits:
+            raise DataError(f"no split {split}: the data set {self.name} has {', '.join(self.splits) or 'none'}")
         known = self.questions[language]
         return [known[id] for id in self.splits[split] if id in known]
 

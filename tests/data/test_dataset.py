@@ -43,6 +43,9 @@ def test_select_follows_the_order_of_the_split_and_leaves_out_what_the_language_
     del data.questions["de"]["a"]
     assert [q.id for q in data.select("de", "train")] == ["c"]
     assert [q.id for q in data.select("en", "train")] == ["c", "a"]
+    for language, split in (("fr", "train"), ("en", "other")):
+        with pytest.raises(DataError):
+            data.select(language, split)
 
 
 # what is refused

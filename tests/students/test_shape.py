@@ -82,6 +82,7 @@ def test_a_static_student_has_its_sizes_from_the_shape(encoder, vectors):
     # No more columns than its start has dimensions, and it is cut no further.
     whole = shape_encoder(encoder, Shape(static=True), TEXTS, vectors)
     assert whole.model.width == whole.dimension == encoder.dimension
+    assert find_limits(smaller.model) == {}
     with pytest.raises(ConfigError, match="static"):
         shape_encoder(smaller, Shape(rank=2), TEXTS, vectors)
 
