@@ -774,8 +774,8 @@ def test_a_command_without_the_training_stack_says_what_brings_it(bundle, texts,
     (here := tmp_path / "here").mkdir()
     left = process("-c", code, cwd=here)
     assert left.out.split() == ["2"] * len(commands), left.err
-    lines = left.err.splitlines()
-    assert len(lines) == len(commands) and all(line.endswith(f"run: {install_command('train')}") for line in lines), lines
+    lines, command = left.err.splitlines(), install_command("train")
+    assert len(lines) == len(commands) and all(line.endswith(f"run: {command}") for line in lines), lines
     assert not list(here.iterdir())
 
 
