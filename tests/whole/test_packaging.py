@@ -96,8 +96,8 @@ def test_extras_name_the_distribution_as_it_is_called(config):
     extras = config["options.extras_require"]
     every = [Requirement(line) for text in extras.values() for line in text.strip().splitlines()]
     # Those of other projects have other extras.
-    own = {one.name for one in every if one.extras and one.extras <= set(extras)}
-    assert own == {config["metadata"]["name"]}
+    referred = {one.name for one in every if one.extras and one.extras <= set(extras)}
+    assert referred == {config["metadata"]["name"]}
 
 
 SHIPPED = ("released", "released_small", "released_transformer")
