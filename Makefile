@@ -10,7 +10,7 @@ ONE_THREAD = OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
 # What is imported is compiled once, not in every process, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run demo test packages docs lock wasm clean
+.PHONY: run demo test packages hub docs lock wasm clean
 
 run: $(VENV)/.installed
 	$(BIN)/distill run --teacher en
@@ -31,9 +31,15 @@ test: $(VENV)/.installed-test
 	lines=$$(mktemp -d); DISTILL_LINES=$$lines $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder && $(BIN)/python .ci/coverage_table.py $$lines; status=$$?; rm -rf $$lines; exit $$status
 
-# What is committed, as wheel and sdist, on Python 3.10 and 3.13; `make packages PYTHONS="PATH PATH"` elsewhere.
+# What is committed, as wheel and sdist in dist/, tried on Python 3.10 and 3.13; `make packages PYTHONS="PATH PATH"` elsewhere.
 packages:
-	$(PYTHON) .ci/packages.py $(addprefix --python ,$(PYTHONS))
+	rm -rf dist
+	$(PYTHON) .ci/packages.py --output dist $(addprefix --python ,$(PYTHONS))
+
+# Folders for a hub of models, with their cards, of the encoders that ship; `make hub HUB_ENCODERS=multi12-static` of one.
+HUB_ENCODERS = multi12-transformer multi12-ngram multi12-static
+hub: $(VENV)/.installed-test
+	for name in $(HUB_ENCODERS); do $(BIN)/distill export $$name --format sentence-transformers --output hub/$$name || exit; done
 
 docs: $(VENV)/.installed-test
 	$(BIN)/python .ci/settings_page.py
@@ -65,4 +71,4 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) runs site build dist *.egg-info
+	rm -rf $(VENV) runs site build dist hub *.egg-info

@@ -13,7 +13,7 @@ import venv
 from pathlib import Path
 
 from light_install import megabytes
-from packages import checkout, run, setup
+from packages import checkout, distribution, run, setup
 
 # Extras for developers of distill.
 LEFT_OUT = {"test", "dev", "edge"}
@@ -25,7 +25,7 @@ def added(uv, folder, source, extra, beneath, options):
     run(uv, "venv", "--clear", "--python", sys.executable, place)
     sizes = []
     for names in (beneath, [*beneath, extra]):
-        named = f"distill{'[' + ','.join(names) + ']' if names else ''} @ {source.as_uri()}"
+        named = f"{distribution(source)}{'[' + ','.join(names) + ']' if names else ''} @ {source.as_uri()}"
         run(uv, "pip", "install", "--quiet", "--python", place / "bin" / "python", *options, named)
         [packages] = (place / "lib").glob("python*/site-packages")
         sizes.append(megabytes(packages))
@@ -48,7 +48,7 @@ def main():
         source = checkout(folder / "checkout")
         extras = dict(setup(source)["options.extras_require"])
         for extra in arguments.only.split(",") if arguments.only else extras.keys() - LEFT_OUT:
-            beneath = ["train"] if "distill[train]" in extras[extra] else []
+            beneath = ["train"] if f"{distribution(source)}[train]" in extras[extra] else []
             before, after = added(folder / "tools" / "bin" / "uv", folder, source, extra, beneath, options)
             print(
                 f"{extra}: {after - before:.0f} MB on {before:.0f} MB of {'train' if beneath else 'none'}", flush=True

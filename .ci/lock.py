@@ -1,5 +1,6 @@
 """Write the lock files: versions and sha256 of all packages that `pip install .` brings, alone or with an extra."""
 
+import configparser
 import json
 import platform
 import re
@@ -33,7 +34,9 @@ def resolved(extra):
         options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:", "--quiet", "--report", str(report)]
         subprocess.run([sys.executable, "-m", "pip", "install", *options, f"{ROOT}{extra}", BUILDER], check=True)
         found = json.loads(report.read_text(encoding="utf-8"))["install"]
-    return [one for one in found if one["metadata"]["name"] != "distill"]
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    return [one for one in found if one["metadata"]["name"] != config["metadata"]["name"]]
 
 
 def line(one):

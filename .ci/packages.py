@@ -3,7 +3,7 @@
 
 The committed state is built as for a release. Each file is installed outside of the checkout, in new environments and
 on each Python: the wheel with the oldest versions that setup.cfg allows and that have wheels for that Python, the sdist
-with the newest ones.
+with the newest ones. With `--output` the files are left in a folder, from which they are uploaded.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import configparser
 import email
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -24,13 +25,15 @@ from light_install import COMMANDS, said
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("python3.10", "python3.13")
+# The most bytes of a file: PyPI takes 100 MB.
+MOST_BYTES = 95_000_000
 TOOLS = ("build", "cffconvert", "check-wheel-contents", "twine", "uv")
 # The files of the sdist beside the packages.
 TOP = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.cfg", "setup.py"}
 # The files that setuptools writes.
 BUILT = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
 # Kinds of installations, with their extras.
-KINDS = {"light": (), "train": ("train",)}
+KINDS = {"light": ((),), "train": (("train",),), "files": (), "all": ((), ("train",))}
 # The greatest difference, in per cent, of the released encoder's P@1 on the sample between environments.
 APART = 1.0
 # Commands that need the training stack.
@@ -84,6 +87,11 @@ def setup(folder):
     return parser
 
 
+def distribution(folder):
+    """Return the name of the distribution, which may be another one than that of the package `distill`."""
+    return setup(folder)["metadata"]["name"]
+
+
 def installed(folder):
     """Map the name of every file of the packages in the wheel to its name in the checkout."""
     lines = setup(folder)["options"]["package_dir"].strip().splitlines()
@@ -119,7 +127,8 @@ def check_sdist(sdist, folder):
     """Check that the sdist holds everything that a wheel is built from, and the files that setuptools writes."""
     with tarfile.open(sdist) as archive:
         parts = [PurePosixPath(member.name).parts[1:] for member in archive.getmembers() if member.isfile()]
-    names = {"/".join(part) for part in parts if part[0] not in ("PKG-INFO", "distill.egg-info")}
+    own = ("PKG-INFO", f"{distribution(folder).replace('-', '_')}.egg-info")
+    names = {"/".join(part) for part in parts if part[0] not in own}
     same(sdist.name, names, {*installed(folder).values(), *TOP})
 
 
@@ -137,7 +146,9 @@ def built(tools, folder):
     run(tools / "check-wheel-contents", "--config", clean / "pyproject.toml", wheel)
     run(tools / "cffconvert", "--validate", "--infile", clean / "CITATION.cff")
     for one in (wheel, sdist):
-        print(f"{one.name}: {one.stat().st_size / 1e6:.1f} MB", flush=True)
+        if (size := one.stat().st_size) > MOST_BYTES:
+            sys.exit(f"{one.name}: {size} bytes, expected at most {MOST_BYTES}")
+        print(f"{one.name}: {size / 1e6:.1f} MB", flush=True)
     return wheel, sdist, version
 
 
@@ -157,7 +168,8 @@ def environment(tools, folder, python, file, extras, versions):
     place = folder / "environment"
     run(tools / "uv", "venv", "--clear", "--python", python, place)
     pins = ["--constraint", oldest(tools, folder, python, extras)] if versions == "oldest" else []
-    named = f"distill{'[' + ','.join(extras) + ']' if extras else ''} @ {file.as_uri()}"
+    name = distribution(folder / "clean")
+    named = f"{name}{'[' + ','.join(extras) + ']' if extras else ''} @ {file.as_uri()}"
     run(tools / "uv", "pip", "install", "--quiet", "--python", place / "bin" / "python", *pins, named)
     return place / "bin"
 
@@ -221,9 +233,14 @@ def measured(tools, folder, python, files, extras):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", action="append", help="an interpreter; may be repeated [3.10 and 3.13 on PATH]")
-    parser.add_argument("--only", choices=KINDS, help="without the extra train, or with it alone")
+    what = "install without the extra train, or with it alone; files: install nothing [all]"
+    parser.add_argument("--only", choices=KINDS, default="all", help=what)
+    parser.add_argument("--output", type=Path, help="a new folder for the wheel and the sdist")
     arguments = parser.parse_args()
-    pythons = [interpreter(name) for name in arguments.python or PYTHONS]
+    kinds = KINDS[arguments.only]
+    pythons = [interpreter(name) for name in arguments.python or PYTHONS] if kinds else []
+    if arguments.output and arguments.output.exists():
+        sys.exit(f"{arguments.output}: is there already; remove it, so that no older file is uploaded")
     os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", COLUMNS="160")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -232,12 +249,13 @@ def main():
         run(tools / "python", "-m", "pip", "install", "--quiet", *TOOLS)
         *files, version = built(tools, folder)
         print(f"distill {version}: the files hold what they should", flush=True)
-        kinds = [KINDS[arguments.only]] if arguments.only else KINDS.values()
         shares = [
             one for extras in kinds for python in pythons for one in measured(tools, folder, python, files, extras)
         ]
-    if max(shares) - min(shares) > APART:
-        sys.exit(f"P@1 of released is {min(shares):.1f} to {max(shares):.1f} %, expected at most {APART} apart")
+        if shares and max(shares) - min(shares) > APART:
+            sys.exit(f"P@1 of released is {min(shares):.1f} to {max(shares):.1f} %, expected at most {APART} apart")
+        if arguments.output:
+            shutil.copytree(files[0].parent, arguments.output)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from .encoders.encoder import KerasEncoder
 from .errors import ConfigError, EncoderError, ExportError, InputError
 from .evaluation.mteb_predictions import RELEVANT
 from .settings.store import load_settings, values_by_name
+from .system.extras import install_command
 from .system.files import write_json
 from .system.reading import read_json
 
@@ -28,7 +29,7 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mteb":
         raise
-    raise InputError("mteb is not installed; run, in Python 3.11 or later: pip install 'distill[mteb]'") from error
+    raise InputError(f"mteb is not installed; run, in Python 3.11 or later: {install_command('mteb')}") from error
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask

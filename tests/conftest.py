@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fixtures.chromium import CHROMIUM, Chromium
 from fixtures.counted import count
 
 # Where `make test` wants to have the lines that ran.
@@ -108,6 +109,16 @@ def own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISTILL_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser; tests that need one are skipped where there is none."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium")
+    browser = Chromium()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="session")

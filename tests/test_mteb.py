@@ -16,7 +16,7 @@ import distill
 try:
     import distill.mteb
 except distill.DistillError as error:
-    print(type(error).__name__, "distill[mteb]" in str(error))
+    print(type(error).__name__, "[mteb]'" in str(error))
 """
 
 

@@ -188,7 +188,7 @@ async def harm(texts, index, rounds):
     return {"rounds": figures, "same_vector": same, "left": left, "exit_code": code, "said": said}
 
 
-LEFT = ("distill_waiting_texts", "distill_requests", "distill_request_bytes")
+LEFT = ("distill_waiting_texts", "distill_open_requests", "distill_request_bytes")
 
 
 async def at_once(place, texts):

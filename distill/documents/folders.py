@@ -11,6 +11,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from ..errors import DataError, first_line
+from ..system.extras import install_command
 from ..system.reading import read_text
 from .formats import PACKAGES, is_readable, list_endings
 from .skipped import SkippedFiles
@@ -103,7 +104,7 @@ def find_documents(folder: Path, skipped: SkippedFiles) -> Iterator[Path]:
     walk = _Walk(skipped)
     walk.go(folder)
     lacking = " and ".join(sorted(walk.endings.keys() & PACKAGES.keys()))
-    extra = f"for {lacking} run: pip install 'distill[files]'" if lacking else ""
+    extra = f"for {lacking} run: {install_command('files')}" if lacking else ""
     skipped.other_files(folder, walk.endings, walk.unread, extra)
     if not walk.files:
         skipped.leave_out(DataError(f"{folder}: no document in it; expected files named {list_endings()}"))

@@ -354,5 +354,5 @@ def require_folder(folder: File) -> Path:
             f"of many languages with {MODEL}, {SHARED} and {VOCABULARY}"
         )
     if find_spec("ctranslate2") is None:
-        raise TranslatorError("ctranslate2 is not installed; run: pip install ctranslate2 (or 'distill[translate]')")
+        raise TranslatorError("ctranslate2 is not installed; run: pip install ctranslate2")
     return folder

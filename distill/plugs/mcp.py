@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .. import __version__
 from ..errors import InputError
 from ..indexing.answers import Answers
-from ..system.extras import require_extra
+from ..system.extras import install_command, require_extra
 from ..system.types import File, Json
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def make_server(folder: File, model: File | None = None, hybrid: bool = False, n
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
     except ImportError as error:
-        raise InputError("distill mcp needs mcp 2 or newer; run: pip install 'distill[mcp]'") from error
+        raise InputError(f"distill mcp needs mcp 2 or newer; run: {install_command('mcp')}") from error
 
     answers = Answers(folder, model, hybrid=hybrid)
     server = MCPServer(name, instructions=_describe(answers), version=__version__, log_level="ERROR")

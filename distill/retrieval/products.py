@@ -1,6 +1,6 @@
 """Products of a question with stored rows: quick ones of all rows, with an error bound, and exact ones of a few rows.
 
-The quick products are computed by numkong from the question in int8 where numkong is installed (`distill[search]`),
+The quick products are computed by numkong from the question in int8 where numkong is installed (extra `search`),
 else by NumPy.
 """
 

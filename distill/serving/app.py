@@ -65,7 +65,7 @@ class Server:
         self.batcher = Batcher(served.vectors, limits.waiting, self.metrics)
         self._turns = WorkSlices(os.cpu_count() or 1)
         self.metrics.gauge("distill_waiting_texts", "Texts that wait to be encoded", lambda: self.batcher.waiting)
-        self.metrics.gauge("distill_requests", "Requests that are in the server", lambda: self.room.requests)
+        self.metrics.gauge("distill_open_requests", "Requests that are in the server", lambda: self.room.requests)
         self.metrics.gauge("distill_request_bytes", "Bytes of their bodies", lambda: self.room.bytes)
 
     async def embeddings(self, body: bytes) -> Response:

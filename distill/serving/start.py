@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .origins import Origins
 
 # The packages of the extra `serve`, by the names that they are imported by.
-PACKAGES = ("orjson", "starlette", "uvicorn")
+PACKAGES = ("orjson", "prometheus_client", "starlette", "uvicorn")
 # The address of a server that other machines reach. The server in front of an application checks its names.
 ANYWHERE = "0.0.0.0"
 

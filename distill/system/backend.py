@@ -14,10 +14,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import ConfigError
+from .extras import install_command
 from .lean_imports import is_lean
 
-# Those of Keras that training takes, with what brings each.
-BACKENDS = {"tensorflow": "'distill[train]'", "jax": "'distill[jax]'", "torch": "torch"}
+# Those of Keras that training takes, with the extra that brings each.
+BACKENDS = {"tensorflow": "train", "jax": "jax", "torch": None}
 
 
 @contextlib.contextmanager
@@ -82,7 +83,9 @@ def require_backend() -> None:
         raise ConfigError(f"KERAS_BACKEND={backend}: expected one of {', '.join(BACKENDS)}")
     # A light installation has no TensorFlow: what lacks it says so itself.
     if backend != "tensorflow" and find_spec(backend) is None:
-        raise ConfigError(f"KERAS_BACKEND={backend}: it is not installed; run: pip install {BACKENDS[backend]}")
+        extra = BACKENDS[backend]
+        command = install_command(extra) if extra else f"pip install {backend}"
+        raise ConfigError(f"KERAS_BACKEND={backend}: it is not installed; run: {command}")
 
 
 def require_export_backend(command: str) -> None:

@@ -8,14 +8,11 @@ import sys
 from typing import TypedDict
 
 from .backend import chosen_backend
+from .extras import install_command
 from .versions import machine
 
-# What brings each backend's build for NVIDIA devices.
-INSTALL = {
-    "tensorflow": "pip install 'distill[gpu]'",
-    "jax": "pip install 'distill[jax-gpu]'",
-    "torch": "pip install torch, a build with CUDA",
-}
+# The extra that brings each backend's build for NVIDIA devices.
+EXTRAS = {"tensorflow": "gpu", "jax": "jax-gpu"}
 # What has a backend sum in one order on a GPU, more slowly; Keras on PyTorch sums texts by what has no such order.
 IN_ORDER = {"tensorflow": ("TF_DETERMINISTIC_OPS", "1"), "jax": ("XLA_FLAGS", "--xla_gpu_deterministic_ops=true")}
 DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
@@ -66,7 +63,7 @@ def missed_gpu() -> str | None:
     backend = chosen_backend()
     if sees_gpu(backend) or not (devices := nvidia_devices()):
         return None
-    install = INSTALL.get(backend, "a build of it with CUDA")
+    install = install_command(EXTRAS[backend]) if backend in EXTRAS else "install a build of it with CUDA"
     return f"{devices[0][0]} is not used: {backend} does not see it and trains on the processor; {install}"
 
 

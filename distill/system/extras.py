@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+PACKAGE = Path(__file__).resolve().parents[1]
 # By the names that they are imported by.
 TRAINING = (
     *(
@@ -38,7 +46,7 @@ def require_extra(what: str, packages: Sequence[str], extra: str) -> None:
         InputError: If one is not installed.
     """
     if missing := [package for package in packages if find_spec(package) is None]:
-        raise InputError(f"{what} needs {' and '.join(missing)}; run: pip install 'distill[{extra}]'")
+        raise InputError(f"{what} needs {' and '.join(missing)}; run: {install_command(extra)}")
 
 
 def require_training(*packages: str) -> None:
@@ -61,4 +69,50 @@ def training_stack() -> Iterator[None]:
 
 
 def _lacking(package):
-    return InputError(f"{package}, of the training stack, is not installed; run: pip install 'distill[train]'")
+    return InputError(f"{package}, of the training stack, is not installed; run: {install_command('train')}")
+
+
+def install_command(extra: str, package: Path = PACKAGE) -> str:
+    """Return the command that installs an extra for this copy of distill.
+
+    A package index may hold another project by the name `distill`. The command therefore names the place that this copy
+    was installed from: the folder of a checkout, a file, a repository at its commit, or an address. It names the
+    distribution only if it came from an index, or if that place is gone; pip then adds the extra to the copy that is
+    installed.
+
+    Args:
+        extra: The extra.
+        package: The folder of the package `distill`.
+
+    Returns:
+        The command, quoted for a shell.
+    """
+    place = package.parent
+    if (place / "setup.cfg").is_file():
+        return f"pip install -e {shlex.quote(f'{place}[{extra}]')}"
+    if (distribution := _find_distribution(place, package.name)) is None:
+        return f"pip install '.[{extra}]' in a checkout of distill"
+    return f"pip install {shlex.quote(_requirement(distribution, extra))}"
+
+
+def _find_distribution(place: Path, package: str) -> Distribution | None:
+    """Return the distribution in a folder of packages that brought a package, whatever its name is."""
+    from importlib.metadata import distributions
+
+    every = distributions(path=[str(place)])
+    return next((one for one in every if package in (one.read_text("top_level.txt") or "").split()), None)
+
+
+def _requirement(distribution: Distribution, extra: str) -> str:
+    """Return the requirement of a distribution with an extra, from its origin as PEP 610 records it."""
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    name, origin = f"{distribution.name}[{extra}]", json.loads(distribution.read_text("direct_url.json") or "{}")
+    url = origin.get("url", "")
+    if repository := origin.get("vcs_info"):
+        return f"{name} @ {repository['vcs']}+{url}@{repository['commit_id']}"
+    if url.startswith("file:"):
+        path = url2pathname(urlsplit(url).path)
+        return f"{path}[{extra}]" if Path(path).exists() else name
+    return f"{name} @ {url}" if url else name

@@ -19,6 +19,7 @@ from ..report.run_tables import format_value
 from ..settings.renames import is_removed
 from ..settings.sections import Settings, Value
 from ..settings.store import to_plain, values_by_name
+from ..system.extras import install_command
 from ..system.progress import say
 from ..system.types import File, Json
 from ..training.log import RunLog
@@ -56,7 +57,7 @@ def require_optuna() -> ModuleType:
     try:
         import optuna
     except ImportError as error:
-        raise InputError("distill tune needs optuna; run: pip install 'distill[tune]'") from error
+        raise InputError(f"distill tune needs optuna; run: {install_command('tune')}") from error
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 

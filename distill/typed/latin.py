@@ -14,6 +14,7 @@ from importlib import import_module
 from types import ModuleType
 
 from ..errors import InputError
+from ..system.extras import install_command
 from .arabizi import romanise_arabic
 from .hinglish import romanise_hindi
 from .marks import remove_accents
@@ -127,7 +128,7 @@ def import_pypinyin() -> ModuleType:
     try:
         return import_module("pypinyin")
     except ImportError as error:
-        raise InputError("Pinyin needs pypinyin, which is not installed; run: pip install 'distill[typed]'") from error
+        raise InputError(f"Pinyin needs pypinyin, which is not installed; run: {install_command('typed')}") from error
 
 
 def _romanise_run(run, seg, syllables, join):

@@ -6,11 +6,11 @@ turns text of a language into words:
 | languages | by | comes with |
 |---|---|---|
 | ar ca cs da de el en eo es et eu fa fi fr ga hi hu hy id it lt ne nl no (nb, nn) pl pt ro ru sr st sv ta tr yi | Snowball stemmers (`snowballstemmer`) | distill |
-| th | PyThaiNLP, newmm | `distill[morphology]` |
-| zh | jieba-rs (`rjieba`) | `distill[morphology]` |
-| ja | Sudachi, small dictionary (`sudachipy`, `sudachidict_small`) | `distill[morphology]` |
-| ko | MeCab-ko (`python-mecab-ko`) | `distill[morphology]` |
-| bn | `bangla-stemmer`; BM25 also takes the character n-grams of the stems | `distill[morphology]` |
+| th | PyThaiNLP, newmm | extra `morphology` |
+| zh | jieba-rs (`rjieba`) | extra `morphology` |
+| ja | Sudachi, small dictionary (`sudachipy`, `sudachidict_small`) | extra `morphology` |
+| ko | MeCab-ko (`python-mecab-ko`) | extra `morphology` |
+| bn | `bangla-stemmer`; BM25 also takes the character n-grams of the stems | extra `morphology` |
 | vi | its syllables: it does not inflect | distill |
 | bo dz km lo my, written without blanks | character clusters; BM25 also takes pairs of them | distill |
 | all others, such as he, te, uk | whole words; BM25 also takes their character n-grams | distill |

@@ -14,6 +14,7 @@ from importlib import import_module
 from types import ModuleType
 
 from ..errors import InputError
+from ..system.extras import install_command
 
 # Sudachi refuses 49,150 bytes or more.
 CHUNK_LENGTH = 8000
@@ -108,8 +109,7 @@ def import_extra(module: str, language: str) -> ModuleType:
         return import_module(module)
     except ImportError as error:
         raise InputError(
-            f"{language} needs {module.partition('.')[0]}, which is not installed; "
-            "run: pip install 'distill[morphology]'"
+            f"{language} needs {module.partition('.')[0]}, which is not installed; run: {install_command('morphology')}"
         ) from error
 
 

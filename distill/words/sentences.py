@@ -2,7 +2,7 @@
 
 | languages | by | comes with |
 |---|---|---|
-| th, which has no mark at the end of a sentence | PyThaiNLP, crfcut (`python-crfsuite`) | `distill[morphology]` |
+| th, which has no mark at the end of a sentence | PyThaiNLP, crfcut (`python-crfsuite`) | extra `morphology` |
 | all others: some 240 by name, with their abbreviations | `sentencex` | distill |
 """
 

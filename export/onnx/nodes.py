@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ExportError, first_line
+from ...system.extras import install_command
 from ...system.types import Json
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def import_onnx() -> ModuleType:
     try:
         import onnx
     except ImportError as error:
-        raise ExportError("ONNX export needs the package onnx; run: pip install 'distill[onnx]'") from error
+        raise ExportError(f"ONNX export needs the package onnx; run: {install_command('onnx')}") from error
     return onnx
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError, ExportError, first_line
+from ...system.extras import install_command
 from ...system.text import make_well_formed
 from ...system.types import Floats, Progress, Role
 from . import mediapipe_worker
@@ -155,7 +156,7 @@ class MediaPipeEncoder:
 def _reason(done):
     lines = done.stderr.decode(errors="replace").strip().splitlines()
     if any("No module named 'mediapipe'" in line for line in lines):
-        return "it is not installed; run: pip install 'distill[mediapipe]'"
+        return f"it is not installed; run: {install_command('mediapipe')}"
     return lines[-1] if lines else f"its process ended with {done.returncode}"
 
 

@@ -1,15 +1,11 @@
-"""The pages in a browser: headless Chromium, spoken to through a pipe in its DevTools protocol."""
+"""The pages in a browser."""
 
 import base64
 import io
-import json
-import os
-import shutil
-import subprocess
-import time
 
 import numpy as np
 import pytest
+from fixtures.chromium import Page
 from matplotlib.image import imread
 
 from distill.pipeline.finished import read_run
@@ -17,115 +13,20 @@ from distill.report.bias_sections import make_bitext_section, make_lareqa_sectio
 from distill.report.run_page import write_evaluation, write_report
 from distill.report.runs_page import write_comparison
 
-fcntl = pytest.importorskip("fcntl", reason="the browser is spoken to through POSIX file descriptors")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-SECONDS = 60
 
+class Tab(Page):
+    """A report that is shown: how it looks, and what it `said` about itself."""
 
-class Browser:
-    """One Chromium. `open(page)` -> a `Tab`."""
-
-    def __init__(self, profile):
-        there, self.write = os.pipe()
-        self.read, back = os.pipe()
-        flags = ["--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]
-        flags += [f"--user-data-dir={profile}", "--disable-dev-shm-usage", "--disable-background-networking"]
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
-            flags.append("--no-sandbox")
-        # Its descriptors 3 and 4 are the protocol's input and output. Here they are taken, by these pipes at least.
-        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (there, back)]
-        self.process = subprocess.Popen(
-            [CHROMIUM, *flags, "about:blank"],
-            preexec_fn=lambda: [os.dup2(end, place) for place, end in zip((3, 4), ends, strict=True)],
-            pass_fds=(3, 4),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for end in (there, back, *ends):
-            os.close(end)
-        os.set_blocking(self.read, False)
-        self.number, self.rest, self.events = 0, b"", []
-
-    def send(self, method, session=None, **parameters):
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": parameters}
-        os.write(self.write, json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0")
-        return self.wait(lambda reply: reply.get("id") == self.number)
-
-    def wait(self, wanted):
-        """The first message that is wanted; the others are kept as events."""
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            for message in self.messages():
-                if wanted(message):
-                    assert "error" not in message, message["error"]
-                    return message.get("result", message)
-                self.events.append(message)
-            time.sleep(0.01)
-        raise TimeoutError("the browser does not answer")
-
-    def messages(self):
-        while True:
-            if b"\0" in self.rest:
-                line, _, self.rest = self.rest.partition(b"\0")
-                yield json.loads(line)
-                continue
-            try:
-                got = os.read(self.read, 1 << 20)
-            except BlockingIOError:
-                return
-            assert got, "the browser has ended"
-            self.rest += got
-
-    def open(self, path, width=1280, height=800, dark=False):
-        target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        return Tab(self, session, target).show(path, width, height, dark)
-
-    def close(self):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        finally:
-            self.process.kill()
-            os.close(self.read)
-            os.close(self.write)
-
-
-class Tab:
-    """A page that is shown: `run` a script in it, `press` a key, ask what it `said` and `asked_for`."""
-
-    def __init__(self, browser, session, target):
-        self.browser, self.session, self.target = browser, session, target
-
-    def send(self, method, **parameters):
-        return self.browser.send(method, self.session, **parameters)
-
-    def show(self, path, width, height, dark):
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.send(f"{domain}.enable")
+    def __init__(self, browser, path, width=1280, height=800, dark=False):
+        super().__init__(browser, width, height)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.send("Emulation.setEmulatedMedia", features=scheme)
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-        self.send("Emulation.setDeviceMetricsOverride", **size)
-        self.send("Page.navigate", url=path.as_uri())
-        while self.run("document.readyState") != "complete" or self.run("location.protocol") != "file:":
-            time.sleep(0.01)
-        return self
-
-    def run(self, script):
-        answer = self.send("Runtime.evaluate", expression=script, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"].get("value")
+        self.resize(width, height, mobile=width < 600)
+        self.open(path.as_uri())
 
     def click(self, x, y):
         for kind in ("mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-
-    def press(self, key, code, text=""):
-        for kind in ("keyDown", "keyUp"):
-            typed = {"text": text} if text and kind == "keyDown" else {}
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **typed)
 
     def pixels(self, x, y, side):
         """A square of the whole page as colours in [0, 1], `(side, side, 3)`."""
@@ -133,30 +34,10 @@ class Tab:
         answer = self.send("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
         return imread(io.BytesIO(base64.b64decode(answer["data"])))[..., :3]
 
-    def events(self, *methods):
-        events = [event for event in self.browser.events if event.get("sessionId") == self.session]
-        return [event["params"] for event in events if event["method"] in methods]
-
     @property
     def said(self):
         """What the page and the browser about it wrote on the console, and exceptions."""
         return self.events("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
-
-    @property
-    def asked_for(self):
-        return [event["request"]["url"] for event in self.events("Network.requestWillBeSent")]
-
-    def close(self):
-        self.browser.send("Target.closeTarget", targetId=self.target)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    if not CHROMIUM:
-        pytest.skip("no chromium, chromium-browser or google-chrome on PATH")
-    started = Browser(tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
 
 
 @pytest.fixture(scope="module")
@@ -189,12 +70,12 @@ def widened(metrics):
 
 
 @pytest.fixture
-def tab(browser, page):
+def tab(chromium, page):
     """`tab(...)` -> the page, shown as asked for."""
     opened = []
 
     def show(path=page, **how):
-        opened.append(browser.open(path, **how))
+        opened.append(Tab(chromium, path, **how))
         return opened[-1]
 
     yield show
@@ -213,8 +94,8 @@ def changed(page, tmp_path, old, new):
 def test_the_page_is_quiet_asks_for_nothing_else_and_draws_every_figure(tab, page):
     shown = tab()
     assert shown.said == []
-    assert shown.asked_for == [page.as_uri()]
-    drawn = shown.run(BOXES)
+    assert shown.requests == [page.as_uri()]
+    drawn = shown.value(BOXES)
     # Bars of two splits and three units, costs, training, time, the front; of bias four charts, four maps, two planes.
     assert drawn == [True] * (2 * 3 + 4 + 4 + 4 + 2)
 
@@ -241,7 +122,7 @@ OTHERS_POINT = """(() => { const [one, two] = document.querySelectorAll(".plane 
 
 def test_a_point_of_one_language_is_faint_in_the_panel_of_another(tab):
     shown = tab()
-    x, y = shown.run(OTHERS_POINT)
+    x, y = shown.value(OTHERS_POINT)
     spot, beside = shown.pixels(x - 1, y - 1, 3), shown.pixels(x + 8, y - 8, 3)
     assert np.ptp(beside, axis=(0, 1)).max() == 0  # nothing but the panel
     contrast = np.abs(spot - beside).max()
@@ -251,26 +132,26 @@ def test_a_point_of_one_language_is_faint_in_the_panel_of_another(tab):
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_the_page_has_its_screens_width_and_wide_tables_scroll_alone(tab, width):
     shown = tab(width=width, height=844)
-    assert shown.run("innerWidth") == width
-    assert shown.run("document.documentElement.scrollWidth") == width
+    assert shown.value("innerWidth") == width
+    assert shown.value("document.documentElement.scrollWidth") == width
     if width < 600:
         wide = "[...document.querySelectorAll('.wide')].filter(box => box.scrollWidth > box.clientWidth)"
-        assert shown.run(f"{wide}.length") > 6
-        assert shown.run(f"{wide}.every(box => box.tabIndex === 0)")
+        assert shown.value(f"{wide}.length") > 6
+        assert shown.value(f"{wide}.every(box => box.tabIndex === 0)")
 
 
 @pytest.mark.parametrize(("width", "height", "answers"), [(1200, 800, 3), (390, 844, 1)])
 def test_the_answers_are_within_the_first_screen(tab, width, height, answers):
     opened = tab(width=width, height=height)
     box = "part => { const box = part.getBoundingClientRect(); return [box.left, box.right, box.bottom]; }"
-    boxes = opened.run(f"[...document.querySelectorAll('.answers > li')].map({box})")
+    boxes = opened.value(f"[...document.querySelectorAll('.answers > li')].map({box})")
     assert len(boxes) == 3
     assert all(left >= 0 and right <= width for left, right, _ in boxes)
     assert all(bottom <= height for _, _, bottom in boxes[:answers])
     if answers == 3:  # with the size, the time and the table by language
-        below = opened.run(f"['.facts', '.wide table'].map(part => ({box})(document.querySelector(part)))")
+        below = opened.value(f"['.facts', '.wide table'].map(part => ({box})(document.querySelector(part)))")
         assert all(right <= width and bottom <= height for _, right, bottom in below)
-    assert opened.run("document.documentElement.scrollWidth") == width
+    assert opened.value("document.documentElement.scrollWidth") == width
 
 
 ROWS = "[...document.querySelector('#p1-dev table').tBodies[0].rows].map(row => row.cells[0].textContent)"
@@ -281,23 +162,23 @@ FALLING = ["teacher", "student", "bundle", "base"]
 
 def test_headers_sort_by_click_and_by_keyboard(tab, plain_page):
     shown = tab(plain_page)
-    assert shown.run(ROWS) == ["base", "teacher", "student", "bundle"] and set(shown.run(SORTED)) == {"none"}
+    assert shown.value(ROWS) == ["base", "teacher", "student", "bundle"] and set(shown.value(SORTED)) == {"none"}
     box = """(() => { const button = document.querySelectorAll("#p1-dev table thead button")[1];
       button.scrollIntoView({block: "center"}); const box = button.getBoundingClientRect();
       return [box.x + box.width / 2, box.y + box.height / 2]; })()"""
-    shown.click(*shown.run(box))
-    assert shown.run(ROWS) == FALLING and shown.run(SORTED)[:3] == ["none", "descending", "none"]
-    shown.click(*shown.run(box))
-    assert shown.run(ROWS) == FALLING[::-1] and shown.run(SORTED)[:3] == ["none", "ascending", "none"]
-    assert shown.run("document.querySelector('#p1-dev tfoot').textContent").startswith("questions")
+    shown.click(*shown.value(box))
+    assert shown.value(ROWS) == FALLING and shown.value(SORTED)[:3] == ["none", "descending", "none"]
+    shown.click(*shown.value(box))
+    assert shown.value(ROWS) == FALLING[::-1] and shown.value(SORTED)[:3] == ["none", "ascending", "none"]
+    assert shown.value("document.querySelector('#p1-dev tfoot').textContent").startswith("questions")
     shown = tab(plain_page)
-    shown.run("document.querySelectorAll('#p1-dev table thead button')[0].focus()")
+    shown.value("document.querySelectorAll('#p1-dev table thead button')[0].focus()")
     shown.press("Tab", 9)
-    assert shown.run("document.activeElement.textContent") == "en"
+    assert shown.value("document.activeElement.textContent") == "en"
     shown.press("Enter", 13, "\r")
-    assert shown.run(ROWS) == FALLING
-    shown.run("document.querySelectorAll('#p1-dev table thead button')[0].click()")
-    assert shown.run(ROWS) == ["base", "bundle", "student", "teacher"]  # names from A on
+    assert shown.value(ROWS) == FALLING
+    shown.value("document.querySelectorAll('#p1-dev table thead button')[0].click()")
+    assert shown.value(ROWS) == ["base", "bundle", "student", "teacher"]  # names from A on
 
 
 def test_names_with_digits_are_names_and_signs_beside_figures_are_not_read(tab, plain_page, tmp_path):
@@ -311,10 +192,10 @@ def test_names_with_digits_are_names_and_signs_beside_figures_are_not_read(tab, 
     (tmp_path / "named.html").write_text(before + dev + text, encoding="utf-8")
     shown = tab(tmp_path / "named.html")
     click = "document.querySelectorAll('#p1-dev table thead button')[{}].click()"
-    shown.run(click.format(0))
-    assert shown.run(ROWS) == ["9-a", "12-a", "12-b", "x"]
-    shown.run(click.format(1))
-    assert shown.run(ROWS) == ["9-a", "12-a", "12-b", "x"]  # 70.3, 65.5, .001, -1.5
+    shown.value(click.format(0))
+    assert shown.value(ROWS) == ["9-a", "12-a", "12-b", "x"]
+    shown.value(click.format(1))
+    assert shown.value(ROWS) == ["9-a", "12-a", "12-b", "x"]  # 70.3, 65.5, .001, -1.5
 
 
 def test_figures_that_are_absent_come_last_either_way(tab, plain_page, tmp_path):
@@ -324,10 +205,10 @@ def test_figures_that_are_absent_come_last_either_way(tab, plain_page, tmp_path)
         "[...document.querySelectorAll('#p1-dev table')].map(table => table.tBodies[0].rows[3]?.cells[1].textContent)"
     )
     # The passages' table is the first; its base has no figure now.
-    shown.run(click)
-    assert shown.run(cells)[0] == "–"
-    shown.run(click)
-    assert shown.run(cells)[0] == "–"
+    shown.value(click)
+    assert shown.value(cells)[0] == "–"
+    shown.value(click)
+    assert shown.value(cells)[0] == "–"
 
 
 COLOURS = """(() => { const of = (part, name) => getComputedStyle(document.querySelector(part))[name];
@@ -336,15 +217,15 @@ COLOURS = """(() => { const of = (part, name) => getComputedStyle(document.query
 
 
 def test_a_dark_scheme_is_followed_by_text_and_figures_but_paper_is_white(tab):
-    light, dark = (tab(dark=dark).run(COLOURS) for dark in (False, True))
+    light, dark = (tab(dark=dark).value(COLOURS) for dark in (False, True))
     assert light == ["rgb(255, 255, 255)", "rgb(26, 35, 44)", "rgb(26, 35, 44)", "rgb(26, 35, 44)"]
     assert dark == ["rgb(18, 23, 28)", "rgb(227, 232, 236)", "rgb(227, 232, 236)", "rgb(227, 232, 236)"]
     shown = tab(dark=True)
     shown.send(
         "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
     )
-    assert shown.run(COLOURS)[0] == "rgb(255, 255, 255)"
-    assert shown.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert shown.value(COLOURS)[0] == "rgb(255, 255, 255)"
+    assert shown.value("getComputedStyle(document.querySelector('nav')).display") == "none"
 
 
 def test_a_comparison_and_an_evaluation_are_quiet_and_fit_too(tab, run_folder, shown, tmp_path):
@@ -354,5 +235,5 @@ def test_a_comparison_and_an_evaluation_are_quiet_and_fit_too(tab, run_folder, s
     )
     for name in ("both.html", "alone.html"):
         opened = tab(tmp_path / name, width=390, height=844)
-        assert opened.said == [] and len(opened.asked_for) == 1
-        assert opened.run("document.documentElement.scrollWidth") == 390
+        assert opened.said == [] and len(opened.requests) == 1
+        assert opened.value("document.documentElement.scrollWidth") == 390

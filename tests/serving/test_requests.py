@@ -13,7 +13,7 @@ from distill.errors import InputError
 from distill.serving.batching import Batcher, Vectors
 from distill.serving.forms import parse_embedding_request, parse_search_request
 from distill.serving.limits import BATCH_TEXTS, Limits
-from distill.serving.metrics import Histogram, Metrics
+from distill.serving.metrics import Metrics
 from distill.serving.refusals import Refusal
 from distill.serving.tokens import is_allowed, read_tokens
 
@@ -213,14 +213,16 @@ def test_tokens_are_read_of_a_file_or_the_environment(tmp_path, monkeypatch):
             read_tokens(tmp_path / name)
 
 
-def test_a_histogram_counts_up_to_each_bound():
-    histogram = Histogram("h", "Numbers", (1, 2))
-    for value in (0.5, 1, 1.5, 3):
-        histogram.observe(value)
-    assert list(histogram.lines())[2:] == [
-        'h_bucket{le="1"} 2',
-        'h_bucket{le="2"} 3',
-        'h_bucket{le="+Inf"} 4',
-        "h_sum 6.000000",
-        "h_count 4",
-    ]
+def test_figures_are_counted_by_label_and_up_to_each_bound():
+    metrics = Metrics()
+    metrics.count_encoded(["a", "b"], "question", 5)
+    metrics.count_answer("/health", 200, 0.003)
+    assert {
+        'distill_texts_total{role="question"} 2.0',
+        'distill_pieces_total{role="question"} 5.0',
+        'distill_batch_texts_bucket{le="1.0"} 0.0',
+        'distill_batch_texts_bucket{le="2.0"} 1.0',
+        'distill_requests_total{path="/health",status="200"} 1.0',
+        'distill_request_seconds_bucket{le="0.0025"} 0.0',
+        'distill_request_seconds_bucket{le="0.005"} 1.0',
+    } <= set(metrics.text().splitlines())

@@ -262,9 +262,9 @@ def test_clients_that_go_away_are_counted_and_harm_nobody(place):
             time.sleep(0.02)
     end = time.monotonic() + 20
     # The one that asks is in it.
-    while (figure(place, gone) == before or figure(place, "distill_requests ") > 1) and time.monotonic() < end:
+    while (figure(place, gone) == before or figure(place, "distill_open_requests") > 1) and time.monotonic() < end:
         time.sleep(0.02)
-    assert figure(place, gone) > before and figure(place, "distill_requests ") == 1
+    assert figure(place, gone) > before and figure(place, "distill_open_requests") == 1
     assert figure(place, "distill_request_bytes") == 0 and figure(place, "distill_waiting_texts") == 0
     assert figure(place, "distill_texts_total") > 0 and figure(place, "process_resident_memory_bytes") > 1e6
 

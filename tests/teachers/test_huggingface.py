@@ -233,7 +233,7 @@ def test_models_are_told_by_prefix_or_by_their_files_but_not_our_own(folders, ti
 def test_an_absent_package_names_what_to_install(monkeypatch, kind, package, line, lacking):
     absent = package if lacking == "package" else "torch"
     monkeypatch.setattr(huggingface, "find_spec", lambda name: None if name == absent else object())
-    said = rf"{absent} is not installed; run: pip install {line} \(or 'distill\[transformers\]'\)"
+    said = rf"{absent} is not installed; run: pip install {line}"
     with pytest.raises(EncoderError, match=said):
         load_encoder(f"{kind}:some/model")
 

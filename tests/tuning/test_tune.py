@@ -261,7 +261,7 @@ def test_wrong_input_is_refused(refused, arguments, said):
 
 def test_without_optuna_nothing_is_begun(refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    assert "'distill[tune]'" in refused()
+    assert "[tune]'" in refused()
 
 
 def test_a_teacher_of_a_study_that_is_gone_is_not_taken(refused, slim_folder, tmp_path):

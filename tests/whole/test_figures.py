@@ -117,6 +117,15 @@ def test_sizes_are_those_of_the_cards():
         assert (round(card["bytes"] / 1e6, 1), card["dimension"]) == (of["megabytes"], of["dimension"])
 
 
+def test_pages_state_the_size_of_an_installation():
+    size = FIGURES["installation"]
+    pages = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/installation.md")}
+    assert all(f"{size['compiled']} MB" in text for text in pages.values())
+    assert f"has {size['megabytes']} before" in pages["docs/installation.md"]
+    assert f"training and export: {size['train']}\n" in pages["docs/installation.md"]
+    assert f"as well: {(size['megabytes'] + size['train']) / 1024:.1f} GB" in pages["README.md"]
+
+
 def test_means_are_those_of_their_languages():
     for name in ("mlqa", "sample", "flores", "mteb"):
         for encoder, row in FIGURES["scores"][name]["values"].items():

@@ -86,6 +86,20 @@ def test_package_data_are_the_data_files_of_every_package(config):
     assert [pattern for pattern in idle if not pattern[1].startswith("released")] == []
 
 
+def test_a_wheel_stays_below_what_an_index_takes():
+    # Compressed it is smaller; `.ci/packages.py` measures the wheel itself.
+    files = {path for folder in package_folders().values() for path in folder.rglob("*") if path.suffix != ".pyc"}
+    assert 10e6 < sum(path.stat().st_size for path in files if path.is_file()) < 95e6
+
+
+def test_extras_name_the_distribution_as_it_is_called(config):
+    extras = config["options.extras_require"]
+    every = [Requirement(line) for text in extras.values() for line in text.strip().splitlines()]
+    # Those of other projects have other extras.
+    referred = {one.name for one in every if one.extras and one.extras <= set(extras)}
+    assert referred == {config["metadata"]["name"]}
+
+
 SHIPPED = ("released", "released_small", "released_transformer")
 RELEASED = ("README.md", "card.json", "encode.py", "encoder.tflite", "languages.npz", "tokenizer.model")
 

@@ -12,8 +12,8 @@ from distill.export.onnx.nodes import Graph, serialize_checked
 from distill.export.weights.codecs import MIXED_CODECS, decode_rows, encode_table, uint8_rows
 from distill.export.weights.precision import Precision
 
-onnx = pytest.importorskip("onnx", reason="the extra distill[onnx] is not installed")
-runtime = pytest.importorskip("onnxruntime", reason="the extra distill[onnx] is not installed")
+onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed")
+runtime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
 
 # A width of no whole number of groups or codewords.
 VOCABULARY, WIDTH, DIMENSION = 300, 38, 24

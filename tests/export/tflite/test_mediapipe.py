@@ -20,7 +20,7 @@ from distill.export.tflite.mediapipe import (
 )
 from distill.export.tflite.strings import StringRuntime
 
-pytest.importorskip("mediapipe", reason="needs mediapipe: pip install 'distill[mediapipe]'")
+pytest.importorskip("mediapipe", reason="the extra mediapipe is not installed")
 
 LENGTH = 128
 # Of languages that the sample lacks, and odd ones.
