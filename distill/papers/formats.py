@@ -11,6 +11,8 @@ import numpy as np
 
 from .tables import ColumnTest, LineFigures, Table, TableFigures
 
+# Names of lines below a table.
+MOST_NAMES = 4
 NOT_RUN = "not run"
 # McNemar's test against the base, after Holm's correction over the languages of a row.
 LEVEL, BETTER, WORSE = 0.05, "*", "†"
@@ -126,7 +128,13 @@ def _missing(figures: TableFigures) -> Iterator[str]:
         if not row["here"]:
             names.setdefault(row.get("why", ""), []).append(name)
     for why, missing in names.items():
-        yield _wrap(f"Not run, {why}: {'; '.join(missing)}." if why else f"Not run yet: {'; '.join(missing)}.")
+        yield _wrap(f"{f'Not run, {why}' if why else 'Not run yet'}: {'; '.join(_shorten(missing))}.")
+
+
+def _shorten(names):
+    """Return the names, or of many the first ones and how many others there are."""
+    few = names[: MOST_NAMES - 1]
+    return names if len(names) <= MOST_NAMES else [*few, f"{len(names) - len(few)} others"]
 
 
 def _wrap(text: str) -> str:

@@ -90,7 +90,8 @@ def test_a_table_has_the_papers_figures_the_mean_over_seeds_and_what_did_not_run
         text = json.dumps({"splits": {"dev": {"encoders": {"student": units}}}})
         (tmp_path / f"a-{seed}" / "metrics.json").write_text(text)
     read, published = rows.of_run("student"), rows.paper("de th", "61.5 -")
-    lines = rows.Line("A", "a", read, published), rows.Line("B", "b", read), rows.Line("C", why="no weights")
+    lines = rows.Line("A", "a", read, published), *(rows.Line(name, "b", read) for name in "BDEFG")
+    lines = *lines, rows.Line("C", why="no weights")
     table = rows.Table("1", "Table 1", ("de", "th"), lines, mean=("de", "th"))
     places = [rows.Place(tmp_path, "data", seed) for seed in (0, 1)]
     shown = rows.figures(table, (rows.Row("a", "run"), rows.Row("b", "run")), places)
@@ -101,7 +102,7 @@ def test_a_table_has_the_papers_figures_the_mean_over_seeds_and_what_did_not_run
         "|---|---|---|---|",
         "|A, paper|61.5|||",
         f"|**A, seeds 0, 1**|55.0|50.0|52.5 ± {spread:.1f}|",
-        *("", "Not run yet: B."),
+        *("", "Not run yet: B; D; E; 2 others."),
         *("", "Not run, no weights: C."),
     ]
 
