@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..documents.document import Document
+from ..documents.document import Document, Source
 from ..documents.reading import read_documents
 from ..documents.records import Columns
 from ..documents.skipped import SkippedFiles
-from ..documents.source import Source
 from ..errors import DataError
 from ..system.progress import task
 from ..system.types import File, Integers, Json

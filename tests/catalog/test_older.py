@@ -1,7 +1,7 @@
 """What was written before a family of networks had a folder of its own is read, and gives the vectors that it gave.
 
-`fixtures/older.tar.xz` holds encoders, their exports and a run of commit 41ab613, two small transformers of commit 9095797, and
-the vectors of that code.
+`fixtures/older.tar.xz` holds encoders, their exports and a run of commit 41ab613, two small transformers of commit
+9095797, and the vectors of that code.
 """
 
 import tarfile

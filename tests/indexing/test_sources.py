@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from distill.documents.source import Source, locate_file
+from distill.documents.document import Source, locate_file
 from distill.errors import DataError
 from distill.indexing.building import IndexChange, build_index
 from distill.indexing.sources import SOURCES, Sources

@@ -2,11 +2,8 @@
 
 import json
 
-from distill.documents.document import Document
+from distill.documents.document import Document, cut_document
 from distill.documents.reading import read_documents
-from distill.indexing.batches import write_texts
-from distill.indexing.cutting import cut_document
-from distill.system.sections import read_sections
 from distill.words.cutting import Cut
 
 TEXT = "One two. Three four! Five six seven eight nine ten eleven twelve? End."
@@ -34,21 +31,6 @@ def test_the_languages_rules_decide_on_the_ends_of_sentences():
     text = "Das kostet z. B. 3 Euro. Mehr nicht."
     parts = cut_document(Document("1", text, "", {}, language="de"), Cut())
     assert parts[0].sentences == ((0, 24), (25, 36))
-
-
-def test_offsets_are_bytes(tmp_path):
-    text = " Größe ä. Straße ö! Öl ü? Ende."
-    write_texts(tmp_path / "texts", [Document("1", text, "", {"id": "1"})], Cut(length=50), None)
-    write_texts(tmp_path / "short", [Document("1", text, "", {"id": "1"})], Cut(length=19, overlap=10), None)
-    for name, count in (("texts", 1), ("short", 3)):
-        arrays, content = read_sections(tmp_path / name), text.encode()
-        assert len(arrays["text_lengths"]) == count
-        stored, at = arrays["text"].tobytes(), 0
-        for offset, length in zip(arrays["passage_offsets"].tolist(), arrays["text_lengths"].tolist(), strict=True):
-            assert content[offset : offset + length] == stored[at : at + length]
-            at += length
-        start, end = arrays["sentence_bounds"][1].tolist()
-        assert stored[start:end].decode() == "Straße ö!"
 
 
 def test_a_data_sets_passages_stay_as_they_are(tmp_path):
