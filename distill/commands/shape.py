@@ -434,11 +434,10 @@ def add_spellings(
     MODEL is a bundle or a run that knows the languages of the text. A word as it is typed is read as the tokens of the
     word as it is written, so no weight is added or changed. Words that occur in written text keep their tokens.
     """
-    from ..data.corpus import read_corpus
+    from ..data.corpus import read_corpus, read_word_lists
     from ..report.vocabulary_tables import print_spellings
     from ..spelling.add_spellings import SpellingPlan
     from ..spelling.add_spellings import add_spellings as add
-    from ..spelling.files import read_word_lists
     from ..system.progress import say
 
     texts, words = read_corpus(text), read_word_lists(word_lists)

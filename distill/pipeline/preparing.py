@@ -13,7 +13,7 @@ from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
 from ..catalog.learned import Sources, describe_learned, hash_run_files
 from ..catalog.named import named_paths
 from ..data.corpora import find_corpus_reader
-from ..data.corpus import read_corpus
+from ..data.corpus import read_corpus, read_words
 from ..data.dataset import Dataset
 from ..data.descriptions import PARALLEL, add_descriptions
 from ..data.loading import load_dev, load_settings_data
@@ -35,7 +35,6 @@ from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import File
 from ..typed.kinds import require_kinds
-from ..words.word_list import read_words
 from .fixed_teacher import load_fixed_teacher
 from .inputs import Inputs, splits_to_measure
 from .resuming import STUDENT, hash_sources, is_finished, require_resumable, require_same_data

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import DataError, ExportError
-from ..export.tflite.reader import convert_reader
+from ..export.tflite.convert import convert_reader
 from ..system.files import write_aside, write_json
 from ..system.types import File
 from .examples import Example
