@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.students.factor import factorise
+from distill.students.building import factorise
 from distill.students.ngram import NGramEncoder
 
 IDS = np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5]], dtype="int32")
