@@ -79,7 +79,7 @@ FACE = {
     "serve_index": "plugs.mcp",
     "serve_model": "serving.start",
     "serving_app": "serving.start",
-    "static_student": "students.vocabulary.static_student",
+    "static_student": "students.vocabulary.vocabularies",
     "subset_languages": "jobs.subset_languages",
     "teach": "stages.triplet_stage",
     "time_encoders": "bench.compare",
@@ -163,7 +163,7 @@ if TYPE_CHECKING:
     from .stages.triplet_stage import teach as teach
     from .students.shape import Shape as Shape
     from .students.vocabulary.pruning import PieceRule as PieceRule
-    from .students.vocabulary.static_student import static_student as static_student
+    from .students.vocabulary.vocabularies import static_student as static_student
     from .tuning.tune import tune as tune
 
 

@@ -57,7 +57,7 @@ class StoredEncoder(KerasEncoder):
 
     @cached_property
     def _bundle(self) -> Encoder:
-        from .runtime import load_artefact
+        from .formats.registry import load_artefact
 
         return load_artefact(self._folder, self._threads)
 

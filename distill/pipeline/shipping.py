@@ -149,7 +149,7 @@ def load_bundle(run: Run, folder: Path) -> Encoder:
     Returns:
         The encoder.
     """
-    from ..export.runtime import load_artefact
+    from ..export.formats.registry import load_artefact
 
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
     return load_artefact(folder, run.export.threads)
@@ -173,7 +173,7 @@ def record_size(run: Run, folder: Path) -> None:
         run: The run.
         folder: The bundle.
     """
-    from ..export.runtime import size_of
+    from ..export.formats.registry import size_of
 
     run.record("bundle_bytes", size_of(folder))
 
