@@ -14,13 +14,12 @@ from ..errors import InputError
 from ..settings.choices import ALL_UNITS, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import write_figures
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     beam_option,
     corpus_option,
     document_option,
-    json_option,
     require_writable_path,
     settings_options,
     split_names,
