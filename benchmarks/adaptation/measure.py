@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.adapting.asked import QuestionSet
-from distill.adapting.sums import FeaturePooler
+from distill.adapting.pooled_features import FeaturePooler
+from distill.adapting.question_sets import QuestionSet
 from distill.adapting.training import Head
 from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.data.loading import read_dataset

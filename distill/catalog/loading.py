@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 from ..encoders.by_role import AsymmetricEncoder
 from ..system.extras import training_stack
-from .cached import CachedEncoder
 from .kinds import find_folder, require_kind, require_trainable
+from .vector_cache import CachedEncoder
 
 if TYPE_CHECKING:
     from ..encoders.by_role import DualEncoder

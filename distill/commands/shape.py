@@ -54,7 +54,7 @@ def compress(source: str, output: str | None, json_path: str | None, **values: V
     """
     from ..compression.compress import compress as search
     from ..compression.compress import is_run, output_paths, settings_of
-    from ..compression.of_encoder import compress_encoder, recipe_of
+    from ..compression.compress_encoder import compress_encoder, recipe_of
     from ..report.run_tables import print_search
 
     if is_run(source):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ..catalog.bundle import find_artefact
 from ..catalog.identity import describe_training
 from ..catalog.kinds import RUN_FILE
-from ..catalog.learned import read_learned
 from ..catalog.loading import load_keras_encoder, load_teacher
+from ..catalog.provenance import read_learned
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset, digest_texts
 from ..data.loading import load_dev, load_settings_data

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..catalog.cached import CachedEncoder
 from ..catalog.identity import describe_origin, fingerprint, locate_encoder
 from ..catalog.loading import load_teacher
+from ..catalog.vector_cache import CachedEncoder
 from ..data.corpus import sample_texts
 from ..data.dataset import Dataset
 from ..data.parallel import Parallel, list_pivots

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ..catalog.bundle import CARD_FILE, find_artefact, find_shipped
 from ..catalog.identity import describe_training
 from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
-from ..catalog.learned import Sources, describe_learned, hash_run_files
-from ..catalog.named import named_paths
+from ..catalog.provenance import Sources, describe_learned, hash_run_files
+from ..catalog.setting_files import named_paths
 from ..data.corpora import find_corpus_reader
 from ..data.corpus import read_corpus, read_words
 from ..data.dataset import Dataset

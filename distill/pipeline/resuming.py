@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..catalog.identity import fingerprint, own_files
 from ..catalog.kinds import METRICS, RUN_FILE
-from ..catalog.named import NamedPath
+from ..catalog.setting_files import NamedPath
 from ..encoders.encoder import Encoder
 from ..errors import InputError
 from ..settings.sections import BudgetSettings, Work

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from distill.bench.process import ROOT, Worker, WorkerSpec
-from distill.bench.translated import translated_specs, translation_settings
+from distill.bench.translation import translated_specs, translation_settings
 from distill.bench.worker import size_on_disk
 from distill.data.dataset import Question
 from distill.errors import DataError, InputError

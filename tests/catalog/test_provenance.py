@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from distill.catalog.learned import Sources, describe_learned, hash_run_files, read_learned
-from distill.catalog.named import named_paths
+from distill.catalog.provenance import Sources, describe_learned, hash_run_files, read_learned
+from distill.catalog.setting_files import named_paths
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.descriptions import add_descriptions
 from distill.data.parallel import Parallel

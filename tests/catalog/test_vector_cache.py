@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from distill.catalog import cached as cache
-from distill.catalog.cached import CachedEncoder, cache_folder
+from distill.catalog import vector_cache as cache
+from distill.catalog.vector_cache import CachedEncoder, cache_folder
 from distill.system.hashes import fingerprint_of
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..data.descriptions import DESCRIPTIONS, PARALLEL
 from ..data.parallel import Parallel
 from ..system.hashes import hash_files, sha256
-from .named import NamedPath, select_learned, select_own, select_texts
+from .setting_files import NamedPath, select_learned, select_own, select_texts
 
 if TYPE_CHECKING:
     from ..data.dataset import Dataset

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distill.adapting.sums import FeaturePooler, PooledPassages, require_sums
+from distill.adapting.pooled_features import FeaturePooler, PooledPassages, require_sums
 from distill.adapting.training import Head
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError

@@ -16,7 +16,7 @@ from ..retrieval.metrics import mrr_at, precision_at
 from ..retrieval.units import ranks_of
 from ..system.progress import task
 from ..system.types import Integers
-from .sums import FeaturePooler, PooledFeatures, PooledPassages
+from .pooled_features import FeaturePooler, PooledFeatures, PooledPassages
 from .training import Head
 
 UNIT = "document-sum"
