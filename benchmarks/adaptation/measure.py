@@ -19,7 +19,7 @@ from distill.adapting.training import Head
 from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.data.loading import read_dataset
 from distill.data.parsing.tsv import read_table
-from distill.evaluation.paired import compare_scores
+from distill.evaluation.paired_comparison import compare_scores
 from distill.retrieval.metrics import question_scores
 
 METRICS = ("p@1", "mrr@10")

@@ -11,7 +11,7 @@ import numpy as np
 from keras import ops
 
 from ..data.dataset import Dataset
-from ..encoders.compiled import AnyLength
+from ..encoders.compilation import AnyLength
 from ..encoders.encoder import KerasEncoder
 from ..errors import EncoderError
 from ..students.student import sum_texts

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..encoders.compiled import AnyLength
+from ..encoders.compilation import AnyLength
 from ..encoders.encoder import KerasEncoder
 from ..students.rows import TABLE, replace_table
 from ..students.student import Student

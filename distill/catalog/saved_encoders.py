@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..encoders.by_role import is_dual, load_dual
+from ..encoders.dual_encoder import is_dual, load_dual
 from ..encoders.encoder import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, KerasEncoder
 from ..encoders.kind import Kind
 from ..encoders.spellings import FILE as SPELLINGS_FILE

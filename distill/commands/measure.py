@@ -372,7 +372,7 @@ def compare(
     """
     from ..evaluation.mcnemar import require_significance
     from ..evaluation.mteb_predictions import compare_predictions, is_predictions
-    from ..evaluation.paired import as_dict
+    from ..evaluation.paired_comparison import as_dict
     from ..jobs.measuring import compare_models
 
     require_significance()

@@ -20,7 +20,7 @@ from ..errors import ConfigError, InputError
 from ..pipeline.preparing import choose_languages, find_unseen_languages, read_student_inputs, say_shared
 from ..pipeline.resuming import clear_unfinished
 from ..pipeline.second_stage import student_job
-from ..pipeline.twins import add_translated_questions
+from ..pipeline.translated_questions import add_translated_questions
 from ..report.run_page import write_report
 from ..settings.assignments import refuse_unused
 from ..settings.choices import SHAPE_NAMES

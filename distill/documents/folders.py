@@ -13,7 +13,7 @@ from pathspec import GitIgnoreSpec
 from ..errors import DataError, first_line
 from ..system.reading import read_text
 from .formats import PACKAGES, is_readable, list_endings
-from .skipped import SkippedFiles
+from .skipped_files import SkippedFiles
 
 IGNORED = ".gitignore"
 UNREAD = {"node_modules"}

@@ -14,7 +14,7 @@ from .markdown import read_markdown
 from .office import read_docx, read_pdf
 from .pages import read_html
 from .records import TITLE, Columns, read_jsonl
-from .skipped import SkippedFiles
+from .skipped_files import SkippedFiles
 from .tables import read_csv, read_tsv
 
 Reader: TypeAlias = Callable[[Source, Columns, SkippedFiles], Iterator[Document]]

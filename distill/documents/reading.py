@@ -13,7 +13,7 @@ from .document import Document, Source, locate_file
 from .folders import find_documents
 from .formats import find_reader
 from .records import Columns
-from .skipped import SkippedFiles
+from .skipped_files import SkippedFiles
 
 DEFAULT = Columns()
 

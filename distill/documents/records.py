@@ -10,7 +10,7 @@ from ..errors import DataError
 from ..system.reading import NOT_UTF8, iter_lines, parse_line
 from ..system.types import Json
 from .document import Document, Part, Source
-from .skipped import SkippedFiles
+from .skipped_files import SkippedFiles
 
 # The first of these that a record has; a passage's own text is under one of TEXTS too.
 IDS, TEXTS, TITLE = ("id", "_id", "pid"), ("text", "context", "passage"), "title"

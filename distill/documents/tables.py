@@ -13,7 +13,7 @@ from ..errors import DataError
 from ..system.reading import NOT_UTF8, iter_lines
 from .document import Document, Source
 from .records import Columns, make_document
-from .skipped import SkippedFiles
+from .skipped_files import SkippedFiles
 
 SEPARATORS = (",", ";", "\t", "|")
 

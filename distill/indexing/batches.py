@@ -22,7 +22,7 @@ from ..retrieval.ragged import part_edges, rows_of
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
 from ..words.cutting import Cut, PassageSpan
-from .stored import Index
+from .index_file import Index
 
 # Documents of a batch and their characters, at most; of a longer document more.
 DOCUMENTS, CHARACTERS = 2048, 2**20

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..encoders.encoder import KerasEncoder
     from ..encoders.tokenizer import Tokenizer
     from ..stages.lines import Lines
-    from .induced import InducedLexicon
+    from .lexicon_induction import InducedLexicon
 
 # What the other languages are measured on, and how.
 SAMPLE, UNIT = "sample", "passage"
@@ -244,7 +244,7 @@ def add_word_spellings(
         The encoder.
     """
     from ..encoders.encoder import KerasEncoder
-    from .spelled import spell_words
+    from .word_aliases import spell_words
 
     return KerasEncoder(student.model, spell_words(student, first, material, near, most)) if most else student
 

@@ -67,7 +67,7 @@ def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
         `distill.add_words("released-small", plan, "with-words")` then writes it.
     """
     from .pieces import find_near_words
-    from .spelled import spell_words
+    from .word_aliases import spell_words
 
     language, folder = plan.sources.language, find_artefact(model)
     card = read_checked_card(folder)

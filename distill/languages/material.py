@@ -14,7 +14,7 @@ from ..data.parallel import Parallel, collect_texts, join_corpora, list_pivots, 
 from ..errors import InputError
 from ..system.progress import say
 from ..system.types import File
-from .induced import split_words
+from .lexicon_induction import split_words
 from .writing import find_foreign, scripts_of_language
 
 # Lines that no training sees: so many, of all at most one in so many.

@@ -39,7 +39,7 @@ from .fixed_teacher import load_fixed_teacher
 from .inputs import Inputs, splits_to_measure
 from .resuming import STUDENT, hash_sources, is_finished, require_resumable, require_same_data
 from .run import Provenance, Run, read_timings
-from .twins import add_translated_questions, needed_question_languages
+from .translated_questions import add_translated_questions, needed_question_languages
 
 # The folder of held-out lines in that of a run without questions, which is there before the run begins.
 LINES = "lines"

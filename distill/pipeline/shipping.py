@@ -19,7 +19,7 @@ from ..evaluation.evaluate import Evaluation, encode_questions
 from ..evaluation.examples import EXAMPLES
 from ..evaluation.mcnemar import as_dict as tests_as_dict
 from ..evaluation.mcnemar import compare
-from ..evaluation.paired import compare_pooled
+from ..evaluation.paired_comparison import compare_pooled
 from ..report.run_page import write_report
 from ..settings.choices import PASSAGE_SCORES
 from ..settings.store import as_dict, parse_config

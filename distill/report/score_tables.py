@@ -9,7 +9,7 @@ import numpy as np
 from rich.text import Text
 
 from ..evaluation.evaluate import HEAD, Evaluation
-from ..evaluation.paired import ALL, Comparisons
+from ..evaluation.paired_comparison import ALL, Comparisons
 from ..retrieval.metrics import summarise_ranks
 from .layout import format_percents, new_console, new_table
 

@@ -11,7 +11,7 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from ..encoders.by_role import DualEncoder
+from ..encoders.dual_encoder import DualEncoder
 from ..encoders.encoder import KerasEncoder, encode_ids
 from ..students.rows import UsedRows
 from ..system.types import Floats, Integers, Model, Tensor

@@ -14,7 +14,7 @@ import keras
 from keras import ops
 
 from ..encoders.batching import PACKED
-from ..encoders.compiled import AnyLength
+from ..encoders.compilation import AnyLength
 from ..export.weights.precision import Precision
 from ..settings.sections import TrainingSettings
 from ..system.device import FLOAT16, resolve_precision

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from distill.evaluation.evaluate import Evaluation
-from distill.evaluation.paired import PairedComparison
+from distill.evaluation.paired_comparison import PairedComparison
 from distill.report.bench_tables import print_bench
 from distill.report.run_tables import print_run, print_verdict
 from distill.report.score_tables import print_evaluations, print_scores

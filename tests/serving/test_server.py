@@ -20,9 +20,9 @@ pytest.importorskip("uvicorn")
 from fixtures.servers import DOCUMENTS, MODEL, asked, indexed, post, served
 
 from distill.catalog.loading import load_encoder
-from distill.encoders.by_role import AsymmetricEncoder
+from distill.encoders.dual_encoder import AsymmetricEncoder
 from distill.indexing.answers import Answers
-from distill.indexing.stored import FILE
+from distill.indexing.index_file import FILE
 from distill.serving import bodies, running
 from distill.serving.app import Server
 from distill.serving.collection import Collection

@@ -9,7 +9,7 @@ from scipy import stats
 
 from distill.errors import InputError
 from distill.evaluation.mcnemar import compare
-from distill.evaluation.paired import compare_pooled, compare_scores, count_comparisons
+from distill.evaluation.paired_comparison import compare_pooled, compare_scores, count_comparisons
 
 IDS = [f"q{number}" for number in range(40)]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from distill.report.answered import print_remark
+from distill.report.answerability import print_remark
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ..retrieval.exact import top_k
 from ..students.vocabulary.pieces import count_tokens
 from ..system.progress import task
 from ..system.types import Floats
-from .induced import InducedLexicon, split_words
+from .lexicon_induction import InducedLexicon, split_words
 from .material import MOST, Lexicon
 from .pieces import OWN, STRAY, compute_shares, same_script
 

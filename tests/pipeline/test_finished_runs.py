@@ -3,7 +3,7 @@ import json
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.pipeline.finished import read_run
+from distill.pipeline.finished_runs import read_run
 from distill.report.run_page import write_report
 from distill.report.run_tables import print_run
 from distill.report.runs_page import write_comparison

@@ -5,7 +5,7 @@ import pytest
 
 from distill.errors import ConfigError, DataError, InputError
 from distill.pipeline.preparing import choose_languages
-from distill.pipeline.twins import add_translated_questions
+from distill.pipeline.translated_questions import add_translated_questions
 from distill.settings.sections import Settings, TranslationSettings
 from distill.settings.store import change_settings
 

@@ -9,7 +9,7 @@ from fixtures.plain_c import consistent
 from distill.catalog.loading import load_encoder
 from distill.errors import DataError, InputError
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
-from distill.indexing.stored import FILE, Index
+from distill.indexing.index_file import FILE, Index
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"

@@ -7,7 +7,7 @@ import numpy as np
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..system.types import Floats, Integers
-from .stored import Index
+from .index_file import Index
 
 
 class Rescorer:

@@ -1,7 +1,7 @@
 import pytest
 
 from distill.errors import DataError
-from distill.evaluation.bias.labelled import load_labelled
+from distill.evaluation.bias.labelled_texts import load_labelled
 
 HEAD = "id\tpartition\tintent\ten\tde\n"
 ROWS = "7\ttrain\ta\tone\teins\n8\ttrain\tb\ttwo\t\n9\ttest\ta\tthree\tdrei\n10\ttest\tb\tfour\t \n"

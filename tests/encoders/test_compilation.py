@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from distill.encoders.compiled import AnyLength
+from distill.encoders.compilation import AnyLength
 
 
 def test_a_step_of_any_length_is_compiled_once():

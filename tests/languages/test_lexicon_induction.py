@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from distill.languages.induced import commonest_words, induce_lexicon
+from distill.languages.lexicon_induction import commonest_words, induce_lexicon
 
 
 class Two:

@@ -7,7 +7,7 @@ import pytest
 
 from distill.encoders.tokenizer import list_spellings
 from distill.languages.material import LanguageSources, read_lexicon, read_material
-from distill.languages.spelled import spell_words
+from distill.languages.word_aliases import spell_words
 
 WORDS = {"lehmä": ("dog", "house"), "hevonen": ("large river", "bridge"), "kissa": ("music",), "karhu": ("city",)}
 
