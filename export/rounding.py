@@ -10,8 +10,8 @@ import numpy as np
 from ..encoders.batching import SAMPLE_TOKENS, draw_texts
 from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
+from ..students.embeddings import TABLE, replace_table
 from ..students.families import has_part, import_part
-from ..students.rows import TABLE, replace_table
 from ..students.vocabulary.pieces import has_free_order, reorder_encoder
 from ..system.types import Model
 from .weights.codecs import round_trip

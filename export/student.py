@@ -22,7 +22,7 @@ from .formats.folder import as_encoder_error
 from .formats.registry import format_of
 from .weights.codecs import CODECS, MIXED_CODECS
 from .weights.precision import Precision
-from .weights.stored import StoredTable
+from .weights.stored_table import StoredTable
 
 if TYPE_CHECKING:
     from ..students.student import Student

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..system.types import Floats, Json, Model
+from .embeddings import TABLE
 from .families import find_family, import_network, import_part
 from .linear import compute_leading_axes
-from .rows import TABLE
 from .student import AnyStudent, Student
 
 

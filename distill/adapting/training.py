@@ -11,7 +11,7 @@ from keras import ops
 
 from ..encoders.compilation import AnyLength
 from ..encoders.encoder import KerasEncoder
-from ..students.rows import TABLE, replace_table
+from ..students.embeddings import TABLE, replace_table
 from ..students.student import Student
 from ..system.progress import task
 from ..system.types import Floats, Tensor

@@ -12,7 +12,7 @@ from .vector_cache import CachedEncoder
 if TYPE_CHECKING:
     from ..encoders.dual_encoder import DualEncoder
     from ..encoders.encoder import Encoder, KerasEncoder
-    from ..export.weights.stored import StoredTable
+    from ..export.weights.stored_table import StoredTable
     from ..system.types import File
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..encoders.kind import Kind
 from ..errors import EncoderError
-from ..teachers.centred import CentredEncoder, is_teacher, read_teacher
+from ..teachers.centring import CentredEncoder, is_teacher, read_teacher
 from .identity import fingerprint
 from .kinds import require_kind
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Fixed(Kind):
-    """A folder that `teachers.centred.save_teacher` wrote."""
+    """A folder that `teachers.centring.save_teacher` wrote."""
 
     def matches(self, source: File) -> bool:
         return is_teacher(source)

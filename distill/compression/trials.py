@@ -27,7 +27,7 @@ from ..export.weights.codecs import CODECS, stored_bytes
 from ..export.weights.precision import Precision
 from ..settings.sections import ExportSettings, TrainingSettings
 from ..stages.student_job import StudentJob
-from ..students.rows import TABLE
+from ..students.embeddings import TABLE
 from ..system.progress import say, task
 from ..system.types import Json, Model
 from ..training.checkpoints import CHECKPOINT, Checkpoint

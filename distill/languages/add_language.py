@@ -220,7 +220,7 @@ def train_rows(larger: KerasEncoder, first: int, lines: Lines, material: Materia
     Returns:
         The trained encoder.
     """
-    from ..stages.new_rows import Steps, train_new_rows
+    from ..stages.new_embeddings import Steps, train_new_rows
     from ..training.session import Session
 
     steps = Steps(plan.steps, plan.lines, seed=plan.seed)
@@ -291,8 +291,8 @@ def write_student(
         material: The material of the language.
         notes: The entries of its card.
     """
-    from ..export.larger import NewLanguage, write_with_language
-    from ..students.rows import TABLE
+    from ..export.language_extension import NewLanguage, write_with_language
+    from ..students.embeddings import TABLE
 
     if folder is None:
         student.save(output)

@@ -13,7 +13,7 @@ from ..encoders.spellings import Spelling
 from ..encoders.tokenizer import list_spellings
 from ..errors import InputError
 from ..export.languages import FILE, TokenLanguages, read_languages
-from ..export.spelled import write_with_spellings
+from ..export.spelling_extension import write_with_spellings
 from ..export.student import read_checked_card
 from ..export.subset import SPELLINGS_KEY
 from ..settings.choices import WORDS

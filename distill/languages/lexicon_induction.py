@@ -14,7 +14,7 @@ import numpy as np
 
 from ..encoders.encoder import Encoder, KerasEncoder, normalise_rows
 from ..retrieval.exact import top_k
-from ..students.rows import TABLE
+from ..students.embeddings import TABLE
 from ..students.vocabulary.transplant import compute_softmax
 from ..system.progress import task
 from ..system.types import Floats, Integers

@@ -21,7 +21,7 @@ from ..errors import ConfigError, EncoderError
 from ..settings.sections import TeacherSettings
 from ..system.progress import say, task
 from ..system.types import Json
-from ..teachers.centred import ROLES, CentredEncoder, centre_encoder, save_teacher
+from ..teachers.centring import ROLES, CentredEncoder, centre_encoder, save_teacher
 
 if TYPE_CHECKING:
     from ..students.shape import Shape

@@ -114,7 +114,7 @@ def print_scores(a: str, b: str, split: str, metric: str, comparisons: Compariso
         b: the name of the second.
         split: the split.
         metric: the metric.
-        comparisons: the result of `paired.compare_scores`.
+        comparisons: the result of `paired_comparison.compare_scores`.
     """
     console = new_console()
     for task, rows in comparisons.items():

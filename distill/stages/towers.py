@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..encoders.dual_encoder import DualEncoder
 from ..encoders.encoder import KerasEncoder, encode_ids
-from ..students.rows import UsedRows
+from ..students.embeddings import UsedRows
 from ..system.types import Floats, Integers, Model, Tensor
 from ..training.batches import StepInput
 from ..training.dev_score import DevScore

@@ -18,9 +18,9 @@ from ..export.rounding import has_rounded_blocks
 from ..export.weights.precision import Precision
 from ..settings.rules import parse_numbers
 from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
+from ..students.embeddings import UsedRows
 from ..students.families import import_part
 from ..students.project import find_axes, on_axes
-from ..students.rows import UsedRows
 from ..system.draws import draw_rows as draws
 from ..system.draws import shuffle_batches
 from ..system.progress import say

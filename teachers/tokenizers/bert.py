@@ -10,7 +10,7 @@ from ...encoders.wordpiece import Special, wordpiece_tokenizer
 from ...errors import EncoderError
 from ...system.reading import read_text
 from ...system.types import Json
-from .added import find_ends, list_names
+from .added_tokens import find_ends, list_names
 
 if TYPE_CHECKING:
     from ...export.encode import Reading

@@ -16,7 +16,7 @@ from distill.export.formats.registry import load_artefact
 from distill.export.languages import read_languages
 from distill.export.weights.precision import Precision
 from distill.languages.material import LanguageSources, read_material
-from distill.students.rows import TABLE
+from distill.students.embeddings import TABLE
 
 LANGUAGES = ("en", "de", "ru")
 ADJECTIVES = {"musta": "black", "valkoinen": "white", "pieni": "small", "vanha": "old", "nopea": "fast"}

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from distill.typed.slips import LAYOUTS, add_slips, join_words, list_neighbours
+from distill.typed.typing_errors import LAYOUTS, add_slips, join_words, list_neighbours
 
 TEXT = "When was the partnership between Tesla and Lane formed?"
 

@@ -3,7 +3,7 @@ from fixtures.tables import ROWS, WIDTH
 
 from distill.export.weights.codecs import count_frequent
 from distill.export.weights.precision import Precision
-from distill.export.weights.stored import CODEC, StoredTable
+from distill.export.weights.stored_table import CODEC, StoredTable
 
 
 def error(rows, wanted):

@@ -10,7 +10,7 @@ import numpy as np
 from ...system.types import Floats, Integers
 from .codecs import CODECS, MIXED_CODECS, int4_rows, uint8_values
 from .products import CODEWORDS, find_nearest
-from .stored import StoredTable
+from .stored_table import StoredTable
 
 
 @dataclass(frozen=True)

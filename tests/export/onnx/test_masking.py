@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.spellings import Expansions
-from distill.export.onnx.masked import add_masked_inputs
+from distill.export.onnx.masking import add_masked_inputs
 from distill.export.onnx.nodes import Graph, serialize_checked
 
 pytest.importorskip("onnx")

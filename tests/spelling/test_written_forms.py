@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from distill.encoders.tokenizer import SPACE
-from distill.spelling.written import TokenTable, collect_joined_words, collect_phrases, collect_tokens, collect_words
+from distill.spelling.written_forms import (
+    TokenTable,
+    collect_joined_words,
+    collect_phrases,
+    collect_tokens,
+    collect_words,
+)
 
 
 @pytest.fixture(scope="module")

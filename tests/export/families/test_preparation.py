@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distill.export.families.prepared import prepare_table
+from distill.export.families.preparation import prepare_table
 from distill.export.weights.precision import Precision
 from distill.export.weights.rotation import compute_rotation
 from distill.students.ngram import NGramEncoder

@@ -21,7 +21,7 @@ from .formats.registry import format_of
 from .languages import CARD_KEY, FILE, TokenLanguages, read_languages, write_languages
 from .student import read_checked_card
 from .subset import MEASURED_KEYS
-from .weights.added import Addition
+from .weights.added_rows import Addition
 from .weights.codecs import CODECS
 
 

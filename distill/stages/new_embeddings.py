@@ -11,7 +11,7 @@ from keras import ops
 
 from ..data.dataset import Dataset, name_line
 from ..encoders.encoder import KerasEncoder
-from ..students.rows import UsedRows
+from ..students.embeddings import UsedRows
 from ..system.draws import draw_rows
 from ..system.types import Floats, Integers, Tensor
 from ..training.batches import BatchMaker, StepInput

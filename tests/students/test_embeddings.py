@@ -6,8 +6,8 @@ import pytest
 from keras import ops
 
 from distill.encoders.batching import pack, pad
+from distill.students.embeddings import UsedRows, replace_table
 from distill.students.ngram import NGramEncoder
-from distill.students.rows import UsedRows, replace_table
 from distill.training.trainer import Trainer
 
 VOCABULARY = 40

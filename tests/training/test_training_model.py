@@ -6,9 +6,9 @@ import pytest
 from keras import ops
 
 from distill.errors import TrainingError
-from distill.training import trained
+from distill.training import training_model
 from distill.training.batches import BatchMaker
-from distill.training.trained import UNREAD, TrainedModel, UnreadLosses
+from distill.training.training_model import UNREAD, TrainedModel, UnreadLosses
 
 
 class Line(TrainedModel):
@@ -52,7 +52,7 @@ def taken(trainer, targets, rate=None):
 
 
 def test_losses_are_those_of_the_steps_and_are_read_once_in_sixteen(monkeypatch):
-    monkeypatch.setattr(trained, "SECONDS", 1000)
+    monkeypatch.setattr(training_model, "SECONDS", 1000)
     trainer, targets = Line(), [float(number % 5) for number in range(2 * UNREAD + 3)]
     np.testing.assert_allclose(taken(trainer, targets), losses_by_hand(targets), rtol=1e-5)
     assert trainer.times_read == 3
@@ -62,13 +62,13 @@ def test_losses_are_those_of_the_steps_and_are_read_once_in_sixteen(monkeypatch)
 
 
 def test_where_steps_are_slow_each_loss_is_read_as_it_comes(monkeypatch):
-    monkeypatch.setattr(trained, "SECONDS", 0)
+    monkeypatch.setattr(training_model, "SECONDS", 0)
     trainer = Line()
     assert len(taken(trainer, [1.0, 2.0, 3.0])) == trainer.times_read == 3
 
 
 @pytest.mark.parametrize(("rate", "said"), [(None, "0.25"), (0.125, "0.125")])
 def test_the_first_step_whose_loss_is_no_number_is_named_with_its_texts_and_rate(monkeypatch, rate, said):
-    monkeypatch.setattr(trained, "SECONDS", 1000)
+    monkeypatch.setattr(training_model, "SECONDS", 1000)
     with pytest.raises(TrainingError, match=rf"stage: the loss is inf at step 3, learning rate {said}; .*: en 3;"):
         taken(Line(), [1.0, 2.0, np.inf, 1.0, 1.0], rate)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distill.export.weights.added import Addition
+from distill.export.weights.added_rows import Addition
 from distill.export.weights.codecs import CODECS, MIXED_CODECS, decode_rows, encode_table
 
 WIDTH = 37  # no whole number of codewords

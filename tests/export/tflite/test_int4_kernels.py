@@ -9,7 +9,7 @@ from distill.encoders.batching import pad
 from distill.export.families.registry import family_part
 from distill.export.tflite.convert import convert
 from distill.export.tflite.graph import Graph
-from distill.export.tflite.narrow import pack_nibbles, unpack_nibbles
+from distill.export.tflite.int4_kernels import pack_nibbles, unpack_nibbles
 from distill.export.weights.precision import Precision
 from distill.students.transformer import TransformerEncoder
 from distill.students.transformer.rounding import round_blocks

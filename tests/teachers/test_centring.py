@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.errors import DataError, EncoderError
-from distill.teachers.centred import CentredEncoder, centre_encoder, is_teacher, read_teacher, save_teacher
+from distill.teachers.centring import CentredEncoder, centre_encoder, is_teacher, read_teacher, save_teacher
 
 
 class Lengths:
