@@ -19,7 +19,7 @@ from distill.evaluation.bias.analyses import PoolVectors, removal_table, split_b
 from distill.evaluation.bias.fitting import RANKS
 from distill.evaluation.bias.lareqa import rank_pool
 from distill.evaluation.bias.space import identify, project
-from distill.evaluation.paired import compare_scores
+from distill.evaluation.paired_comparison import compare_scores
 from distill.system.files import require_writable, write_json
 from distill.system.versions import machine
 

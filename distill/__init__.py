@@ -45,7 +45,7 @@ FACE = {
     "compare_models": "jobs.measuring",
     "compare_predictions": "evaluation.mteb_predictions",
     "compress": "compression.compress",
-    "compress_encoder": "compression.of_encoder",
+    "compress_encoder": "compression.compress_encoder",
     "encode_file": "encoding.encode_file",
     "evaluate": "evaluation.evaluate",
     "export_artefact": "export.artefact",
@@ -79,7 +79,7 @@ FACE = {
     "serve_index": "plugs.mcp",
     "serve_model": "serving.start",
     "serving_app": "serving.start",
-    "static_student": "students.vocabulary.static_student",
+    "static_student": "students.vocabulary.vocabularies",
     "subset_languages": "jobs.subset_languages",
     "teach": "stages.triplet_stage",
     "time_encoders": "bench.compare",
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from .catalog.loading import load_encoder as load_encoder
     from .catalog.readers import load_reader as load_reader
     from .compression.compress import compress as compress
-    from .compression.of_encoder import compress_encoder as compress_encoder
+    from .compression.compress_encoder import compress_encoder as compress_encoder
     from .compression.whole_job import run as run
     from .data.corpus import read_corpus as read_corpus
     from .data.loading import load_dataset as load_dataset
@@ -163,7 +163,7 @@ if TYPE_CHECKING:
     from .stages.triplet_stage import teach as teach
     from .students.shape import Shape as Shape
     from .students.vocabulary.pruning import PieceRule as PieceRule
-    from .students.vocabulary.static_student import static_student as static_student
+    from .students.vocabulary.vocabularies import static_student as static_student
     from .tuning.tune import tune as tune
 
 

@@ -14,8 +14,7 @@ import click
 import cloup
 
 from . import __version__
-from .commands.shared.command import Group
-from .commands.shared.retired import COMMANDS as RETIRED
+from .commands.shared.command import RETIRED, Group
 from .errors import DistillError, one_line
 from .system.extras import training_stack
 from .system.lean_imports import lean_imports
@@ -43,10 +42,10 @@ SECTIONS = {
         "papers": "papers",
     },
     "Train": {
-        "init": "init",
+        "init": "train",
         "run": "train",
         "recipes": "recipes",
-        "report": "report",
+        "report": "train",
         "tune": "tune",
         "teach": "train",
         "transfer": "train",

@@ -13,7 +13,7 @@ from .catalog.bundle import CARD_FILE, find_shipped, is_artefact
 from .catalog.identity import describe_origin, weights_fingerprint
 from .catalog.kinds import RUN_FILE, find_folder
 from .catalog.loading import load_teacher
-from .encoders.by_role import DualEncoder, count_parameters
+from .encoders.dual_encoder import DualEncoder, count_parameters
 from .encoders.encoder import KerasEncoder
 from .errors import ConfigError, EncoderError, ExportError, InputError
 from .evaluation.mteb_predictions import RELEVANT

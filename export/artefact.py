@@ -16,12 +16,11 @@ from . import encode
 from .card import README, Card, JudgedCard, make_card, write_card, write_judged_card
 from .cost import spelling_cost
 from .form import Form
-from .formats.registry import format_of
+from .formats.registry import format_of, load_artefact
 from .gate import Gate, Reference, measure, require_passed
 from .hub_page import render_hub_page
 from .languages import TokenLanguages, find_token_languages, write_languages
 from .removal import write_removal
-from .runtime import load_artefact
 from .web.site import PageText, add_index, write_page
 
 

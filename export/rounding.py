@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..encoders.batching import SAMPLE_TOKENS, draw_texts
 from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
+from ..students.embeddings import TABLE, replace_table
 from ..students.families import has_part, import_part
-from ..students.rows import TABLE, replace_table
-from ..students.sampling import SEEN, draw_texts
 from ..students.vocabulary.pieces import has_free_order, reorder_encoder
 from ..system.types import Model
 from .weights.codecs import round_trip
@@ -72,7 +72,7 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
     """
     if not has_rounded_blocks(encoder.model, precision):
         return encoder
-    rows, table = draw_by_role(encoder.tokenizer, texts, SEEN), encoder.model.get_layer(TABLE).get_weights()[0]
+    rows, table = draw_by_role(encoder.tokenizer, texts, SAMPLE_TOKENS), encoder.model.get_layer(TABLE).get_weights()[0]
     stored = replace_table(encoder.model, precision.round_trip(table))
     model = import_part(encoder.model.family, "rounding").round_blocks(stored, rows, towards=encoder.model)
     return KerasEncoder(replace_table(model, table), encoder.tokenizer, encoder.name)

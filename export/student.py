@@ -22,7 +22,7 @@ from .formats.folder import as_encoder_error
 from .formats.registry import format_of
 from .weights.codecs import CODECS, MIXED_CODECS
 from .weights.precision import Precision
-from .weights.stored import StoredTable
+from .weights.stored_table import StoredTable
 
 if TYPE_CHECKING:
     from ..students.student import Student
@@ -57,7 +57,7 @@ class StoredEncoder(KerasEncoder):
 
     @cached_property
     def _bundle(self) -> Encoder:
-        from .runtime import load_artefact
+        from .formats.registry import load_artefact
 
         return load_artefact(self._folder, self._threads)
 
@@ -139,7 +139,7 @@ def form_of_bundle(folder: Path, form: Form) -> Form:
 
 
 def _load_model(folder: Path, card: dict[str, Json], rows: int) -> Student:
-    from ..students.from_weights import build_student
+    from ..students.building import build_student
 
     try:
         model = build_student(_load_weights(folder, card, rows), "student")

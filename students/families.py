@@ -2,22 +2,29 @@
 
 Each folder has `network.py`, whose class is `NETWORK`, and `weights.py`, which recognises the family's weights and
 reads their sizes. If a student of the family can be cut, there is also `cutting.py`. The folder of the same name in
-`export/families/` exports the students.
+`export/families/` exports the students. Settings of a student that its arrays do not show, such as its number of heads,
+are stored as one more array.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..settings.choices import FAMILIES
-from ..system.types import Floats
+from ..system.types import Floats, Json
 
 if TYPE_CHECKING:
     from .student import Student
+
+# The key of the settings among the weights of a student.
+SETTINGS = "settings"
 
 
 def import_part(family: str, part: str) -> ModuleType:
@@ -63,3 +70,19 @@ def find_family(weights: Mapping[str, Floats]) -> str:
         if import_part(family, "weights").owns(weights):
             return family
     raise KeyError(f"these weights are those of no family ({', '.join(FAMILIES)}): {', '.join(sorted(weights))}")
+
+
+def settings_as_array(settings: Mapping[str, Json]) -> Floats:
+    """Store settings as an array: the bytes of their JSON, one number per byte."""
+    return np.frombuffer(json.dumps(dict(settings)).encode(), np.uint8).astype(np.float32)
+
+
+def read_settings(weights: Mapping[str, Floats]) -> dict[str, Json]:
+    """Read the settings from weights `{path: array}`.
+
+    Raises `KeyError` if there are none, `ValueError` if they are broken.
+    """
+    settings = json.loads(weights[SETTINGS].astype(np.uint8).tobytes())
+    if not isinstance(settings, dict):
+        raise ValueError(f"expected settings by name, got {type(settings).__name__}")
+    return settings

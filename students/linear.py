@@ -1,11 +1,11 @@
-"""Linear algebra on vectors in NumPy: leading axes, least squares and whitening."""
+"""Linear algebra in NumPy: leading axes, least squares, whitening, and a dense layer as a product of two."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..system.types import Doubles
+from ..system.types import Doubles, Floats
 
 RIDGE = 1e-4
 # Directions with less than this share of the mean energy are not amplified any further.
@@ -65,3 +65,26 @@ def compute_whitening(vectors: ArrayLike, power: float) -> Doubles:
     energies, axes = np.linalg.eigh(vectors.T @ vectors)
     lengths = np.maximum(energies / energies.mean(), 0) + LEAST_ENERGY
     return (axes * lengths**-power) @ axes.T
+
+
+def factorize_dense(kernel: Floats, bias: Floats, dimension: int) -> tuple[Floats, Floats, Floats]:
+    """Split a dense layer into one of `dimension` outputs and a product.
+
+    The result is the same function where the layer's rank is at most `dimension`, except for rounding, and else the
+    nearest of that rank (Eckart and Young, 1936).
+
+    Args:
+        kernel: float32 array `(w, m)`.
+        bias: float32 array `(m,)`.
+        dimension: The number of outputs d of the first layer.
+
+    Returns:
+        The kernel `(w, d)` and bias `(d,)` of the first layer, and the kernel of the product `(d, m)`.
+    """
+    both = np.concatenate([kernel, bias[None]]).astype(np.float64)
+    left, lengths, axes = np.linalg.svd(both, full_matrices=False)
+    rank = min(dimension, len(lengths))
+    parts, following = np.zeros((len(both), dimension)), np.zeros((dimension, both.shape[1]))
+    roots = np.sqrt(lengths[:rank])
+    parts[:, :rank], following[:rank] = left[:, :rank] * roots, roots[:, None] * axes[:rank]
+    return parts[:-1].astype(np.float32), parts[-1].astype(np.float32), following.astype(np.float32)

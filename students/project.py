@@ -9,8 +9,8 @@ import numpy as np
 
 from ..encoders.encoder import normalise_rows
 from ..system.types import Doubles, Floats
+from .building import rebuild
 from .linear import compute_leading_axes, compute_whitening, fit_linear_map
-from .rebuilding import rebuild
 from .student import AnyStudent, Student
 
 # The ridge as a share of the vectors' mean square: hundreds of texts have to suffice for hundreds of dimensions.

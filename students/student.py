@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 from ..encoders.batching import pack
-from ..encoders.compiled import AnyLength
+from ..encoders.compilation import AnyLength
 from ..system.types import IdLists, Json, Tensor
 
 EPSILON = 1e-12

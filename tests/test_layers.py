@@ -1,15 +1,31 @@
-"""The rooms of the house: a room imports from lower floors alone, without circles, and no room is a hall."""
+"""The rooms of the house: each imports from lower floors alone, without circles; none is a hall, no module a scrap."""
 
 import ast
 from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
+from statistics import median
 
 from fixtures.syntax import nodes_of
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("distill", "teachers", "students", "export")
 MOST_MODULES = 15
+FEWEST_LINES, MEDIAN_LINES = 40, 90
+# Modules with fewer lines, and why each is a file of its own.
+SMALL = {
+    "distill/__main__.py": "Python runs the file of this name for `python -m distill`.",
+    "distill/jobs/learn_text.py": "It joins `adapting` and `compression`, which may not import each other.",
+    "distill/papers/choices.py": "The help of `distill papers` shows these names and must not import NumPy.",
+    "export/families/ngram/rotation.py": "The registry imports it by name, and it needs NumPy alone.",
+    "export/families/static/rotation.py": "The registry imports it by name, and it needs NumPy alone.",
+    "export/families/static/stored_onnx.py": "The registry imports it by name, as it does every part of a family.",
+    "export/families/transformer/rotation.py": "The registry imports it by name, and it needs NumPy alone.",
+    "export/families/transformer/stored_onnx.py": "The registry imports it by name, as it does every part of a family.",
+    "export/formats/string.py": "The registry imports a format by name, and each format is one file.",
+    "export/formats/web.py": "The registry imports a format by name, and each format is one file.",
+    "export/tflite/mediapipe_worker.py": "It runs as a process of its own, without TensorFlow.",
+}
 # From the ground up. Rooms of one floor do not import from each other.
 FLOORS = (
     # The script that goes into each bundle imports nothing of ours.
@@ -109,3 +125,13 @@ def test_no_room_is_a_hall():
     for folder in (*FOLDERS, "tests"):
         count = Counter(path.parent for path in (ROOT / folder).rglob("*.py") if path.name != "__init__.py")
         assert {str(path): number for path, number in count.items() if number > MOST_MODULES} == {}
+
+
+def test_no_module_is_a_scrap():
+    lines = {
+        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in files().values()
+        if path.name != "__init__.py"
+    }
+    assert {path for path, number in lines.items() if number < FEWEST_LINES} == set(SMALL)
+    assert median(lines.values()) >= MEDIAN_LINES

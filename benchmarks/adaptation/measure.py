@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.adapting.asked import QuestionSet
-from distill.adapting.sums import FeaturePooler
+from distill.adapting.pooled_features import FeaturePooler
+from distill.adapting.question_sets import QuestionSet
 from distill.adapting.training import Head
 from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.data.loading import read_dataset
 from distill.data.parsing.tsv import read_table
-from distill.evaluation.paired import compare_scores
+from distill.evaluation.paired_comparison import compare_scores
 from distill.retrieval.metrics import question_scores
 
 METRICS = ("p@1", "mrr@10")

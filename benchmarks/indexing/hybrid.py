@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from distill.data.loading import read_dataset
-from distill.evaluation.paired import compare_scores
+from distill.evaluation.paired_comparison import compare_scores
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.searching import WEIGHT

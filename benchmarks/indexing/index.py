@@ -27,8 +27,8 @@ from distill.catalog.loading import load_encoder
 from distill.data.loading import read_dataset
 from distill.indexing.batches import TEXTS, VECTORS
 from distill.indexing.building import PART
+from distill.indexing.index_file import FILE, Index
 from distill.indexing.searching import Searcher
-from distill.indexing.stored import FILE, Index
 from distill.retrieval import products
 from distill.system.hashes import sha256
 

@@ -22,7 +22,7 @@ import numpy as np
 from hybrid import by_language, chosen, indexed, table
 
 from distill.data.loading import read_dataset
-from distill.evaluation.paired import compare_scores
+from distill.evaluation.paired_comparison import compare_scores
 from distill.indexing.answers import Answers
 from distill.indexing.words.lexical import Lexical, list_terms
 from distill.indexing.words.related import list_words

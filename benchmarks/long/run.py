@@ -18,10 +18,9 @@ from distill.catalog.bundle import released_folder
 from distill.catalog.loading import load_teacher
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.loading import load_dataset
-from distill.documents.document import Document
+from distill.documents.document import Document, cut_document
 from distill.encoders.tokenizer import Tokenizer
 from distill.evaluation.evaluate import evaluate
-from distill.indexing.cutting import cut_document
 from distill.system.files import write_json
 from distill.words.cutting import Cut
 

@@ -17,7 +17,7 @@ import mteb
 import numpy as np
 
 import distill.mteb
-from distill.catalog.cached import CachedEncoder
+from distill.catalog.vector_cache import CachedEncoder
 from distill.data.loading import load_dataset
 from distill.data.pool_readers import load_pool
 from distill.evaluation.bias.lareqa import encode_pool, rank_pool

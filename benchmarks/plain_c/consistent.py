@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 
 from distill.errors import DistillError
-from distill.indexing.again import Rescorer
 from distill.indexing.answers import Answers
+from distill.indexing.index_file import Index
+from distill.indexing.rescoring import Rescorer
 from distill.indexing.searching import Searcher
-from distill.indexing.stored import Index
 from distill.indexing.words.lexical import Lexical
 from distill.system.sections import ALIGNMENT, ENTRY, HEAD, MAGIC, TYPES, VERSION
 

@@ -133,7 +133,7 @@ class Judge:
 
 
 def tested(a, b):
-    from distill.evaluation.paired import compare_scores
+    from distill.evaluation.paired_comparison import compare_scores
 
     pairs = {language: (a[language][0], a[language][1], b[language][1]) for language in a}
     return compare_scores({"dev": pairs}, "p@1")["dev"]

@@ -13,9 +13,9 @@ import numpy as np
 from ..catalog.bundle import CARD_FILE, is_artefact
 from ..catalog.identity import describe_training
 from ..catalog.kinds import RUN_FILE, find_folder, require_trainable
-from ..catalog.learned import Learned, hash_run_files
 from ..catalog.loading import load_keras_encoder
-from ..catalog.named import named_paths
+from ..catalog.provenance import Learned, hash_run_files
+from ..catalog.setting_files import named_paths
 from ..data.parallel import Parallel, read_parallel
 from ..encoders.encoder import KerasEncoder
 from ..errors import TrainingError
@@ -44,11 +44,11 @@ from ..system.reading import read_json
 from ..system.types import File, Json
 from ..training.checkpoints import CHECKPOINT
 from ..training.log import RunLog
-from .asked import UNIT, OtherText, QuestionSet
 from .collection import Collection, read_collection
 from .pairs import Draw, mix_pairs, pair_headings, pair_sentences, pair_translations
+from .pooled_features import FeaturePooler, PooledPassages, require_sums
 from .queries import HeldOut, hold_out, write_queries
-from .sums import FeaturePooler, PooledPassages, require_sums
+from .question_sets import UNIT, OtherText, QuestionSet
 from .training import PAIRS, Head, train_head
 
 # The folder of the queries that were held out, in the run's.

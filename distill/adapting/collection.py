@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from ..data.dataset import Dataset, Passage
-from ..documents.document import Document
+from ..documents.document import Document, cut_document
 from ..documents.reading import read_documents
-from ..documents.skipped import SkippedFiles
+from ..documents.skipped_files import SkippedFiles
 from ..errors import DataError
-from ..indexing.cutting import cut_document
 from ..system.hashes import sha256
 from ..system.types import File, Integers
 from ..words.cutting import Cut

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.parallel import Parallel
 from ..system.types import Integers
-from .sums import PooledFeatures, PooledPassages, concatenate
+from .pooled_features import PooledFeatures, PooledPassages, concatenate
 
 # Sentences that stay in their passage: Lee et al. (2019), section 4.
 LEFT_IN = 0.1

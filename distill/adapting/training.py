@@ -9,9 +9,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..encoders.compiled import AnyLength
+from ..encoders.compilation import AnyLength
 from ..encoders.encoder import KerasEncoder
-from ..students.rows import TABLE, replace_table
+from ..students.embeddings import TABLE, replace_table
 from ..students.student import Student
 from ..system.progress import task
 from ..system.types import Floats, Tensor
@@ -19,7 +19,7 @@ from ..training.log import RunLog
 from ..training.losses import in_batch_loss, squared_l2
 from ..training.rates import LearningRateSchedule
 from .pairs import Draw, Pairs
-from .sums import PooledFeatures, concatenate
+from .pooled_features import PooledFeatures, concatenate
 
 # Chosen on the dev half of benchmarks/adaptation.
 ROUNDS, STEPS, PAIRS, RATE, WARMUP = 4, 50, 256, 2e-4, 0.1

@@ -16,7 +16,7 @@ from .peers import available_peers, peer_names
 from .process import WorkerSpec
 from .rounds import BATCH, bench, count_steps, select_questions
 from .specs import pair_specs, specs_of
-from .translated import TranslatorSettings, translated_specs, translation_settings
+from .translation import TranslatorSettings, translated_specs, translation_settings
 
 
 @dataclass(frozen=True)

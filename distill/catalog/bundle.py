@@ -10,7 +10,7 @@ from ..encoders.kind import Kind
 from ..errors import EncoderError
 from ..export.encode import ANSWERABLE, Calibration, calibrations
 from ..export.formats.folder import as_encoder_error, bundle_fingerprint, read_label
-from ..export.runtime import load_artefact
+from ..export.formats.registry import load_artefact
 from ..export.student import load_student
 from ..system.files import usable_path
 from ..system.reading import read_json

@@ -11,8 +11,8 @@ from ..errors import ConfigError
 from ..settings.store import load_settings
 from ..system.reading import read_json
 from .kinds import METRICS, RUN_FILE, find_folder, find_kind, require_kind
-from .learned import read_learned
-from .named import named_paths, select_learned
+from .provenance import read_learned
+from .setting_files import named_paths, select_learned
 
 if TYPE_CHECKING:
     from ..encoders.encoder import Encoder

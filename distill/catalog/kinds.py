@@ -20,10 +20,10 @@ RUN_FILE, METRICS = "config.toml", "metrics.json"
 # `{module:name of its Kind: how it is given}`. The last is tried first, as a name is one whatever folder has it too.
 # Modules are imported when an encoder is looked for: `distill --help` imports none of them.
 KINDS = {
-    "catalog.saved:SAVED": "a run folder, a saved encoder",
+    "catalog.saved_encoders:SAVED": "a run folder, a saved encoder",
     "catalog.bundle:BUNDLE": "a bundle",
-    "catalog.saved:DUAL": "",
-    "catalog.fixed:FIXED": "",
+    "catalog.saved_encoders:DUAL": "",
+    "catalog.teacher_folder:FIXED": "",
     "teachers.hub:KIND": "a SavedModel, a TF-Hub handle",
     "teachers.huggingface:KIND": "st:NAME, hf:NAME",
     "teachers.e5:KIND": "e5",

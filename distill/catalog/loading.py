@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from ..encoders.by_role import AsymmetricEncoder
+from ..encoders.dual_encoder import AsymmetricEncoder
 from ..system.extras import training_stack
-from .cached import CachedEncoder
 from .kinds import find_folder, require_kind, require_trainable
+from .vector_cache import CachedEncoder
 
 if TYPE_CHECKING:
-    from ..encoders.by_role import DualEncoder
+    from ..encoders.dual_encoder import DualEncoder
     from ..encoders.encoder import Encoder, KerasEncoder
-    from ..export.weights.stored import StoredTable
+    from ..export.weights.stored_table import StoredTable
     from ..system.types import File
 
 

@@ -46,7 +46,7 @@ def load_reader(source: File) -> Reader:
         'my-reader'
     """
     from ..reading.reader import SpanReader
-    from ..reading.stored import load_runnable, read_card, read_standard
+    from ..reading.reader_folder import load_runnable, read_card, read_standard
 
     if str(source).startswith(PREFIX):
         from ..reading.reader import TransformerReader

@@ -7,7 +7,7 @@ import click
 from ..settings.choices import FORMATS, MOST_WHITENING
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import write_figures
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     FiniteRange,
@@ -15,7 +15,6 @@ from .shared.options import (
     corpus_option,
     document_option,
     folder_option,
-    json_option,
     list_given_settings,
     require_writable_path,
     settings_options,

@@ -10,8 +10,7 @@ import click
 from ..settings.recipes import find_recipe, read_recipe, recipe_names
 from ..system.reading import read_text
 from .shared.command import group
-from .shared.completion import complete
-from .shared.help import option
+from .shared.help import complete, option
 
 
 @group(invoke_without_command=True, examples=["distill recipes", "distill recipes show small > my-run.toml"])

@@ -14,13 +14,12 @@ from ..errors import InputError
 from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import write_figures
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     Command,
     corpus_option,
     folder_option,
-    json_option,
     settings_options,
     split_names,
     take_settings,
@@ -55,7 +54,7 @@ def compress(source: str, output: str | None, json_path: str | None, **values: V
     """
     from ..compression.compress import compress as search
     from ..compression.compress import is_run, output_paths, settings_of
-    from ..compression.of_encoder import compress_encoder, recipe_of
+    from ..compression.compress_encoder import compress_encoder, recipe_of
     from ..report.run_tables import print_search
 
     if is_run(source):
@@ -434,11 +433,10 @@ def add_spellings(
     MODEL is a bundle or a run that knows the languages of the text. A word as it is typed is read as the tokens of the
     word as it is written, so no weight is added or changed. Words that occur in written text keep their tokens.
     """
-    from ..data.corpus import read_corpus
+    from ..data.corpus import read_corpus, read_word_lists
     from ..report.vocabulary_tables import print_spellings
     from ..spelling.add_spellings import SpellingPlan
     from ..spelling.add_spellings import add_spellings as add
-    from ..spelling.files import read_word_lists
     from ..system.progress import say
 
     texts, words = read_corpus(text), read_word_lists(word_lists)

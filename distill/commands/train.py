@@ -1,4 +1,4 @@
-"""The commands that train: `run`, the whole job, and its stages alone, `teach` and `transfer`."""
+"""The commands that train, `run` and its stages `teach` and `transfer`, `init` before a run and `report` after it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipes import DEFAULT, read_toml
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import write_figures
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     FiniteRange,
     config_option,
     corpus_option,
     folder_option,
-    json_option,
     list_given_settings,
+    require_writable_path,
     settings_options,
     take_settings,
 )
@@ -366,3 +366,48 @@ def _require_one_labeller(labels, corpus, centred):
         )
     if bool(corpus) != bool(labels):
         raise InputError("--corpus and --labels belong together; give both or none")
+
+
+@command(examples=["distill init my-data", "distill init my-data --document-language de --overwrite"])
+@click.argument("folder", type=click.Path(file_okay=False))
+@option("--document-language", panel="data", default="en", show_default=True, help="Language of the documents.")
+@option("--overwrite", panel="files", is_flag=True, help="Replace an existing distill.toml.")
+def init(folder: str, document_language: str, overwrite: bool) -> None:
+    """Write a config for your own data.
+
+    FOLDER holds a data set: {lang}.json files in SQuAD's form, or documents.jsonl and questions.jsonl. It may hold
+    splits.json, descriptions.jsonl and parallel text (.tsv or .jsonl) too. The command reports what it found and what
+    is missing, and writes FOLDER/distill.toml. For text without questions it names the command that learns it.
+    """
+    from ..errors import escape_controls
+    from ..pipeline.own_data import TextAlone, init_config
+
+    config = init_config(folder, document_language, overwrite)
+    if isinstance(config, TextAlone):
+        return click.echo("\n".join(map(escape_controls, [*config.there, f"no questions; next: {config.command}"])))
+    lines = [*config.there, *(f"missing: {line}" for line in config.missing)]
+    next_one = f"{config.path}: written; next: distill run --config {shlex.quote(str(config.path))}"
+    click.echo("\n".join(map(escape_controls, [*lines, next_one])))
+
+
+@command(
+    examples=["distill report runs/sample-en", "distill report runs/sample-en runs/sample-de --output compared.html"],
+)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(file_okay=False))
+@option(
+    "--output",
+    panel="files",
+    type=click.Path(dir_okay=False),
+    callback=require_writable_path,
+    help="The page. [default: RUN/report.html]",
+)
+def report(runs: tuple[str, ...], output: str | None) -> None:
+    """Write a run's report, or compare several runs on one page.
+
+    The page is made from metrics.json, log.jsonl and small/search.json in the folder of each RUN. Several runs need
+    --output.
+    """
+    from ..jobs.report_runs import report_runs
+    from ..system.progress import say
+
+    say(f"report: {report_runs(runs, output)}")

@@ -8,11 +8,10 @@ import click
 
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import write_figures
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     config_option,
-    json_option,
     list_given_settings,
     require_writable_path,
     settings_options,

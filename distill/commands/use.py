@@ -10,10 +10,9 @@ from ..catalog.kinds import ENCODER_HELP, READER_HELP
 from ..errors import InputError
 from ..serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
-from .shared.command import command
+from .shared.command import ASKED, command
 from .shared.help import option
 from .shared.options import Command, FiniteRange, require_writable_path
-from .shared.retired import ASKED
 
 if TYPE_CHECKING:
     from ..encoding.encode_file import Engine

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ..export.runtime import size_of
+from ..export.formats.registry import size_of
 from ..pipeline.steps import Engine, Step
 from ..students.vocabulary.pruning import format_not_kept
 from ..system.files import write_json

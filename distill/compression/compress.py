@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ..catalog.bundle import find_artefact
 from ..catalog.identity import describe_training
 from ..catalog.kinds import RUN_FILE
-from ..catalog.learned import read_learned
 from ..catalog.loading import load_keras_encoder, load_teacher
+from ..catalog.provenance import read_learned
 from ..data.corpus import read_corpus
 from ..data.dataset import Dataset, digest_texts
 from ..data.loading import load_dev, load_settings_data
@@ -20,7 +20,7 @@ from ..errors import ConfigError, InputError
 from ..pipeline.preparing import choose_languages, find_unseen_languages, read_student_inputs, say_shared
 from ..pipeline.resuming import clear_unfinished
 from ..pipeline.second_stage import student_job
-from ..pipeline.twins import add_translated_questions
+from ..pipeline.translated_questions import add_translated_questions
 from ..report.run_page import write_report
 from ..settings.assignments import refuse_unused
 from ..settings.choices import SHAPE_NAMES

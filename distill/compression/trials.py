@@ -19,15 +19,15 @@ from ..evaluation.evaluate import Evaluation, count_texts, evaluate
 from ..evaluation.mcnemar import as_dict, compare
 from ..export.artefact import export_artefact, write_artefact
 from ..export.form import Form
+from ..export.formats.registry import load_artefact, size_of
 from ..export.gate import Gate
 from ..export.gate import count_gate_texts as gate_size
 from ..export.rounding import has_rounded_blocks, round_dense, round_table
-from ..export.runtime import load_artefact, size_of
 from ..export.weights.codecs import CODECS, stored_bytes
 from ..export.weights.precision import Precision
 from ..settings.sections import ExportSettings, TrainingSettings
 from ..stages.student_job import StudentJob
-from ..students.rows import TABLE
+from ..students.embeddings import TABLE
 from ..system.progress import say, task
 from ..system.types import Json, Model
 from ..training.checkpoints import CHECKPOINT, Checkpoint

@@ -1,9 +1,9 @@
-"""Read the texts of a corpus by language."""
+"""Read the texts of a corpus by language, and lists of words with their frequencies."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -86,3 +86,41 @@ def sample_texts(texts: list[str], most: int, seed: int) -> list[str]:
         return texts
     kept = np.random.default_rng(seed).choice(len(texts), most, replace=False)
     return [texts[place] for place in np.sort(kept)]
+
+
+def read_words(paths: Iterable[File]) -> dict[str, float]:
+    """Read files of words: a word or phrase per line, a tab, and its share of a text, above 0 and up to 1.
+
+    If a word occurs twice the higher share counts. Raises `DataError` for any other line, and for a file without words.
+    """
+    words: dict[str, float] = {}
+    for path in map(Path, paths):
+        rows = [row for row in enumerate(read_text(path).split("\n"), 1) if row[1].strip()]
+        if not rows:
+            raise DataError(f"{path}: no words in it; write a word, a tab and its frequency a line")
+        for number, line in rows:
+            word, frequency = _parse_word(path, number, line)
+            words[word] = max(frequency, words.get(word, 0.0))
+    return words
+
+
+def _parse_word(path, number, line):
+    word, _, share = line.rpartition("\t")
+    try:
+        frequency = float(share)
+    except ValueError:
+        frequency = 0.0
+    if not word.strip() or not 0 < frequency <= 1:
+        raise DataError(f"{path}, line {number}: expected a word, a tab and its frequency above 0 to 1, got {line!r}")
+    return word.strip(), frequency
+
+
+def read_word_lists(files: Sequence[File]) -> dict[str, dict[str, float]]:
+    """Read word lists that are given as `language=FILE`, and join the files of a language.
+
+    `{language: {word: frequency}}`.
+    """
+    lists: dict[str, list[File]] = {}
+    for language, path in map(parse_named_file, files):
+        lists.setdefault(language, []).append(path)
+    return {language: read_words(paths) for language, paths in lists.items()}

@@ -14,7 +14,7 @@ from ..errors import DataError, first_line
 from ..system.extras import install_command
 from ..system.reading import read_text
 from .formats import PACKAGES, is_readable, list_endings
-from .skipped import SkippedFiles
+from .skipped_files import SkippedFiles
 
 IGNORED = ".gitignore"
 UNREAD = {"node_modules"}

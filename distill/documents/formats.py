@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..errors import DataError
-from .document import Content, Document
-from .docx import read_docx
-from .jsonl import read_jsonl
+from ..system.reading import read_text
+from .document import Content, Document, Source
 from .markdown import read_markdown
+from .office import read_docx, read_pdf
 from .pages import read_html
-from .pdf import read_pdf
-from .plain import read_plain
-from .records import TITLE, Columns
-from .skipped import SkippedFiles
-from .source import Source
+from .records import TITLE, Columns, read_jsonl
+from .skipped_files import SkippedFiles
 from .tables import read_csv, read_tsv
 
 Reader: TypeAlias = Callable[[Source, Columns, SkippedFiles], Iterator[Document]]
@@ -35,6 +32,11 @@ def _single_reader(read: Callable[[Path], Content]) -> Reader:
         yield Document(name, content.text, name, fields, language=content.language)
 
     return reader
+
+
+def read_plain(path: Path) -> Content:
+    """Return the text of a file. Raises `DataError` if it is not UTF-8."""
+    return Content(read_text(path))
 
 
 READERS: dict[str, Reader] = {

@@ -9,12 +9,11 @@ from pathlib import Path
 from ..errors import DataError, InputError
 from ..system.files import usable_path
 from ..system.types import File
-from .document import Document
+from .document import Document, Source, locate_file
 from .folders import find_documents
 from .formats import find_reader
 from .records import Columns
-from .skipped import SkippedFiles
-from .source import Source, locate_file
+from .skipped_files import SkippedFiles
 
 DEFAULT = Columns()
 

@@ -1,14 +1,16 @@
-"""Turn a record, an object of JSON Lines or a row of a table, into a document."""
+"""Read documents from JSON Lines, and turn a record, such as an object or a row of a table, into a document."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..data.readers import parse_sentences
 from ..errors import DataError
+from ..system.reading import NOT_UTF8, iter_lines, parse_line
 from ..system.types import Json
-from .document import Document, Part
+from .document import Document, Part, Source
+from .skipped_files import SkippedFiles
 
 # The first of these that a record has; a passage's own text is under one of TEXTS too.
 IDS, TEXTS, TITLE = ("id", "_id", "pid"), ("text", "context", "passage"), "title"
@@ -111,3 +113,29 @@ def _join_parts(place, row, columns):
         texts.append(text)
         start += len(text) + 1
     return " ".join(texts), tuple(parts)
+
+
+def read_jsonl(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
+    """Yield the documents of a file, without malformed lines.
+
+    Args:
+        source: The file.
+        columns: The names of fields.
+        skipped: Counts malformed lines.
+
+    Yields:
+        The documents.
+
+    Raises:
+        DataError: If the file cannot be read.
+    """
+    for number, line in enumerate(iter_lines(source.path, errors="surrogateescape"), start=1):
+        if not line.strip():
+            continue
+        place = f"{source.name}, line {number}"
+        try:
+            if NOT_UTF8.search(line):
+                raise DataError(f"{place}: not UTF-8; save the file as UTF-8")
+            yield make_document(place, parse_line(source.name, number, line), columns)
+        except DataError as error:
+            skipped.leave_out(error)

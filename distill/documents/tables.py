@@ -11,10 +11,9 @@ from pathlib import Path
 
 from ..errors import DataError
 from ..system.reading import NOT_UTF8, iter_lines
-from .document import Document
+from .document import Document, Source
 from .records import Columns, make_document
-from .skipped import SkippedFiles
-from .source import Source
+from .skipped_files import SkippedFiles
 
 SEPARATORS = (",", ";", "\t", "|")
 

@@ -1,4 +1,4 @@
-"""Group texts of similar length, so that few paddings are computed."""
+"""Group texts of similar length, so that few paddings are computed, and draw a sample of texts."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ BUDGET, MOST = 8192, 256
 _REST = 384
 # Rows of two widths have to cost at most this much of what rows of one do: a compiler makes more programs of them.
 _WORTH = 0.8
+# The number of tokens in a sample on which kernels are rounded and fitted, and the maximum per text.
+SAMPLE_TOKENS, LONGEST_SAMPLED = 60_000, 192
 
 
 def round_length(length: int, few: bool = False) -> int:
@@ -170,3 +172,21 @@ def _count_tokens(tokens, lengths):
     used = np.zeros(tokens.max() + 1, dtype=bool)
     used[tokens] = True
     return {"counts": lengths.astype(np.float32)[:, None], "pieces": np.flatnonzero(used).astype(np.int32)}
+
+
+def draw_texts(rows: IdLists, most: int, random: np.random.Generator) -> list[list[int]]:
+    """Draw texts until they have about `most` tokens together, each shortened to `LONGEST_SAMPLED`.
+
+    Args:
+        rows: The texts as lists of token ids.
+        most: The number of tokens.
+        random: The random generator.
+
+    Returns:
+        The drawn lists of token ids.
+    """
+    # The script of each bundle has it, which imports SentencePiece.
+    from ..export.encode import shortened
+
+    drawn = [shortened(list(rows[place]), LONGEST_SAMPLED) for place in random.permutation(len(rows))]
+    return drawn[: int(np.searchsorted(np.cumsum([len(ids) for ids in drawn]), most)) + 1]

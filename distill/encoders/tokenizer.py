@@ -8,10 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import EncoderError, InputError
+from ..errors import EncoderError, InputError, first_line
 from ..system.text import make_well_formed
-from .reading import FILE as READING
-from .reading import parse_reading
 from .spellings import FILE, Expansions, Spelling, pack_spellings, serialise_spellings
 
 if TYPE_CHECKING:
@@ -19,6 +17,9 @@ if TYPE_CHECKING:
 
     from ..export.encode import Reading
     from ..system.types import File, Role
+
+# The file beside a tokenizer that defines prompts by role and the largest number of ids of a text.
+READING = "reading.json"
 
 
 class Tokenizer:
@@ -261,3 +262,25 @@ def _parse_proto(proto):
     from sentencepiece import sentencepiece_model_pb2
 
     return sentencepiece_model_pb2.ModelProto.FromString(proto)  # type: ignore[attr-defined]
+
+
+def parse_reading(content: bytes, source: str) -> Reading:
+    """Parse a file of prompts by role and the largest number of ids of a text.
+
+    Args:
+        content: The content.
+        source: The file's name, for errors.
+
+    Returns:
+        The prompts and limits.
+
+    Raises:
+        EncoderError: If the file is malformed.
+    """
+    # The script of each bundle has it, which imports SentencePiece.
+    from ..export.encode import Reading
+
+    try:
+        return Reading.of(content)
+    except (ValueError, RecursionError) as error:
+        raise EncoderError(f"{source}: says nothing of how texts are read: {first_line(error)}") from error

@@ -15,7 +15,7 @@ from ..encoders.health import require_finite
 from ..errors import EncoderError, InputError
 from ..system.progress import task
 from ..system.types import File, Floats, Progress, Role
-from .left_out import LeftOut
+from .missing_languages import LeftOut
 from .text_file import TextFile, make_rereadable
 from .vector_file import open_vector_file
 

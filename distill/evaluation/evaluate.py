@@ -11,6 +11,7 @@ import numpy as np
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..encoders.health import collapse_warning, find_collapse, require_finite
+from ..retrieval.exact import top_k
 from ..retrieval.metrics import SUMMARY, summarise_ranks
 from ..retrieval.units import ranks_of
 from ..settings.choices import UNITS
@@ -21,7 +22,6 @@ from ..system.types import Floats, Integers, Progress
 from ..typed.kinds import add_noise as as_typed
 from ..typed.kinds import has_kind
 from .bm25 import Bm25, Bm25Scorer
-from .spoken import languages_of_head
 
 if TYPE_CHECKING:
     from .token_recall import Recalls
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 Ranks: TypeAlias = dict[str, dict[str, Integers]]
 # {unit: {language: {metric: value}}}.
 Figures: TypeAlias = dict[str, dict[str, dict[str, float]]]
+
+
+# Number of nearest passages per question that are looked at.
+HEAD = 10
 
 
 @dataclass(frozen=True)
@@ -375,3 +379,25 @@ def count_texts(dataset: Dataset, splits: Sequence[str], languages: Sequence[str
     searched = [len(dataset.texts(kind)) for kind in list_text_kinds(units)]
     questions = [len(dataset.select(language, split)) for split in splits for language in languages]
     return sum(searched) + sum(questions)
+
+
+def languages_of_head(
+    questions: Mapping[str, Floats], passages: Floats, dataset: Dataset, k: int = HEAD
+) -> dict[str, dict[str, float]]:
+    """Return the mean share of each passage language among the passages nearest to a question.
+
+    Args:
+        questions: `{language: vectors}`, unit rows `(q, d)`.
+        passages: Unit rows `(p, d)`.
+        dataset: The data set of the passages.
+        k: Number of nearest passages per question.
+
+    Returns:
+        `{question language: {passage language: share}}`; empty if all passages are in one language.
+    """
+    spoken = np.array(dataset.passage_languages)
+    languages = list(dict.fromkeys(dataset.passage_languages))
+    if len(languages) < 2:
+        return {}
+    heads = {name: spoken[top_k(rows, passages, min(k, len(passages)))[0]] for name, rows in questions.items()}
+    return {name: {one: float(np.mean(head == one)) for one in languages} for name, head in heads.items()}

@@ -16,7 +16,7 @@ from ..system.progress import task as progress_of
 from ..system.reading import read_json
 from ..system.types import Booleans, Doubles, File, Json
 from .bias.lareqa import target_scores
-from .paired import Comparisons, Pair, compare_scores, count_comparisons, require_draws
+from .paired_comparison import Comparisons, Pair, compare_scores, count_comparisons, require_draws
 
 # The names of the files begin with the name of the task and end in these.
 PREDICTIONS, RELEVANT = "_predictions.json", "_relevant.json"

@@ -18,9 +18,9 @@ from ..export.encode import COMPARED
 from ..retrieval.duplicates import find_repeated
 from ..system.progress import say
 from ..system.types import Booleans, File, Floats, Json
-from .again import Rescorer
+from .index_file import Index, Where
+from .rescoring import Rescorer
 from .searching import Nearest, Searcher
-from .stored import Index, Where
 from .words.lexical import Lexical
 from .words.loading import load_related_words
 

@@ -20,7 +20,7 @@ from ..settings.choices import PASSAGE_SCORES
 from ..system.sections import Rows, write_sections
 from ..system.types import Integers, Json
 from .batches import DOCUMENTS, Batch
-from .stored import FORMAT, Index
+from .index_file import FORMAT, Index
 from .words.lexical import FOLDING, invert_texts
 from .words.related import encode_words, list_words
 

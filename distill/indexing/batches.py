@@ -16,14 +16,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..documents.document import Document
+from ..documents.document import Document, cut_document
 from ..retrieval.codes import WHOLE, quantise_to_bits
 from ..retrieval.ragged import part_edges, rows_of
 from ..system.sections import read_sections, write_sections
 from ..system.types import Floats, Json
 from ..words.cutting import Cut, PassageSpan
-from .cutting import cut_document
-from .stored import Index
+from .index_file import Index
 
 # Documents of a batch and their characters, at most; of a longer document more.
 DOCUMENTS, CHARACTERS = 2048, 2**20

@@ -22,7 +22,7 @@ from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
 from ..encoders.space import PROBES, require_space
 from ..encoding.encode_file import Engine
-from ..encoding.left_out import LeftOut
+from ..encoding.missing_languages import LeftOut
 from ..errors import DataError, InputError, one_line
 from ..export import encode as bundle
 from ..retrieval.codes import WHOLE
@@ -34,9 +34,9 @@ from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
 from .assembling import list_kept, write_index
 from .batches import VECTORS, Batches
+from .index_file import FILE, FORMAT, QUESTIONS, Index, hash_id
 from .intake import AUTO, IndexChange, Intake, take_in
 from .sources import SOURCES, Sources, read_sources
-from .stored import FILE, FORMAT, QUESTIONS, Index, hash_id
 from .words.loading import CARD as OF_WORD_ENCODER
 from .words.loading import name_word_encoder
 

@@ -8,18 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ..documents.document import Document
+from ..documents.document import Document, Source
 from ..documents.reading import read_documents
 from ..documents.records import Columns
-from ..documents.skipped import SkippedFiles
-from ..documents.source import Source
+from ..documents.skipped_files import SkippedFiles
 from ..errors import DataError
 from ..system.progress import task
 from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
 from ..words.detection import FALLBACK, detect_language
 from .batches import TEXTS, group_documents, make_key, write_texts
-from .stored import QUESTIONS, Index, hash_id
+from .index_file import QUESTIONS, Index, hash_id
 
 # In place of a language: that which a document is found to be in.
 AUTO = "auto"

@@ -19,7 +19,7 @@ from ..retrieval.products import Int8Rows, stored_rows
 from ..retrieval.ragged import counts_of, part_edges, rows_of
 from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Floats, Integers
-from .stored import Index
+from .index_file import Index
 
 # A passage with all of a question's words stands higher by so many standard deviations of the question's scores.
 # Chosen on XQuAD dev; benchmarks/indexing/hybrid.py.

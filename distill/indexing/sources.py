@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..documents.source import Source, locate_file
+from ..documents.document import Source, locate_file
 from ..errors import DataError
 from ..system.sections import read_sections, write_sections
 from ..system.types import File
-from .stored import Index, hash_id
+from .index_file import Index, hash_id
 
 SOURCES = "sources.bin"
 

@@ -31,7 +31,7 @@ from ..export.student import StoredEncoder, form_of_bundle
 from ..export.web.site import CLUSTERS, PageText
 from ..export.weights.precision import Precision
 from ..indexing.clusters.writing import write_clusters
-from ..indexing.stored import Index
+from ..indexing.index_file import Index
 from ..settings.choices import MOST_WHITENING
 from ..settings.sections import ExportSettings, Settings
 from ..system.files import require_writable

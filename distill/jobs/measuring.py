@@ -16,7 +16,7 @@ from ..encoders.encoder import Encoder
 from ..errors import InputError
 from ..evaluation.bias.analyses import Samples
 from ..evaluation.bm25 import Bm25
-from ..evaluation.paired import Comparisons, require_draws
+from ..evaluation.paired_comparison import Comparisons, require_draws
 from ..evaluation.tasks.measures import TaskFigures, compare_all, measure_all, measure_both, require_one_dimension
 from ..evaluation.tasks.registry import load_tasks
 from ..settings.choices import BM25, TASKS
@@ -96,7 +96,7 @@ def compare_models(
         differences: The file for the retrieval questions that only one of the two answers, as JSON Lines.
 
     Returns:
-        The results of `evaluation.paired.compare_scores` by metric.
+        The results of `evaluation.paired_comparison.compare_scores` by metric.
 
     Raises:
         InputError: If there are too few draws, or if a task or a metric does not suit the data.

@@ -12,7 +12,7 @@ from ..indexing.answers import Answers
 from ..indexing.reading import write_generated_answers
 from ..reading.examples import gold_examples
 from ..reading.lines import read_bare_questions, read_questions, write_answers, write_predictions
-from ..reading.stored import ReaderCard, read_card, read_standard, save_reader
+from ..reading.reader_folder import ReaderCard, read_card, read_standard, save_reader
 from ..system.backend import start
 from ..system.files import require_writable
 from ..system.progress import say, task

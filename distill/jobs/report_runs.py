@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import DataError, InputError, first_line
-from ..pipeline.finished import read_run
+from ..pipeline.finished_runs import read_run
 from ..system.files import require_writable
 from ..system.types import File
 

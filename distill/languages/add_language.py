@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..encoders.encoder import KerasEncoder
     from ..encoders.tokenizer import Tokenizer
     from ..stages.lines import Lines
-    from .induced import InducedLexicon
+    from .lexicon_induction import InducedLexicon
 
 # What the other languages are measured on, and how.
 SAMPLE, UNIT = "sample", "passage"
@@ -224,7 +224,7 @@ def train_rows(larger: KerasEncoder, first: int, lines: Lines, material: Materia
     Returns:
         The trained encoder.
     """
-    from ..stages.new_rows import Steps, train_new_rows
+    from ..stages.new_embeddings import Steps, train_new_rows
     from ..training.session import Session
 
     steps = Steps(plan.steps, plan.lines, seed=plan.seed)
@@ -248,7 +248,7 @@ def add_word_spellings(
         The encoder.
     """
     from ..encoders.encoder import KerasEncoder
-    from .spelled import spell_words
+    from .word_aliases import spell_words
 
     return KerasEncoder(student.model, spell_words(student, first, material, near, most)) if most else student
 
@@ -295,8 +295,8 @@ def write_student(
         material: The material of the language.
         notes: The entries of its card.
     """
-    from ..export.larger import NewLanguage, write_with_language
-    from ..students.rows import TABLE
+    from ..export.language_extension import NewLanguage, write_with_language
+    from ..students.embeddings import TABLE
 
     if folder is None:
         student.save(output)

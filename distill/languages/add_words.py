@@ -13,7 +13,7 @@ from ..encoders.spellings import Spelling
 from ..encoders.tokenizer import list_spellings
 from ..errors import InputError
 from ..export.languages import FILE, TokenLanguages, read_languages
-from ..export.spelled import write_with_spellings
+from ..export.spelling_extension import write_with_spellings
 from ..export.student import read_checked_card
 from ..export.subset import SPELLINGS_KEY
 from ..settings.choices import WORDS
@@ -70,7 +70,7 @@ def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
         ['▁fluss', '▁Fluss']
     """
     from .pieces import find_near_words
-    from .spelled import spell_words
+    from .word_aliases import spell_words
 
     language, folder = plan.sources.language, find_artefact(model)
     card = read_checked_card(folder)

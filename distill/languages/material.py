@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.corpus import read_corpus
+from ..data.corpus import read_corpus, read_words
 from ..data.dataset import Dataset, Passage, Question
 from ..data.parallel import Parallel, collect_texts, join_corpora, list_pivots, read_parallel
 from ..errors import InputError
 from ..system.progress import say
 from ..system.types import File
-from ..words.word_list import read_words
-from .induced import split_words
+from .lexicon_induction import split_words
 from .writing import find_foreign, scripts_of_language
 
 # Lines that no training sees: so many, of all at most one in so many.

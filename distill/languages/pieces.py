@@ -15,7 +15,7 @@ from ..students.vocabulary.new_pieces import append_tokens, make_tokens, train_t
 from ..students.vocabulary.pieces import count_tokens, reorder_tokenizer
 from ..system.progress import say, task
 from ..system.types import Doubles, Floats, Integers
-from .induced import InducedLexicon, commonest_words, induce_lexicon, split_words
+from .lexicon_induction import InducedLexicon, commonest_words, induce_lexicon, split_words
 from .material import Lexicon, Material
 from .writing import main_script, scripts_of_language
 

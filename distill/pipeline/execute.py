@@ -12,7 +12,7 @@ from pathlib import Path
 from ..catalog.kinds import RUN_FILE
 from ..catalog.loading import load_keras_encoder, load_teacher, load_trained
 from ..data.descriptions import DESCRIPTIONS
-from ..encoders.by_role import DualEncoder, count_parameters
+from ..encoders.dual_encoder import DualEncoder, count_parameters
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import TrainingError
 from ..settings.sections import TeacherSettings

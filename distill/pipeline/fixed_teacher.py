@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..catalog.cached import CachedEncoder
 from ..catalog.identity import describe_origin, fingerprint, locate_encoder
 from ..catalog.loading import load_teacher
+from ..catalog.vector_cache import CachedEncoder
 from ..data.corpus import sample_texts
 from ..data.dataset import Dataset
 from ..data.parallel import Parallel, list_pivots
@@ -21,7 +21,7 @@ from ..errors import ConfigError, EncoderError
 from ..settings.sections import TeacherSettings
 from ..system.progress import say, task
 from ..system.types import Json
-from ..teachers.centred import ROLES, CentredEncoder, centre_encoder, save_teacher
+from ..teachers.centring import ROLES, CentredEncoder, centre_encoder, save_teacher
 
 if TYPE_CHECKING:
     from ..students.shape import Shape

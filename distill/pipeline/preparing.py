@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from ..catalog.bundle import CARD_FILE, find_artefact, find_shipped
 from ..catalog.identity import describe_training
 from ..catalog.kinds import RUN_FILE, require_kind, require_trainable
-from ..catalog.learned import Sources, describe_learned, hash_run_files
-from ..catalog.named import named_paths
+from ..catalog.provenance import Sources, describe_learned, hash_run_files
+from ..catalog.setting_files import named_paths
 from ..data.corpora import find_corpus_reader
-from ..data.corpus import read_corpus
+from ..data.corpus import read_corpus, read_words
 from ..data.dataset import Dataset
 from ..data.descriptions import PARALLEL, add_descriptions
 from ..data.loading import load_dev, load_settings_data
@@ -35,12 +35,11 @@ from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import File
 from ..typed.kinds import require_kinds
-from ..words.word_list import read_words
 from .fixed_teacher import load_fixed_teacher
 from .inputs import Inputs, splits_to_measure
 from .resuming import STUDENT, hash_sources, is_finished, require_resumable, require_same_data
 from .run import Provenance, Run, read_timings
-from .twins import add_translated_questions, needed_question_languages
+from .translated_questions import add_translated_questions, needed_question_languages
 
 # The folder of held-out lines in that of a run without questions, which is there before the run begins.
 LINES = "lines"

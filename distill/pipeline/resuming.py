@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..catalog.identity import fingerprint, own_files
 from ..catalog.kinds import METRICS, RUN_FILE
-from ..catalog.named import NamedPath
+from ..catalog.setting_files import NamedPath
 from ..encoders.encoder import Encoder
 from ..errors import InputError
 from ..settings.sections import BudgetSettings, Work
@@ -21,7 +21,7 @@ from ..system.reading import NUMBER, decode_text, parse_line, require_form
 from ..system.types import File
 from ..training.checkpoints import CHECKPOINT, STATE, Checkpoint
 from ..training.log import RunLog
-from .finished import SEARCH
+from .finished_runs import SEARCH
 
 TEACHER, STUDENT, LOG, DATA = "teacher", "student", "log.jsonl", "data"
 # A run that an earlier version began has noted no files of these settings.

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from ..catalog.learned import Learned
+from ..catalog.provenance import Learned
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..evaluation.bias.analyses import measure_bias

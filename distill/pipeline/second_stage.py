@@ -21,7 +21,7 @@ from .fixed_teacher import centre, is_foreign, load_fixed_teacher, map_into_spac
 from .inputs import SAMPLE_NOTE, Inputs, learns_sample
 from .preparing import add_texts, load_scorer, say_shared
 from .run import Run
-from .twins import add_translated_questions, needed_question_languages
+from .translated_questions import add_translated_questions, needed_question_languages
 
 if TYPE_CHECKING:
     from ..stages.lines import Lines

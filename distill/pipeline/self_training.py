@@ -8,7 +8,7 @@ import shutil
 from functools import cached_property
 
 from ..catalog.loading import load_trained
-from ..encoders.by_role import DualEncoder
+from ..encoders.dual_encoder import DualEncoder
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import ConfigError, InputError
 from ..stages.answering_passages import AnsweringPassages

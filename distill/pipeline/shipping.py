@@ -19,7 +19,7 @@ from ..evaluation.evaluate import Evaluation, encode_questions
 from ..evaluation.examples import EXAMPLES
 from ..evaluation.mcnemar import as_dict as tests_as_dict
 from ..evaluation.mcnemar import compare
-from ..evaluation.paired import compare_pooled
+from ..evaluation.paired_comparison import compare_pooled
 from ..report.run_page import write_report
 from ..settings.choices import PASSAGE_SCORES
 from ..settings.store import as_dict, parse_config
@@ -149,7 +149,7 @@ def load_bundle(run: Run, folder: Path) -> Encoder:
     Returns:
         The encoder.
     """
-    from ..export.runtime import load_artefact
+    from ..export.formats.registry import load_artefact
 
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
     return load_artefact(folder, run.export.threads)
@@ -173,7 +173,7 @@ def record_size(run: Run, folder: Path) -> None:
         run: The run.
         folder: The bundle.
     """
-    from ..export.runtime import size_of
+    from ..export.formats.registry import size_of
 
     run.record("bundle_bytes", size_of(folder))
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import DataError, ExportError
-from ..export.tflite.reader import convert_reader
+from ..export.tflite.convert import convert_reader
 from ..system.files import write_aside, write_json
 from ..system.types import File
 from .examples import Example
 from .inputs import QUESTION_TOKENS, TextView
 from .lite import LiteNetwork
 from .reader import SpanReader
+from .reader_folder import CARD_FILE, LITE_FILE, card_dict, load_network, read_card, read_standard, write_standard
 from .spans import WINDOW
-from .stored import CARD_FILE, LITE_FILE, card_dict, load_network, read_card, read_standard, write_standard
 from .training import prediction_function
 
 # The share of the answers that must be the same spans.

@@ -14,7 +14,7 @@ from ..system.types import Floats, Progress, Tensor
 from ..training.batches import StepInput
 from ..training.loop import fit
 from ..training.session import Schedule, Scores, Session, name_session
-from ..training.trained import TrainedModel
+from ..training.training_model import TrainedModel
 from .examples import Example, Span
 from .inputs import LENGTHS, ExampleFeatures, Featuriser, TextView, make_batch, round_up
 from .matches import MATCHES

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
-from .answered import make_answerable_section
+from .answerability import make_answerable_section
 from .answers import list_costs, list_peers, list_unmeasured, list_verdicts, make_language_rows, order_splits
 from .bias_sections import Section, make_lareqa_section
 from .charts import (

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from ..evaluation.evaluate import Evaluation
-from ..evaluation.paired import ALL, Comparisons
-from ..evaluation.spoken import HEAD
+from ..evaluation.evaluate import HEAD, Evaluation
+from ..evaluation.paired_comparison import ALL, Comparisons
 from ..retrieval.metrics import summarise_ranks
 from .layout import format_percents, new_console, new_table
 
 if TYPE_CHECKING:
     from ..evaluation.answers import AnswerFigures
+
+
+# By encoder, then part, then language: "f1" and "em", in [0, 1].
+ReadingFigures = Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]
+ANSWER_METRICS = {"F1": "f1", "EM": "em"}
 
 
 def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics: Sequence[str]) -> None:
@@ -110,7 +114,7 @@ def print_scores(a: str, b: str, split: str, metric: str, comparisons: Compariso
         b: the name of the second.
         split: the split.
         metric: the metric.
-        comparisons: the result of `paired.compare_scores`.
+        comparisons: the result of `paired_comparison.compare_scores`.
     """
     console = new_console()
     for task, rows in comparisons.items():
@@ -178,3 +182,25 @@ MARKS = {"plain": "", "morphology": ", stemmed"}
 
 def _columns(match):
     return {"EM": match.em, "F1": match.f1, **({} if match.bleu is None else {"BLEU": match.bleu})}
+
+
+def print_reading(figures: ReadingFigures, milliseconds: Mapping[str, float], split: str, reader: str) -> None:
+    """Print F1 and exact match by language, one table per part, and the reader's milliseconds per question.
+
+    Args:
+        figures: figures by encoder, part and language.
+        milliseconds: the reader's milliseconds per question, by encoder.
+        split: the split.
+        reader: the reader.
+    """
+    first = next(iter(figures.values()))
+    for part, by_language in first.items():
+        table = new_table(f"{part}, {split}, read by {reader}, %", "encoder", "", *by_language, "mean")
+        for name, parts in figures.items():
+            for place, (label, key) in enumerate(ANSWER_METRICS.items()):
+                values = [means[key] for means in parts[part].values()]
+                table.add_row(Text("" if place else name), label, *format_percents([*values, float(np.mean(values))]))
+            table.add_section()
+        new_console().print(table)
+    for name, value in milliseconds.items():
+        new_console().print(f"{name}: {value:.1f} ms per question for the reader", markup=False, style="dim")

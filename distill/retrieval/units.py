@@ -1,4 +1,4 @@
-"""Ranks of units, computed from the vectors of the kinds of text that they are scored by."""
+"""Ranks of units and the nearest of them, computed from the vectors of the kinds of text that they are scored by."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..settings.units import BY_NAME
 from ..system.types import Floats, Integers
-from .blocks import COLUMNS, ROWS, TopScores, spans
+from .blocks import COLUMNS, ROWS, Product, TopScores, spans
 from .exact import BlockScorer, Candidates, candidate_ranks
 
 
@@ -123,3 +123,21 @@ def nearest_of(
 
 def _row_from(start, _, column):
     return start + column
+
+
+def nearest_units(
+    unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]
+) -> Integers:
+    """Return the document or passage that is nearest to each question; the first of equal ones.
+
+    Args:
+        unit: Name of the unit.
+        questions: Float array `(q, d)`.
+        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
+        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`.
+
+    Returns:
+        Integer array `(q,)`.
+    """
+    candidates, every = candidates_of(unit, vectors, whole_of), slice(0, None)
+    return candidates.scores(questions, every, Product()).argmax(axis=1).astype(np.int64)

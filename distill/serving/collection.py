@@ -14,7 +14,7 @@ from ..encoders.encoder import Encoder
 from ..errors import DataError, DistillError, EncoderError, InputError, first_line
 from ..export.encode import COMPARED
 from ..indexing.answers import Answers
-from ..indexing.stored import FILE
+from ..indexing.index_file import FILE
 from ..system.progress import say
 from ..system.types import File, Floats, Json
 from .forms import SearchRequest

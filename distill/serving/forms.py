@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from ..indexing.stored import as_text
+from ..indexing.index_file import as_text
 from ..system.text import normalized_length
 from ..system.types import Json, Role
 from .limits import MOST_FIELDS, MOST_HITS, MOST_HITS_TOGETHER, Limits

@@ -1,4 +1,4 @@
-"""Run a server on its address until it is stopped."""
+"""Run a server on its address until it is stopped, with a time limit for the head of a request."""
 
 from __future__ import annotations
 
@@ -7,17 +7,44 @@ import socket
 from contextlib import suppress
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import InputError, ServingError
 from ..system.progress import say
 from .app import Server, build_application
-from .connections import Connection
+from .limits import HEAD_SECONDS
 
 # Seconds that requests have once the server is stopped: first to be answered, then to be read and refused. The process
 # ends within 10 seconds, on a busy machine too.
 GRACE, REFUSING = 6, 1
 BACKLOG = 2048
 FILES = 16_384
+
+
+class Connection(H11Protocol):
+    """A connection on which the head of a request has to be complete within `HEAD_SECONDS`. uvicorn itself waits for
+    ever.
+    """
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start watching the connection."""
+        super().connection_made(transport)  # type: ignore[arg-type]
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop watching the connection."""
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _watch(self):
+        idle = self.cycle is None or self.cycle.response_complete
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._check, self.cycle if idle else self)
+
+    def _check(self, before):
+        if self.cycle is before:
+            self.transport.close()
+        else:
+            self._watch()
 
 
 class UvicornServer(uvicorn.Server):

@@ -18,7 +18,7 @@ from ..encoders.encoder import Encoder
 from ..encoders.tokenizer import Tokenizer, list_spellings, with_spellings, without_spellings
 from ..errors import InputError
 from ..export.languages import FILE, find_token_languages, read_languages
-from ..export.spelled import write_with_spellings
+from ..export.spelling_extension import write_with_spellings
 from ..export.student import read_checked_card
 from ..settings.choices import SPELLED
 from ..students.vocabulary.new_pieces import load_unigram_proto
@@ -29,7 +29,7 @@ from ..typed.kinds import UNSPACED, add_noise, has_kind, require_kinds
 from ..typed.latin import split_chinese
 from .candidates import JOINED, LATIN, Candidate, Candidates
 from .protection import add_unused_aliases
-from .written import TokenTable, collect_joined_words, collect_phrases, collect_tokens, collect_words
+from .written_forms import TokenTable, collect_joined_words, collect_phrases, collect_tokens, collect_words
 
 # The greatest number of lines that are read of a language, of the language of the documents, and held out.
 MOST_LINES, MOST_PIVOT, HELD = 20_000, 40_000, 200

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..encoders.spellings import Spelling
 from ..encoders.tokenizer import SPACE
 from ..typed.kinds import UNSPACED, add_noise
-from .written import TokenTable, WrittenText
+from .written_forms import TokenTable, WrittenText
 
 Cell = tuple[str, str]
 # The number of writers in Latin letters that are drawn, and their first seed, which differs from that of `distill

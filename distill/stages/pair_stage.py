@@ -13,7 +13,7 @@ from ..data.dataset import Dataset
 from ..data.more_questions import Triplets
 from ..data.pairs import NONE, Pairs, add_lines
 from ..data.parallel import Parallel, compute_shares, drop_pivots, group_pairs
-from ..encoders.by_role import DualEncoder
+from ..encoders.dual_encoder import DualEncoder
 from ..encoders.encoder import KerasEncoder
 from ..settings.sections import PairSettings, TeacherSettings
 from ..system.progress import say

@@ -14,7 +14,7 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..export.rounding import promote_rows, round_dense
 from ..export.weights.precision import Precision
 from ..settings.sections import StudentSettings
-from ..students.rows import replace_table
+from ..students.embeddings import replace_table
 from ..students.vocabulary.pieces import find_added_tokens
 from ..system.progress import task
 from ..system.types import Integers

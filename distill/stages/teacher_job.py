@@ -10,7 +10,7 @@ from ..data.dataset import Dataset
 from ..data.more_questions import Triplets, draw_epoch, find_answer_sentences, make_collection
 from ..data.pairs import Pairs, add_collection, add_sentences
 from ..data.parallel import Parallel
-from ..encoders.by_role import DualEncoder
+from ..encoders.dual_encoder import DualEncoder
 from ..encoders.encoder import KerasEncoder
 from ..training.session import Session
 from .pair_stage import PairOptions, make_miner, teach_pairs

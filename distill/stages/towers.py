@@ -11,9 +11,9 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from ..encoders.by_role import DualEncoder
+from ..encoders.dual_encoder import DualEncoder
 from ..encoders.encoder import KerasEncoder, encode_ids
-from ..students.rows import UsedRows
+from ..students.embeddings import UsedRows
 from ..system.types import Floats, Integers, Model, Tensor
 from ..training.batches import StepInput
 from ..training.dev_score import DevScore

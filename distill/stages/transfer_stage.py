@@ -10,6 +10,7 @@ import numpy as np
 from keras import ops
 
 from ..data.dataset import Dataset, name_line
+from ..encoders.batching import SAMPLE_TOKENS, draw_texts
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..errors import EncoderError
 from ..evaluation.resampling import sign_flip_p
@@ -17,10 +18,9 @@ from ..export.rounding import has_rounded_blocks
 from ..export.weights.precision import Precision
 from ..settings.rules import parse_numbers
 from ..settings.sections import ScorerSettings, StudentSettings, TrainingSettings
+from ..students.embeddings import UsedRows
 from ..students.families import import_part
 from ..students.project import find_axes, on_axes
-from ..students.rows import UsedRows
-from ..students.sampling import SEEN, draw_texts
 from ..system.draws import draw_rows as draws
 from ..system.draws import shuffle_batches
 from ..system.progress import say
@@ -365,7 +365,9 @@ class TransferStage:
         """Round the coarse kernels to their grid, judged by texts of both roles."""
         random = np.random.default_rng((self.seed, 11))
         roles = [*self.questions, *self.lines], self.documents
-        rows = [ids for several in roles if len(several) for ids in draw_texts(several, SEEN // len(roles), random)]
+        rows = [
+            ids for several in roles if len(several) for ids in draw_texts(several, SAMPLE_TOKENS // len(roles), random)
+        ]
         import_part(small.family, "rounding").settle_blocks(small, rows)
 
     def _tokenize(self, start, texts, languages):

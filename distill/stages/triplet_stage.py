@@ -12,7 +12,7 @@ from ..data.dataset import Dataset
 from ..data.more_questions import Triplets
 from ..encoders.encoder import KerasEncoder, encode_ids
 from ..settings.sections import ScorerSettings, TeacherSettings
-from ..students.rows import UsedRows
+from ..students.embeddings import UsedRows
 from ..system.draws import shuffle_batches
 from ..system.progress import say, task
 from ..system.types import Floats, Integers, Tensor

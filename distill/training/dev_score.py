@@ -13,7 +13,7 @@ from ..encoders.tokenizer import Tokenizer
 from ..retrieval.metrics import mrr_at, precision_at, reciprocal_ranks
 from ..retrieval.units import ranks_of
 from ..settings.units import list_text_kinds
-from ..students.rows import UsedRows
+from ..students.embeddings import UsedRows
 from ..system.progress import say
 from ..system.types import Doubles
 from .session import Scores

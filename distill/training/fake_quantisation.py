@@ -20,7 +20,7 @@ from keras import ops
 from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO
 from ..export.weights.kernels import LEVELS, LEVELS_OF_4
 from ..export.weights.precision import Precision
-from ..export.weights.stored import STILL, StoredTable
+from ..export.weights.stored_table import STILL, StoredTable
 from ..system.types import Model, Tensor
 
 # Variables with the values that they have when rounded.

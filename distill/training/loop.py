@@ -17,7 +17,7 @@ from .batches import Make, make_ahead
 from .checkpoints import Groups
 from .rates import LearningRateSchedule
 from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, name_session
-from .trained import TrainedModel, UnreadLosses
+from .training_model import TrainedModel, UnreadLosses
 
 Arrays: TypeAlias = list[Floats]
 Owner: TypeAlias = keras.Model | keras.optimizers.Optimizer

@@ -14,7 +14,7 @@ import keras
 from keras import ops
 
 from ..encoders.batching import PACKED
-from ..encoders.compiled import AnyLength
+from ..encoders.compilation import AnyLength
 from ..export.weights.precision import Precision
 from ..settings.sections import TrainingSettings
 from ..system.device import FLOAT16, resolve_precision
@@ -25,7 +25,7 @@ from .devices import require_devices
 from .fake_quantisation import fake_encode, quantise_weights
 from .mixed_precision import mixed_encode
 from .rates import TableSchedule, make_adam
-from .trained import TrainedModel
+from .training_model import TrainedModel
 
 # `loss(vectors, x)`, a scalar; a Keras layer trains its own weights too.
 Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]

@@ -1,12 +1,15 @@
-"""Find formats by name; each is imported when it is looked up."""
+"""Find formats by name, and load artefacts by theirs; each format is imported when it is looked up."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 from ...errors import InputError
 from ...settings.choices import FORMATS
-from .format import Format
+from ...system.types import File
+from .folder import read_label, unknown_format_error
+from .format import Artefact, Format
 
 
 def format_of(name: str) -> Format:
@@ -22,3 +25,30 @@ def format_of(name: str) -> Format:
         raise InputError(f"--format: expected one of {', '.join(FORMATS)}, got {name}")
     module = import_module(f".{name.partition('-')[0]}", __package__)
     return next(format_ for format_ in module.FORMATS if format_.name == name)
+
+
+def load_artefact(folder: File, threads: int = 1) -> Artefact:
+    """Load the artefact in a folder.
+
+    Args:
+        folder: The folder of the artefact.
+        threads: The number of threads that the runtime uses.
+
+    Returns:
+        The artefact as an `Encoder`.
+
+    Raises:
+        EncoderError: If the artefact is incomplete or damaged, or its format is unknown.
+    """
+    folder = Path(folder)
+    label = read_label(folder)
+    if label.format not in FORMATS:
+        raise unknown_format_error(folder, label)
+    return format_of(label.format).load(folder, label, threads)
+
+
+def size_of(path: File) -> int:
+    """Return the size in bytes of a file, or of all files in a folder."""
+    path = Path(path)
+    files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
+    return sum(part.stat().st_size for part in files)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...encoders.reading import parse_reading
+from ...encoders.tokenizer import parse_reading
 from ...errors import EncoderError, first_line
 from ...system.reading import read_json
 from ...system.text import make_well_formed

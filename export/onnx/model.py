@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...errors import ConfigError
-from ..families.prepared import prepare_table
+from ..families.preparation import prepare_table
 from ..families.registry import family_part
 from ..weights.precision import Precision
 from .layers import LOOKUPS, PRODUCTS, make_lookup

@@ -1,4 +1,4 @@
-"""Read the weights of a student from its ONNX file, by the names that `students.from_weights` takes."""
+"""Read the weights of a student from its ONNX file, by the names that `students.building` takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import ExportError
-from ...students.told import SETTINGS, settings_as_array
+from ...students.families import SETTINGS, settings_as_array
 from ...system.types import Floats
 from ..families.registry import find_owner
 from ..weights.codecs import CODECS, TableEdit, decode_rows

@@ -1,4 +1,4 @@
-"""Convert a Keras student to a TFLite flatbuffer."""
+"""Convert a Keras student, or the network of a reader, to a TFLite flatbuffer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import keras
 
@@ -21,7 +21,7 @@ from ..weights.codecs import CODECS
 from ..weights.precision import Precision
 from .edge import edge_model, edge_models
 from .flatbuffer import require_operators
-from .narrow import narrow_kernels
+from .int4_kernels import narrow_kernels
 from .packing import add_signature
 
 # With fewer free bytes in the temporary folder, a failed conversion is taken to have run out of space.
@@ -191,3 +191,27 @@ def require_complete(content: bytes, model: Student, precision: Precision, custo
         )
     require_operators(content, custom)
     return content
+
+
+def convert_reader(network: Model, lengths: Mapping[str, int | None]) -> bytes:
+    """Convert a network with named inputs to a flatbuffer with one signature.
+
+    Args:
+        network: The network.
+        lengths: The fixed length of the second axis of each input, by name; None for an input `(b, d)`. An input is
+            then float32 `(1, length, d)`, or `(1, d)`.
+
+    Returns:
+        The flatbuffer.
+
+    Raises:
+        ExportError: If Keras does not run on TensorFlow, or the conversion fails.
+    """
+    require_tensorflow()
+    inputs = {name: _fix_length(name, network.input[name].shape, length) for name, length in lengths.items()}
+    return convert_to_float16(keras.Model(list(inputs.values()), network(inputs), name="reader"))
+
+
+def _fix_length(name, shape, length):
+    sizes = (1, shape[-1]) if length is None else (1, length, shape[-1])
+    return keras.Input(batch_shape=sizes, name=name)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...system.types import Floats, Integers
 from .codecs import CODECS, encode_table, round_trip
-from .stored import StoredTable
+from .stored_table import StoredTable
 
 # The formats of tables that lose less, the smaller one first.
 FINER = ("int4", "uint8")

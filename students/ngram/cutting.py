@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...system.types import IdLists
-from ..factor import factorise
+from ..building import factorise
 from .network import NGramEncoder
 from .refit import refit_pooling
 from .thin import keep_first_convolutions, select_channels, select_orders, shrink_head

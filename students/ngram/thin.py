@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...system.types import Floats, Integers
-from ..rebuilding import collect_weights, rebuild
+from ..building import collect_weights, rebuild
 from .network import NGramEncoder
 
 

@@ -9,13 +9,11 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from ...encoders.batching import group_by_length, pad
+from ...encoders.batching import SAMPLE_TOKENS, draw_texts, group_by_length, pad
 from ...export.encode import shortened
 from ...system.progress import say, task
 from ...system.types import Floats, IdLists
-from ..factor import factorise
-from ..rebuilding import collect_weights, rebuild
-from ..sampling import SEEN, draw_texts
+from ..building import collect_weights, factorise, rebuild
 from .network import TransformerEncoder
 from .reconstruction import reconstruct_blocks
 
@@ -50,7 +48,7 @@ def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEn
     if 0 < shape.depth < model.depth:
         places = choose_blocks(smaller, shape.depth, some)
         say(f"layers that stay, counted from 0 to {model.depth - 1}: {', '.join(map(str, places))}")
-        seen = draw_texts(rows, SEEN, np.random.default_rng(0))
+        seen = draw_texts(rows, SAMPLE_TOKENS, np.random.default_rng(0))
         smaller = reconstruct_blocks(select_blocks(smaller, places), model, places, seen)
     if 0 < shape.inner < model.inner:
         smaller = select_units(smaller, shape.inner, some)

@@ -7,7 +7,7 @@ import numpy as np
 from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding, fit_kernel, is_rounded, rank_by_rounding
 from ...system.progress import task
 from ...system.types import IdLists
-from ..rebuilding import collect_weights, rebuild
+from ..building import collect_weights, rebuild
 from .block import Block
 from .network import TransformerEncoder
 from .stream import Batches, add_units, attend, place_rows, sum_products

@@ -1,6 +1,6 @@
 """Recognise the weights of a transformer by their names, and read its sizes from them.
 
-Settings that the shapes do not show are stored in `told.SETTINGS` beside them: `heads`, `pooling`, `dense`,
+Settings that the shapes do not show are stored in `families.SETTINGS` beside them: `heads`, `pooling`, `dense`,
 `activation` and `epsilon`; for modern blocks also those of `ATTENTION`, and possibly `positions`.
 """
 
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from ...system.types import Floats, Json
-from ..told import read_settings
+from ..families import read_settings
 
 ATTENTION = ("block", "local", "window", "global_theta", "local_theta")
 # The default is ModernBERT's; the network reads texts of any length.

@@ -13,7 +13,7 @@ import numpy as np
 from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import Tokenizer
 from ...system.types import Doubles, Floats, Integers
-from ..rows import TABLE
+from ..embeddings import TABLE
 from .new_pieces import compute_mean_embeddings
 from .transplant import Transplant
 

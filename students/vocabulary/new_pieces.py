@@ -18,7 +18,7 @@ from ...encoders.encoder import KerasEncoder
 from ...encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ...errors import EncoderError, InputError, first_line
 from ...system.types import Floats
-from ..rows import TABLE, replace_table
+from ..embeddings import TABLE, replace_table
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

@@ -16,7 +16,7 @@ from ...encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto,
 from ...errors import EncoderError
 from ...export.encode import WITHIN
 from ...system.types import Doubles, Integers
-from ..rows import TABLE, replace_table
+from ..embeddings import TABLE, replace_table
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

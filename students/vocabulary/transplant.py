@@ -17,7 +17,7 @@ from ...errors import EncoderError
 from ...retrieval.exact import top_k
 from ...system.progress import task
 from ...system.types import Floats, Integers
-from ..rows import TABLE, replace_table
+from ..embeddings import TABLE, replace_table
 from .new_pieces import compute_mean_embeddings, list_new_tokens
 from .pieces import find_used_tokens
 from .scripts import SHARED, find_scripts

@@ -12,7 +12,9 @@ from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.progress import say, task
 from ...system.types import Floats
+from ..frequencies import Frequencies
 from ..shape import Shape, shape_encoder
+from ..static.start import make_static
 from .fertility import compute_unknown_share
 from .new_pieces import (
     append_embeddings,
@@ -22,9 +24,14 @@ from .new_pieces import (
     make_tokens,
     train_tokens,
 )
-from .pieces import prune_encoder, sort_by_use
+from .pieces import find_used_tokens, prune_encoder, prune_tokenizer, sort_by_use
 from .pruning import PieceRule, collect_lines, compute_use, group_texts
 from .transplant import find_anchors, find_rare_tokens, list_examples, realign, transplant
+
+# The number of uses from which on a token is kept.
+VOCABULARIES = {"all": 0, "used": 1, "twice": 2}
+# The ending for tokens of new languages, whose embeddings have to be trained.
+NEW = "+new"
 
 
 @dataclass(frozen=True)
@@ -162,7 +169,34 @@ class Vocabularies:
         return shape_encoder(encoder, shape, self.texts, vectors, seed, whole, self.languages)
 
 
-# The number of uses from which on a token is kept.
-VOCABULARIES = {"all": 0, "used": 1, "twice": 2}
-# The ending for tokens of new languages, whose embeddings have to be trained.
-NEW = "+new"
+def static_student(
+    encoder: KerasEncoder, texts: Sequence[str], width: int = 256, hidden: int = 256, seed: int = 0
+) -> KerasEncoder:
+    """Make an untrained static encoder in an encoder's space: a text is the weighted sum of its tokens' vectors.
+
+    It is small and fast to train, and `transfer` can start from it.
+
+    Args:
+        encoder: The encoder.
+        texts: The texts, whose tokens are kept.
+        width: The number of columns of the table.
+        hidden: The number of units of the residual network.
+        seed: The random seed.
+
+    Returns:
+        The static encoder.
+
+    Raises:
+        EncoderError: If the tokens of the encoder cannot be read.
+
+    Example:
+        >>> import distill
+        >>> encoder, data = distill.load_encoder("my-encoder"), distill.load_dataset("my-data")
+        >>> student = distill.static_student(encoder, data.passage_texts, width=16, hidden=8)
+        >>> student.encode(["How old is it?"]).shape
+        (1, 16)
+    """
+    tokenizer, _ = prune_tokenizer(encoder.tokenizer, find_used_tokens(encoder.tokenizer, texts))
+    frequencies = Frequencies.of(tokenizer, tokenizer.encode(list(texts), None))
+    model = make_static(encoder, tokenizer, frequencies, width, hidden, seed=seed)
+    return KerasEncoder(model, tokenizer, "static")

@@ -10,8 +10,7 @@ from ...encoders.wordpiece import Special, wordpiece_tokenizer
 from ...errors import EncoderError
 from ...system.reading import read_text
 from ...system.types import Json
-from .added import list_names
-from .template import find_ends
+from .added_tokens import find_ends, list_names
 
 if TYPE_CHECKING:
     from ...export.encode import Reading

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError
 from ...system.types import Json
-from .added import find_kinds, list_names
+from .added_tokens import find_ends, find_kinds, list_names
 from .container import Vocabulary
 from .steps import convert_normalizer, make_byte_level_error
-from .template import find_ends
 
 if TYPE_CHECKING:
     from ...export.encode import Reading

@@ -9,7 +9,7 @@ from distill.bench.specs import pair_specs, specs_of
 from distill.bench.worker import size_on_disk
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
-from distill.teachers.centred import save_teacher
+from distill.teachers.centring import save_teacher
 
 
 @pytest.fixture

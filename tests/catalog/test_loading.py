@@ -14,7 +14,7 @@ from distill.errors import EncoderError
 from distill.export.form import Form
 from distill.settings.sections import Settings
 from distill.teachers import muse
-from distill.teachers.centred import centre_encoder, save_teacher
+from distill.teachers.centring import centre_encoder, save_teacher
 
 TEXTS = ["Where does the Danube end?", "Nile"]
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from distill.catalog.loading import load_encoder
+from distill.indexing.index_file import FILE
 from distill.indexing.sources import SOURCES
-from distill.indexing.stored import FILE
 
 MODEL = "released-small"
 RIVER, CASTLE = "The Nile flows north. It ends in the sea.", "The castle is of stone. Its tower burned down."

@@ -6,7 +6,7 @@ import pytest
 import tomlkit
 from fixtures.data import squad, write_lines, write_squad
 
-from distill.catalog.named import named_paths
+from distill.catalog.setting_files import named_paths
 from distill.pipeline.preparing import read_inputs
 from distill.pipeline.resuming import hash_sources
 from distill.settings.store import load_settings

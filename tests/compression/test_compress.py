@@ -10,7 +10,7 @@ from distill.compression.budget import Budget
 from distill.compression.candidates import Grid
 from distill.compression.compress import read_budget, require_same_inputs, search_inputs, seconds_an_epoch
 from distill.errors import ConfigError, InputError
-from distill.export.runtime import load_artefact, size_of
+from distill.export.formats.registry import load_artefact, size_of
 from distill.export.subset import write_subset
 from distill.pipeline import shipping
 from distill.report.run_tables import describe_search

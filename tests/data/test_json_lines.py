@@ -5,9 +5,9 @@ from fixtures.data import write_lines
 
 from distill.data.dataset import Passage, Question
 from distill.data.readers import read_jsonl_folder
+from distill.documents.document import cut_document
 from distill.documents.reading import read_documents
 from distill.errors import DataError
-from distill.indexing.cutting import cut_document
 from distill.words.cutting import Cut
 
 QUESTION = {"id": "q", "language": "en", "text": "What is baked?", "passage": "bread/0"}

@@ -8,7 +8,7 @@ import pytest
 from distill.documents import formats
 from distill.documents.reading import read_documents
 from distill.documents.records import Columns
-from distill.documents.skipped import MOST, SkippedFiles
+from distill.documents.skipped_files import MOST, SkippedFiles
 from distill.errors import DataError
 
 

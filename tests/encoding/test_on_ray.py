@@ -14,7 +14,7 @@ from distill.encoding.text_file import TextFile
 from distill.errors import DataError, DistillError, InputError
 from distill.indexing import batches
 from distill.indexing.building import IndexChange, build_index
-from distill.indexing.stored import FILE
+from distill.indexing.index_file import FILE
 
 MODEL = "released-small"
 

@@ -12,6 +12,7 @@ from distill.evaluation.evaluate import (
     count_texts,
     encode_units,
     evaluate,
+    languages_of_head,
     units_to_encode,
 )
 
@@ -199,3 +200,22 @@ def test_questions_as_people_type_them_are_ranked_beside(toy, dataset, monkeypat
     p_at_1 = evaluation.noisy_table(["p@1"])["speech"]["passage"]["en"]["p@1"]
     assert p_at_1 == pytest.approx(np.mean(evaluation.typed["speech"]["passage"]["en"] == 1))
     assert count_noisy_questions(dataset, "dev", languages, typed.kinds) == 3 + 1 + 1
+
+
+def test_the_languages_of_the_nearest_passages_are_counted_by_the_questions_language(sample, tiny_encoder):
+    spoken = ["de" if row % 3 else "en" for row in range(len(sample.passages))]
+    passages = [replace(passage, language=one) for passage, one in zip(sample.passages, spoken, strict=True)]
+    data = replace(sample, passages=tuple(passages))
+    evaluation = evaluate(tiny_encoder, data, "dev", ["en", "th"], ["passage"])
+    vectors = tiny_encoder.encode(data.passage_texts, "document")
+    for language in ("en", "th"):
+        shares = []
+        for question in data.select(language, "dev"):
+            scores = vectors @ tiny_encoder.encode([question.text])[0]
+            nearest = sorted(range(len(scores)), key=lambda row: -scores[row])[:10]
+            shares.append(sum(spoken[row] == "de" for row in nearest) / 10)
+        assert abs(evaluation.spoken[language]["de"] - np.mean(shares)) < 0.02
+        assert abs(sum(evaluation.spoken[language].values()) - 1) < 1e-9
+    assert evaluate(tiny_encoder, sample, "dev", ["en"], ["passage"]).spoken == {}
+    few = replace(data, passages=tuple(passages[:2]))
+    assert languages_of_head({"en": vectors[:1]}, vectors[:2], few) == {"en": {"en": 0.5, "de": 0.5}}

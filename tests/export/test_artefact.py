@@ -19,8 +19,8 @@ from distill.export.form import Form
 from distill.export.formats import bundle, java
 from distill.export.formats.c import PROGRAM
 from distill.export.formats.folder import bundle_fingerprint
+from distill.export.formats.registry import load_artefact
 from distill.export.gate import Gate
-from distill.export.runtime import load_artefact
 from distill.export.tflite import convert as tflite
 from distill.export.tflite import layers, strings
 from distill.export.weights import codecs

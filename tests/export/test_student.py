@@ -11,10 +11,10 @@ from distill.catalog.loading import load_stored_table
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
-from distill.export.runtime import load_artefact
+from distill.export.formats.registry import load_artefact
 from distill.export.student import load_codewords, load_student, load_table
 from distill.export.weights.precision import Precision
-from distill.export.weights.stored import CODEC
+from distill.export.weights.stored_table import CODEC
 
 TEXTS = ["Where does the Danube end?", "Wo endet die Donau?", "Nile", "the river that begins where the lake ends " * 3]
 FORMS = {

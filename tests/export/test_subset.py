@@ -14,8 +14,8 @@ from distill.encoding.text_file import TextFile
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
+from distill.export.formats.registry import load_artefact
 from distill.export.languages import FILE, TokenLanguages, find_token_languages, read_languages, write_languages
-from distill.export.runtime import load_artefact
 from distill.export.student import load_student
 from distill.export.subset import select_tokens, write_subset
 from distill.export.weights.precision import Precision

@@ -15,8 +15,8 @@ from distill.errors import DataError, EncoderError, InputError
 from distill.indexing import batches
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, IndexSettings, build_index
+from distill.indexing.index_file import FILE, Index
 from distill.indexing.sources import SOURCES
-from distill.indexing.stored import FILE, Index
 from distill.jobs.subset_languages import subset_languages
 from distill.system.locking import hold_lock
 from distill.system.sections import read_sections

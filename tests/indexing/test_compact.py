@@ -10,7 +10,7 @@ from distill.catalog.loading import load_encoder
 from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
-from distill.indexing.stored import FILE, Index
+from distill.indexing.index_file import FILE, Index
 from distill.retrieval.codes import unpack
 from distill.system.sections import read_sections, write_sections
 

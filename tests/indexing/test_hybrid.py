@@ -10,7 +10,7 @@ from distill.cli import cli
 from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, IndexSettings, build_index
-from distill.indexing.stored import FILE, Index
+from distill.indexing.index_file import FILE, Index
 from distill.indexing.words.lexical import Lexical, invert_texts
 from distill.system.sections import read_sections, write_sections
 

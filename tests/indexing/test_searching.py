@@ -8,8 +8,8 @@ import pytest
 from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, build_index
+from distill.indexing.index_file import FILE, Index
 from distill.indexing.searching import Searcher
-from distill.indexing.stored import FILE, Index
 from distill.retrieval import products
 from distill.retrieval.codes import quantise
 from distill.system.sections import read_sections, write_sections

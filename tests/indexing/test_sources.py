@@ -6,11 +6,11 @@ import shutil
 import numpy as np
 import pytest
 
-from distill.documents.source import Source, locate_file
+from distill.documents.document import Source, locate_file
 from distill.errors import DataError
 from distill.indexing.building import IndexChange, build_index
+from distill.indexing.index_file import Index, hash_id
 from distill.indexing.sources import SOURCES, Sources
-from distill.indexing.stored import Index, hash_id
 from distill.system.sections import read_sections
 
 MODEL = "released-small"

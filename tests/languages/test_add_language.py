@@ -12,11 +12,11 @@ from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer, list_spellings, model_proto
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
+from distill.export.formats.registry import load_artefact
 from distill.export.languages import read_languages
-from distill.export.runtime import load_artefact
 from distill.export.weights.precision import Precision
 from distill.languages.material import LanguageSources, read_material
-from distill.students.rows import TABLE
+from distill.students.embeddings import TABLE
 
 LANGUAGES = ("en", "de", "ru")
 ADJECTIVES = {"musta": "black", "valkoinen": "white", "pieni": "small", "vanha": "old", "nopea": "fast"}

@@ -4,7 +4,7 @@ import pytest
 from distill.catalog.loading import load_encoder
 from distill.data.loading import load_dataset
 from distill.data.parallel import Parallel
-from distill.encoders.by_role import DualEncoder, is_dual
+from distill.encoders.dual_encoder import DualEncoder, is_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.pipeline.execute import choose_start, count_weights, make_teacher

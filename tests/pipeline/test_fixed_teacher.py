@@ -10,7 +10,7 @@ from distill.data.loading import load_dataset
 from distill.data.parallel import Parallel
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError, EncoderError
-from distill.export.runtime import load_artefact
+from distill.export.formats.registry import load_artefact
 from distill.pipeline.fixed_teacher import (
     centre,
     freeze_teacher,

@@ -12,7 +12,7 @@ from distill.pipeline.preparing import prepare
 from distill.pipeline.second_stage import determine_start
 from distill.settings.recipes import recipe_names
 from distill.settings.store import change_settings, load_settings, recipe_settings
-from distill.students.rows import TABLE
+from distill.students.embeddings import TABLE
 from distill.system.reading import read_json, read_jsonl
 
 TEACHER = "--bm25-epochs 0 --online-epochs 1 --set teacher.batch_size=4"

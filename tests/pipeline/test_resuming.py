@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from distill.catalog.named import named_paths
+from distill.catalog.setting_files import named_paths
 from distill.errors import DataError, InputError
 from distill.pipeline import execute as pipeline
 from distill.pipeline import shipping

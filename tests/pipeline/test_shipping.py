@@ -10,7 +10,7 @@ from distill.catalog.bundle import released_folder
 from distill.data.loading import load_dataset
 from distill.errors import GateError
 from distill.evaluation.tasks.answerable import AnswerableTask
-from distill.export.runtime import load_artefact
+from distill.export.formats.registry import load_artefact
 from distill.export.weights.precision import Precision
 from distill.pipeline.inputs import Inputs
 from distill.pipeline.run import Run

@@ -6,7 +6,7 @@ import pytest
 
 from distill.evaluation.calibration import figures_by_language
 from distill.evaluation.unanswerable import Cases
-from distill.report.answered import make_answerable_section
+from distill.report.answerability import make_answerable_section
 from distill.report.bias_sections import make_bitext_section, make_lareqa_section
 from distill.report.run_page import write_evaluation, write_report
 

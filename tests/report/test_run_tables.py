@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from distill.evaluation.evaluate import Evaluation
-from distill.evaluation.paired import PairedComparison
+from distill.evaluation.paired_comparison import PairedComparison
 from distill.report.bench_tables import print_bench
 from distill.report.run_tables import print_run, print_verdict
 from distill.report.score_tables import print_evaluations, print_scores
@@ -101,7 +101,7 @@ def test_recall_by_tokens_has_a_table_with_its_own_number_of_questions(printed):
 
 
 def score_row(a, b, **rest):
-    """A row of `paired.compare_scores`."""
+    """A row of `paired_comparison.compare_scores`."""
     scores = {"a": a, "b": b, "difference": a - b, "low": a - b - 0.125, "high": a - b + 0.126, "test": "mcnemar"}
     effect = {"effect": 0.34, "effect_low": -0.126, "effect_high": 0.5, "detectable": 0.1129}
     counts = {"questions": 119, "clusters": 119, "only_a": 31, "only_b": 6}

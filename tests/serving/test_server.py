@@ -20,10 +20,10 @@ pytest.importorskip("uvicorn")
 from fixtures.servers import DOCUMENTS, MODEL, asked, indexed, post, served
 
 from distill.catalog.loading import load_encoder
-from distill.encoders.by_role import AsymmetricEncoder
+from distill.encoders.dual_encoder import AsymmetricEncoder
 from distill.indexing.answers import Answers
-from distill.indexing.stored import FILE
-from distill.serving import bodies, connections
+from distill.indexing.index_file import FILE
+from distill.serving import bodies, running
 from distill.serving.app import Server
 from distill.serving.collection import Collection
 from distill.serving.encoding import ServedEncoder
@@ -276,7 +276,7 @@ def test_small_answers_do_not_wait_for_others():
 
 
 def test_a_connection_that_says_nothing_is_closed(place, monkeypatch):
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(running, "HEAD_SECONDS", 0.05)
     for sent in (b"", b"POST /v1/embeddings HTTP/1.1\r\nHo"):
         with socket.create_connection(place, timeout=10) as client:
             client.sendall(sent)

@@ -5,7 +5,7 @@ import pytest
 from distill.encoders.tokenizer import SPACE, list_spellings
 from distill.spelling.candidates import DRAWS, MISSING_BLANK, Candidate, Candidates
 from distill.spelling.protection import add_unused_aliases
-from distill.spelling.written import TokenTable, WrittenText
+from distill.spelling.written_forms import TokenTable, WrittenText
 
 
 @pytest.fixture(scope="module")

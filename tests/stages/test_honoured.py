@@ -8,7 +8,7 @@ import pytest
 
 from distill.catalog.identity import describe_training
 from distill.catalog.loading import load_keras_encoder
-from distill.catalog.named import named_paths
+from distill.catalog.setting_files import named_paths
 from distill.compression.candidates import GRID
 from distill.compression.compress import compress
 from distill.errors import InputError

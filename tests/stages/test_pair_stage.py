@@ -9,7 +9,7 @@ from distill.data.loading import load_dataset
 from distill.data.more_questions import Triplets, make_collection
 from distill.data.pairs import add_collection, make_gold_pairs
 from distill.data.parallel import Parallel
-from distill.encoders.by_role import DualEncoder, load_dual
+from distill.encoders.dual_encoder import DualEncoder, load_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import ConfigError

@@ -21,7 +21,7 @@ from distill.pipeline.second_stage import TeacherSource, determine_start, studen
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
 from distill.stages.student_job import StudentJob
-from distill.students.rows import TABLE
+from distill.students.embeddings import TABLE
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import Vocabularies
 from distill.training.session import Session

@@ -25,8 +25,8 @@ from distill.stages.transfer_stage import (
     train_towards,
     transfer,
 )
+from distill.students.embeddings import UsedRows, replace_table
 from distill.students.project import find_axes, map_space, on_axes, project_student
-from distill.students.rows import UsedRows, replace_table
 from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
 from distill.system.draws import shuffle_batches

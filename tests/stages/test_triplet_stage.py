@@ -11,7 +11,7 @@ from distill.encoders.tokenizer import Tokenizer
 from distill.export.encode import Reading
 from distill.settings.sections import TeacherSettings
 from distill.stages.triplet_stage import TripletStage, teach
-from distill.students.rows import UsedRows
+from distill.students.embeddings import UsedRows
 from distill.training.dev_score import DevScore
 from distill.training.log import RunLog
 from distill.training.session import Session

@@ -19,7 +19,8 @@ from distill.export.families import registry
 from distill.export.onnx.model import convert_to_onnx
 from distill.settings.choices import FAMILIES
 from distill.students import families
-from distill.students.from_weights import build_student
+from distill.students.building import build_student
+from distill.students.families import SETTINGS, read_settings, settings_as_array
 
 ROOT = Path(__file__).resolve().parents[2]
 BAG = ROOT / "tests" / "fixtures" / "bag"
@@ -114,3 +115,16 @@ def test_weights_of_no_family_are_refused():
         build_student({"embedding/embeddings": np.zeros((3, 2), np.float32)}, "student")
     with pytest.raises(ExportError):
         registry.find_owner("stored_onnx", lambda family: family.owns({}))
+
+
+def test_settings_come_back_out_of_their_array():
+    settings = {"heads": 12, "epsilon": 1e-12, "dense": None, "pooling": "größte"}
+    array = settings_as_array(settings)
+    assert array.dtype == np.float32 and read_settings({SETTINGS: array}) == settings
+
+
+def test_no_settings_and_others_than_by_name_are_refused():
+    with pytest.raises(KeyError, match=SETTINGS):
+        read_settings({})
+    with pytest.raises(ValueError, match="got list"):
+        read_settings({SETTINGS: np.frombuffer(b"[1]", np.uint8).astype(np.float32)})

@@ -11,8 +11,8 @@ from distill.export.onnx.model import convert_to_onnx
 from distill.export.tflite.convert import convert
 from distill.export.tflite.edge import edge_model
 from distill.export.weights.precision import Precision
+from distill.students.embeddings import UsedRows, replace_table
 from distill.students.ngram import NGramEncoder
-from distill.students.rows import UsedRows, replace_table
 from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
 

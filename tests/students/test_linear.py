@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from distill.students.linear import compute_leading_axes, compute_whitening, fit_linear_map
+from distill.students.linear import compute_leading_axes, compute_whitening, factorize_dense, fit_linear_map
 
 
 def test_axes_are_orthonormal_and_in_the_order_of_their_singular_values():
@@ -29,3 +30,14 @@ def test_energy_is_evened_out_by_a_power_over_the_principal_directions():
     np.testing.assert_allclose(compute_whitening(vectors, 0), np.eye(4), atol=1e-12)
     # A direction that no vector has is not blown up.
     assert np.abs(compute_whitening(vectors * [1, 1, 1, 0], 0.5)).max() < 1e3
+
+
+def test_a_layer_of_fewer_dimensions_than_its_rank_is_the_nearest_one():
+    random = np.random.default_rng(0)
+    kernel, bias = random.normal(size=(9, 6)), random.normal(size=6)
+    for dimension in (8, 6, 4):
+        left, middle, following = factorize_dense(kernel, bias, dimension)
+        assert (left.shape, middle.shape, following.shape) == ((9, dimension), (dimension,), (dimension, 6))
+        error = np.sum((np.vstack([left, middle]) @ following - np.vstack([kernel, bias])) ** 2)
+        lengths = np.linalg.svd(np.vstack([kernel, bias]), compute_uv=False)
+        assert error == pytest.approx(np.sum(lengths[dimension:] ** 2), abs=1e-5)

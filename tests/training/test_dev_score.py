@@ -8,7 +8,7 @@ from distill.evaluation.evaluate import evaluate
 from distill.settings.choices import ALL_UNITS
 from distill.settings.sections import TeacherSettings
 from distill.stages.triplet_stage import TripletStage
-from distill.students.rows import UsedRows
+from distill.students.embeddings import UsedRows
 from distill.training.dev_score import DevScore
 from distill.training.session import Session
 

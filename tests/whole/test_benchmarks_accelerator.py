@@ -7,7 +7,7 @@ import pytest
 from fixtures.commands import ROOT
 
 from distill.training.batches import BatchMaker
-from distill.training.trained import TrainedModel
+from distill.training.training_model import TrainedModel
 
 ROW = {"backend": "tensorflow", "device": "a processor", "precision": "float32", "size": 32, "step": 1234.5}
 ROW |= {"texts a second": 99.6, "share": 0.0312, "memory": 2345, "hours": 4.56, "processor": 2100.4}

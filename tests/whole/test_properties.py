@@ -46,7 +46,7 @@ from distill.settings.store import check_settings, load_settings, walk
 from distill.students import ngram  # noqa: F401  registers the layers
 from distill.system.arrays import read_vectors
 from distill.system.reading import read_json, read_jsonl
-from distill.teachers.centred import read_teacher
+from distill.teachers.centring import read_teacher
 from distill.tuning.space import SearchedSettings, check_space
 
 # Tables that Hypothesis keeps; else they would lie in the tree.

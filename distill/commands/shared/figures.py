@@ -1,4 +1,4 @@
-"""Figures of a command: a table, JSON or both."""
+"""Figures of a command, a table, JSON or both, and the option `--json`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,28 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import click
+
+from .help import option
+from .options import require_writable_path
+
 if TYPE_CHECKING:
     from ...system.types import Json
+
+
+def _json_file(context, parameter, path):
+    return path if path == "-" else require_writable_path(context, parameter, path)
+
+
+json_option = option(
+    "--json",
+    "json_path",
+    panel="files",
+    main=True,
+    type=click.Path(dir_okay=False, allow_dash=True),
+    callback=_json_file,
+    help="Write the figures to a JSON file. With - they go to standard output in place of the table.",
+)
 
 
 def write_figures(path: str | None, figures: Json, show: Callable[[], None]) -> None:

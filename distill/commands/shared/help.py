@@ -1,4 +1,4 @@
-"""Options in named panels, and examples at the end of a help."""
+"""Options in named panels, completions of their values, and examples at the end of a help."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 import cloup
 from cloup.formatting import HelpSection
+
+from ...settings.recipes import recipe_names
 
 if TYPE_CHECKING:
     from ...settings.sections import Value
@@ -98,3 +100,14 @@ def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> N
         formatter.write_heading("Examples" if len(examples) > 1 else "Example")
         for example in examples:
             formatter.write("".join(f"  {line}\n" for line in example.splitlines()))
+
+
+def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of recipes that begin with what is typed, for a shell.
+
+    Args:
+        context: the context.
+        parameter: the parameter that is completed.
+        incomplete: what is typed.
+    """
+    return [name for name in recipe_names() if name.startswith(incomplete)]

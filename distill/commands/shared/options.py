@@ -180,18 +180,3 @@ beam_option = option(
     type=click.IntRange(1, 64),
     help="Number of hypotheses of --translator; 1 is greedy. [default: 4]",
 )
-
-
-def _json_file(context, parameter, path):
-    return path if path == "-" else require_writable_path(context, parameter, path)
-
-
-json_option = option(
-    "--json",
-    "json_path",
-    panel="files",
-    main=True,
-    type=click.Path(dir_okay=False, allow_dash=True),
-    callback=_json_file,
-    help="Write the figures to a JSON file. With - they go to standard output in place of the table.",
-)

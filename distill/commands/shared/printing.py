@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from ...errors import make_printable
-from ...report.answered import print_remark
+from ...report.answerability import print_remark
 from ...report.layout import new_console
 from ...system.text import dump_json
 from .figures import prints_ascii

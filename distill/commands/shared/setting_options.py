@@ -13,8 +13,7 @@ from ...settings.fields import MAIN
 from ...settings.recipes import TABLE
 from ...settings.sections import Settings, Value
 from ...settings.store import walk
-from .completion import complete
-from .help import PanelOption
+from .help import PanelOption, complete
 
 # The parameter that holds what `--set` was given.
 ASSIGNED = "assigned"

@@ -17,7 +17,7 @@ from ...encoders.health import require_finite
 from ...system.types import Booleans, Floats, Progress
 from .analyses import Samples
 from .fitting import RemovalOptions, fit_highest_rank
-from .labelled import TRAIN, LabelledTexts
+from .labelled_texts import TRAIN, LabelledTexts
 
 # Numbers of removed components in the paper's Table 2.
 RANKS = (1, 2, 3, 5, 8, 10, 12)

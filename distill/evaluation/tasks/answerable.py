@@ -11,7 +11,7 @@ from ...data.dataset import Dataset
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...export.encode import Calibration
-from ...report.answered import make_answerable_section, print_answerable
+from ...report.answerability import make_answerable_section, print_answerable
 from ...report.bias_sections import Section
 from ...settings.choices import PASSAGE_SCORES
 from ...system.types import Doubles, Json, Progress

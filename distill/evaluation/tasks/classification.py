@@ -25,7 +25,7 @@ from ..bias.classification import (
     encode_labelled,
 )
 from ..bias.fitting import RemovalOptions
-from ..bias.labelled import TRAIN, LabelledTexts, load_labelled
+from ..bias.labelled_texts import TRAIN, LabelledTexts, load_labelled
 from ..mcnemar import correct_holm, count_disagreements, mcnemar_p
 from .task import Scores, Task, TaskOptions
 

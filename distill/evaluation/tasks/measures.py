@@ -12,7 +12,7 @@ from ...report.bias_tables import print_translated
 from ...system.extras import require_training
 from ...system.progress import task as progress_of
 from ...system.types import Json
-from ..paired import Comparisons, Pair, compare_scores, count_comparisons
+from ..paired_comparison import Comparisons, Pair, compare_scores, count_comparisons
 from ..translation import SUFFIX, TranslationCounts, TranslationSource
 from .task import Figures, Result, Task
 

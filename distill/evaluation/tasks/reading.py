@@ -16,8 +16,8 @@ from ...data.dataset import Dataset, Question
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...reading.examples import Example, Text, gold_examples, passage_texts
-from ...report.reading import print_reading
-from ...retrieval.search import nearest_units
+from ...report.score_tables import print_reading
+from ...retrieval.units import nearest_units
 from ...settings.choices import UNITS
 from ...system.types import Doubles, Floats, Json, Progress
 from ..evaluate import count_texts, encode_questions, encode_units

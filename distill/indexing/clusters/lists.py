@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...retrieval.ragged import counts_of
 from ...system.progress import task
 from ...system.types import Floats, Integers
-from ..stored import Index
+from ..index_file import Index
 from .coder import PLACES, Coder
 
 # Vectors that are coded at once.

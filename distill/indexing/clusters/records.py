@@ -14,7 +14,7 @@ from ...retrieval.ragged import counts_of, rows_of
 from ...system.progress import task
 from ...system.sections import Rows
 from ...system.types import Integers
-from ..stored import Index
+from ..index_file import Index
 from .coder import Coder, round_rows
 
 # Records begin at multiples of it, so that a place fits into three bytes and a size into one.

@@ -11,7 +11,7 @@ from ...errors import InputError
 from ...settings.choices import PASSAGE_SCORES
 from ...system.sections import write_sections
 from ...system.types import File
-from ..stored import Index
+from ..index_file import Index
 from .coder import PLACES, Coder
 from .lists import Vectors, sort_into_lists
 from .records import UNIT, Records

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ....students.linear import factorize_dense
 from ....system.types import Floats
 from ...tflite.graph import Graph, Product
 from ...tflite.parts import Parts
-from ...weights.parted import factorize_dense
 
 HEAD = ("second", "third", "fourth_skip", "fourth")
 CONVOLUTIONS = ("first", "second")

@@ -12,7 +12,7 @@ from ...c.encoder_file import CODES, SCALES
 from ...c.reference import Layers, flatten, to_unit_length
 from ...tflite.graph import Graph
 from ...tflite.parts import Parts
-from .shared import ATTENTION_INPUTS
+from .stored import ATTENTION_INPUTS
 
 # The family's name and its number in the file.
 FAMILY, NUMBER = "transformer", 2

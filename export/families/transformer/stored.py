@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ....students.told import SETTINGS, settings_as_array
+from ....students.families import SETTINGS, settings_as_array
 from ....system.types import Floats, Json
 from ...tflite.graph import Graph, Operator, Product
 from ...tflite.parts import Parts
 from ...weights.codecs import decode_rows
-from .shared import ATTENTION_INPUTS, SHARED, split_shared
 from .stored_modern import attention_of, is_modern, norm_names, units_before_activation
 
 LAYERS = ("looked", "attention", "first", "second")
@@ -24,6 +23,9 @@ NORMS = ("attention_norm", "norm")
 # The poolings by the operators that compute them.
 POOLINGS = {"SUM": "mean", "STRIDED_SLICE": "first", "REDUCE_MAX": "max"}
 ACTIVATIONS = {"GELU": "gelu", "RELU": "relu", "TANH": "tanh"}
+ATTENTION_INPUTS = ("query", "key", "value")
+# The layers that read the same rows and are stored as one product, by its name; a block without gates has only `first`.
+SHARED = {"looked": ATTENTION_INPUTS, "first": ("first", "gate")}
 
 
 def owns(graph: Graph) -> bool:
@@ -171,3 +173,23 @@ def weights_of(parts: Parts) -> dict[str, Floats]:
     # The export merged the divisor of the scores into the query.
     weights |= {name: array * divisor for name, array in weights.items() if "/query/" in name}
     return {**weights, SETTINGS: settings_as_array(parts.settings)}
+
+
+def split_shared(path: str, layers: Sequence[str], kernel: Floats, bias: Floats | None) -> dict[str, Floats]:
+    """Split a product into its layers.
+
+    Args:
+        path: The path of the product.
+        layers: The names of its layers; empty if the product is a layer itself.
+        kernel: The kernel of the product, `(in, out)`.
+        bias: The bias of the product, `(out,)`, or None.
+
+    Returns:
+        The weights of the layers, by path.
+    """
+    block = path.rpartition("/")[0]
+    paths = [f"{block}/{name}" for name in layers] or [path]
+    weights = dict(zip((f"{one}/kernel" for one in paths), np.split(kernel, len(paths), axis=1), strict=True))
+    if bias is not None:
+        weights |= zip((f"{one}/bias" for one in paths), np.split(bias, len(paths)), strict=True)
+    return weights

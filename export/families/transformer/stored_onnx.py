@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ....students.told import SETTINGS, read_settings
+from ....students.families import SETTINGS, read_settings
 from ....system.types import Floats
 from ...onnx.weights import kernel_of, table_of
-from .shared import SHARED, split_shared
+from .stored import SHARED, split_shared
 
 
 def owns(arrays: Mapping[str, np.ndarray]) -> bool:

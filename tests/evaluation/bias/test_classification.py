@@ -9,7 +9,7 @@ from distill.encoders.encoder import normalise_rows
 from distill.evaluation.bias.analyses import Samples
 from distill.evaluation.bias.classification import correct_by_rank, encode_labelled
 from distill.evaluation.bias.fitting import RemovalOptions
-from distill.evaluation.bias.labelled import LabelledTexts
+from distill.evaluation.bias.labelled_texts import LabelledTexts
 from distill.evaluation.tasks.classification import compare_with_plain
 
 LANGUAGES, LABELS, TRAIN, TEST, DIMENSION = ("en", "de", "th"), 3, 60, 40, 12

@@ -17,7 +17,7 @@ from distill.export.c.reference import SectionsEncoder, quantize_rows
 from distill.export.c.tokenizer_sections import tokenizer_of as tokenizer_in
 from distill.export.c.tokenizer_sections import tokenizer_sections
 from distill.export.form import Form
-from distill.export.runtime import load_artefact
+from distill.export.formats.registry import load_artefact
 from distill.export.student import form_of_bundle
 from distill.export.tflite.graph import Graph
 from distill.export.weights.precision import Precision

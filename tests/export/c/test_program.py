@@ -17,11 +17,11 @@ from distill.encoders.tokenizer import Tokenizer
 from distill.export.c.encoder_file import encoder_sections
 from distill.export.encode import Calibration
 from distill.export.formats.c import add_answerable
-from distill.export.runtime import load_artefact
-from distill.indexing.again import Rescorer
+from distill.export.formats.registry import load_artefact
 from distill.indexing.building import IndexChange, IndexSettings, build_index
+from distill.indexing.index_file import Index
+from distill.indexing.rescoring import Rescorer
 from distill.indexing.searching import Searcher
-from distill.indexing.stored import Index
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "released-small"

@@ -19,7 +19,7 @@ from distill.errors import EncoderError
 from distill.export.c.encoder_file import encoder_sections
 from distill.export.encode import sentences as cut_at_ends
 from distill.indexing.building import IndexChange, IndexSettings, build_index
-from distill.indexing.stored import FILE, Index
+from distill.indexing.index_file import FILE, Index
 from distill.retrieval.codes import quantise
 from distill.system.sections import read_sections, write_sections
 from distill.words.clusters import is_within_cluster

@@ -24,7 +24,7 @@ from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
-from distill.indexing.stored import FILE, Index
+from distill.indexing.index_file import FILE, Index
 from distill.system.sections import read_sections, write_sections
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,7 +8,7 @@ from fixtures.chromium import served
 
 from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
-from distill.indexing.stored import Index
+from distill.indexing.index_file import Index
 
 MODEL = "released-small"
 READY = "document.documentElement?.dataset.ready"

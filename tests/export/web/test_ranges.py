@@ -9,7 +9,7 @@ from distill.data.loading import load_dataset
 from distill.data.readers import SAMPLE
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, build_index
-from distill.indexing.stored import Index
+from distill.indexing.index_file import Index
 
 MODEL = "released-small"
 READY = "document.documentElement?.dataset.ready"

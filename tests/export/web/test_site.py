@@ -12,7 +12,7 @@ import pytest
 from distill.errors import DataError, EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
-from distill.export.runtime import load_artefact
+from distill.export.formats.registry import load_artefact
 from distill.export.student import form_of_bundle
 from distill.export.web.site import COPIED, PROGRAM, SOURCES, TEMPLATES, add_index
 from distill.indexing.building import IndexChange, build_index

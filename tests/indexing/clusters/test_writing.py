@@ -8,7 +8,7 @@ from distill.errors import InputError
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.indexing.clusters.coder import Coder
 from distill.indexing.clusters.writing import write_clusters
-from distill.indexing.stored import Index
+from distill.indexing.index_file import Index
 from distill.jobs.make_page import make_page
 from distill.system.sections import read_sections
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from distill.students.rows import TABLE
+from distill.students.embeddings import TABLE
 from distill.students.vocabulary.lexicon import estimate_lexicon, transplant_translations
 from distill.students.vocabulary.new_pieces import append_tokens, compute_mean_embeddings
 

@@ -1,0 +1,21 @@
+"""A batch holds the texts of documents as an index stores them."""
+
+from distill.documents.document import Document
+from distill.indexing.batches import write_texts
+from distill.system.sections import read_sections
+from distill.words.cutting import Cut
+
+
+def test_offsets_are_bytes(tmp_path):
+    text = " Größe ä. Straße ö! Öl ü? Ende."
+    write_texts(tmp_path / "texts", [Document("1", text, "", {"id": "1"})], Cut(length=50), None)
+    write_texts(tmp_path / "short", [Document("1", text, "", {"id": "1"})], Cut(length=19, overlap=10), None)
+    for name, count in (("texts", 1), ("short", 3)):
+        arrays, content = read_sections(tmp_path / name), text.encode()
+        assert len(arrays["text_lengths"]) == count
+        stored, at = arrays["text"].tobytes(), 0
+        for offset, length in zip(arrays["passage_offsets"].tolist(), arrays["text_lengths"].tolist(), strict=True):
+            assert content[offset : offset + length] == stored[at : at + length]
+            at += length
+        start, end = arrays["sentence_bounds"][1].tolist()
+        assert stored[start:end].decode() == "Straße ö!"
