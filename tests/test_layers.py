@@ -15,7 +15,6 @@ FEWEST_LINES, MEDIAN_LINES = 40, 90
 # Modules with fewer lines, and why each is a file of its own.
 SMALL = {
     "distill/__main__.py": "Python runs the file of this name for `python -m distill`.",
-    "distill/jobs/learn_text.py": "It joins `adapting` and `compression`, which may not import each other.",
     "distill/papers/choices.py": "The help of `distill papers` shows these names and must not import NumPy.",
     "export/families/ngram/rotation.py": "The registry imports it by name, and it needs NumPy alone.",
     "export/families/static/rotation.py": "The registry imports it by name, and it needs NumPy alone.",
