@@ -58,5 +58,5 @@ def test_packages_that_are_there_are_enough(monkeypatch):
 )
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(name, absent, extra, monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda package: None if package in absent else object())
-    with pytest.raises(InputError, match=rf" {name} needs {' and '.join(absent)};.*distill\[{extra}\]"):
+    with pytest.raises(InputError, match=rf" {name} needs {' and '.join(absent)};.*\[{extra}\]"):
         Form(name).require()

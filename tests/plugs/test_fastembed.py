@@ -131,5 +131,5 @@ def test_wrong_folders_names_and_texts_are_refused(folders, plug, tmp_path):
 
 def test_the_extra_is_named_where_the_library_is_missing(plug, monkeypatch):
     monkeypatch.setitem(sys.modules, "fastembed", None)
-    with pytest.raises(InputError, match=r"distill\[fastembed\]"):
+    with pytest.raises(InputError, match=r"\[fastembed\]"):
         importlib.reload(plug)

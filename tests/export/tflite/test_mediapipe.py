@@ -175,7 +175,7 @@ def test_without_mediapipe_it_says_what_to_install(zipped, tmp_path, monkeypatch
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(ExportError, match=r"distill\[mediapipe\]"):
+    with pytest.raises(ExportError, match=r"\[mediapipe\]"):
         zipped.encode(["one"])
 
 
