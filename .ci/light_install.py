@@ -42,7 +42,7 @@ from distill.catalog.readers import load_features
 from distill.reading.examples import Example, Text
 from distill.reading.exporting import write_flatbuffer
 from distill.reading.network import ReaderNetwork
-from distill.reading.stored import ReaderCard, save_reader
+from distill.reading.reader_folder import ReaderCard, save_reader
 eyes = load_features("released")
 network = ReaderNetwork(eyes.table.shape[1], eyes.encoder.dimension, channels=8)
 card = ReaderCard("released", weights_fingerprint("released"), "en", {}, ())

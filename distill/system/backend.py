@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import json
@@ -62,6 +63,13 @@ def start() -> None:
 def _keep_objects():
     """Keep the backend's objects out of garbage collection, which would take a third of a second to walk over them."""
     gc.freeze()
+    atexit.register(_release_objects)
+
+
+def _release_objects():
+    """Let Triton's objects be collected at exit, because its bindings report each one that is left."""
+    if "triton" in sys.modules:
+        gc.unfreeze()
 
 
 def chosen_backend() -> str:
