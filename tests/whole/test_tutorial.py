@@ -3,6 +3,7 @@
 Most of them run in this process, which has Keras and TensorFlow; what is between them by a shell.
 """
 
+import ast
 import json
 import os
 import re
@@ -160,3 +161,21 @@ def test_lines_of_the_pages_are_not_long():
         text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
         long = [line for line in text.splitlines() if len(line) > 160 and not line.startswith("|")]
         assert not long, f"{page.name}: {long[0]}"
+
+
+IMPORT = re.compile(r"^from (distill\.[\w.]+) import (\w+)$", re.MULTILINE)
+
+
+def imports_of_pages():
+    """`(page, module, name)` of what code on a page imports from a module of the package."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]
+    return [(page.name, *found) for page in pages for found in IMPORT.findall(page.read_text(encoding="utf-8"))]
+
+
+def test_code_on_a_page_imports_what_there_is():
+    found = imports_of_pages()
+    assert len(found) > 5
+    for page, module, name in found:
+        source = find_spec(module).loader.get_source(module)
+        names = {getattr(node, "name", None) for node in ast.parse(source).body}
+        assert name in names, f"{page}: {module} has no {name}"
