@@ -38,6 +38,7 @@ LEFT = {"my-run": "run", "my-reader": "train_reader", "my-index": "build_index"}
 NOT_RUN = {
     "adapt_to_documents": "an encoder has to gain on some hundred documents, or no folder is left",
     "add_language": "a language is learned from thousands of lines",
+    "add_spellings": "its export computes every spelling",
     "compress": "a search exports a dozen encoders",
     "compress_encoder": "a search exports a dozen encoders",
     "export_reader": "a reader's graph is converted",

@@ -94,8 +94,7 @@ def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Jso
         >>> import distill
         >>> texts = {"de": ["Über die Brücke führt eine Straße.", "Die Donau mündet ins Schwarze Meer."] * 10}
         >>> plan = distill.SpellingPlan(texts, kinds=("lower-case",), most=1000)
-        >>> distill.add_spellings("my-run", plan, "as-typed")["kinds"]
-        ['lower-case']
+        >>> result = distill.add_spellings("my-run", plan, "as-typed")
     """
     require_material(plan)
     start()

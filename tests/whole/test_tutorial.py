@@ -169,13 +169,13 @@ IMPORT = re.compile(r"^from (distill\.[\w.]+) import (\w+)$", re.MULTILINE)
 def imports_of_pages():
     """`(page, module, name)` of what code on a page imports from a module of the package."""
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]
-    return [(page.name, *found) for page in pages for found in IMPORT.findall(page.read_text(encoding="utf-8"))]
+    return [(page.name, *entry) for page in pages for entry in IMPORT.findall(page.read_text(encoding="utf-8"))]
 
 
 def test_code_on_a_page_imports_what_there_is():
-    found = imports_of_pages()
-    assert len(found) > 5
-    for page, module, name in found:
+    imports = imports_of_pages()
+    assert len(imports) > 5
+    for page, module, name in imports:
         source = find_spec(module).loader.get_source(module)
         names = {getattr(node, "name", None) for node in ast.parse(source).body}
         assert name in names, f"{page}: {module} has no {name}"
