@@ -11,7 +11,7 @@ import numpy as np
 
 from .tables import ColumnTest, LineFigures, Table, TableFigures
 
-# Names of lines below a table.
+# A longer list of lines below a table ends with the number of the others.
 MOST_NAMES = 4
 NOT_RUN = "not run"
 # McNemar's test against the base, after Holm's correction over the languages of a row.
@@ -128,11 +128,12 @@ def _missing(figures: TableFigures) -> Iterator[str]:
         if not row["here"]:
             names.setdefault(row.get("why", ""), []).append(name)
     for why, missing in names.items():
-        yield _wrap(f"{f'Not run, {why}' if why else 'Not run yet'}: {'; '.join(_shorten(missing))}.")
+        head = f"Not run, {why}" if why else "Not run yet"
+        yield _wrap(f"{head}: {'; '.join(_shorten(missing))}.")
 
 
 def _shorten(names):
-    """Return the names, or of many the first ones and how many others there are."""
+    """Return the names; if there are many, the first ones and the number of the others."""
     few = names[: MOST_NAMES - 1]
     return names if len(names) <= MOST_NAMES else [*few, f"{len(names) - len(few)} others"]
 

@@ -48,8 +48,8 @@ class Line:
     """A line of a table: the paper's figures by column, and how ours are read out of the `row`, if there is one.
 
     `trained` is the row whose log has the evaluations on dev among which the encoder was the best. `fixed` is what no
-    seed bears on: it is read out of the first that ran. `logged` lines read the row's metric as the log has it, so a
-    training whose row did not run has the figures of the evaluation that dev chose. `why` says why there is no row.
+    seed bears on: it is read out of the first that ran. A `logged` line reads a metric that the log has too. If its row
+    did not run, its figures are those of the evaluation on dev that was chosen. `why` says why there is no row.
     """
 
     name: str
