@@ -342,8 +342,8 @@ TABLES = (
         ),
         mean=tuple(SEVEN.split()),
         note="The paper's are of XORQA. E5 is multilingual-e5-small in 4 bits. By `paper-linear`, ten epochs of the "
-        "seven languages and English; three layers learn at 2e-4, with one document per step. A line without marks has its "
-        "training's own figures, untested.",
+        "seven languages and English; three layers learn at 2e-4, with one document per step. A line "
+        "without marks has its training's own figures, untested.",
     ),
     Table(
         "11a",
