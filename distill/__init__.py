@@ -1,8 +1,11 @@
 """Small multilingual sentence encoders for retrieval question answering."""
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from .former_modules import FormerModules
 
 __version__ = "0.1.0"
 
@@ -10,6 +13,8 @@ __version__ = "0.1.0"
 _checkout = Path(__file__).resolve().parent.parent
 if (_checkout / "setup.cfg").is_file():
     __path__.append(str(_checkout))
+
+sys.meta_path.append(FormerModules())
 
 # The public names. Each is imported, with everything that it needs, on first use.
 FACE = {

@@ -84,6 +84,10 @@ def find_folder(source: File) -> Path | None:
     return require_kind(source).folder(source)
 
 
+# The former name, which scripts of users import.
+folder_of = find_folder
+
+
 @cache
 def _kinds() -> tuple[Kind, ...]:
     package = __package__.rpartition(".")[0]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..errors import EncoderError
-from ..system.types import Floats, Role
+from ..system.types import Floats
 from .encoder import Encoder, normalise_rows
 
 # The least alignment of two encoders of one space. Of two spaces it is near 0.
 SAME = 0.2
-# Texts that two encoders are compared by where nothing else is at hand.
+# Texts that two encoders are compared by.
 PROBES = (
     "Where does the Danube end?",
     "Who painted the ceiling of the chapel?",
@@ -51,17 +49,13 @@ def measure_alignment(a: Floats, b: Floats) -> float:
     return float(np.sum(a * b, axis=1).mean())
 
 
-def require_space(
-    encoder: Encoder, vectors: Floats, names: tuple[str, str], texts: Sequence[str] = PROBES, role: Role = "question"
-) -> float:
+def require_space(encoder: Encoder, vectors: Floats, names: tuple[str, str]) -> float:
     """Require that an encoder shares its space with given vectors.
 
     Args:
         encoder: The encoder that will encode questions.
-        vectors: The other encoder's unit vectors of `texts`, `(n, d)`.
+        vectors: The other encoder's unit vectors of `PROBES` as questions, `(n, d)`.
         names: The names of the two encoders, for errors.
-        texts: The texts.
-        role: Their role.
 
     Returns:
         The alignment.
@@ -75,11 +69,11 @@ def require_space(
             f"{asking} has {encoder.dimension} dimensions and {made_by} {vectors.shape[1]}: two spaces; "
             "ask with an encoder of one space, such as a student of the same teacher"
         )
-    alignment = measure_alignment(np.asarray(encoder.encode(texts, role)), vectors)
+    alignment = measure_alignment(np.asarray(encoder.encode(PROBES, "question")), vectors)
     # What is no number is not within.
     if not alignment >= SAME:
         raise EncoderError(
-            f"{asking} and {made_by} have two spaces: their vectors of the same {len(texts)} texts have a mean "
+            f"{asking} and {made_by} have two spaces: their vectors of the same {len(PROBES)} texts have a mean "
             f"cosine of {alignment:.2f} without what all have in common, expected at least {SAME}; "
             "ask with an encoder of one space, such as a student of the same teacher"
         )

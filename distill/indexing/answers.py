@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..catalog.bundle import read_calibrations, shipped_name
-from ..catalog.identity import locate_encoder, weights_fingerprint
+from ..catalog.identity import weights_fingerprint
 from ..catalog.kinds import find_kind
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
-from ..encoders.space import require_space
 from ..errors import EncoderError, InputError
 from ..export.encode import COMPARED
 from ..retrieval.duplicates import find_repeated
-from ..system.progress import say
 from ..system.types import Booleans, File, Floats, Json
 from .index_file import Index, Where
 from .rescoring import Rescorer
@@ -26,8 +24,6 @@ from .words.loading import load_related_words
 
 # Times as many passages as are to be shown, so that as many are left where some repeat others.
 MORE = 3
-# Passages that tell whether another encoder may ask.
-COMPARED_PASSAGES = 32
 
 
 @dataclass(frozen=True)
@@ -96,7 +92,7 @@ class Answers:
 
     Args:
         folder: The folder of the index.
-        model: The encoder of the questions, by default the index's. Another one must share the space of the index.
+        model: The encoder of the questions, by default the index's, for one whose folder has moved.
         score: The score of a passage, by default the index's.
         hybrid: Whether passages with the question's words are ranked higher (`searching.WEIGHT`). Passages that say the
             same as another are then its `repeats`.
@@ -105,7 +101,7 @@ class Answers:
     Raises:
         InputError: If an option does not fit the index.
         DataError: If the file is no index.
-        EncoderError: If the encoder has another space.
+        EncoderError: If the encoder is none of the index's.
     """
 
     def __init__(
@@ -121,15 +117,10 @@ class Answers:
             command = f"distill index --model {self.index.card['encoder']} --hybrid --output {folder}"
             raise InputError(f"{self.index.path}: made without words, or an earlier version's; run {command}")
         source = model or _find_asker(self.index)
-        self.fingerprint = fingerprint = weights_fingerprint(source)
-        self.is_own = fingerprint == self.index.card["fingerprint"]
-        is_known = self.index.is_asked_by(fingerprint)
-        # The encoder that asks scores passages of a compact index again. One that has changed since is no other one.
-        if not is_known and (self.index.scored_again or self.index.is_named(locate_encoder(source))):
-            self.index.require(fingerprint, source)
+        self.fingerprint = weights_fingerprint(source)
+        self.index.require_asker(self.fingerprint, source)
+        self.is_own = self.fingerprint == self.index.card["fingerprint"]
         self.encoder = encoder or load_encoder(source)
-        if not is_known:
-            _require_space(self.index, self.encoder, source)
         again = Rescorer(self.index, self.encoder, score or self.index.score) if self.index.scored_again else None
         self.searcher = Searcher(self.index, score, again)
         self.hybrid = hybrid
@@ -241,8 +232,7 @@ def search(
         folder: The folder of `build_index`.
         questions: One question, or many, which are answered in turn.
         k: The number of passages per question.
-        model: The encoder of the questions: that of the index if it has moved, or another one in the same space; None
-            for that of the index.
+        model: The encoder of the questions, if it has moved; None for that of the index.
         score: The score of a passage, a name of `choices.PASSAGE_SCORES`; None for that of the index.
         hybrid: If True, passages that hold the words of the question, or words like them, rank higher, and passages
             that repeat another one are folded into it.
@@ -256,7 +246,7 @@ def search(
     Raises:
         InputError: If a question is empty, or if a threshold is given and the encoder is not calibrated.
         DataError: If the folder holds no index.
-        EncoderError: If the encoder has another space than the index.
+        EncoderError: If the encoder is none of the index's.
 
     Example:
         >>> import distill, pathlib
@@ -294,16 +284,6 @@ def _find_asker(index: Index) -> str:
     if encoder is None:
         raise EncoderError(f"{index.path}: made by {named}, which is not found; give the encoder as --model")
     return encoder
-
-
-def _require_space(index: Index, encoder: Encoder, source: File) -> None:
-    """Print that another encoder asks. Raise `EncoderError` if it does not share the space of the index."""
-    texts, vectors = index.draw_passages(COMPARED_PASSAGES)
-    made_by = f"{index.path}, made by {index.card['encoder']},"
-    if not texts:
-        raise EncoderError(f"{made_by} has no passages to tell whether {source} may ask; give its own as --model")
-    alignment = require_space(encoder, vectors, (f"{source}", made_by), texts, "document")
-    say(f"{made_by} is asked by {source}: their vectors of {len(texts)} passages have a cosine of {alignment:.2f}")
 
 
 def _require_no_threshold(threshold, encoder, is_own):

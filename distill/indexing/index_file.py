@@ -263,18 +263,26 @@ class Index:
         """The fingerprint of the encoder of its questions."""
         return self.card.get(QUESTIONS[1]) or self.card["fingerprint"]
 
-    def is_named(self, encoder: str) -> bool:
-        """Return True if a name is that of the encoder of its questions or documents."""
-        return encoder in (self.card["encoder"], self.card.get(QUESTIONS[0]))
-
     def is_asked_by(self, fingerprint: str) -> bool:
         """Return True if a fingerprint is that of the encoder of its questions or documents."""
         return fingerprint in (self.card["fingerprint"], self.card.get(QUESTIONS[1]))
 
-    def draw_passages(self, most: int) -> tuple[list[str], Floats]:
-        """Return the texts of some passages, evenly out of all, and their stored vectors `(n, d)`."""
-        rows = np.unique(np.linspace(0, self.passages - 1, min(most, self.passages)).round().astype(np.int64))
-        return [self.text(row).decode("utf-8", "replace") for row in rows.tolist()], self.vectors("passage", rows)
+    def require_asker(self, fingerprint: str, source: File) -> None:
+        """Require that an encoder is that of the questions or that of the documents.
+
+        Args:
+            fingerprint: The fingerprint of the encoder.
+            source: Its name, for the error.
+
+        Raises:
+            EncoderError: If it is another.
+        """
+        if not self.is_asked_by(fingerprint):
+            own = self.card["encoder"]
+            raise EncoderError(
+                f"{self.path}: made by {own}, not by {source} as it is now; give its own as --model, or, if they share "
+                f"a space: distill index --model {own} --question-model {source} --output {self.path.parent}"
+            )
 
     def require(self, fingerprint: str, source: File) -> None:
         """Require that an encoder is the one that the index was made by.

@@ -103,7 +103,8 @@ def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
 
 def _headings(table: Table, figures: TableFigures) -> list[str]:
     """Return the names of the cells of a line: columns, their mean, and what logs have."""
-    behind = [head for head, key in ((LAST, "last"), (BEST_OF, "best_of")) if any(map(_has(key), figures.values()))]
+    logged = ((BEST_OF, "best_of"),) if not table.mean else ((LAST, "last"), (BEST_OF, "best_of"))
+    behind = [head for head, key in logged if any(map(_has(key), figures.values()))]
     return [*table.columns, *([f"mean of {len(table.mean)}"] if table.mean else []), *behind]
 
 

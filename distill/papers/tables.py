@@ -27,7 +27,7 @@ class LineFigures(TypedDict, total=False):
     """The figures of a line by column: the paper's, and `here` by seed.
 
     By seed too are the tests `against_base`, `best_of`, the number of evaluations among which dev chose, and `last`,
-    what the last of them had.
+    what the last of them had. Lines of another metric than the log's have no `last`.
     """
 
     paper: dict[str, float]
@@ -108,7 +108,7 @@ def _of_line(line, by_name, places) -> LineFigures:
         if line.logged:
             ended = {str(place.seed) for place in places if place.has_encoder(trained)}
             here |= {seed: _read_chosen(log) for seed, log in logs.items() if seed in ended - {*here}}
-        _add_evaluations(figures, {seed: log for seed, log in logs.items() if seed in here})
+        _add_evaluations(figures, {seed: log for seed, log in logs.items() if seed in here}, line.logged)
     return figures
 
 
@@ -118,10 +118,11 @@ def _read_chosen(log):
     return {name: 100 * one for name, one in best.get("languages", {}).items()}
 
 
-def _add_evaluations(figures, logs):
-    """Add the number of evaluations on dev by seed, and the figures of the last one."""
+def _add_evaluations(figures, logs, logged):
+    """Add the number of evaluations on dev by seed, and the figures of the last one if they are the line's metric."""
     if logs:
         figures["best_of"] = {seed: len(log) for seed, log in logs.items()}
+    if logs and logged:
         figures["last"] = {
             seed: {name: 100 * one for name, one in log[-1].get("languages", {}).items()} for seed, log in logs.items()
         }

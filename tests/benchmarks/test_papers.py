@@ -5,6 +5,7 @@ import re
 import shlex
 import statistics
 import sys
+from dataclasses import replace
 from importlib import import_module
 
 import click
@@ -136,7 +137,8 @@ def trained(module, tmp_path):
     compared(tmp_path, "a-figures-1", {**counts, "tr": (6, 1)})
     for seed, many in ((0, 3), (1, 5)):
         logged(tmp_path, f"a-{seed}", {"de": 0.5, "ru": 0.5, "th": 0.25, "tr": 0.25 * seed}, many)
-    line = rows.Line("A", "a-figures", rows.of_comparison(), trained="a", against=rows.against(list(counts)))
+    against = rows.against(list(counts))
+    line = rows.Line("A", "a-figures", rows.of_comparison(), trained="a", against=against, logged=True)
     table = rows.Table("1", "Table 1", tuple(counts), (line,), mean=tuple(counts))
     both = rows.Row("a", "transfer"), rows.Row("a-figures", "compare {runs}/a-{seed} muse", ("a",))
     return rows, table, both, [rows.Place(tmp_path, "data", seed) for seed in (0, 1)]
@@ -154,6 +156,13 @@ def test_a_row_has_marks_of_each_seed_how_many_dev_chose_among_and_what_the_last
     ]
     # In one seed alone Turkish is better too.
     assert "|50.0*|50.0†|50.0|50.0*|" in rows.markdown(table, rows.figures(table, both, places[:1]))
+
+
+def test_a_line_by_another_metric_than_the_logs_does_not_have_its_last_evaluation(trained):
+    rows, table, both, places = trained
+    other = replace(table, lines=tuple(replace(line, logged=False) for line in table.lines))
+    figures = rows.figures(other, both, places)["A"]
+    assert "last" not in figures and figures["best_of"] == {"0": 3, "1": 5}
 
 
 def test_what_a_file_has_of_other_seeds_stays_unless_the_command_is_another(trained):
