@@ -278,10 +278,10 @@ class Index:
             EncoderError: If it is another.
         """
         if not self.is_asked_by(fingerprint):
-            own = self.card["encoder"]
+            encoder = self.card["encoder"]
             raise EncoderError(
-                f"{self.path}: made by {own}, not by {source} as it is now; give its own as --model, or, if they share "
-                f"a space: distill index --model {own} --question-model {source} --output {self.path.parent}"
+                f"{self.path}: made by {encoder}, not by {source} as it is now; give {encoder} as --model, or, if they "
+                f"share a space: distill index --model {encoder} --question-model {source} --output {self.path.parent}"
             )
 
     def require(self, fingerprint: str, source: File) -> None:
