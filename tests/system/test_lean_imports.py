@@ -6,25 +6,6 @@ import pytest
 
 from distill.system.lean_imports import without_notices
 
-CODE = """
-import sys
-from importlib.util import find_spec
-from distill.system.lean_imports import lean_imports
-lean_imports()
-import bm25s, keras, tensorflow
-optional = {"jax", "matplotlib", "pandas", "sklearn"}
-print(sorted(optional & set(sys.modules)))
-print(sorted(name for name in optional if not find_spec(name)))
-import pandas
-"""
-
-
-def test_keras_tensorflow_and_bm25s_leave_optional_packages_to_those_who_want_them_and_say_nothing():
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout.split("\n")[:2] == ["[]", "[]"]
-    assert "oneDNN" not in done.stderr and "absl" not in done.stderr
-
 
 def test_pytorch_which_only_asks_whether_they_are_there_loads(tmp_path):
     """Packages of these names in place of the real ones: PyTorch is not installed for the tests."""
