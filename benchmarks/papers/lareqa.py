@@ -3,12 +3,12 @@
     python benchmarks/papers/sentences.py --data data --output runs/lareqa/text
     python benchmarks/papers/lareqa.py --table 2,3,4 --json lareqa.json
 
-mAP in per cent on XQuAD-R dev, 119 questions per language, from the folder that holds data/ with xquad, xquad-r and the
-sources of sentences.py. The four trainings learn answer sentences of 833 train questions, without mined negatives and
-without a filter: 5,000 steps of 64 pairs with warm-up and linear decay, and dev chooses among 21 evaluations. They
-start from mUSE small at a rate of 1e-4, trained by Keras on JAX on an NVIDIA H100, or from three layers of E5 small at
-1e-5, the paper's rate. Rows of 256 steps are older: from mUSE at 1e-4, which is halved when dev stalls. The paper's
-four learn SQuAD in 11 languages, from mBERT, for 100,000 steps of 32 times 64 pairs.
+mAP in per cent on XQuAD-R dev, 119 questions per language. The four trainings learn answer sentences of 833 train
+questions, without mined negatives and without a filter: 5,000 steps of 64 pairs with warm-up and linear decay, and dev
+chooses among 21 evaluations. They start from mUSE small at a rate of 1e-4, trained by Keras on JAX on an NVIDIA H100,
+or from three layers of E5 small at 1e-5, the paper's rate. Rows of 256 steps are older: from mUSE at 1e-4, which is
+halved when dev stalls. The paper's four learn SQuAD in 11 languages, from mBERT, for 100,000 steps of 32 times 64
+pairs.
 """
 
 from rows import Line, Row, Table, corpora, of_lareqa, paper, program

@@ -3,10 +3,9 @@
     python benchmarks/papers/sentences.py --data data --output runs/lareqa/text
     python benchmarks/papers/lir.py --table 1,2 --json lir.json
 
-From the folder that holds data/ with xquad-r, massive and the sources of sentences.py. Directions are learned from
-10,000 sentences per language, of Wikipedia, news and documentation (the paper: Wiki-40B), or from NTREX's 1,997 news
-sentences where a line names it. Vectors are not scaled after removal, as in Equation 1. Tables 1, 4 and 5 read the rows
-of lareqa.py on XQuAD-R dev; the paper's are of all questions.
+Directions are learned from 10,000 sentences per language, of Wikipedia, news and documentation (the paper: Wiki-40B),
+or from NTREX's 1,997 news sentences where a line names it. Vectors are not scaled after removal, as in Equation 1.
+Tables 1, 4 and 5 read the rows of lareqa.py on XQuAD-R dev; the paper's are of all questions.
 """
 
 from dataclasses import replace

@@ -3,12 +3,12 @@
     python benchmarks/papers/sentences.py --data data --output runs/sentri/text
     python benchmarks/papers/sentri.py --json sentri.json
 
-R@2kt and R@5kt in per cent, mean of the languages of XQuAD-R dev, whose 240 passages have 30,000 words. From the folder
-that holds data/ with xquad, xquad-r and the sources of sentences.py. Each row trains on what BM25 finds (stage 0), then
-both of the paper's stages, in 11 languages: batches of 16, up to 50 hard negatives, 40 epochs, warm-up and linear
-decay, dropout of .1. They start from a static encoder of E5 small at 1e-4, or from three of its layers at 1e-5 with 800
-pairs per epoch (the paper: XLM-R at 1e-5). Rows of "64 at 1e-3" are older: English passages, a static encoder of mUSE,
-batches of 64, up to 6 epochs. The paper's learns Natural Questions, TriviaQA and nine Wikipedias.
+R@2kt and R@5kt in per cent, mean of the languages of XQuAD-R dev, whose 240 passages have 30,000 words. Each row trains
+on what BM25 finds (stage 0), then both of the paper's stages, in 11 languages: batches of 16, up to 50 hard negatives,
+40 epochs, warm-up and linear decay, dropout of .1. They start from a static encoder of E5 small at 1e-4, or from three
+of its layers at 1e-5 with 800 pairs per epoch (the paper: XLM-R at 1e-5). Rows of "64 at 1e-3" are older: English
+passages, a static encoder of mUSE, batches of 64, up to 6 epochs. The paper's learns Natural Questions, TriviaQA and
+nine Wikipedias.
 """
 
 from lareqa import SENTENCES
