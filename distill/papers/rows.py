@@ -140,10 +140,20 @@ def run_row(place: Place, row: Row, runner: Runner) -> int:
     return code
 
 
-def run_in_process(arguments: Sequence[str]) -> int:
-    """Run a command of `distill`, or a script, in a process of its own; returns its exit code."""
+def run_in_process(arguments: Sequence[str], stdout: int | None = None) -> int:
+    """Run a command of `distill`, or a script, in a process of its own; returns its exit code.
+
+    Args:
+        arguments: The command's arguments.
+        stdout: Where its standard output goes, as `subprocess` takes it.
+    """
     program = [] if arguments[0].endswith(SCRIPT) else ["-m", "distill"]
-    return subprocess.run([sys.executable, *program, *arguments]).returncode
+    return subprocess.run([sys.executable, *program, *arguments], stdout=stdout).returncode
+
+
+def run_quietly(arguments: Sequence[str]) -> int:
+    """Run a command as `run_in_process` does, without its standard output: the files that it writes have the same."""
+    return run_in_process(arguments, subprocess.DEVNULL)
 
 
 def command_line(arguments: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from ..system.types import File, Json
 from .choices import AUTHORS, FORMATS
 from .cl_relkt import Study, choose_rows, choose_tables
 from .formats import to_csv, to_latex, to_markdown
-from .rows import Place, Runner, command_line, order_rows, run_in_process, run_row
+from .rows import Place, Runner, command_line, order_rows, run_quietly, run_row
 from .tables import Table, TableFigures, collect_figures
 
 # In the output: what the runs are of, the runs, and the tables.
@@ -157,7 +157,7 @@ def list_cl_relkt_commands(study: Study, request: TableRequest, output: File) ->
 
 
 def reproduce_cl_relkt(
-    study: Study, request: TableRequest, output: File, runner: Runner = run_in_process
+    study: Study, request: TableRequest, output: File, runner: Runner = run_quietly
 ) -> dict[str, TableFigures]:
     """Run the rows of CL-ReLKT's tables that have not run yet, and write the tables.
 
@@ -210,12 +210,22 @@ def write_tables(
     """
     write_json(folder / f"{TABLES}.json", figures)
     texts = {
-        "markdown": "\n\n".join([about, *(to_markdown(table, figures[table.name]) for table in tables)]) + "\n",
+        "markdown": "\n\n".join([about, format_tables(tables, figures)]) + "\n",
         "csv": to_csv(tables, figures),
         "latex": "\n\n".join(to_latex(table, figures[table.name], about) for table in tables) + "\n",
     }
     for name in formats:
         write_text(folder / f"{TABLES}{FORMATS[name]}", texts[name])
+
+
+def format_tables(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
+    """Return tables as Markdown, one after the other.
+
+    Args:
+        tables: The tables.
+        figures: The figures by table and line.
+    """
+    return "\n\n".join(to_markdown(table, figures[table.name]) for table in tables)
 
 
 def _places(study, request, folder):
