@@ -187,6 +187,12 @@ def test_without_the_extra_its_formats_are_refused_by_its_name(tmp_path, monkeyp
         assert "[files]'" in str(read(tmp_path / name)[1].make_error(name))
 
 
+def test_passages_that_are_null_are_none(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "x", "passages": null}', encoding="utf-8")
+    [document] = read(tmp_path / "a.jsonl")[0]
+    assert (document.text, document.parts, document.fields) == ("x", (), {"id": "1", "title": ""})
+
+
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [
