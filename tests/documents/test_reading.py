@@ -210,6 +210,8 @@ def test_passages_that_are_null_are_none(tmp_path):
         ("a.csv", "id,text,text\n1,x,y\n", r"a\.csv, line 1.*'text'"),
         ("a.html", "<script>x</script>", r"a\.html"),
         ("a.txt", b"\xff", r"a\.txt"),
+        ("a.txt", "%PDF-1.4\n1 0 obj\n", r"a\.txt"),
+        ("a.md", "{\\rtf1 Text.}", r"a\.md"),
         ("a.txt", "Text.".encode("utf-16-le"), r"a\.txt: UTF-16"),
         ("a.csv", "id,text\n1,x\n".encode("utf-16-be"), r"a\.csv: UTF-16"),
         ("a.jsonl", '{"text": "x"}\n{"text": "y"}'.encode("utf-16"), r"a\.jsonl: UTF-16"),
