@@ -68,8 +68,10 @@ def _is_quoted(path: Path, form) -> bool:
         quoted = Counter(len(row) for row in csv.reader(_lines(path), **form) if row)
     except csv.Error:
         return False
+    if len(quoted) > 1:
+        return False
     plain = Counter(len(row) for row in csv.reader(_lines(path), **form, quoting=csv.QUOTE_NONE) if row)
-    return len(quoted) == 1 and (quoted == plain or len(plain) > 1 or 1 in quoted)
+    return quoted == plain or len(plain) > 1 or 1 in quoted
 
 
 def _rows(source, columns, skipped, form):
