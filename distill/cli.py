@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 import click
@@ -218,5 +218,6 @@ def _describe_system_error(error):
 
 
 def _fail(message, code):
-    click.echo(f"error: {one_line(message)}", err=True)
+    with suppress(OSError):
+        click.echo(f"error: {one_line(message)}", err=True)
     sys.exit(code)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ..errors import DataError
 from ..system.types import File
 from .dataset import Dataset
-from .parsing.fields import parse_id, parse_text
-from .parsing.squad import parse_articles, parse_distinct_answers, parse_paragraphs, parse_questions
+from .parsing.fields import parse_distinct_answers, parse_id, parse_text
+from .parsing.squad import parse_articles, parse_paragraphs, parse_questions
 from .readers import find
 
 
@@ -80,7 +80,7 @@ def _ids(path, paragraph, number):
 def _answers(path):
     paragraphs = parse_paragraphs(path, parse_articles(path))
     return {
-        id: parse_distinct_answers(qa)
+        id: parse_distinct_answers(path, qa, f"question {id}")
         for number, paragraph in enumerate(paragraphs)
         for id, qa in zip(_ids(path, paragraph, number), parse_questions(path, paragraph), strict=True)
     }

@@ -17,9 +17,9 @@ from ..system.hashes import sha256
 from ..system.progress import say
 from ..system.reading import iter_jsonl
 from .dataset import Dataset, Passage, Question, normalise
-from .parsing.fields import as_id, parse_id, parse_text, parse_title
+from .parsing.fields import as_id, parse_distinct_answers, parse_id, parse_text, parse_title
 from .parsing.sentence_breaks import parse_sentences
-from .parsing.squad import parse_articles, parse_distinct_answers, parse_list, parse_questions, say_impossible
+from .parsing.squad import parse_articles, parse_list, parse_questions, say_impossible
 from .parsing.tsv import read_table
 
 MLQA_NAME = re.compile(r".*context-(?P<context>[\w-]+)-question-(?P<question>[\w-]+)$")
@@ -130,9 +130,8 @@ class _ArticleCollector:
             known = self.questions.setdefault(language_of(qa, place), {})
             if id in known and not self.several:
                 raise DataError(f"{place}: duplicate id in its language")
-            known.setdefault(
-                id, (parse_text(path, qa, "question", f"question {id}"), (title, text), parse_distinct_answers(qa))
-            )
+            question = parse_text(path, qa, "question", f"question {id}")
+            known.setdefault(id, (question, (title, text), parse_distinct_answers(path, qa, f"question {id}")))
 
     def dataset(self, folder, document_language):
         """Return the data set, with the passages of a document in sequence.

@@ -166,7 +166,8 @@ def _require_one_passage(path, questions):
 
 
 def _answers(path: File, row: Row, place: str) -> tuple[str, ...]:
-    answers = parse_answer_texts(row) if "answers" in row else [row["answer"]] if row.get("answer") else []
+    has_several = row.get("answers") is not None
+    answers = parse_answer_texts(row) if has_several else [row["answer"]] if row.get("answer") else []
     if not isinstance(answers, list) or not all(isinstance(answer, str) and answer.strip() for answer in answers):
         raise DataError(f"{path}, {place}: expected a list of non-empty strings under 'answers', got {answers!r}")
     return tuple(answers)

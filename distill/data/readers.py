@@ -9,12 +9,11 @@ from ..system.files import list_visible, require_inside, usable_path
 from ..system.types import File
 from .dataset import Dataset, Passage, Question
 from .json_lines import DOCUMENTS, QUESTIONS, read_lines
-from .parsing.fields import parse_id, parse_text, parse_title
+from .parsing.fields import parse_distinct_answers, parse_id, parse_text, parse_title
 from .parsing.sentence_breaks import parse_sentences
 from .parsing.squad import (
     find_impossible,
     parse_articles,
-    parse_distinct_answers,
     parse_list,
     parse_paragraphs,
     parse_questions,
@@ -85,7 +84,9 @@ def _answerable(path, articles):
 
 def _squad_places(path, articles):
     """`{question id: (passage index, answers)}` of the file that holds the documents."""
-    return {id: (row, parse_distinct_answers(qa)) for row, id, qa in _answerable(path, articles)}
+    return {
+        id: (row, parse_distinct_answers(path, qa, f"question {id}")) for row, id, qa in _answerable(path, articles)
+    }
 
 
 def _squad_questions(path, articles, language, places, documents):

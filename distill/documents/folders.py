@@ -18,6 +18,8 @@ from .skipped_files import SkippedFiles
 
 IGNORED = ".gitignore"
 UNREAD = {"node_modules"}
+# What Word names the file beside a document that is open.
+OPEN = "~$"
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def find_documents(folder: Path, skipped: SkippedFiles) -> Iterator[Path]:
 
 def _reason(path: Path, is_named: bool) -> str:
     """Return why a file or a folder is not read, or an empty text."""
-    return "hidden" if path.name.startswith(".") else f"named by {IGNORED}" if is_named else ""
+    return "hidden" if path.name.startswith((".", OPEN)) else f"named by {IGNORED}" if is_named else ""
 
 
 def _outer(root: Path) -> _Rules:

@@ -17,6 +17,9 @@ from .records import TITLE, Columns, read_jsonl
 from .skipped_files import SkippedFiles
 from .tables import read_csv, read_tsv
 
+# How files of other formats begin that may be UTF-8.
+FOREIGN = ("%PDF-", "{\\rtf", "PK\x03\x04")
+
 Reader: TypeAlias = Callable[[Source, Columns, SkippedFiles], Iterator[Document]]
 
 
@@ -25,6 +28,8 @@ def _single_reader(read: Callable[[Path], Content]) -> Reader:
 
     def reader(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
         content, name = read(source.path), source.name
+        if content.text.startswith(FOREIGN):
+            raise DataError(f"{name}: a PDF, RTF or ZIP file by another name; give it the ending of its format")
         if content.problem:
             skipped.note(f"{name}: {content.problem}")
         others = {key: value for key, value in content.fields.items() if key not in ("id", TITLE, "path")}

@@ -14,7 +14,7 @@ from yaml import SafeLoader, YAMLError
 from ..errors import first_line
 from ..system.types import Json
 
-BLOCK = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)(?:^\1|^\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"\A(?:[ \t]*\n)*(---|\+\+\+)[ \t]*\n(.*?)(?:^\1|^\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 # A block that YAML does not take is front matter all the same where it begins so, and not text between two rules.
 NAMED = re.compile(r"\s*(?:#.*\n\s*)*[\w-]+[ \t]*:")
 # Values that a document's fields may have together; aliases may make any number of few lines.

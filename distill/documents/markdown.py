@@ -20,6 +20,8 @@ from .records import TITLE, read_language_field
 WIKI = re.compile(r"!?\[\[([^\[\]|]+)(?:\|([^\[\]]+))?\]\]")
 # The box of a task, the kind of a note: at the begin of a block.
 BOX = re.compile(r"^(?:\[[ xX]\]\s+|\[!\w+\][+-]?\s*)")
+# The attributes of a heading as Pandoc, Hugo and Docusaurus write them: {#id .class}.
+ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")
 TAG = re.compile(r"</?([a-zA-Z][\w-]*)[\s/>]")
 # Elements that are marks in a line; of others, as in `install <package>`, the name is what somebody wrote.
 IN_LINE = {
@@ -35,7 +37,8 @@ def read_markdown(path: Path) -> Content:
     """Return a file's text, with the title of the front matter or the first heading."""
     fields, text, problem = split_front_matter(read_text(path))
     page = read_page(_to_html(text))
-    said = fields.get(TITLE)
+    # MultiMarkdown and Pelican write "Title".
+    said = next((value for name, value in fields.items() if name.lower() == TITLE), None)
     title = " ".join(str(said).split()) if isinstance(said, (str, int, float)) else ""
     return Content(page.text, title or page.heading, read_language_field(fields), fields, problem)
 
@@ -44,13 +47,16 @@ def _to_html(text: str) -> str:
     """Convert Markdown to HTML; HTML within it cannot hide the text that follows."""
     parser = _parser()
     tokens = parser.parse(text)
-    for token in tokens:
+    for before, token in zip([None, *tokens], tokens, strict=False):
         if token.type == "html_block":
             token.content = _close_tags(token.content)
         if token.type == "inline" and token.children:
             token.children[0].content = BOX.sub("", token.children[0].content)
             for child in token.children:
                 _change(child)
+            last = token.children[-1]
+            if before and before.type == "heading_open" and last.type == "text":
+                last.content = ATTRIBUTES.sub("", last.content)
     return str(parser.renderer.render(tokens, parser.options, {}))
 
 

@@ -15,8 +15,8 @@ from .document import Content
 BLANKS = re.compile(r"[ \t\r\f\n]+")
 # Of these no text is shown, or, as a navigation, none that is the page's own.
 HIDDEN = {
-    *("annotation", "annotation-xml", "audio", "canvas", "datalist", "iframe", "nav", "noembed", "noframes"),
-    *("noscript", "object", "rp", "rt", "script", "style", "svg", "template", "title", "video"),
+    *("annotation", "annotation-xml", "audio", "canvas", "datalist", "iframe", "meter", "nav", "noembed", "noframes"),
+    *("noscript", "object", "progress", "rp", "rt", "script", "style", "svg", "template", "title", "video"),
 }
 # These begin a line and end it; all others, those that a page invents too, stand in one.
 BLOCKS = {
@@ -28,6 +28,11 @@ BLOCKS = {
 }
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 AS_WRITTEN = {"pre", "listing", "xmp", "plaintext", "textarea"}
+# In XHTML an element without content may be one tag, which HTML takes for the begin of one.
+SINGLE_TAG = re.compile(r"""<([a-zA-Z][\w:.-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)/>""")
+VOID = {
+    *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"),
+}
 UNSHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
 
@@ -60,8 +65,14 @@ class Page:
 
 def read_html(path: Path) -> Content:
     """Return what a page shows, with the title of its head or the first heading."""
-    page = read_page(read_text(path))
+    text = read_text(path)
+    is_xhtml = path.suffix.lower() == ".xhtml" or text.lstrip().startswith("<?xml")
+    page = read_page(SINGLE_TAG.sub(_add_end_tag, text) if is_xhtml else text)
     return Content(page.text, page.title or page.heading, page.language)
+
+
+def _add_end_tag(tag: re.Match[str]) -> str:
+    return tag[0] if tag[1].lower() in VOID else f"<{tag[1]}{tag[2]}></{tag[1]}>"
 
 
 def read_page(source: str) -> Page:

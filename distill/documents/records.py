@@ -67,7 +67,8 @@ def make_document(place: str, row: Mapping[str, Json], columns: Columns) -> Docu
     id = place if named is None else row[named]
     if not isinstance(id, (str, int)) or isinstance(id, bool) or not str(id).strip():
         raise DataError(f"{place}: expected a string or a whole number as id, got {id!r}")
-    text, parts = _join_parts(place, row, columns) if PASSAGES in row else (_text(place, row, columns), ())
+    has_parts = row.get(PASSAGES) is not None
+    text, parts = _join_parts(place, row, columns) if has_parts else (_text(place, row, columns), ())
     title = _first_value(row, columns.titles)
     used = {named, title, "id", TITLE, PASSAGES, _first_value(row, columns.texts)}
     # Several records of one text under two names: the one that is not taken is a field, unless it is null.

@@ -68,7 +68,8 @@ class SkippedFiles:
         ):
             if count:
                 more = [f"  and {count - len(lines)} more"] if count > len(lines) else []
-                say("\n".join([f"{count} {what}:", *(f"  {line}" for line in lines), *more]))
+                for line in [f"{count} {what}:", *(f"  {line}" for line in lines), *more]:
+                    say(line)
 
     def make_error(self, paths: str) -> DistillError:
         """Return the error for documents of which none could be read: the only error, or the first of several."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,8 @@ from .records import Columns, make_document
 from .skipped_files import SkippedFiles
 
 SEPARATORS = (",", ";", "\t", "|")
+# The first line of a table whose separator Excel is told, and its cells.
+NAMED, NAMED_CELLS = re.compile(r"sep=(.)\s*", re.IGNORECASE), ("sep=", "")
 
 
 def read_csv(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
@@ -32,8 +35,8 @@ def read_csv(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterato
     Raises:
         DataError: If the table has no consistent shape.
     """
-    head = _read_header(source)
-    separator = max(SEPARATORS, key=lambda one: (_is_head(_cells(head, one), columns), len(_cells(head, one))))
+    named, head = _read_header(source)
+    separator = named or max(SEPARATORS, key=lambda one: (_is_head(_cells(head, one), columns), len(_cells(head, one))))
     # Where a blank follows each separator it belongs to none of the cells.
     spaced = all(cell.startswith(" ") for cell in head.split(separator)[1:]) and separator in head
     yield from _rows(source, columns, skipped, {"delimiter": separator, "skipinitialspace": spaced, "strict": True})
@@ -57,16 +60,25 @@ def read_tsv(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterato
 
 
 def _is_quoted(path: Path, form) -> bool:
-    """Return whether quotes belong to the format and not to the text: each row then has as many cells as the header."""
+    """Return whether quotes belong to the format and not to the text: each row then has as many cells as the header.
+
+    Rows that fit without quotes too, and are fewer with them, begin and end with quotes of their own.
+    """
     try:
-        counts = {len(row) for row in csv.reader(_lines(path), **form) if row}
+        quoted = Counter(len(row) for row in csv.reader(_lines(path), **form) if row)
     except csv.Error:
         return False
-    return len(counts) == 1
+    if len(quoted) > 1:
+        return False
+    plain = Counter(len(row) for row in csv.reader(_lines(path), **form, quoting=csv.QUOTE_NONE) if row)
+    return quoted == plain or len(plain) > 1 or 1 in quoted
 
 
 def _rows(source, columns, skipped, form):
     names = [name.strip() for name in next(_read_rows(source, form), (0, []))[1]]
+    while names and not names[-1]:
+        # A column without a name holds what a separator in a text cut off.
+        names.pop()
     _require_head(names, source, columns)
     _require_shape(names, source, form)
     for line, cells in islice(_read_rows(source, form), 1, None):
@@ -83,7 +95,7 @@ def _read_rows(source, form):
     first = 1
     try:
         for cells in rows:
-            if cells:
+            if cells and not (rows.line_num == 1 and (cells[0].lower(), *cells[1:]) == NAMED_CELLS):
                 yield rows.line_num, cells
             first = rows.line_num + 1
     except csv.Error as error:
@@ -114,6 +126,8 @@ def _row(place: str, names: Sequence[str], cells: Sequence[str], columns: Column
 def _require_head(names: Sequence[str], source: Source, columns: Columns) -> None:
     if any(map(NOT_UTF8.search, names)):
         raise DataError(f"{source.name}, line 1: not UTF-8; save the file as UTF-8")
+    if not names:
+        raise DataError(f"{source.name}: no documents in it")
     if twice := [name for name, count in Counter(names).items() if count > 1 and name]:
         raise DataError(f"{source.name}, line 1: two columns are named {twice[0]!r}; give each a name of its own")
     if not set(columns.texts) & set(names):
@@ -133,8 +147,11 @@ def _cells(line, separator):
 
 
 def _read_header(source):
-    """Return the header, one line apart from line breaks in quotes."""
-    return next(_lines(source.path), "")
+    """Return the separator that the first line names, if any, and the header, without lines after a break in quotes."""
+    lines = (line for line in _lines(source.path) if line.strip())
+    first = next(lines, "")
+    named = NAMED.fullmatch(first)
+    return (named[1], next(lines, "")) if named else ("", first)
 
 
 def _lines(path):

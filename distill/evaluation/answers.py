@@ -206,7 +206,8 @@ def read_predictions(path: File, default: str) -> Predictions:
     predictions: Predictions = {}
     for number, row in read_jsonl(path):
         place, id, text = f"{path}, line {number}", as_id(row.get("id")), row.get("prediction", row.get("answer"))
-        language, golds = row.get("language", default), parse_answer_texts(row)
+        language = default if row.get("language") is None else row["language"]
+        golds = parse_answer_texts(row)
         if id is None or not isinstance(text, str):
             given = f"id {row.get('id')!r}, prediction {text!r}"
             raise DataError(f'{place}: expected {{"id": …, "prediction": "…"}}, got {given}')

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.parsing.fields import parse_answer_texts, parse_id, parse_text
+from ..data.parsing.fields import parse_distinct_answers, parse_id, parse_text
 from ..errors import DataError
 from ..system.files import write_text
 from ..system.reading import read_jsonl
@@ -54,16 +54,12 @@ def _rows(path, keys):
 def _question(path: File, number: int, row: dict[str, Json]) -> Question:
     text = parse_text(path, row, "question", f"line {number}")
     id = str(number) if row.get("id") is None else parse_id(path, row, "id", f"line {number}")
-    return Question(id, _language(path, number, row, "language"), text, _golds(row))
+    golds = parse_distinct_answers(path, row, f"line {number}")
+    return Question(id, _language(path, number, row, "language"), text, golds)
 
 
 def _language(path, number, row, key):
     return LANGUAGE if row.get(key) is None else parse_text(path, row, key, f"line {number}")
-
-
-def _golds(row):
-    answers = parse_answer_texts(row)
-    return tuple(map(str, answers)) if isinstance(answers, list) else ()
 
 
 def _example(path: File, number: int, row: dict[str, Json]) -> Example:

@@ -111,9 +111,10 @@ def parse_search_request(body: bytes, limits: Limits) -> SearchRequest:
     fields = parse_object(body, exact=True)
     if unknown := next((name for name in fields if name not in SEARCH_FIELDS), None):
         raise value_refusal(unknown, f"no such field; there are {', '.join(SEARCH_FIELDS)}")
-    if ("query" in fields) == ("queries" in fields):
+    given = [name for name in ("query", "queries") if fields.get(name) is not None]
+    if len(given) != 1:
         raise value_refusal("query", "give a query, or queries, a list")
-    name = "query" if "query" in fields else "queries"
+    [name] = given
     questions, many = _read_texts(fields, name, limits)
     if many != (name == "queries"):
         raise value_refusal(name, "expected a text" if many else "expected a list of texts")
@@ -159,6 +160,8 @@ def _read_texts(fields, name, limits):
         raise value_refusal(name, "an empty list; give a text")
     if len(texts) > limits.texts:
         raise size_refusal(name, f"{name}: {len(texts)} texts; a request takes {limits.texts} at most")
+    if _is_tokens(value):
+        raise _tokens_refusal(f"{name}[0]")
     for place, text in enumerate(texts):
         _require_text(text, f"{name}[{place}]" if isinstance(value, list) else name, limits)
     return tuple(texts), isinstance(value, list)
@@ -166,13 +169,7 @@ def _read_texts(fields, name, limits):
 
 def _require_text(text, place, limits):
     if _is_tokens(text):
-        raise Refusal(
-            422,
-            f"{place}: expected a text, got numbers of tokens, which are another encoder's; have the client send text "
-            "(LangChain: check_embedding_ctx_length=False)",
-            "tokens",
-            place,
-        )
+        raise _tokens_refusal(place)
     if not isinstance(text, str):
         raise value_refusal(place, f"expected a text, got {_shorten(text)}")
     if not text.strip():
@@ -183,9 +180,19 @@ def _require_text(text, place, limits):
 
 
 def _is_tokens(value):
-    """Return True for a number, such as the ID of a token, and for a list of numbers."""
-    members = value if isinstance(value, list) else [value]
+    """Return True for a list of whole numbers, such as the IDs of tokens."""
+    members = value if isinstance(value, list) else []
     return bool(members) and all(isinstance(one, int) and not isinstance(one, bool) for one in members)
+
+
+def _tokens_refusal(place):
+    return Refusal(
+        422,
+        f"{place}: expected a text, got numbers of tokens, which are another encoder's; have the client send text "
+        "(LangChain: check_embedding_ctx_length=False)",
+        "tokens",
+        place,
+    )
 
 
 def _read_where(fields):

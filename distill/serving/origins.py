@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -15,6 +15,8 @@ from .refusals import Refusal
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 ANY = "*"
+# An origin as browsers send it; a wildcard within would match none.
+ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 JSON = "application/json"
 # A page may send bodies of these types without a preflight. curl uses "application/x-www-form-urlencoded" by default.
 UNSAID = ("", "application/x-www-form-urlencoded")
@@ -89,8 +91,7 @@ def to_origin_form(scope: Scope) -> Scope:
 
 
 def _is_origin(page):
-    parts = urlsplit(page)
-    return bool(parts.scheme and parts.netloc) and page == f"{parts.scheme}://{parts.netloc}"
+    return bool(ORIGIN.fullmatch(page))
 
 
 def require_json(headers: Headers) -> None:

@@ -32,6 +32,12 @@ class SafeConsole(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=escape_controls(segment.text))
 
+    def on_broken_pipe(self) -> None:
+        """End the command if nobody reads its standard output; without a reader of standard error it goes on."""
+        if not self.stderr:
+            super().on_broken_pipe()
+        self.quiet = True
+
 
 console = SafeConsole(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 # Off a terminal: the seconds after which a line comes where none came, and the least that a finished task is told of.
@@ -78,9 +84,7 @@ class Work:
         """Write a line whenever none was written for `EVERY` seconds, unless work within this one is under way."""
         while not ended.wait(max(EVERY / 100, Work.told + EVERY - time.monotonic())):
             if Work.under_way[-1:] == [self] and time.monotonic() - Work.told >= EVERY:
-                # Standard error may be closed.
-                with suppress(OSError, ValueError):
-                    say(self.line())
+                say(self.line())
 
 
 def time_text(seconds: float) -> str:
@@ -90,9 +94,13 @@ def time_text(seconds: float) -> str:
 
 
 def say(text: str) -> None:
-    """Write a line to standard error, above the progress bars."""
+    """Write a line to standard error, above the progress bars.
+
+    Standard error may be closed, or on a full disk, which does not end a command.
+    """
     Work.told = time.monotonic()
-    console.print(make_printable(text), markup=False)
+    with suppress(OSError, ValueError):
+        console.print(make_printable(text), markup=False)
 
 
 @contextmanager

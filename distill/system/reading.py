@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from ..errors import DataError, InputError, first_line
@@ -24,17 +24,27 @@ BYTE = re.compile("[\udc80-\udcff]")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # Of a text read with errors="surrogateescape".
 NOT_UTF8 = re.compile("[\udc80-\udcff]")
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_text(path: File) -> str:
     """Return the text of a UTF-8 file. Raises `DataError` with the file and the problem."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        with open(path, encoding="utf-8-sig") as file:
+            _refuse_utf16(path, file)
+            return file.read()
     except UnicodeDecodeError as error:
         raise _not_utf8(path, error.start) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
         raise DataError(f"{path}: cannot be read: {reason}") from error
+
+
+def _refuse_utf16(path, file):
+    """Raise `DataError` for a file that begins as UTF-16 does, with its mark or with half a letter that is zero."""
+    begin = file.buffer.peek(2)[:2]
+    if begin in UTF16 or (len(begin) == 2 and begin.count(0) == 1):
+        raise DataError(f"{path}: UTF-16 and not UTF-8; save the file as UTF-8")
 
 
 def _not_utf8(path, byte):
@@ -102,6 +112,7 @@ def iter_lines(path: File, newline: str | None = None, errors: str = "strict") -
     """
     try:
         with open(path, encoding="utf-8-sig", newline=newline, errors=errors) as file:
+            _refuse_utf16(path, file)
             yield from _decode_file(path, file)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error

@@ -19,6 +19,8 @@ from .segmenters import import_extra
 
 # The number of texts whose sentences are cached.
 CACHED = 2**17
+# A line of blanks alone parts paragraphs as an empty one does.
+BLANK_LINE = re.compile("\n[ \t\r\v\f\xa0]+(?=\n)")
 
 
 @lru_cache(CACHED)
@@ -52,6 +54,7 @@ def find_sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     """
     # Each lone surrogate becomes one character, so that places stay valid.
     text = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    text = BLANK_LINE.sub(lambda line: "\n" * len(line[0]), text)
     places, end = [], 0
     for part in SPLITTERS.get(language[:2].lower(), sentencex.segment)(language, text):
         if sentence := part.strip():

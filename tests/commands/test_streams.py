@@ -1,6 +1,7 @@
 """Standard streams in any encoding, or closed, and texts that a terminal would obey."""
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -59,12 +60,22 @@ def test_json_has_all_letters_in_every_encoding(kb, encoding):
     code, out, _ = ask(kb, "--json", "-k", "1", "Fähre?", encoding=encoding)
     [hit] = json.loads(out)["hits"]
     assert code == 0 and hit["text"] == TEXT and out.isascii() == (encoding != "utf-8")
+    assert not set("\x9b\u202e\x1b") & set(out.decode())
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_nothing_to_a_command_that_needs_none(kb, closed):
     code, out, err = ask(kb, "Bread?", closed=closed)
     assert (code, err) == (0, b"") and (b"Bread." in out) == (">&-" not in closed.split())
+
+
+def test_a_full_standard_error_does_not_end_a_command(kb, tmp_path):
+    words = "index", "--model", MODEL, "--documents", kb.parent / "all.jsonl", "--output"
+    command = f"exec {shlex.join([sys.executable, '-m', 'distill', *map(str, words)])} {{}} 2>/dev/full"
+    codes = [
+        subprocess.run(["sh", "-c", command.format(name)], cwd=tmp_path).returncode for name in ("kb", "/dev/null")
+    ]
+    assert codes == [0, 2] and (tmp_path / "kb" / "index.bin").read_bytes() == (kb / "index.bin").read_bytes()
 
 
 def test_questions_on_a_closed_standard_input_are_refused(kb):

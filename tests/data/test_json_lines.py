@@ -43,7 +43,7 @@ def test_an_id_of_a_passage_that_is_none_is_refused_with_its_line(tmp_path, id):
 def test_null_is_nothing_and_a_document_without_an_id_is_called_after_its_line(tmp_path):
     bread = {"id": "bread", "title": None, "passages": [{"id": None, "text": "Bread.", "language": None}]}
     rows = [bread, {"id": None, "passages": ["Tea."]}, {"title": "Rye", "passages": None, "text": "Rye."}]
-    data = read(tmp_path, rows, [QUESTION])
+    data = read(tmp_path, rows, [{**QUESTION, "answers": None}])
     assert data.titles == ("bread", "line 2", "Rye")
     assert data.passages == (
         Passage("bread/0", "Bread.", 0),

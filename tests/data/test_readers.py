@@ -220,7 +220,7 @@ def test_a_wrong_document_is_named_by_its_line(tmp_path, row, said):
         *(({"id": "new", key: value}, f"'{key}'") for key in QUESTIONS[0] for value in ("", " ", None, True, 5.0)),
         ({"id": "x", "passage": "wine"}, r"question x .* wine, .*documents\.jsonl"),
         ({"id": "t1", "language": "de", "passage": "tea"}, "question t1: .* de$"),
-        *(({"id": "x", "answers": answers}, "'answers'") for answers in ("Bread", ["Bread", " "], [3], None)),
+        *(({"id": "x", "answers": answers}, "'answers'") for answers in ("Bread", ["Bread", " "], [3])),
     ],
 )
 def test_a_wrong_question_is_named_by_its_line(tmp_path, row, said):
@@ -258,10 +258,10 @@ def test_squad_answers_may_be_hugging_faces_object(tmp_path):
     )
 
 
-@pytest.mark.parametrize("answers", ["Bread", {"text": None}, [1], [{"text": 3}], [{"text": " "}], [{}], None])
-def test_squad_answers_of_another_form_are_none(tmp_path, answers):
-    english = with_answers(squad(ENGLISH), b1=answers)
-    assert read_squad_folder(write_squad(tmp_path, en=english), "en").questions["en"]["b1"].answers == ()
+def test_squad_answers_of_another_form_are_refused_with_their_question(tmp_path):
+    write_squad(tmp_path, en=with_answers(squad(ENGLISH), b1=[["Bread", 0]]))
+    with pytest.raises(DataError, match=r"en\.json, question b1"):
+        read_squad_folder(tmp_path, "en")
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,9 @@ def content(tmp_path):
         ("---\ntitle:\n---\n\n# Head", "Head"),
         ("---\ntitle: 1984\n---\n\n# Head", "1984"),
         ("+++\ntitle = 'Front'\n+++\n\n# Head", "Front"),
+        ("\n \n---\nTitle: Front\n---\n\n# Head", "Front"),
+        ("# A *set* {1, 2} {#sets .big}\n\nx {#y}", "A set {1, 2}"),
+        ("# `{#code}`\n\nx", "{#code}"),
         ("no heading # here", ""),
     ],
 )

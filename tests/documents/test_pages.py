@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from distill.documents.pages import read_page
+from distill.documents.pages import read_html, read_page
 from distill.words.sentences import find_sentences
 
 
@@ -22,6 +22,13 @@ def texts(source):
 )
 def test_what_stands_in_a_line_does_not_break_it(line):
     assert texts(f"<p>{line}") == ["The ferry to Oslo at nine"]
+
+
+def test_an_element_of_xhtml_may_end_where_it_begins(tmp_path):
+    path = tmp_path / "a.xhtml"
+    path.write_text('<head><title/><script src="a>b.js"/></head><h1 id=\'x\'>Ferry</h1><p>At <a id="p1" />nine<br/>ten')
+    content = read_html(path)
+    assert (content.title, content.text) == ("Ferry", "Ferry\n\nAt nine\nten")
 
 
 def test_readings_above_characters_are_left_out():
@@ -56,6 +63,7 @@ def test_items_cells_and_headings_are_sentences_of_their_own():
         '<p style="color: red; DISPLAY : none !important">X</p>',
         '<div style="visibility:hidden"><p>X</p></div>',
         "<video>X</video>",
+        "<progress value=1>X</progress>",
         "<audio>X</audio>",
         "<iframe src=x>X</iframe>",
         "<object>X<p>X</p></object>",

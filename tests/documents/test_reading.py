@@ -90,7 +90,8 @@ def test_of_many_bad_records_the_rest_is_counted(tmp_path, capsys):
     write(tmp_path, a__jsonl='{"text": ""}\n' * 100)
     skipped = read(tmp_path)[1]
     skipped.say()
-    assert f"and {100 - MOST} more" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"and {100 - MOST} more" in said and said.count("\n") == MOST + 2
     assert "line 1:" in str(skipped.make_error("a")) and "99 " in str(skipped.make_error("a"))
 
 
@@ -139,6 +140,7 @@ def test_of_a_folder_other_formats_are_counted_and_what_git_ignores_is_not_read(
         "sub/e.txt",
         "f.rst",
         "g.rst",
+        "~$h.md",
     )
     for name in names:
         (tmp_path / "kb" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -187,6 +189,12 @@ def test_without_the_extra_its_formats_are_refused_by_its_name(tmp_path, monkeyp
         assert "[files]'" in str(read(tmp_path / name)[1].make_error(name))
 
 
+def test_passages_that_are_null_are_none(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "x", "passages": null}', encoding="utf-8")
+    [document] = read(tmp_path / "a.jsonl")[0]
+    assert (document.text, document.parts, document.fields) == ("x", (), {"id": "1", "title": ""})
+
+
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [
@@ -202,6 +210,11 @@ def test_without_the_extra_its_formats_are_refused_by_its_name(tmp_path, monkeyp
         ("a.csv", "id,text,text\n1,x,y\n", r"a\.csv, line 1.*'text'"),
         ("a.html", "<script>x</script>", r"a\.html"),
         ("a.txt", b"\xff", r"a\.txt"),
+        ("a.txt", "%PDF-1.4\n1 0 obj\n", r"a\.txt"),
+        ("a.md", "{\\rtf1 Text.}", r"a\.md"),
+        ("a.txt", "Text.".encode("utf-16-le"), r"a\.txt: UTF-16"),
+        ("a.csv", "id,text\n1,x\n".encode("utf-16-be"), r"a\.csv: UTF-16"),
+        ("a.jsonl", '{"text": "x"}\n{"text": "y"}'.encode("utf-16"), r"a\.jsonl: UTF-16"),
         ("a.pdf", "x", r"a\.pdf"),
         ("a.docx", "x", r"a\.docx"),
         ("a.xyz", "x", r"a\.xyz"),

@@ -18,6 +18,11 @@ def test_the_head_decides_on_the_separator(tmp_path, separator):
     assert read(tmp_path / "a.csv", content) == [(f"One{other} two.", {"id": "1", "title": "T"})]
 
 
+def test_a_first_line_may_name_the_separator(tmp_path):
+    content = "\ufeffsep=;\r\nid;price, EUR;text\r\n1;2,5;One, two.\r\n"
+    assert read(tmp_path / "a.csv", content) == [("One, two.", {"id": "1", "title": "", "price, EUR": "2,5"})]
+
+
 def test_a_table_of_one_column_has_no_separator(tmp_path):
     path = tmp_path / "a.csv"
     assert [text for text, _ in read(path, 'text\n"One, two."\n\nThree; four.\n')] == ["One, two.", "Three; four."]
@@ -46,10 +51,13 @@ def test_quotes_of_a_tsv_are_text_unless_all_of_it_is_quoted(tmp_path):
         'One "two"\nthree',
         "Four",
     ]
+    assert [text for text, _ in read(path, 'id\ttext\n1\t"One\n2\tTwo"\n')] == ['"One', 'Two"']
 
 
 def test_a_row_that_does_not_fit_leaves_its_whole_table_out(tmp_path):
     with pytest.raises(DataError, match="line 2"):
         read(tmp_path / "a.csv", "id,text\n1,One, two.\n2,Three.\n")
+    with pytest.raises(DataError, match="line 2"):
+        read(tmp_path / "a.csv", "id,text,,\n1,One, two.\n2,Three.\n")
     with pytest.raises(DataError, match="line 3 to 4"):
         read(tmp_path / "a.csv", 'id,text\n1,One.\n2,"Two.\n3,Three.\n')

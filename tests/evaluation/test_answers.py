@@ -84,7 +84,8 @@ def written(tmp_path, *rows):
 
 
 def test_predictions_are_read_and_an_empty_file_is_refused(tmp_path):
-    rows = {"id": 1, "prediction": "x"}, {"id": "1", "answer": "y", "language": "de", "answers": ["z"]}
+    german = {"id": "1", "answer": "y", "language": "de", "answers": ["z"]}
+    rows = {"id": 1, "prediction": "x", "language": None}, german
     assert read_predictions(written(tmp_path, *rows), "en") == {"en": {"1": ("x", None)}, "de": {"1": ("y", ["z"])}}
     with pytest.raises(DataError, match="predictions.jsonl"):
         read_predictions(written(tmp_path), "en")

@@ -25,7 +25,16 @@ def test_an_id_that_is_null_is_none_and_answers_may_be_hugging_faces_object(tmp_
     assert read_bare_questions(tmp_path / "questions.jsonl") == [Question("1", "en", "Who?", ("Drais",))]
 
 
-@pytest.mark.parametrize("content", ["", '{"id": "a"}\n', '{"question": 3}\n', '{"question": "Who?", "language": 1}\n'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"question": "Who?", "answers": [["a"]]}',
+        "",
+        '{"id": "a"}\n',
+        '{"question": 3}\n',
+        '{"question": "Who?", "language": 1}\n',
+    ],
+)
 def test_lines_without_a_question_are_refused(tmp_path, content):
     (tmp_path / "questions.jsonl").write_text(content, encoding="utf-8")
     with pytest.raises(DataError):

@@ -75,7 +75,11 @@ def test_a_server_of_a_network_is_asked_by_any_name_where_none_is_given():
 
 
 @pytest.mark.parametrize(
-    ("hosts", "pages"), [([""], []), ([], ["page.example"]), ([], [f"{PAGE}/"]), ([], ["http://"]), ([], [""])]
+    ("hosts", "pages"),
+    [
+        ([""], []),
+        *(([], [page]) for page in ("page.example", f"{PAGE}/", "http://", "", "https://*.example", "HTTP://X")),
+    ],
 )
 def test_what_is_no_name_or_no_origin_is_refused(hosts, pages):
     with pytest.raises(InputError):

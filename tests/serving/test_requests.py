@@ -54,6 +54,7 @@ def test_texts_that_cannot_be_encoded_are_refused_by_their_field(fields, status,
         ({"query": "a", "queries": ["b"]}, 422, "query"),
         ({"query": ["a"]}, 422, "query"),
         ({"queries": "a"}, 422, "queries"),
+        ({"query": "a", "queries": None, "top": 0}, 422, "top"),
         ({"query": "a", "filter": {}}, 422, "filter"),
         ({"query": "a", "top": 0}, 422, "top"),
         ({"query": "a", "top": 2.0}, 422, "top"),
@@ -77,11 +78,14 @@ def test_questions_that_cannot_be_answered_are_refused_by_their_field(fields, st
 
 @pytest.mark.parametrize(
     ("value", "code"),
-    [(1, "tokens"), ([1, 2], "tokens"), (["a"], "invalid_value"), ([], "invalid_value"), ([1, "a"], "invalid_value")],
+    [
+        *(([value], code) for value, code in ((1, "tokens"), ([1, 2], "tokens"), ([1, "a"], "invalid_value"))),
+        *((value, "invalid_value") for value in (5, ["a", 5], [["a"]], [[]])),
+    ],
 )
 def test_lists_of_texts_are_not_taken_for_lists_of_tokens(value, code):
     with pytest.raises(Refusal) as refused:
-        parse_embedding_request(json.dumps({"input": [value]}).encode(), 8, LIMITS)
+        parse_embedding_request(json.dumps({"input": value}).encode(), 8, LIMITS)
     assert refused.value.code == code
 
 

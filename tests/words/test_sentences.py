@@ -2,7 +2,7 @@
 
 import pytest
 
-from distill.words.sentences import find_sentences_cached
+from distill.words.sentences import find_sentences, find_sentences_cached
 
 TEXTS = {
     "ar": ["هذا هو النهر.", "أين ينتهي؟", "لا أعرف."],
@@ -26,6 +26,13 @@ def test_sentences_are_places_of_the_text_with_nothing_but_blanks_between(langua
         text = f"\t{blank.join(TEXTS[language])} "
         places = find_sentences_cached(text, language)
         assert [text[start:end] for start, end in places] == TEXTS[language]
+
+
+@pytest.mark.parametrize("blank", ["\n\n", "\n \n", "\r\n\xa0\t\r\n"])
+def test_a_blank_line_ends_a_sentence(blank):
+    text = f"Opening hours{blank}Museum: closed\non Mondays"
+    places = find_sentences(text, "en")
+    assert [text[start:end] for start, end in places] == ["Opening hours", "Museum: closed\non Mondays"]
 
 
 @pytest.mark.parametrize("text", ["one", "no end here, none at all", "เธอ", "\ud800 x", " "])

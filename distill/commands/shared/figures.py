@@ -44,11 +44,12 @@ def write_figures(path: str | None, figures: Json, show: Callable[[], None]) -> 
     if path == "-":
         print(json.dumps(figures, ensure_ascii=prints_ascii(), indent=1))
         return
-    show()
     if path:
         from ...system.files import write_json
 
+        # Before the table, whose reader may go away, as `head` does.
         write_json(path, figures)
+    show()
 
 
 def prints_ascii() -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ...errors import make_printable
+from ...errors import escape_controls, make_printable
 from ...report.answerability import print_remark
 from ...report.layout import new_console
 from ...system.text import dump_json
@@ -24,7 +24,8 @@ def print_json(answers: Iterable[Answer]) -> None:
     """Print one JSON object per question, each on a line; with escapes if standard output is not UTF-8."""
     ascii = prints_ascii()
     for answer in answers:
-        print(dump_json(answer.as_dict(), ascii), flush=True)
+        # Within a JSON text these are escapes too.
+        print(escape_controls(dump_json(answer.as_dict(), ascii)), flush=True)
 
 
 def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -> None:

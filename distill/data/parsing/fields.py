@@ -115,3 +115,31 @@ def parse_answer_texts(row: Mapping[str, Json]) -> Json:
     if not isinstance(answers, list):
         return answers
     return [answer.get("text") if isinstance(answer, dict) else answer for answer in answers]
+
+
+def parse_distinct_answers(path: File, row: Mapping[str, Json], place: str) -> tuple[str, ...]:
+    """Return the distinct texts of a question's "answers", or of its one "answer". There may be none.
+
+    Numbers are read as their digits, and null and blank texts are ignored.
+
+    Args:
+        path: The file, for errors.
+        row: The question.
+        place: The place in the file, for errors.
+
+    Returns:
+        The texts.
+
+    Raises:
+        DataError: If the answers have no form of `parse_answer_texts`.
+    """
+    given = row.get("answers") if row.get("answers") is not None else row.get("answer")
+    texts = parse_answer_texts({"answers": [given] if isinstance(given, str | int) else given})
+    texts = [] if texts is None else [texts.get("text", texts)] if isinstance(texts, dict) else texts
+    if not isinstance(texts, list) or not all(text is None or _is_text(text) for text in texts):
+        raise DataError(f'{path}, {place}: expected answers such as ["…"] or [{{"text": "…"}}], got {given!r}')
+    return tuple(dict.fromkeys(str(text) for text in texts if text is not None and str(text).strip()))
+
+
+def _is_text(value):
+    return isinstance(value, str | int) and not isinstance(value, bool)

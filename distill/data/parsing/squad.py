@@ -8,7 +8,6 @@ from ...errors import DataError
 from ...system.progress import say
 from ...system.reading import read_json
 from ...system.types import File, Json
-from .fields import parse_answer_texts
 
 # Of a question of SQuAD 2.0: its paragraph does not answer it.
 IMPOSSIBLE = "is_impossible"
@@ -52,8 +51,13 @@ def parse_questions(path: File, paragraph: Mapping[str, Json]) -> list[dict[str,
 
 
 def is_impossible(qa: Mapping[str, Json]) -> bool:
-    """Return whether a question is marked as not answered by its paragraph."""
-    return qa.get(IMPOSSIBLE) in (True, "true", "True")
+    """Return whether a question is marked as not answered by its paragraph.
+
+    Hugging Face's SQuAD 2.0 has no mark but an object with an empty list of texts.
+    """
+    answers = qa.get("answers")
+    marked = str(qa.get(IMPOSSIBLE)).strip().casefold() in ("true", "1", "yes")
+    return marked or (isinstance(answers, dict) and answers.get("text") == [])
 
 
 def find_impossible(path: File, articles: Sequence[Mapping[str, Json]]) -> list[str]:
@@ -100,10 +104,3 @@ def parse_list(path: File, value: Mapping[str, Json], key: str) -> list[dict[str
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise DataError(f"{path}: expected SQuAD format, a list of objects under {key!r}")
     return items
-
-
-def parse_distinct_answers(qa: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the distinct texts of a question's answers, which may be none."""
-    texts = parse_answer_texts(qa)
-    texts = texts if isinstance(texts, list) else []
-    return tuple(dict.fromkeys(text for text in texts if isinstance(text, str) and text.strip()))

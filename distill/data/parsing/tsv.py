@@ -57,6 +57,7 @@ def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:
     while lines and not lines[-1].strip():
         lines.pop()
     head, *rows = [[_plain(cell) for cell in line.split("\t")] for line in lines] or [[]]
+    head = [name.strip() for name in head]
     if twice := [name for name in dict.fromkeys(head) if head.count(name) > 1]:
         raise DataError(f"{path}: the column {twice[0]} is there twice; name each once")
     for number, row in enumerate(rows, start=2):

@@ -2,7 +2,14 @@
 
 import pytest
 
-from distill.data.parsing.fields import as_id, parse_answer_texts, parse_answers, parse_id, parse_title
+from distill.data.parsing.fields import (
+    as_id,
+    parse_answer_texts,
+    parse_answers,
+    parse_distinct_answers,
+    parse_id,
+    parse_title,
+)
 from distill.errors import DataError
 
 
@@ -49,3 +56,24 @@ OBJECTS = [{"text": "Bread", "answer_start": 0}, {"text": "rye", "answer_start":
 def test_answers_are_a_list_of_objects_or_hugging_faces_object_of_lists(answers, objects, texts):
     assert parse_answers({"answers": answers}) == objects
     assert parse_answer_texts({"answers": answers}) == texts
+
+
+@pytest.mark.parametrize(
+    ("row", "texts"),
+    [
+        ({"answers": {"text": ["a", "b", "a", " "], "answer_start": [0, 1, 2, 3]}}, ("a", "b")),
+        ({"answers": [{"text": "a"}, 3, {"text": None}]}, ("a", "3")),
+        ({"answers": "a", "answer": "b"}, ("a",)),
+        ({"answers": None, "answer": {"text": 1200, "answer_start": 4}}, ("1200",)),
+        *(({"answers": answers}, ()) for answers in ({"text": None}, [{"text": " "}], [{}], [], None)),
+        ({}, ()),
+    ],
+)
+def test_the_answers_of_a_question_are_its_distinct_texts(row, texts):
+    assert parse_distinct_answers("file", row, "question 1") == texts
+
+
+@pytest.mark.parametrize("answers", [[["a", 3]], {"text": ["a", "b"], "answer_start": [1]}, [True], {"a": 1}])
+def test_answers_of_another_form_are_not_dropped(answers):
+    with pytest.raises(DataError, match="file, question 1"):
+        parse_distinct_answers("file", {"answers": answers}, "question 1")

@@ -2,11 +2,12 @@
 
 import pytest
 
-from distill.data.parsing.squad import find_impossible, parse_distinct_answers, parse_questions
+from distill.data.parsing.squad import find_impossible, parse_questions
 
 
 @pytest.mark.parametrize(
-    ("flag", "answered"), [(True, False), ("true", False), (False, True), (None, True), ("false", True), (0, True)]
+    ("flag", "answered"),
+    [(True, False), ("TRUE", False), (1, False), (False, True), (None, True), ("false", True), (0, True)],
 )
 def test_a_question_that_says_it_is_impossible_is_none_that_its_paragraph_answers(flag, answered):
     qa = {"id": 7, "question": "Who?", "is_impossible": flag, "answers": []}
@@ -16,9 +17,6 @@ def test_a_question_that_says_it_is_impossible_is_none_that_its_paragraph_answer
     assert find_impossible("file", [{"paragraphs": [paragraph]}]) == ([] if answered else ["7"])
 
 
-def test_the_answers_of_a_question_are_its_distinct_texts():
-    assert parse_distinct_answers({"answers": {"text": ["a", "b", "a", " "], "answer_start": [0, 1, 2, 3]}}) == (
-        "a",
-        "b",
-    )
-    assert parse_distinct_answers({"answers": [{"text": "a"}, 3, {"text": 4}]}) == ("a",)
+def test_an_object_without_answers_is_hugging_faces_mark_of_an_impossible_question():
+    qas = [{"id": n, "answers": {"text": texts, "answer_start": texts}} for n, texts in enumerate(([], [3]))]
+    assert parse_questions("file", {"qas": [*qas, {"id": 2, "answers": []}]}) == [qas[1], {"id": 2, "answers": []}]

@@ -37,6 +37,10 @@ def test_what_pythons_csv_writes_is_read_again(tmp_path, quoting):
     assert read_table(tmp_path / "x.tsv", ()) == {"en": ['say "a"', "it's", ""], "de": ['"b"', '""', "c"]}
 
 
+def test_blanks_around_a_heading_are_none_of_it(tmp_path):
+    assert read_table(written(tmp_path, "en\t de \na\tb\n"), ()) == {"en": ["a"], "de": ["b"]}
+
+
 def test_blank_lines_at_the_end_are_no_rows(tmp_path):
     assert read_table(written(tmp_path, "en\tde\r\na\tb\r\n\r\n\t\r\n\r\n"), ()) == {"en": ["a"], "de": ["b"]}
 
