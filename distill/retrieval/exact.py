@@ -13,6 +13,8 @@ from .blocks import COLUMNS, ROWS, WHOLE, Product, TopScores, document_spans, qu
 
 # Two arrays of equal length: the query and the row of each pair that may not be returned.
 Forbidden: TypeAlias = tuple[Integers, Integers]
+# A product may give equal rows scores that differ in their last bits, by their places in it.
+ROUNDING = 1e-6
 
 
 def max_passage(scores: Floats, document_of: Integers) -> Floats:
@@ -32,6 +34,8 @@ def max_passage(scores: Floats, document_of: Integers) -> Floats:
 def ranks(scores: Floats, gold: Integers) -> Integers:
     """Return the rank, from 1, of each row's gold column; ties and scores that are NaN count against it.
 
+    Scores within `ROUNDING` of each other are ties.
+
     Args:
         scores: Float array `(q, n)`.
         gold: Integer array `(q,)`.
@@ -40,7 +44,7 @@ def ranks(scores: Floats, gold: Integers) -> Integers:
         Integer array `(q,)`.
     """
     right = np.take_along_axis(scores, gold[:, None], axis=1)
-    return (~(scores < right)).sum(axis=1)
+    return (~(scores < right - ROUNDING)).sum(axis=1)
 
 
 def require_same_dimension(queries: Floats, corpus: Floats) -> None:
@@ -159,7 +163,7 @@ def _ranks_in_blocks(questions, candidates, target, block, columns):
         right = scored.right(block_of, target[rows])
         for number in range(len(scored.blocks)):
             scores = scored(block_of, number)
-            places[rows] += scores.shape[1] - np.count_nonzero(scores < right, axis=1)
+            places[rows] += scores.shape[1] - np.count_nonzero(scores < right - ROUNDING, axis=1)
     return places
 
 

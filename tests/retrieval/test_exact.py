@@ -31,6 +31,12 @@ QUESTIONS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
 GOLD = np.array([0, 0, 2])
 
 
+def test_scores_that_differ_in_their_last_bit_are_a_tie():
+    right = np.float32(0.7)
+    scores = np.array([[right, np.nextafter(right, np.float32(0)), 0.69]], dtype=np.float32)
+    assert scores[0, 1] < right and ranks(scores, np.array([0])).tolist() == [2]
+
+
 def test_ranks_by_hand():
     # Scores by question: (1, 0, 0, .6), (0, 1, 0, .8), (0, 0, 1, 0).
     # The second's own passage 0 scores 0, as passage 2 does: behind two, level with one.
