@@ -151,8 +151,7 @@ def cl_relkt(
     its own process. The same command continues after an interruption, and adds seeds or tables. The files tables.md,
     tables.csv and tables.tex have McNemar's test against the base, after Holm's correction.
     """
-    from ..papers.cl_relkt import choose_tables
-    from ..papers.study import TableRequest, format_tables, list_cl_relkt_commands, plan_cl_relkt, reproduce_cl_relkt
+    from ..papers.study import TableRequest, list_cl_relkt_commands, plan_cl_relkt, reproduce_cl_relkt
     from ..settings.sections import DataSettings
     from ..system.files import usable_path
 
@@ -163,6 +162,7 @@ def cl_relkt(
     if listed:
         click.echo(escape_controls("\n".join(list_cl_relkt_commands(study, request, folder))))
         return
-    figures = reproduce_cl_relkt(study, request, folder)
-    shown = format_tables(choose_tables(study, request.tables), figures)
-    click.echo(escape_controls(f"{shown}\n\ntables: {folder}/tables.*"))
+    reproduce_cl_relkt(study, request, folder)
+    if "markdown" in formats:
+        click.echo(escape_controls((folder / "tables.md").read_text(encoding="utf-8")))
+    click.echo(escape_controls(f"tables: {folder}/tables.*"))

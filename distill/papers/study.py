@@ -210,22 +210,12 @@ def write_tables(
     """
     write_json(folder / f"{TABLES}.json", figures)
     texts = {
-        "markdown": "\n\n".join([about, format_tables(tables, figures)]) + "\n",
+        "markdown": "\n\n".join([about, *(to_markdown(table, figures[table.name]) for table in tables)]) + "\n",
         "csv": to_csv(tables, figures),
         "latex": "\n\n".join(to_latex(table, figures[table.name], about) for table in tables) + "\n",
     }
     for name in formats:
         write_text(folder / f"{TABLES}{FORMATS[name]}", texts[name])
-
-
-def format_tables(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
-    """Return tables as Markdown, one after the other.
-
-    Args:
-        tables: The tables.
-        figures: The figures by table and line.
-    """
-    return "\n\n".join(to_markdown(table, figures[table.name]) for table in tables)
 
 
 def _places(study, request, folder):
