@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import DataError, InputError
+from ..retrieval.exact import ROUNDING
 from ..system.files import list_visible
 from ..system.progress import say
 from ..system.progress import task as progress_of
@@ -190,4 +191,6 @@ def question_scores(rankings: Mapping[str, Mapping[str, float]], grades: Ranking
 def _wrong_above(ranking, right):
     """Count the wrong documents that are not below each right one; inf for a right one that has no rank."""
     wrong = np.sort([score for name, score in ranking.items() if name not in right])
-    return [len(wrong) - np.searchsorted(wrong, ranking[name]) if name in ranking else np.inf for name in right]
+    # Relative, as the scores of any model may be small.
+    least = {name: ranking[name] - ROUNDING * abs(ranking[name]) for name in right if name in ranking}
+    return [len(wrong) - np.searchsorted(wrong, least[name]) if name in least else np.inf for name in right]
