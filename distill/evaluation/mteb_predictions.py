@@ -111,6 +111,8 @@ def compare_predictions(
     if counted := [metric for metric in metrics if metric.startswith("r@")]:
         raise InputError(f"{counted[0]} counts the words of passages, which mteb's predictions do not have")
     folders = [(folder, read_parts(folder, PREDICTIONS)) for folder in (a, b)]
+    if empty := [folder for folder, parts in folders if not parts]:
+        raise DataError(f"{empty[0]}: its *{PREDICTIONS} files hold no rankings; let mteb.evaluate write them again")
     right = read_parts(relevant, RELEVANT)
     keys = _common(folders)
     require_draws(draws, len(keys))
@@ -143,9 +145,10 @@ def _name_keys(keys):
 
 def _require_questions(key, folders, relevant, right):
     """Raise `DataError` unless a part has the same questions in both folders and in the file of right documents."""
-    if key not in right:
+    if not any(grade > 0 for of in right.get(key, {}).values() for grade in of.values()):
         raise DataError(
-            f"{relevant}: the folder has nothing for {_name_keys([key])}; write it with distill.mteb.save_relevant"
+            f"{relevant}: the folder has no right document for {_name_keys([key])}; "
+            "write it with distill.mteb.save_relevant"
         )
     for folder, parts in folders:
         lacking, unknown = right[key].keys() - parts[key].keys(), parts[key].keys() - right[key].keys()

@@ -76,6 +76,11 @@ def test_folders_that_cannot_be_compared_are_refused(folders, tmp_path):
             compare_predictions(*pair, relevant, ["p@1"])
     with pytest.raises(DataError, match="_relevant.json"):
         compare_predictions(a, b, b, ["p@1"])
+    none = write(tmp_path / "none", "Task_relevant.json", {name: {"test": {"q0": {"d1": 0}}} for name in ("de", "fr")})
+    with pytest.raises(DataError, match="none"):
+        compare_predictions(a, b, none, ["p@1"])
+    with pytest.raises(DataError, match="empty"):
+        compare_predictions(predictions(tmp_path / "empty", {}), b, relevant, ["p@1"])
     with pytest.raises(InputError, match="40"):
         compare_predictions(a, b, relevant, ["p@1"], draws=1)
 
