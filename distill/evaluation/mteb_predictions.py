@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import DataError, InputError
+from ..retrieval.exact import ROUNDING
 from ..system.files import list_visible
 from ..system.progress import say
 from ..system.progress import task as progress_of
@@ -110,6 +111,8 @@ def compare_predictions(
     if counted := [metric for metric in metrics if metric.startswith("r@")]:
         raise InputError(f"{counted[0]} counts the words of passages, which mteb's predictions do not have")
     folders = [(folder, read_parts(folder, PREDICTIONS)) for folder in (a, b)]
+    if empty := [folder for folder, parts in folders if not parts]:
+        raise DataError(f"{empty[0]}: its *{PREDICTIONS} files hold no rankings; let mteb.evaluate write them again")
     right = read_parts(relevant, RELEVANT)
     keys = _common(folders)
     require_draws(draws, len(keys))
@@ -142,9 +145,10 @@ def _name_keys(keys):
 
 def _require_questions(key, folders, relevant, right):
     """Raise `DataError` unless a part has the same questions in both folders and in the file of right documents."""
-    if key not in right:
+    if not any(grade > 0 for of in right.get(key, {}).values() for grade in of.values()):
         raise DataError(
-            f"{relevant}: the folder has nothing for {_name_keys([key])}; write it with distill.mteb.save_relevant"
+            f"{relevant}: the folder has no right document for {_name_keys([key])}; "
+            "write it with distill.mteb.save_relevant"
         )
     for folder, parts in folders:
         lacking, unknown = right[key].keys() - parts[key].keys(), parts[key].keys() - right[key].keys()
@@ -190,4 +194,6 @@ def question_scores(rankings: Mapping[str, Mapping[str, float]], grades: Ranking
 def _wrong_above(ranking, right):
     """Count the wrong documents that are not below each right one; inf for a right one that has no rank."""
     wrong = np.sort([score for name, score in ranking.items() if name not in right])
-    return [len(wrong) - np.searchsorted(wrong, ranking[name]) if name in ranking else np.inf for name in right]
+    # Relative, as the scores of any model may be small.
+    least = {name: ranking[name] - ROUNDING * abs(ranking[name]) for name in right if name in ranking}
+    return [len(wrong) - np.searchsorted(wrong, least[name]) if name in least else np.inf for name in right]

@@ -12,6 +12,7 @@ from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..export.encode import COMPARED
 from ..retrieval.blocks import Product, spans
+from ..retrieval.exact import ranks
 from ..retrieval.units import candidates_of
 from ..settings.choices import PASSAGE_SCORES
 from ..settings.units import NAMES, Unit, list_text_kinds
@@ -30,7 +31,7 @@ class Cases:
 
     Attributes:
         first: Float32 array `(n, COMPARED)`, the scores of the first passages; NaN where there are fewer.
-        right: Boolean array `(n,)`, true if the first passage answers the question.
+        right: Boolean array `(n,)`, true if the passage that answers the question is first; ties count against it.
         there: Boolean array `(n,)`, true if the question's documents are among those searched.
         question: Integer array `(n,)`, the number of the question's id.
         language: Array `(n,)`, the language of the question.
@@ -184,7 +185,7 @@ class _Part:
         best = np.sort(np.partition(scores, scores.shape[1] - kept, axis=1)[:, -kept:], axis=1)[:, ::-1]
         first = np.full((many, COMPARED), np.nan, dtype=np.float32)
         first[:, :kept] = np.where(best == EXCLUDED, np.nan, best)
-        right = (scores.argmax(axis=1) == self.gold) & there
+        right = (ranks(scores, self.gold) == 1) & there
         language = np.full(many, self.language)
         return Cases(first, right, np.full(many, there), self.question, language, np.full(many, share, np.float32))
 

@@ -62,7 +62,8 @@ def _typed_table(evaluations, split, unit, metric, languages):
             means = [f"{100 * np.mean(values):.1f}" if values else "" for values in ([*scores.values()], losses)]
             table.add_row("", kind, *cells, *means)
             lost += losses
-        table.add_row("", "points lost", *[""] * (len(languages) + 1), f"{100 * np.mean(lost):.1f}", end_section=True)
+        whole = f"{100 * np.mean(lost):.1f}" if lost else ""
+        table.add_row("", "points lost", *[""] * (len(languages) + 1), whole, end_section=True)
     return table
 
 

@@ -79,7 +79,7 @@ def _check_value(name, value, item):
     elif options and value not in options:
         raise ConfigError(f"{name}: expected one of {', '.join(options)}, got {value!r}")
     if low is not None and not (low <= value <= high and abs(value) <= MOST):
-        most = MOST if value > MOST else high
+        most = min(high, MOST) if value > MOST else high
         raise ConfigError(f"{name}: expected a number from {low} to {most}, got {value}")
 
 

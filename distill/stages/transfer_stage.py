@@ -145,7 +145,8 @@ def student_schedule(settings: StudentSettings) -> Schedule:
         epochs=settings.epochs,
         patience=settings.patience,
         every=settings.evaluate_every,
-        quantised=settings.quantised_epochs,
+        # Without epochs there is none to round in.
+        quantised=min(settings.quantised_epochs, settings.epochs),
         averaged=settings.averaged_epochs,
         linear=settings.schedule == "linear",
         warmup=settings.warmup_share,

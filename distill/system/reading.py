@@ -25,13 +25,14 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # Of a text read with errors="surrogateescape".
 NOT_UTF8 = re.compile("[\udc80-\udcff]")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+GZIP = b"\x1f\x8b"
 
 
 def read_text(path: File) -> str:
     """Return the text of a UTF-8 file. Raises `DataError` with the file and the problem."""
     try:
         with open(path, encoding="utf-8-sig") as file:
-            _refuse_utf16(path, file)
+            _refuse_foreign(path, file)
             return file.read()
     except UnicodeDecodeError as error:
         raise _not_utf8(path, error.start) from error
@@ -40,9 +41,11 @@ def read_text(path: File) -> str:
         raise DataError(f"{path}: cannot be read: {reason}") from error
 
 
-def _refuse_utf16(path, file):
-    """Raise `DataError` for a file that begins as UTF-16 does, with its mark or with half a letter that is zero."""
+def _refuse_foreign(path, file):
+    """Raise `DataError` for a file of gzip, or of UTF-16, which its mark tells or half a letter that is zero."""
     begin = file.buffer.peek(2)[:2]
+    if begin == GZIP:
+        raise DataError(f"{path}: compressed by gzip; unpack it and give the text file")
     if begin in UTF16 or (len(begin) == 2 and begin.count(0) == 1):
         raise DataError(f"{path}: UTF-16 and not UTF-8; save the file as UTF-8")
 
@@ -112,7 +115,7 @@ def iter_lines(path: File, newline: str | None = None, errors: str = "strict") -
     """
     try:
         with open(path, encoding="utf-8-sig", newline=newline, errors=errors) as file:
-            _refuse_utf16(path, file)
+            _refuse_foreign(path, file)
             yield from _decode_file(path, file)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error

@@ -236,7 +236,8 @@ def prune(
     before = encoder.tokenizer
     kept, always = rule.choose(before, lines)
     if not kept:
-        raise InputError(f"no pieces left: none is used {rule.least} times or more; lower --least")
+        limits = f"at most {rule.most} of the tokens" if rule.most else "the tokens"
+        raise InputError(f"no tokens left: {limits} used {rule.least} times or more; lower --least or raise --most")
     after, old_ids = prune_tokenizer(before, kept, always)
     smaller = replace_tokenizer(encoder, after, old_ids)
     if rule.most:

@@ -18,6 +18,13 @@ def answers(distill, tmp_path):
     return call
 
 
+def test_figures_do_not_replace_the_file_that_is_read(distill, tmp_path):
+    path = tmp_path / "predictions.jsonl"
+    path.write_text('{"id": "1", "prediction": "a", "answers": ["a"]}', encoding="utf-8")
+    before = path.read_bytes()
+    assert distill("answers", path, "--language", "en", "--json", path).code == 2 and path.read_bytes() == before
+
+
 def test_gold_answers_in_the_lines(answers):
     rows = [
         {"id": "1", "prediction": "Häuser", "answers": ["Haus"], "language": "de"},

@@ -145,6 +145,11 @@ def test_of_a_share_of_the_articles_those_of_the_question_are_kept(encoded):
     assert (~np.isnan(with_.first)).sum(axis=1).tolist() == [2, 2, 4, 4, 2, 2, 4, 4] * 2
 
 
+def test_a_passage_that_ties_with_the_right_one_counts_against_it(encoded):
+    rows = {"passage": np.ones((8, 5), np.float32) / 5**0.5}
+    assert not paired_cases(EncodedSplit(encoded.dataset, "dev", encoded.questions, rows), "vector").right.any()
+
+
 def test_half_of_the_ids_have_no_answer_alike_in_all_languages(encoded):
     cases, both = half_unanswerable_cases(encoded, "vector", 3), paired_cases(encoded, "vector")
     assert cases.there.sum() == 8 and cases.there[:8].tolist() == cases.there[8:].tolist()

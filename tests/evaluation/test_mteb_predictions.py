@@ -48,6 +48,12 @@ def test_the_scores_of_a_question_with_several_right_documents():
     assert question_scores({"q": {"wrong": 1.0}}, {"q": {"a": 1}}, "map") == [0]
 
 
+def test_scores_that_differ_in_their_last_bit_are_a_tie_and_small_ones_are_not():
+    rounded = float(np.nextafter(np.float32(0.7), np.float32(0)))
+    rankings = {"a": {"right": float(np.float32(0.7)), "wrong": rounded}, "b": {"right": 2e-9, "wrong": 1e-9}}
+    assert question_scores(rankings, dict.fromkeys(rankings, {"right": 1}), "mrr@10").tolist() == [0.5, 1]
+
+
 def test_two_folders_are_compared_question_by_question(folders, capsys):
     a, b, relevant = folders
     assert is_predictions(a) and not is_predictions(relevant) and not is_predictions(a / "Task_predictions.json")
@@ -70,6 +76,11 @@ def test_folders_that_cannot_be_compared_are_refused(folders, tmp_path):
             compare_predictions(*pair, relevant, ["p@1"])
     with pytest.raises(DataError, match="_relevant.json"):
         compare_predictions(a, b, b, ["p@1"])
+    none = write(tmp_path / "none", "Task_relevant.json", {name: {"test": {"q0": {"d1": 0}}} for name in ("de", "fr")})
+    with pytest.raises(DataError, match="none"):
+        compare_predictions(a, b, none, ["p@1"])
+    with pytest.raises(DataError, match="empty"):
+        compare_predictions(predictions(tmp_path / "empty", {}), b, relevant, ["p@1"])
     with pytest.raises(InputError, match="40"):
         compare_predictions(a, b, relevant, ["p@1"], draws=1)
 

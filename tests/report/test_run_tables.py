@@ -80,6 +80,12 @@ def test_evaluations_show_every_metric_in_percent_with_its_mean(printed):
     assert out.count("unit passage, dev, %") == 1 and len(head(out)) == 1
 
 
+def test_a_kind_of_typing_that_no_language_has_loses_no_points(printed):
+    ranks = {"passage": {"de": np.array([1])}}
+    show({"one": Evaluation("toy", "dev", ranks, typed={"latin": {"passage": {}}})})
+    assert rows(printed())[-1] == ["", "points lost", "", "", ""]
+
+
 def test_figures_are_whole_however_long_a_models_name_which_is_printed_as_it_is(printed):
     languages = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
     name = "[x]/" + "folder/" * 15 + "student"

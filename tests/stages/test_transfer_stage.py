@@ -22,6 +22,7 @@ from distill.stages.transfer_stage import (
     TransferStage,
     answering_documents,
     batch_loss,
+    student_schedule,
     train_towards,
     transfer,
 )
@@ -92,6 +93,10 @@ def distance_to_teacher(encoder, texts, labelled):
 
 
 # Training
+
+
+def test_without_epochs_none_is_quantised():
+    assert [student_schedule(StudentSettings(epochs=many, quantised_epochs=1)).quantised for many in (0, 3)] == [0, 1]
 
 
 def test_the_teacher_is_asked_once_a_role_and_the_student_is_that_of_the_best_epoch(transferred, few, start):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -13,6 +14,8 @@ from cloup.formatting import HelpSection
 
 from .help import FEW, WHOLE, PanelOption, find_title, write_examples
 
+# Where a context keeps the paths that a command writes, {parameter: path}.
+WRITTEN = "distill.written"
 # The end of a sentence, which a name such as config.toml does not hold.
 END = re.compile(r"(?<=[.:;])\s")
 # What to type in place of commands and flags of earlier versions.
@@ -114,7 +117,8 @@ class Command(HelpMixin, cloup.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> None:
-        """Do what the command does, which returns nothing."""
+        """Do what the command does, which returns nothing, unless it would write over a file that it reads."""
+        _require_apart(ctx)
         if self.quiet:
             super().invoke(ctx)
             return
@@ -122,6 +126,38 @@ class Command(HelpMixin, cloup.Command):
 
         with phase(str(self.name)):
             super().invoke(ctx)
+
+
+def _require_apart(ctx):
+    """Raise `click.BadParameter` for a file that is written and that another parameter reads or writes."""
+    written = ctx.meta.get(WRITTEN, {})
+    parameters = {parameter.name: parameter for parameter in ctx.command.get_params(ctx)}
+    for name, path in written.items():
+        for other, value in ctx.params.items():
+            is_same = _is_same_place if other in written else _is_same_file
+            if other != name and any(is_same(path, text) for text in _texts(value)):
+                twice = f"{path} is the file of {parameters[other].get_error_hint(ctx)} too and would be replaced"
+                raise click.BadParameter(f"{twice}; choose another name.", ctx=ctx, param=parameters[name])
+
+
+def _texts(value) -> Iterator[str]:
+    """Yield the texts of a parameter, and the parts of such as language=FILE and FILE=WEIGHT."""
+    if isinstance(value, str | os.PathLike):
+        text = os.fspath(value)
+        yield from (text, text.partition("=")[2], text.rpartition("=")[0])
+    elif isinstance(value, Mapping):
+        yield from _texts(tuple(value.values()))
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _texts(one)
+
+
+def _is_same_file(path, text):
+    return os.path.isfile(path) and os.path.isfile(text) and os.path.samefile(path, text)
+
+
+def _is_same_place(path, text):
+    return bool(text) and os.path.realpath(path) == os.path.realpath(text)
 
 
 class Group(HelpMixin, cloup.Group):

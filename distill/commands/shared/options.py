@@ -15,6 +15,7 @@ from ...settings.recipes import TABLE
 from ...settings.rules import require_trained
 from ...settings.sections import Settings, Value
 from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, walk, withdraw_leave
+from .command import WRITTEN
 from .help import option
 from .setting_options import ASSIGNED, SetOption, SettingOption, make_parameter_name
 
@@ -125,6 +126,7 @@ def require_writable_path(context: click.Context, parameter: click.Parameter, pa
 
     if path:
         require_writable(path)
+        context.meta.setdefault(WRITTEN, {})[parameter.name] = path
     return path
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.pool import NONE, Pool
+from ...retrieval.exact import ROUNDING
 from ...system.types import Floats
 
 # int32 saves memory, as there are many counts.
@@ -87,7 +88,7 @@ def _above(scores, targets, starts):
     above = np.empty((*targets.shape, len(starts) - 1), dtype=np.int32)
     for slot in range(targets.shape[1]):
         # The test is "not below" rather than "at least", so that a score that is NaN counts against the target.
-        hit = ~(scores < right[:, slot, None])
+        hit = ~(scores < right[:, slot, None] - ROUNDING)
         for number, (start, end) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
             above[:, slot, number] = np.count_nonzero(hit[:, start:end], axis=1)
     return above
@@ -96,7 +97,8 @@ def _above(scores, targets, starts):
 def _share(scores, starts, top):
     top = min(top, scores.shape[1])
     last = np.partition(scores, scores.shape[1] - top, axis=1)[:, -top, None]
-    over = np.add.reduceat(scores > last, starts[:-1], axis=1, dtype=np.float32)
-    tied = np.add.reduceat(scores == last, starts[:-1], axis=1, dtype=np.float32)
+    above, below = scores > last + ROUNDING, scores < last - ROUNDING
+    over = np.add.reduceat(above, starts[:-1], axis=1, dtype=np.float32)
+    tied = np.add.reduceat(~(above | below), starts[:-1], axis=1, dtype=np.float32)
     left = top - over.sum(axis=1, keepdims=True)
     return (over + left * tied / tied.sum(axis=1, keepdims=True)) / top

@@ -145,6 +145,14 @@ def test_candidates_that_tie_at_the_last_place_share_it_and_more_places_are_all(
     np.testing.assert_allclose(count_candidates(questions, candidates, pool, top=100).share, 1 / 3, rtol=1e-6)
 
 
+def test_scores_that_differ_in_their_last_bit_are_a_tie():
+    data = {"de": (["c"], ["c"], [("x", "?", [0])]), "en": (["a", "b"], ["a", "b"], [("y", "?", [0])])}
+    right = np.float32(0.7)
+    scores = np.array([[1, 0, 0], [np.nextafter(right, np.float32(0)), right, 0.1]], dtype=np.float32)
+    counts = count_candidates(scores, np.eye(3, dtype=np.float32), make_pool("two", data))
+    assert counts.above[:, 0].tolist() == [[0, 0], [1, 0]] and counts.first.tolist() == [[1, 0], [0.5, 0.5]]
+
+
 @pytest.mark.parametrize("block", [1, 2, 3, 100])
 def test_blocks_change_nothing(pool, questions, candidates, ranking, block):
     again = count_candidates(questions, candidates, pool, top=4, block=block)
