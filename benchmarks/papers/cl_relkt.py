@@ -196,7 +196,8 @@ def of_students(place):
     seven, four = of_evaluation(place), of_evaluation(place + 2)
 
     def read(written):
-        return {name: (seven if name in SEVEN.split() else four)(written)[name] for name in OURS}
+        first, second = seven(written), four(written)
+        return {name: (first if name in SEVEN.split() else second)[name] for name in OURS}
 
     return read
 

@@ -18,6 +18,7 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..catalog.identity import locate_encoder
 from ..errors import DataError, EncoderError, InputError
 from ..retrieval.codes import FEW, WHOLE, packed_width, unpack
 from ..retrieval.ragged import part_edges
@@ -277,12 +278,13 @@ class Index:
         Raises:
             EncoderError: If it is another.
         """
-        if not self.is_asked_by(fingerprint):
-            encoder = self.card["encoder"]
-            raise EncoderError(
-                f"{self.path}: made by {encoder}, not by {source} as it is now; give {encoder} as --model, or, if they "
-                f"share a space: distill index --model {encoder} --question-model {source} --output {self.path.parent}"
-            )
+        if self.is_asked_by(fingerprint):
+            return
+        made_by, other = self.card["encoder"], self._describe_other(fingerprint, source)
+        if not self.scored_again and locate_encoder(source) not in (made_by, self.question_encoder):
+            other += f"; if the two share a space: distill index --model {made_by} --question-model {source} --output "
+            other += f"{self.path.parent}"
+        raise EncoderError(other)
 
     def require(self, fingerprint: str, source: File) -> None:
         """Require that an encoder is the one that the index was made by.
@@ -295,10 +297,13 @@ class Index:
             EncoderError: If it is another.
         """
         if fingerprint != self.card["fingerprint"]:
-            raise EncoderError(
-                f"{self.path}: made by {self.card['encoder']} ({self.card['fingerprint'][:12]}), not by "
-                f"{source} ({fingerprint[:12]}); give its own as --model, or make another index"
-            )
+            raise EncoderError(self._describe_other(fingerprint, source))
+
+    def _describe_other(self, fingerprint, source):
+        return (
+            f"{self.path}: made by {self.card['encoder']} ({self.card['fingerprint'][:12]}), not by "
+            f"{source} ({fingerprint[:12]}); give its own as --model, or make another index"
+        )
 
     def array(self, name: str) -> NDArray[np.generic]:
         """Return the array of a section."""

@@ -205,9 +205,8 @@ def _find_index(folder: File | None, model: str) -> Path | None:
     """Return the file of a complete index that `model` made or can search; None for None."""
     if folder is None:
         return None
-    index, fingerprint = Index(folder), weights_fingerprint(model)
-    if not index.is_asked_by(fingerprint):
-        index.require(fingerprint, model)
+    index = Index(folder)
+    index.require_asker(weights_fingerprint(model), model)
     return index.path
 
 

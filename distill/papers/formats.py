@@ -103,7 +103,7 @@ def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
 
 def _headings(table: Table, figures: TableFigures) -> list[str]:
     """Return the names of the cells of a line: columns, their mean, and what logs have."""
-    logged = ((BEST_OF, "best_of"),) if not table.mean else ((LAST, "last"), (BEST_OF, "best_of"))
+    logged = [*([(LAST, "last")] if table.mean else []), (BEST_OF, "best_of")]
     behind = [head for head, key in logged if any(map(_has(key), figures.values()))]
     return [*table.columns, *([f"mean of {len(table.mean)}"] if table.mean else []), *behind]
 
