@@ -165,6 +165,19 @@ def test_a_line_by_another_metric_than_the_logs_does_not_have_its_last_evaluatio
     assert "last" not in figures and figures["best_of"] == {"0": 3, "1": 5}
 
 
+def test_hits_of_a_script_are_figures_and_counts_against_the_base_of_the_languages_that_a_student_learned(module):
+    script = module("cl_relkt")
+    encoders = {"muse": 0.5, "runs/seven-0": 0.75, "runs/four-0": 0.25}
+    written = {
+        name: {"plain": {language: {"p@1": share, "only_here": 3, "only_base": 1} for language in (*script.OURS, "en")}}
+        for name, share in encoders.items()
+    }
+    line = script.counted("A", "translated", script.of_students("plain"))
+    shares = dict.fromkeys(script.SEVEN.split(), 75.0) | dict.fromkeys(script.FOUR.split(), 25.0)
+    assert line.read(written) == shares and line.against(written) == dict.fromkeys(shares, (3, 1))
+    assert script.counted("A", "translated", script.of_muse("plain"), tested=False).against is None
+
+
 def test_what_a_file_has_of_other_seeds_stays_unless_the_command_is_another(trained):
     rows, table, both, places = trained
     kept = rows.figures(table, both, places)
