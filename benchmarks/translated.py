@@ -3,7 +3,8 @@
     python benchmarks/translated.py muse runs/seven-0 runs/four-0 --data data/xquad --json translated.json
 
 The translations are the data set's own questions in the documents' language. `only_here` and `only_base` count the
-questions that one of both answers, where the base is the first encoder with questions as they are.
+questions that one of both answers, where the base is the first encoder with questions as they are. `against_translated`
+counts them where the base has the translations.
 """
 
 import argparse
@@ -32,8 +33,8 @@ def measure(models, dataset, split):
     task = RetrievalTask(dataset, tuple(dataset.languages), split, ("document",))
     tasks = {"plain": task, "translated": task.with_translations(ParallelQuestions(), "en")[0]}
     answered = {model: answer(load_teacher(model), tasks) for model in models}
-    base = answered[models[0]]["plain"]
-    return {model: {kind: compare(one, base) for kind, one in kinds.items()} for model, kinds in answered.items()}
+    bases = answered[models[0]]
+    return {model: {kind: compare(one, bases) for kind, one in kinds.items()} for model, kinds in answered.items()}
 
 
 def answer(encoder, tasks):
@@ -45,8 +46,16 @@ def hits(encoder, task):
     return {language: ranks == 1 for language, ranks in task.measure(encoder).ranks["document"].items()}
 
 
-def compare(answered, base):
-    return {name: compare_hits(right, base[name]) for name, right in answered.items() if name in base}
+def compare(answered, bases):
+    plain, translated = bases["plain"], bases["translated"]
+    return {
+        name: {
+            **compare_hits(right, plain[name]),
+            "against_translated": compare_hits(right, translated[name]),
+        }
+        for name, right in answered.items()
+        if name in translated
+    }
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ __all__ = [
 
 def program(tables: Sequence[Table], rows: Sequence[Row], about: str, runs: str) -> None:
     """Run what is wanted, print its tables, and write them."""
-    options = parse(tables, about, runs)
+    options = parse(tables, rows, about, runs)
     chosen = [table for table in tables if not options.table or table.name in options.table]
     scripts = Path(__file__).resolve().parents[1]
     places = [Place(Path(options.runs), options.data, seed, scripts=scripts) for seed in options.seeds]
@@ -68,7 +68,7 @@ def program(tables: Sequence[Table], rows: Sequence[Row], about: str, runs: str)
         Path(options.markdown).write_text(text + "\n", encoding="utf-8")
 
 
-def parse(tables, about, runs):
+def parse(tables, rows, about, runs):
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     names = [table.name for table in tables]
     parser.add_argument("--table", type=listed, default=[], help=f"of {', '.join(names)}; comma-separated [all]")
@@ -81,10 +81,15 @@ def parse(tables, about, runs):
     parser.add_argument("--json", help="also write the figures here")
     parser.add_argument("--markdown", help="also write the tables here")
     options = parser.parse_args()
-    unknown = sorted({*options.table} - {*names})
-    if unknown:
-        parser.error(f"--table: no such table: {', '.join(unknown)}; there are {', '.join(names)}")
+    require_known(parser, "table", options.table, names)
+    require_known(parser, "rows", options.rows, [row.name for row in rows])
     return options
+
+
+def require_known(parser, option, wanted, names):
+    unknown = sorted({*wanted} - {*names})
+    if unknown:
+        parser.error(f"--{option}: unknown: {', '.join(unknown)}; there are {', '.join(names)}")
 
 
 def listed(text: str) -> list[str]:

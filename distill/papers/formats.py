@@ -191,14 +191,22 @@ def _mark(tests):
 
 def _at_the_end(table, row):
     """Return the mean of the last evaluation, where that has its languages."""
-    last = list(row.get("last", {}).values())
-    return _cells(table, last)[-1] if table.mean else ""
+    last = row.get("last", {})
+    text = _cells(table, list(last.values()))[-1] if table.mean else ""
+    return text and f"{text}{_of_seeds(row, last)}"
 
 
 def _evaluations(row):
     """Return the number of evaluations among which dev chose, the fewest and the most of the seeds."""
-    counts = sorted({*row.get("best_of", {}).values()})
-    return " to ".join(str(count) for count in dict.fromkeys([*counts[:1], *counts[-1:]]))
+    by_seed = row.get("best_of", {})
+    counts = sorted({*by_seed.values()})
+    text = " to ".join(str(count) for count in dict.fromkeys([*counts[:1], *counts[-1:]]))
+    return text and f"{text}{_of_seeds(row, by_seed)}"
+
+
+def _of_seeds(row, by_seed):
+    """Return the seeds in parentheses if they are fewer than those of the line's figures."""
+    return "" if {*row["here"]} <= {*by_seed} else f" (seed{'s' * (len(by_seed) > 1)} {', '.join(sorted(by_seed))})"
 
 
 def _format_values(values, spread=False):

@@ -156,6 +156,9 @@ def test_a_row_has_marks_of_each_seed_how_many_dev_chose_among_and_what_the_last
     ]
     # In one seed alone Turkish is better too.
     assert "|50.0*|50.0†|50.0|50.0*|" in rows.markdown(table, rows.figures(table, both, places[:1]))
+    # Where a seed's log is not at hand the others are named.
+    (places[1].runs / "a-1" / "log.jsonl").unlink()
+    assert "|31.2 (seed 0)|3 (seed 0)|" in rows.markdown(table, rows.figures(table, both, places))
 
 
 def test_a_line_by_another_metric_than_the_logs_does_not_have_its_last_evaluation(trained):
