@@ -120,7 +120,7 @@ TABLES = (
                     ("en", ("en",)),
                     ("de", ("de",)),
                     ("ja", ("ja",)),
-                    ("mean of 14 others", FOURTEEN),
+                    ("mean of 14 languages", FOURTEEN),
                 )
             ),
         ),
