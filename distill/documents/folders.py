@@ -13,6 +13,7 @@ from pathspec import GitIgnoreSpec
 from ..errors import DataError, first_line
 from ..system.extras import install_command
 from ..system.reading import read_text
+from .document import locate_file
 from .formats import PACKAGES, is_readable, list_endings
 from .skipped_files import SkippedFiles
 
@@ -72,6 +73,8 @@ class _Walk:
             self.files.append(path)
         else:
             self.endings[ending] += 1
+            # Another installation reads it.
+            self.skipped.unread |= {locate_file(path)} if ending in PACKAGES else set()
 
     def _is_folder(self, path: Path, is_named: bool) -> bool:
         if path.name in UNREAD:
@@ -90,6 +93,7 @@ class _Walk:
         return not reason
 
     def _unreadable(self, error: OSError) -> None:
+        self.skipped.unread.add(locate_file(error.filename))
         self.skipped.leave_out(DataError(f"{error.filename}: cannot be read: {first_line(error)}"))
 
 

@@ -33,6 +33,8 @@ SINGLE_TAG = re.compile(r"""<([a-zA-Z][\w:.-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)/
 VOID = {
     *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"),
 }
+# Folded text, which a browser unfolds for who searches the page.
+UNTIL_FOUND = "until-found"
 UNSHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
 
@@ -84,7 +86,8 @@ def read_page(source: str) -> Page:
         elif node.name == "title" and not title:
             title = " ".join("".join(child.data or "" for child in node.children or ()).split())
         elif node.name == "html" and not is_end:
-            language = (node.attrs or {}).get("lang") or ""
+            attributes = node.attrs or {}
+            language = attributes.get("lang") or attributes.get("xml:lang") or ""
         elif node.name == "br" and not is_end:
             blocks.add_break()
         elif node.name in BLOCKS or node.name in HEADINGS:
@@ -118,7 +121,7 @@ def _is_hidden(node):
     attributes = node.attrs or {}
     return (
         node.name in HIDDEN
-        or "hidden" in attributes
+        or (attributes.get("hidden", UNTIL_FOUND) or "").lower() != UNTIL_FOUND
         or attributes.get("role") == "navigation"
         or (node.name == "dialog" and "open" not in attributes)
         or bool(UNSHOWN.search(attributes.get("style") or ""))

@@ -67,10 +67,12 @@ def make_document(place: str, row: Mapping[str, Json], columns: Columns) -> Docu
     id = place if named is None else row[named]
     if not isinstance(id, (str, int)) or isinstance(id, bool) or not str(id).strip():
         raise DataError(f"{place}: expected a string or a whole number as id, got {id!r}")
-    has_parts = row.get(PASSAGES) is not None
+    # A cell of a table is no list.
+    is_field = isinstance(row.get(PASSAGES), str)
+    has_parts = row.get(PASSAGES) is not None and not is_field
     text, parts = _join_parts(place, row, columns) if has_parts else (_text(place, row, columns), ())
     title = _first_value(row, columns.titles)
-    used = {named, title, "id", TITLE, PASSAGES, _first_value(row, columns.texts)}
+    used = {named, title, "id", TITLE, None if is_field else PASSAGES, _first_value(row, columns.texts)}
     # Several records of one text under two names: the one that is not taken is a field, unless it is null.
     others = {name: value for name, value in row.items() if name not in used and not (name in IDS and value is None)}
     fields = {"id": str(id), TITLE: str(row[title] or "") if title else "", **others}

@@ -275,8 +275,12 @@ class _Job:
                 raise InputError(f"--remove {id}: no document of {self.part.parent} has this id")
 
     def _find_gone(self, change: IndexChange, intake: Intake, sources: Sources) -> set[int]:
-        """Return the hashes of documents that are no longer in the given files and folders."""
-        return set(sources.within(change.documents)) - set(intake.hashes.tolist()) - set(map(hash_id, change.removed))
+        """Return the hashes of documents that are no longer in the given files and folders.
+
+        Of a file that could not be read in whole nobody knows, so its documents are not among them.
+        """
+        unknown = {*intake.hashes.tolist(), *map(hash_id, change.removed), *sources.within(intake.skipped.unread)}
+        return set(sources.within(change.documents)) - unknown
 
     def _tell(self, gone: Collection[int], synced: bool) -> None:
         if self.known and gone:

@@ -87,6 +87,9 @@ def test_fields_of_front_matter_are_json():
         **{"zip": "0123", "x": 1.5, "y": True, "3": {"z": None}},
     }
     assert (rest, problem) == ("Text.", "")
+    # As Python's json.dumps writes an emoji, and half of one.
+    fields, _, _ = split_front_matter('---\ntitle: "\\ud83d\\ude00 A"\nx: ["\\ud83d"]\n---\nText.')
+    assert fields == {"title": "\U0001f600 A", "x": ["\ufffd"]}
     fields, rest, _ = split_front_matter("+++\nd = 2024-01-02\nn = nan\n[a]\nb = 1\n+++\nText.")
     assert (fields, rest) == ({"d": "2024-01-02", "n": None, "a": {"b": 1}}, "Text.")
 

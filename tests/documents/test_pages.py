@@ -88,6 +88,7 @@ def test_what_is_open_is_shown():
     assert texts("<dialog open>A</dialog><details><summary>B</summary>C</details><p style='display:block'>D") == list(
         "ABCD"
     )
+    assert texts("<h2>A</h2><div hidden=until-found>B</div><p hidden>C</p>") == list("AB")
 
 
 @pytest.mark.parametrize(
@@ -117,3 +118,4 @@ def test_a_page_that_nests_without_bounds_is_read_in_time():
 
 def test_the_language_is_the_pages():
     assert read_page("<html lang=de-AT><p>x").language == "de-AT"
+    assert read_page('<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="de"><p>x').language == "de"
