@@ -110,4 +110,5 @@ def read_pdf(path: Path) -> Content:
     # A broken file ends in errors of many kinds there.
     except Exception as error:
         raise DataError(f"{path}: cannot be read as PDF: {first_line(error)}") from error
-    return Content(text, " ".join(str(title or "").split()))
+    # A null, or a list, is an object of pypdf's.
+    return Content(text, " ".join(title.split()) if isinstance(title, str) else "")

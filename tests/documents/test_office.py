@@ -11,7 +11,7 @@ HEADING = '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>'
 SPACE = "http://schemas.openxmlformats.org"
 
 
-def pdf(*pages):
+def pdf(*pages, title="(Timetable)"):
     """A PDF of a line a page, with a title."""
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
@@ -26,7 +26,7 @@ def pdf(*pages):
             f"/Contents {5 + 2 * number} 0 R>>",
             f"<</Length {len(shown)}>>stream\n{shown}\nendstream",
         ]
-    objects.append("<</Title(Timetable)>>")
+    objects.append(f"<</Title {title}>>")
     content, places = "%PDF-1.4\n", []
     for number, one in enumerate(objects, start=1):
         places.append(len(content))
@@ -45,6 +45,9 @@ def test_the_pages_of_a_pdf_are_one_document(tmp_path):
     name = path.as_posix()
     assert document.text == "The ferry leaves\nat nine."
     assert document.fields == {"id": name, "title": "Timetable", "path": name}
+    path.write_bytes(pdf("The ferry", title="null"))
+    [document] = read_documents([path])
+    assert document.fields["title"] == "a"
 
 
 def docx(path, body):

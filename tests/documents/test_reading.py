@@ -101,6 +101,8 @@ def test_a_null_id_or_title_is_as_if_it_were_missing_and_no_field_is_lost(tmp_pa
         {"id": None, "title": None, "text": "A."},
         {"id": None, "_id": 0, "text": "B.", "context": "C."},
         {"id": 3, "pid": 4, "text": None, "passage": "D."},
+        {"id": 5, "title": 0, "text": "E."},
+        {"id": 6, "title": ["F", "é"], "text": "F."},
     ]
     write(tmp_path, a__jsonl="\n".join(map(json.dumps, rows)))
     path = (tmp_path / "a.jsonl").as_posix()
@@ -109,6 +111,8 @@ def test_a_null_id_or_title_is_as_if_it_were_missing_and_no_field_is_lost(tmp_pa
         ("A.", {"id": f"{path}, line 1", "title": ""}),
         ("B.", {"id": "0", "title": "", "context": "C."}),
         ("D.", {"id": "3", "title": "", "pid": 4, "text": None}),
+        ("E.", {"id": "5", "title": "0"}),
+        ("F.", {"id": "6", "title": '["F", "é"]'}),
     ]
 
 
