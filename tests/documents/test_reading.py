@@ -160,6 +160,9 @@ def test_of_a_folder_other_formats_are_counted_and_what_git_ignores_is_not_read(
     skipped.say()
     line = capsys.readouterr().err
     assert line.count("\n") == 1 and "2 .rst" in line and "1 node_modules" in line and "2 named by .gitignore" in line
+    # Of a file with lines that are no patterns the others hold.
+    (tmp_path / "kb" / ".gitignore").write_bytes(b"\xef\xbb\xbfbuild/\r\n!\r\n[z-a]\r\ncaf\xe9\r\n*.txt\r\n")
+    assert [document.source.path.name for document in read(tmp_path / "kb")[0]] == ["a.md", "d.txt"]
     # What is named is read.
     assert len(read(tmp_path / "kb" / "build")[0]) == 1 and len(read(tmp_path / "kb" / "sub" / "e.txt")[0]) == 1
 
