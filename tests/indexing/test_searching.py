@@ -121,6 +121,8 @@ def test_an_answer_has_its_document_and_its_best_sentence(kb):
         ([("lang", "en"), ("title", "Nile")], "a"),
         ([("title", "nile")], ""),
         ([("tags", "7")], "b"),
+        ([("tags", "7.0")], "b"),
+        ([("tags", "07")], ""),
         ([("tags", "river"), ("tags", "7")], "b"),
         ([("tags", "7"), ("tags", "sea")], ""),
         ([("title", "Castle"), ("title", "Nile")], ""),
