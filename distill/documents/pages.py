@@ -33,6 +33,8 @@ SINGLE_TAG = re.compile(r"""<([a-zA-Z][\w:.-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)/
 VOID = {
     *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"),
 }
+# What Sphinx, MkDocs and MediaWiki add to headings, and the second form in which KaTeX writes a formula.
+ADDED = {"headerlink", "mw-editsection", "katex-html"}
 # Folded text, which a browser unfolds for who searches the page.
 UNTIL_FOUND = "until-found"
 UNSHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
@@ -123,6 +125,7 @@ def _is_hidden(node):
         node.name in HIDDEN
         or (attributes.get("hidden", UNTIL_FOUND) or "").lower() != UNTIL_FOUND
         or attributes.get("role") == "navigation"
+        or not ADDED.isdisjoint((attributes.get("class") or "").split())
         or (node.name == "dialog" and "open" not in attributes)
         or bool(UNSHOWN.search(attributes.get("style") or ""))
     )

@@ -77,6 +77,7 @@ def test_items_cells_and_headings_are_sentences_of_their_own():
         "<nav><ul><li>X</ul></nav>",
         "<div role=navigation>X</div>",
         "<datalist><option>X</datalist>",
+        '<a class="x headerlink" href="#t">X</a>',
         "<!-- X -->",
     ],
 )

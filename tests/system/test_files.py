@@ -2,8 +2,8 @@
 
 import errno
 import os
-import shutil
 import re
+import shutil
 import stat
 import tracemalloc
 from contextlib import contextmanager
