@@ -60,7 +60,7 @@ FORMS: dict[str, tuple[type[np.generic] | None, tuple[str, ...]]] = {
 # Sections that an index of the score `vector` does without.
 OF_SENTENCES = ("sentence_vectors", "sentence_scales")
 # Fields and values of documents: pairs, or a mapping where no field is named twice.
-Where: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str]]
+Where: TypeAlias = Mapping[str, str | float | None] | Sequence[tuple[str, str | float | None]]
 # Fields whose values are codes of languages.
 LANGUAGES = ("language", "lang")
 # A number as JSON has it. Some programs write 2020 as 2020.0.
@@ -419,7 +419,7 @@ class Index:
         composed form, language codes in either case, and numbers by their value.
 
         Args:
-            where: The fields and their values, as text.
+            where: The fields and their values, as text or as JSON has them.
 
         Returns:
             bool `(passages,)`.
@@ -428,7 +428,7 @@ class Index:
             InputError: If no document has such a field.
         """
         pairs = where.items() if isinstance(where, Mapping) else where
-        wanted = [(_compose(name), value) for name, value in pairs]
+        wanted = [(_compose(name), as_text(value)) for name, value in pairs]
         matching, missing = np.zeros(self.documents, dtype=bool), {name for name, _ in wanted}
         for document, fields in enumerate(self.all_fields()):
             known = {_compose(name): value for name, value in fields.items()}

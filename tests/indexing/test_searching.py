@@ -123,6 +123,8 @@ def test_an_answer_has_its_document_and_its_best_sentence(kb):
         ([("tags", "7")], "b"),
         ([("tags", "7.0")], "b"),
         ([("tags", "07")], ""),
+        ({"tags": 7}, "b"),
+        ({"x": None}, "c"),
         ([("tags", "river"), ("tags", "7")], "b"),
         ([("tags", "7"), ("tags", "sea")], ""),
         ([("title", "Castle"), ("title", "Nile")], ""),
