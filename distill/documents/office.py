@@ -12,7 +12,7 @@ from zipfile import ZipFile
 from ..errors import DataError, first_line
 from ..system.extras import require_extra
 from .document import Content
-from .pages import read_page
+from .pages import SOFT_HYPHEN, read_page
 
 # What mammoth has no headings and lines for, besides its own map.
 STYLES = """
@@ -105,7 +105,7 @@ def read_pdf(path: Path) -> Content:
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         document = pypdf.PdfReader(path)
-        text = "\n".join(page.extract_text() for page in document.pages)
+        text = re.sub(f"{SOFT_HYPHEN}\n?", "", "\n".join(page.extract_text() for page in document.pages))
         title = document.metadata.title if document.metadata else None
     # A broken file ends in errors of many kinds there.
     except Exception as error:

@@ -13,6 +13,8 @@ from ..system.reading import read_text
 from .document import Content
 
 BLANKS = re.compile(r"[ \t\r\f\n]+")
+# Where a word may break; an encoder would read its parts as words.
+SOFT_HYPHEN = "\xad"
 # Of these no text is shown, or, as a navigation, none that is the page's own.
 HIDDEN = {
     *("annotation", "annotation-xml", "audio", "canvas", "datalist", "iframe", "meter", "nav", "noembed", "noframes"),
@@ -138,6 +140,7 @@ class _Blocks:
         self.ended, self.as_written, self._parts = [], 0, [""]
 
     def add(self, text):
+        text = text.replace(SOFT_HYPHEN, "")
         self._parts[-1] += text if self.as_written else BLANKS.sub(" ", text)
 
     def add_break(self):

@@ -107,6 +107,7 @@ def test_a_title_is_the_heads_whatever_is_left_out(source, title):
 
 
 def test_text_as_it_is_written_keeps_its_lines():
+    assert texts("<p>Fähr&shy;ver\xadbindung") == ["Fährverbindung"]
     assert texts("<p>a\n b<pre>\nx  y\n  z\n</pre>") == ["a b", "x  y\n  z"]
 
 
