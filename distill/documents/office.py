@@ -11,8 +11,9 @@ from zipfile import ZipFile
 
 from ..errors import DataError, first_line
 from ..system.extras import require_extra
+from ..system.text import SOFT_HYPHEN
 from .document import Content
-from .pages import SOFT_HYPHEN, read_page
+from .pages import read_page
 
 # What mammoth has no headings and lines for, besides its own map.
 STYLES = """

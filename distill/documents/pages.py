@@ -10,11 +10,10 @@ from pathlib import Path
 import justhtml
 
 from ..system.reading import read_text
+from ..system.text import SOFT_HYPHEN
 from .document import Content
 
 BLANKS = re.compile(r"[ \t\r\f\n]+")
-# Where a word may break; an encoder would read its parts as words.
-SOFT_HYPHEN = "\xad"
 # Of these no text is shown, or, as a navigation, none that is the page's own.
 HIDDEN = {
     *("annotation", "annotation-xml", "audio", "canvas", "datalist", "iframe", "meter", "nav", "noembed", "noframes"),
