@@ -78,6 +78,11 @@ Last <script> one.
     ]
 
 
+def test_footnotes_are_paragraphs_and_what_points_to_them_is_no_text(content):
+    text = "One.[^1] Two[^b], [^a-z] and `[^1]`.\n\n[^1]: note\n[^b]: A *longer* one.\n    Its second line.\n\nEnd."
+    assert content(text).text == ("One. Two, [^a-z] and [^1].\n\nnote\n\nA longer one. Its second line.\n\nEnd.")
+
+
 def test_fields_of_front_matter_are_json():
     text = "---\ndate: 2024-01-02\ntags: [a, b]\nat: 10:30\nlang: no\n"
     text += "n: .nan\nm: -.inf\nzip: 0123\nx: 1.5\ny: true\n3: {z: null}\n---\nText."
