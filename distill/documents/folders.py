@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +15,7 @@ from pathspec import GitIgnoreSpec
 
 from ..errors import DataError, first_line
 from ..system.extras import install_command
-from ..system.reading import read_text
+from .document import locate_file
 from .formats import PACKAGES, is_readable, list_endings
 from .skipped_files import SkippedFiles
 
@@ -33,10 +36,11 @@ class _Rules:
         if not file.is_file():
             return self
         try:
-            lines = read_text(file).splitlines()
-            return _Rules((*self.specs, (folder, GitIgnoreSpec.from_lines(lines))))
-        except (DataError, ValueError):
+            # As the names of files are decoded, which need not be UTF-8 either.
+            text = file.read_bytes().removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+        except OSError:
             return self
+        return _Rules((*self.specs, (folder, _parse_rules(text.replace("\r\n", "\n").split("\n")))))
 
     def name(self, path: Path, is_folder: bool) -> bool:
         for folder, spec in reversed(self.specs):
@@ -72,6 +76,8 @@ class _Walk:
             self.files.append(path)
         else:
             self.endings[ending] += 1
+            # Another installation reads it.
+            self.skipped.unread |= {locate_file(path)} if ending in PACKAGES else set()
 
     def _is_folder(self, path: Path, is_named: bool) -> bool:
         if path.name in UNREAD:
@@ -90,6 +96,7 @@ class _Walk:
         return not reason
 
     def _unreadable(self, error: OSError) -> None:
+        self.skipped.unread.add(locate_file(error.filename))
         self.skipped.leave_out(DataError(f"{error.filename}: cannot be read: {first_line(error)}"))
 
 
@@ -111,6 +118,22 @@ def find_documents(folder: Path, skipped: SkippedFiles) -> Iterator[Path]:
     if not walk.files:
         skipped.leave_out(DataError(f"{folder}: no document in it; expected files named {list_endings()}"))
     yield from sorted(walk.files)
+
+
+def _parse_rules(lines):
+    """Parse the patterns of a file. Git passes over a line that is none, such as `!` alone, and so do we."""
+    with warnings.catch_warnings():
+        # Of a class such as [[:alpha:]].
+        warnings.simplefilter("ignore", FutureWarning)
+        return GitIgnoreSpec.from_lines([line for line in lines if _is_rule(line)])
+
+
+def _is_rule(line):
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True
 
 
 def _reason(path: Path, is_named: bool) -> str:

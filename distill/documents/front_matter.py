@@ -12,6 +12,7 @@ import tomlkit.exceptions
 from yaml import SafeLoader, YAMLError
 
 from ..errors import first_line
+from ..system.text import make_well_formed
 from ..system.types import Json
 
 BLOCK = re.compile(r"\A(?:[ \t]*\n)*(---|\+\+\+)[ \t]*\n(.*?)(?:^\1|^\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -67,11 +68,12 @@ def _as_json(value, left: Iterator[int]) -> Json:
     if next(left, None) is None:
         raise ValueError(f"more than {MOST} values")
     if isinstance(value, dict):
-        return {str(name): _as_json(part, left) for name, part in value.items()}
+        return {make_well_formed(str(name)): _as_json(part, left) for name, part in value.items()}
     if isinstance(value, (list, tuple, set)):
         return [_as_json(part, left) for part in value]
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if value is None or isinstance(value, (str, int, float)) else str(value)
+    # An emoji that json.dumps escaped is two halves to YAML.
+    return value if value is None or isinstance(value, (int, float)) else make_well_formed(str(value))

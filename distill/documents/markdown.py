@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from functools import cache
 from html import escape
 from pathlib import Path
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
 from ..system.reading import read_text
@@ -22,6 +24,9 @@ WIKI = re.compile(r"!?\[\[([^\[\]|]+)(?:\|([^\[\]]+))?\]\]")
 BOX = re.compile(r"^(?:\[[ xX]\]\s+|\[!\w+\][+-]?\s*)")
 # The attributes of a heading as Pandoc, Hugo and Docusaurus write them: {#id .class}.
 ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")
+# [^1]: of a footnote, which CommonMark reads as an address if one word follows; [^1] in a line points to it.
+NOTE = re.compile(r"\[\^([^\[\]\s]+)\]:[ \t]*")
+POINTER = re.compile(r"\[\^([^\[\]\s]+)\]")
 TAG = re.compile(r"</?([a-zA-Z][\w-]*)[\s/>]")
 # Elements that are marks in a line; of others, as in `install <package>`, the name is what somebody wrote.
 IN_LINE = {
@@ -39,13 +44,14 @@ def read_markdown(path: Path) -> Content:
     page = read_page(_to_html(text))
     # MultiMarkdown and Pelican write "Title".
     said = next((value for name, value in fields.items() if name.lower() == TITLE), None)
-    title = " ".join(str(said).split()) if isinstance(said, (str, int, float)) else ""
+    is_text = isinstance(said, (str, int, float)) and not isinstance(said, bool)
+    title = " ".join(str(said).split()) if is_text else ""
     return Content(page.text, title or page.heading, read_language_field(fields), fields, problem)
 
 
 def _to_html(text: str) -> str:
     """Convert Markdown to HTML; HTML within it cannot hide the text that follows."""
-    parser = _parser()
+    parser, notes = _parser(), set(NOTE.findall(text))
     tokens = parser.parse(text)
     for before, token in zip([None, *tokens], tokens, strict=False):
         if token.type == "html_block":
@@ -53,7 +59,7 @@ def _to_html(text: str) -> str:
         if token.type == "inline" and token.children:
             token.children[0].content = BOX.sub("", token.children[0].content)
             for child in token.children:
-                _change(child)
+                _change(child, notes)
             last = token.children[-1]
             if before and before.type == "heading_open" and last.type == "text":
                 last.content = ATTRIBUTES.sub("", last.content)
@@ -63,12 +69,23 @@ def _to_html(text: str) -> str:
 @cache
 def _parser():
     # Lists within lists are read to a depth that nobody writes.
-    return MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
+    parser.block.ruler.before("reference", "note", _pass_note, {"alt": ["paragraph", "reference"]})
+    return parser
 
 
-def _change(child: Token) -> None:
+def _pass_note(state: StateBlock, line: int, _end: int, silent: bool) -> bool:
+    """Pass over the mark that begins a footnote, so that its text is a paragraph; if `silent`, look for one alone."""
+    mark = NOTE.match(state.src, state.bMarks[line] + state.tShift[line], state.eMarks[line])
+    if mark and not silent:
+        state.bMarks[line], state.tShift[line] = mark.end(), 0
+    return bool(mark) and silent
+
+
+def _change(child: Token, notes: Container[str]) -> None:
     if child.type == "text":
-        child.content = WIKI.sub(lambda link: link[2] or link[1], child.content)
+        text = POINTER.sub(lambda one: "" if one[1] in notes else one[0], child.content)
+        child.content = WIKI.sub(lambda link: link[2] or link[1], text)
     elif child.type == "html_inline":
         tag = TAG.match(child.content)
         name = tag[1].lower() if tag else ""

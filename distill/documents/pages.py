@@ -10,6 +10,7 @@ from pathlib import Path
 import justhtml
 
 from ..system.reading import read_text
+from ..system.text import SOFT_HYPHEN
 from .document import Content
 
 BLANKS = re.compile(r"[ \t\r\f\n]+")
@@ -33,6 +34,10 @@ SINGLE_TAG = re.compile(r"""<([a-zA-Z][\w:.-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)/
 VOID = {
     *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"),
 }
+# What Sphinx, MkDocs and MediaWiki add to headings, and the second form in which KaTeX writes a formula.
+ADDED = {"headerlink", "mw-editsection", "katex-html"}
+# Folded text, which a browser unfolds for who searches the page.
+UNTIL_FOUND = "until-found"
 UNSHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
 
@@ -84,7 +89,8 @@ def read_page(source: str) -> Page:
         elif node.name == "title" and not title:
             title = " ".join("".join(child.data or "" for child in node.children or ()).split())
         elif node.name == "html" and not is_end:
-            language = (node.attrs or {}).get("lang") or ""
+            attributes = node.attrs or {}
+            language = attributes.get("lang") or attributes.get("xml:lang") or ""
         elif node.name == "br" and not is_end:
             blocks.add_break()
         elif node.name in BLOCKS or node.name in HEADINGS:
@@ -118,8 +124,9 @@ def _is_hidden(node):
     attributes = node.attrs or {}
     return (
         node.name in HIDDEN
-        or "hidden" in attributes
+        or (attributes.get("hidden", UNTIL_FOUND) or "").lower() != UNTIL_FOUND
         or attributes.get("role") == "navigation"
+        or not ADDED.isdisjoint((attributes.get("class") or "").split())
         or (node.name == "dialog" and "open" not in attributes)
         or bool(UNSHOWN.search(attributes.get("style") or ""))
     )
@@ -132,6 +139,7 @@ class _Blocks:
         self.ended, self.as_written, self._parts = [], 0, [""]
 
     def add(self, text):
+        text = text.replace(SOFT_HYPHEN, "")
         self._parts[-1] += text if self.as_written else BLANKS.sub(" ", text)
 
     def add_break(self):

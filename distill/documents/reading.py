@@ -60,16 +60,19 @@ def _files(path: File, skipped: SkippedFiles) -> Iterator[Path]:
 
 
 def _documents(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
-    left_out, is_empty = skipped.count, True
+    left_out, is_empty, without_text = skipped.count, True, 0
     try:
         for document in find_reader(source.path)(source, columns, skipped):
             is_empty = False
             if document.text.strip():
                 yield replace(document, source=source)
             else:
+                without_text += 1
                 problem = f"{document.place}: a document without text; give it some, or leave it out"
                 skipped.leave_out(DataError(problem))
     except InputError as error:
         skipped.leave_out(error)
+    if skipped.count > left_out + without_text:
+        skipped.unread.add(source.place)
     if is_empty and skipped.count == left_out and not skipped.strict:
         skipped.leave_out(DataError(f"{source.name}: no documents in it"))

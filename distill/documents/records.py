@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..data.readers import parse_sentences
 from ..errors import DataError
 from ..system.reading import NOT_UTF8, iter_lines, parse_line
+from ..system.text import dump_json
 from ..system.types import Json
 from .document import Document, Part, Source
 from .skipped_files import SkippedFiles
@@ -67,17 +68,25 @@ def make_document(place: str, row: Mapping[str, Json], columns: Columns) -> Docu
     id = place if named is None else row[named]
     if not isinstance(id, (str, int)) or isinstance(id, bool) or not str(id).strip():
         raise DataError(f"{place}: expected a string or a whole number as id, got {id!r}")
-    has_parts = row.get(PASSAGES) is not None
+    # A cell of a table is no list.
+    is_field = isinstance(row.get(PASSAGES), str)
+    has_parts = row.get(PASSAGES) is not None and not is_field
     text, parts = _join_parts(place, row, columns) if has_parts else (_text(place, row, columns), ())
     title = _first_value(row, columns.titles)
-    used = {named, title, "id", TITLE, PASSAGES, _first_value(row, columns.texts)}
+    used = {named, title, "id", TITLE, None if is_field else PASSAGES, _first_value(row, columns.texts)}
     # Several records of one text under two names: the one that is not taken is a field, unless it is null.
     others = {name: value for name, value in row.items() if name not in used and not (name in IDS and value is None)}
-    fields = {"id": str(id), TITLE: str(row[title] or "") if title else "", **others}
+    fields = {"id": str(id), TITLE: _as_title(row[title]) if title else "", **others}
     if parts:
         names = [part.get("id") for part in row[PASSAGES] if isinstance(part, dict)]
         fields |= {PASSAGES: names} if any(name is not None for name in names) else {}
     return Document(str(id), text, place, fields, parts, read_language_field(row))
+
+
+def _as_title(value: Json) -> str:
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return str(value)
+    return dump_json(value) if value else ""
 
 
 def read_language_field(fields: Mapping[str, Json]) -> str:

@@ -15,13 +15,15 @@ MOST = 20
 class SkippedFiles:
     """Collects malformed files and records, with their places, and files of other formats.
 
-    If `strict` is true, the first malformed one raises an error instead.
+    If `strict` is true, the first malformed one raises an error instead. `unread` are the places, as `locate_file` has
+    them, of files and folders that are there but were not read in whole.
     """
 
     def __init__(self, strict: bool = False) -> None:
         self.strict = strict
         self.count = 0
         self.notes = 0
+        self.unread: set[str] = set()
         self._first: DistillError | None = None
         self._lines: list[str] = []
         self._note_lines: list[str] = []

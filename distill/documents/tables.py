@@ -95,7 +95,8 @@ def _read_rows(source, form):
     first = 1
     try:
         for cells in rows:
-            if cells and not (rows.line_num == 1 and (cells[0].lower(), *cells[1:]) == NAMED_CELLS):
+            is_mark = rows.line_num == 1 and (cells[:1] and cells[0].lower(), *cells[1:]) == NAMED_CELLS
+            if any(map(str.strip, cells)) and not is_mark:
                 yield rows.line_num, cells
             first = rows.line_num + 1
     except csv.Error as error:

@@ -20,6 +20,7 @@ from ..documents.document import Document, cut_document
 from ..retrieval.codes import WHOLE, quantise_to_bits
 from ..retrieval.ragged import part_edges, rows_of
 from ..system.sections import read_sections, write_sections
+from ..system.text import SOFT_HYPHEN
 from ..system.types import Floats, Json
 from ..words.cutting import Cut, PassageSpan
 from .index_file import Index
@@ -196,7 +197,8 @@ class Batches:
             for row, passage in zip(new, passages, strict=True):
                 bounds = arrays["sentence_bounds"][sentences[row] : sentences[row + 1]]
                 texts += [passage[start:end].decode() for start, end in bounds.tolist()]
-        return texts
+        # They stay in what is shown.
+        return [text.replace(SOFT_HYPHEN, "") for text in texts]
 
     def texts(self, number: int) -> dict[str, NDArray[np.generic]]:
         """Return the arrays of a batch's texts."""

@@ -25,7 +25,7 @@ from ..encoding.encode_file import Engine
 from ..encoding.missing_languages import LeftOut
 from ..errors import DataError, InputError, one_line
 from ..export import encode as bundle
-from ..retrieval.codes import WHOLE
+from ..retrieval.codes import FEW, WHOLE
 from ..settings.choices import PASSAGE_SCORES
 from ..system.files import find_leftovers, remove, require_writable, resolve_target, usable_path
 from ..system.locking import hold_lock
@@ -160,7 +160,7 @@ def _choose_settings(known: Index | None, source: File, given: IndexSettings) ->
     if not known:
         usual = {"language": AUTO, "score": _score_of(source), "bits": WHOLE, "hybrid": False}
         settings = {**asdict(Cut()), **usual, **said}
-        _require_shorter(settings)
+        _require_possible(settings)
         return settings
     if missing := [name for name in asdict(IndexSettings()) if name not in known.card]:
         raise DataError(f"{known.path}: its card lacks {', '.join(missing)}; write the index anew in another folder")
@@ -169,7 +169,7 @@ def _choose_settings(known: Index | None, source: File, given: IndexSettings) ->
     if other := [name for name, value in said.items() if settings[name] != value]:
         told = ", ".join(_option(name, settings[name]) for name in other)
         raise InputError(f"{known.path}: was made with {told}; give the same, or write to another folder")
-    _require_shorter(settings)
+    _require_possible(settings)
     return settings
 
 
@@ -194,9 +194,14 @@ def _name_question_encoder(
     return dict(zip(QUESTIONS, (locate_encoder(source), fingerprint), strict=True))
 
 
-def _require_shorter(values):
-    if values["overlap"] >= values["length"]:
-        raise InputError(f"--overlap {values['overlap']}: expected less than --length {values['length']}")
+def _require_possible(values):
+    if not 0 <= values["overlap"] < values["length"]:
+        raise InputError(
+            f"--overlap {values['overlap']}: expected at least 0 and less than --length {values['length']}"
+        )
+    for name, known in (("score", PASSAGE_SCORES), ("bits", (*FEW, WHOLE))):
+        if values[name] not in known:
+            raise InputError(f"{name} {values[name]!r}: expected one of {', '.join(map(str, known))}")
 
 
 def _option(name, value):
@@ -275,8 +280,12 @@ class _Job:
                 raise InputError(f"--remove {id}: no document of {self.part.parent} has this id")
 
     def _find_gone(self, change: IndexChange, intake: Intake, sources: Sources) -> set[int]:
-        """Return the hashes of documents that are no longer in the given files and folders."""
-        return set(sources.within(change.documents)) - set(intake.hashes.tolist()) - set(map(hash_id, change.removed))
+        """Return the hashes of documents that are no longer in the given files and folders.
+
+        Of a file that could not be read in whole nobody knows, so its documents are not among them.
+        """
+        unknown = {*intake.hashes.tolist(), *map(hash_id, change.removed), *sources.within(intake.skipped.unread)}
+        return set(sources.within(change.documents)) - unknown
 
     def _tell(self, gone: Collection[int], synced: bool) -> None:
         if self.known and gone:

@@ -7,6 +7,7 @@ is read here: `array`, `text`, and the checks of `FORMS`.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,9 +60,11 @@ FORMS: dict[str, tuple[type[np.generic] | None, tuple[str, ...]]] = {
 # Sections that an index of the score `vector` does without.
 OF_SENTENCES = ("sentence_vectors", "sentence_scales")
 # Fields and values of documents: pairs, or a mapping where no field is named twice.
-Where: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str]]
+Where: TypeAlias = Mapping[str, str | float | None] | Sequence[tuple[str, str | float | None]]
 # Fields whose values are codes of languages.
 LANGUAGES = ("language", "lang")
+# A number as JSON has it. Some programs write 2020 as 2020.0.
+NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,99})(?:\.\d{1,99})?(?:[eE][-+]?\d{1,3})?", re.ASCII)
 # Those of unit rows are at most 1, but for their rounding.
 GREATEST_SCALE = 2
 CARD_FIELDS = {
@@ -413,10 +416,10 @@ class Index:
         """Return the passages whose documents have certain values of fields.
 
         A list matches each of its members, so that a field may be named several times. Letters are compared in their
-        composed form, and language codes in either case.
+        composed form, language codes in either case, and numbers by their value.
 
         Args:
-            where: The fields and their values, as text.
+            where: The fields and their values, as text or as JSON has them.
 
         Returns:
             bool `(passages,)`.
@@ -425,7 +428,7 @@ class Index:
             InputError: If no document has such a field.
         """
         pairs = where.items() if isinstance(where, Mapping) else where
-        wanted = [(_compose(name), value) for name, value in pairs]
+        wanted = [(_compose(name), as_text(value)) for name, value in pairs]
         matching, missing = np.zeros(self.documents, dtype=bool), {name for name, _ in wanted}
         for document, fields in enumerate(self.all_fields()):
             known = {_compose(name): value for name, value in fields.items()}
@@ -445,6 +448,8 @@ def _is(value, text, name):
     if isinstance(value, list):
         return any(_is(part, text, name) for part in value)
     one, other = _compose(text), _compose(as_text(value))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return one == other or (bool(NUMBER.fullmatch(one)) and json.loads(one) == value)
     return one == other or (name in LANGUAGES and one.lower() == other.lower())
 
 

@@ -48,6 +48,13 @@ class IndexChange:
     strict: bool = False
     synced: bool = False
 
+    def __post_init__(self) -> None:
+        # A text is a sequence, too, of letters.
+        for name in ("documents", "removed"):
+            value = getattr(self, name)
+            if isinstance(value, (str, Path)):
+                object.__setattr__(self, name, [value])
+
 
 @dataclass(frozen=True)
 class Intake:

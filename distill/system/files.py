@@ -111,17 +111,23 @@ def require_writable(path: File) -> None:
     path = usable_path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"cannot write {path}: it is a device or a pipe, which would be replaced; name a file")
-    if path.is_dir() and any(path.iterdir()):
-        raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
+    _require_empty(path)
     parent = next(folder for folder in resolve_target(path).absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         reason = "no permission" if parent.is_dir() else f"{parent} is not a folder"
         raise InputError(f"cannot write {path}: {reason}; choose a folder you may write to")
 
 
+def _require_empty(path):
+    if path.is_dir() and any(path.iterdir()):
+        raise InputError(f"{path} is a folder that is not empty; choose another name or remove it")
+
+
 def _move(aside, path):
     if path.is_dir() and not aside.is_dir():
         raise InputError(f"{path} is a folder, a file is to be written; choose another name")
+    # Another process may have filled it meanwhile.
+    _require_empty(path)
     if path.is_dir():
         path.rmdir()
     os.replace(aside, path)

@@ -13,6 +13,9 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from .types import Json
 
+# Where a word may break: an encoder would read the parts as words.
+SOFT_HYPHEN = "\xad"
+
 
 def make_well_formed(text: str) -> str:
     """Replace each lone surrogate by U+FFFD, so that the text has a UTF-8 form.

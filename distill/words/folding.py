@@ -28,6 +28,8 @@ RULES = {
     "tr": DOTTED_I,
     "ur": PERSIAN,
 }
+# What holds in whatever language a text is: marks that may be omitted, and ё.
+BY_SCRIPT = ((ARABIC_MARKS, ""), *RULES["he"], ("ё", "е"))
 # Languages that encyclopedias write with stress marks, as in Росси́я.
 STRESSED = ("be", "bg", "ru", "uk")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from .folding import CategoryTable, fold
+from .folding import BY_SCRIPT, CategoryTable, fold
 
 # Thai, Lao, Burmese, Khmer, kana and Chinese are written without blanks: pairs of characters stand for words.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -23,13 +23,22 @@ def split_plain_words(text: str) -> list[str]:
     """Return the runs of letters and digits of the folded text, in order and with repetitions.
 
     A script without blanks gives each pair of adjacent characters: "東京都" gives 東京 and 京都. As the language is not
-    known, all kinds of i are one: İstanbul, ISTANBUL and istanbul are the same, and ı is i.
+    known, all kinds of i are one: İstanbul, ISTANBUL and istanbul are the same, and ı is i. Vowel marks of Arabic and
+    Hebrew and the Arabic tatweel are left out, and ё is е.
     """
     folded = _unify_i(LOOKS.sub("", fold(text, "")))
+    if not folded.isascii():
+        folded = _fold_scripts(folded)
     words = folded.translate(SEPARATED).split()
     if not RUN.search(folded):
         return words
     return [part for word in words for run in RUN.split(word) if run for part in _split_pairs(run)]
+
+
+def _fold_scripts(text):
+    for pattern, other in BY_SCRIPT:
+        text = re.sub(pattern, other, text)
+    return text
 
 
 def _unify_i(text):

@@ -78,6 +78,11 @@ Last <script> one.
     ]
 
 
+def test_footnotes_are_paragraphs_and_what_points_to_them_is_no_text(content):
+    text = "One.[^1] Two[^b], [^a-z] and `[^1]`.\n\n[^1]: note\n[^b]: A *longer* one.\n    Its second line.\n\nEnd."
+    assert content(text).text == ("One. Two, [^a-z] and [^1].\n\nnote\n\nA longer one. Its second line.\n\nEnd.")
+
+
 def test_fields_of_front_matter_are_json():
     text = "---\ndate: 2024-01-02\ntags: [a, b]\nat: 10:30\nlang: no\n"
     text += "n: .nan\nm: -.inf\nzip: 0123\nx: 1.5\ny: true\n3: {z: null}\n---\nText."
@@ -87,6 +92,9 @@ def test_fields_of_front_matter_are_json():
         **{"zip": "0123", "x": 1.5, "y": True, "3": {"z": None}},
     }
     assert (rest, problem) == ("Text.", "")
+    # As Python's json.dumps writes an emoji, and half of one.
+    fields, _, _ = split_front_matter('---\ntitle: "\\ud83d\\ude00 A"\nx: ["\\ud83d"]\n---\nText.')
+    assert fields == {"title": "\U0001f600 A", "x": ["\ufffd"]}
     fields, rest, _ = split_front_matter("+++\nd = 2024-01-02\nn = nan\n[a]\nb = 1\n+++\nText.")
     assert (fields, rest) == ({"d": "2024-01-02", "n": None, "a": {"b": 1}}, "Text.")
 

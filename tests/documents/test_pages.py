@@ -77,6 +77,7 @@ def test_items_cells_and_headings_are_sentences_of_their_own():
         "<nav><ul><li>X</ul></nav>",
         "<div role=navigation>X</div>",
         "<datalist><option>X</datalist>",
+        '<a class="x headerlink" href="#t">X</a>',
         "<!-- X -->",
     ],
 )
@@ -88,6 +89,7 @@ def test_what_is_open_is_shown():
     assert texts("<dialog open>A</dialog><details><summary>B</summary>C</details><p style='display:block'>D") == list(
         "ABCD"
     )
+    assert texts("<h2>A</h2><div hidden=until-found>B</div><p hidden>C</p>") == list("AB")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +107,7 @@ def test_a_title_is_the_heads_whatever_is_left_out(source, title):
 
 
 def test_text_as_it_is_written_keeps_its_lines():
+    assert texts("<p>Fähr&shy;ver\xadbindung") == ["Fährverbindung"]
     assert texts("<p>a\n b<pre>\nx  y\n  z\n</pre>") == ["a b", "x  y\n  z"]
 
 
@@ -117,3 +120,4 @@ def test_a_page_that_nests_without_bounds_is_read_in_time():
 
 def test_the_language_is_the_pages():
     assert read_page("<html lang=de-AT><p>x").language == "de-AT"
+    assert read_page('<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="de"><p>x').language == "de"

@@ -101,6 +101,8 @@ def test_a_null_id_or_title_is_as_if_it_were_missing_and_no_field_is_lost(tmp_pa
         {"id": None, "title": None, "text": "A."},
         {"id": None, "_id": 0, "text": "B.", "context": "C."},
         {"id": 3, "pid": 4, "text": None, "passage": "D."},
+        {"id": 5, "title": 0, "text": "E."},
+        {"id": 6, "title": ["F", "é"], "text": "F."},
     ]
     write(tmp_path, a__jsonl="\n".join(map(json.dumps, rows)))
     path = (tmp_path / "a.jsonl").as_posix()
@@ -109,6 +111,8 @@ def test_a_null_id_or_title_is_as_if_it_were_missing_and_no_field_is_lost(tmp_pa
         ("A.", {"id": f"{path}, line 1", "title": ""}),
         ("B.", {"id": "0", "title": "", "context": "C."}),
         ("D.", {"id": "3", "title": "", "pid": 4, "text": None}),
+        ("E.", {"id": "5", "title": "0"}),
+        ("F.", {"id": "6", "title": '["F", "é"]'}),
     ]
 
 
@@ -156,6 +160,9 @@ def test_of_a_folder_other_formats_are_counted_and_what_git_ignores_is_not_read(
     skipped.say()
     line = capsys.readouterr().err
     assert line.count("\n") == 1 and "2 .rst" in line and "1 node_modules" in line and "2 named by .gitignore" in line
+    # Of a file with lines that are no patterns the others hold.
+    (tmp_path / "kb" / ".gitignore").write_bytes(b"\xef\xbb\xbfbuild/\r\n!\r\n[z-a]\r\ncaf\xe9\r\n*.txt\r\n")
+    assert [document.source.path.name for document in read(tmp_path / "kb")[0]] == ["a.md", "d.txt"]
     # What is named is read.
     assert len(read(tmp_path / "kb" / "build")[0]) == 1 and len(read(tmp_path / "kb" / "sub" / "e.txt")[0]) == 1
 

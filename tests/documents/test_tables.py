@@ -40,6 +40,14 @@ def test_surplus_cells_that_are_blank_and_rows_that_end_early_are_taken(tmp_path
     ]
 
 
+def test_rows_of_blank_cells_and_a_column_named_passages_are_a_tables_own(tmp_path):
+    rows = read(tmp_path / "a.csv", "id,text,passages\n1,One.,3\n,,\n , ,\n2,Two.,\n   \n")
+    assert rows == [
+        ("One.", {"id": "1", "title": "", "passages": "3"}),
+        ("Two.", {"id": "2", "title": "", "passages": ""}),
+    ]
+
+
 def test_a_blank_id_is_none(tmp_path):
     assert [row["id"] for _, row in read(tmp_path / "a.csv", "id,text\n,One.\n")] == [f"{tmp_path}/a.csv, line 2"]
 

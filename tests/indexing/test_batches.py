@@ -1,7 +1,7 @@
 """A batch holds the texts of documents as an index stores them."""
 
 from distill.documents.document import Document
-from distill.indexing.batches import write_texts
+from distill.indexing.batches import TEXTS, Batches, write_texts
 from distill.system.sections import read_sections
 from distill.words.cutting import Cut
 
@@ -19,3 +19,10 @@ def test_offsets_are_bytes(tmp_path):
             at += length
         start, end = arrays["sentence_bounds"][1].tolist()
         assert stored[start:end].decode() == "Straße ö!"
+
+
+def test_soft_hyphens_are_stored_and_not_encoded(tmp_path):
+    text = "Fähr\xadver\xadbindung. Neu."
+    write_texts(tmp_path / f"key{TEXTS}", [Document("1", text, "", {"id": "1"})], Cut(), None)
+    assert Batches(tmp_path, ["key"], True, 8).read(0) == ["Fährverbindung. Neu.", "Fährverbindung.", "Neu."]
+    assert read_sections(tmp_path / f"key{TEXTS}")["text"].tobytes().decode() == text

@@ -148,9 +148,9 @@ def test_what_is_wrong_is_said_with_its_place_and_leaves_nothing(tmp_path):
     path.write_text("", encoding="utf-8")
     with pytest.raises(DataError, match=r"all\.jsonl"):
         build_index(tmp_path / "kb", IndexChange([path]), MODEL)
-    for given in (IndexSettings(length=100, overlap=100), IndexSettings(length=50, overlap=70)):
-        with pytest.raises(InputError, match="--overlap"):
-            build_index(tmp_path / "kb", IndexChange([write(path, range(3))]), MODEL, given)
+    for given in (*({"length": 99, "overlap": overlap} for overlap in (99, 120, -1)), {"score": "x"}, {"bits": 3}):
+        with pytest.raises(InputError):
+            build_index(tmp_path / "kb", IndexChange(str(write(path, range(3)))), MODEL, IndexSettings(**given))
     with pytest.raises(InputError, match="--remove 5"):
         build_index(tmp_path / "kb", IndexChange([path], ["5"]), MODEL)
     with pytest.raises(InputError, match=str(tmp_path)):

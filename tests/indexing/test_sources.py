@@ -69,6 +69,16 @@ def test_what_is_gone_goes_by_sync_and_what_is_elsewhere_stays(here):
     assert ids() == ["other/o.md"]
 
 
+def test_what_cannot_be_read_is_not_gone(here):
+    (here / "d" / "empty.md").write_text("Soon without text.")
+    build_index("kb", IndexChange(["d"]), MODEL)
+    (here / "d" / "a.md").write_bytes(b"caf\xe9")
+    (here / "d" / "c.jsonl").write_text('{"id": "x", "text": "The second."}\n{"id": "y", "te')
+    (here / "d" / "empty.md").write_text("")
+    build_index("kb", IndexChange(["d"], synced=True), MODEL)
+    assert sorted(ids()) == sorted(ALL)
+
+
 def test_an_index_and_its_folder_may_move_together_or_alone(here, monkeypatch):
     build_index("kb", IndexChange(["d"]), MODEL)
     moved = here / "moved"

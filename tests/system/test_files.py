@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shutil
 import stat
 import tracemalloc
 from contextlib import contextmanager
@@ -116,6 +117,11 @@ def test_a_folder_that_holds_something_is_never_replaced_nor_any_by_a_file(tmp_p
         raise AssertionError("nothing may be written")
     with pytest.raises(InputError, match=r"/empty\b"):
         write_text(tmp_path / "empty", "text")
+    with pytest.raises(InputError, match=r"/new\b"), write_aside(tmp_path / "new") as aside:
+        aside.mkdir()
+        # Another process was quicker.
+        shutil.copytree(tmp_path / "out", tmp_path / "new")
+    shutil.rmtree(tmp_path / "new")
     assert (names(tmp_path), names(tmp_path / "out")) == (["empty", "out"], ["old.txt"])
 
 

@@ -38,7 +38,7 @@ POWER = 2
 # Words of a question that are looked for among those like them: each takes a look at all words of the index.
 LOOKED_FOR = 64
 # Another number for words that are compared in another way, which an index of the former ones is not searched with.
-FOLDING = 2
+FOLDING = 3
 # Characters of a word that count.
 LONGEST = 64
 SECTIONS = {
