@@ -267,8 +267,14 @@ def require_passed(
     """
     reasons = refusal_reasons(figures, settings, table, others)
     if reasons and not force:
-        raise GateError(f"the exported encoder differs from the student: {'; '.join(reasons)}")
+        raise GateError(f"the exported encoder differs from the student: {'; '.join(reasons)}{_remedy(settings)}")
     return reasons
+
+
+def _remedy(settings: ExportSettings) -> str:
+    """Return what to do about a refused artefact, as the end of a message."""
+    more = "keep more bits with --precision float32, or " if settings.precision != "float32" else ""
+    return f"; {more}accept more with --min-cosine or --max-drop"
 
 
 def _reasons(figures: Figures, settings: ExportSettings, least: float, others: float) -> Iterator[str]:
