@@ -272,9 +272,8 @@ def require_passed(
 
 
 def _remedy(settings: ExportSettings) -> str:
-    """Return what to do about a refused artefact, as the end of a message."""
-    more = "keep more bits with --precision float32, or " if settings.precision != "float32" else ""
-    return f"; {more}accept more with --min-cosine or --max-drop"
+    """Return what may help an artefact of few bits, as the end of a message."""
+    return "" if settings.precision == "float32" else ", so keep more bits with --precision float32"
 
 
 def _reasons(figures: Figures, settings: ExportSettings, least: float, others: float) -> Iterator[str]:
