@@ -214,6 +214,15 @@ def test_the_published_figures_are_the_means_of_the_seeds(module, script):
                 assert cells[column] == (f"{statistics.fmean(values):.1f}" if values else "")
 
 
+def test_published_trainings_say_among_how_many_evaluations_dev_chose(module):
+    script = module("cl_relkt")
+    kept = json.loads((ROOT / "benchmarks" / "papers" / "cl_relkt.json").read_text(encoding="utf-8"))
+    trainings = {row.name for row in script.ROWS if row.verb in ("teach", "transfer")}
+    lines = [(table.name, line.name) for table in script.TABLES for line in table.lines if line.trained in trainings]
+    ran = [(table, line) for table, line in lines if kept[table][line]["here"]]
+    assert ran and not [one for one in ran if not kept[one[0]][one[1]].get("best_of")]
+
+
 def test_the_page_is_of_the_figures_as_they_are(module):
     text = (ROOT / "docs" / "paper-tables.md").read_text(encoding="utf-8")
     assert text == module("page").page(), "write it anew: python benchmarks/papers/page.py"
