@@ -12,7 +12,6 @@ from pathlib import Path
 from distill.papers.formats import to_markdown as markdown
 from distill.papers.readers import read_comparison as of_comparison
 from distill.papers.readers import read_disagreements as against
-from distill.papers.readers import read_evaluation as of_evaluation
 from distill.papers.readers import read_lareqa as of_lareqa
 from distill.papers.readers import read_published as paper
 from distill.papers.readers import read_run as of_run
@@ -37,7 +36,6 @@ __all__ = [
     "markdown",
     "needed",
     "of_comparison",
-    "of_evaluation",
     "of_lareqa",
     "of_run",
     "paper",

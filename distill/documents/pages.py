@@ -10,7 +10,7 @@ from pathlib import Path
 import justhtml
 
 from ..system.reading import read_text
-from ..system.text import SOFT_HYPHEN
+from ..system.text import drop_soft_hyphens
 from .document import Content
 
 BLANKS = re.compile(r"[ \t\r\f\n]+")
@@ -36,7 +36,7 @@ VOID = {
 }
 # What Sphinx, MkDocs and MediaWiki add to headings, and the second form in which KaTeX writes a formula.
 ADDED = {"headerlink", "mw-editsection", "katex-html"}
-# Folded text, which a browser unfolds for who searches the page.
+# Folded text, which a browser unfolds when someone searches the page.
 UNTIL_FOUND = "until-found"
 UNSHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
@@ -139,7 +139,7 @@ class _Blocks:
         self.ended, self.as_written, self._parts = [], 0, [""]
 
     def add(self, text):
-        text = text.replace(SOFT_HYPHEN, "")
+        text = drop_soft_hyphens(text)
         self._parts[-1] += text if self.as_written else BLANKS.sub(" ", text)
 
     def add_break(self):

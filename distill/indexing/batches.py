@@ -20,7 +20,7 @@ from ..documents.document import Document, cut_document
 from ..retrieval.codes import WHOLE, quantise_to_bits
 from ..retrieval.ragged import part_edges, rows_of
 from ..system.sections import read_sections, write_sections
-from ..system.text import SOFT_HYPHEN
+from ..system.text import drop_soft_hyphens
 from ..system.types import Floats, Json
 from ..words.cutting import Cut, PassageSpan
 from .index_file import Index
@@ -198,7 +198,7 @@ class Batches:
                 bounds = arrays["sentence_bounds"][sentences[row] : sentences[row + 1]]
                 texts += [passage[start:end].decode() for start, end in bounds.tolist()]
         # They stay in what is shown.
-        return [text.replace(SOFT_HYPHEN, "") for text in texts]
+        return list(map(drop_soft_hyphens, texts))
 
     def texts(self, number: int) -> dict[str, NDArray[np.generic]]:
         """Return the arrays of a batch's texts."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
-from ..system.text import SOFT_HYPHEN
+from ..system.text import drop_soft_hyphens
 from ..system.types import Floats, Integers
 from .index_file import Index
 
@@ -38,5 +38,5 @@ class Rescorer:
         return np.array([part.max() for part in parts], dtype=np.float32), numbers
 
     def _products(self, question: Floats, texts: list[bytes]) -> Floats:
-        decoded = [text.decode("utf-8", "replace").replace(SOFT_HYPHEN, "") for text in texts]
+        decoded = [drop_soft_hyphens(text.decode("utf-8", "replace")) for text in texts]
         return require_finite(self.encoder.encode(decoded, "document"), self.encoder) @ question

@@ -34,21 +34,6 @@ def read_run(encoder: str, unit: str = "document", metric: str = "p@1") -> Read:
     return lambda written: to_percent(written["splits"]["dev"]["encoders"][encoder][unit], metric)
 
 
-def read_evaluation(place: int, unit: str = "document", metric: str = "p@1") -> Read:
-    """Return the reader of `distill evaluate --json`.
-
-    Args:
-        place: The number of the encoder among the measured ones, from 0.
-        unit: "document", "passage" or "maxp".
-        metric: The metric, such as "p@1".
-    """
-
-    def read(written):
-        return to_percent(list(written["retrieval"]["encoders"].values())[place]["units"][unit], metric)
-
-    return read
-
-
 def read_comparison(side: str = "a", unit: str = "document", metric: str = "p@1") -> Read:
     """Return the reader of `distill compare --json`.
 

@@ -13,8 +13,13 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from .types import Json
 
-# Where a word may break: an encoder would read the parts as words.
+# Where a word may break.
 SOFT_HYPHEN = "\xad"
+
+
+def drop_soft_hyphens(text: str) -> str:
+    """Return the text without soft hyphens, between which an encoder would read the parts of a word as words."""
+    return text.replace(SOFT_HYPHEN, "")
 
 
 def make_well_formed(text: str) -> str:
