@@ -13,9 +13,7 @@ from .verdicts import choose_split, choose_unit
 if TYPE_CHECKING:
     from ..system.types import Json
 
-COLUMNS = ("language", "encoder", "cosine, mean", "5th %", "least", "Spearman", "same of 10, %")
-# The student as it began: the base, with a map into the teacher's space.
-NAMES = {"start": "student's start"}
+COLUMNS = ("language", "encoder", "cosine", "5th %", "least", "Spearman", "same of 10, %")
 
 
 def make_closeness_rows(metrics: Mapping[str, Json]) -> list[list[str]]:
@@ -30,7 +28,7 @@ def make_closeness_rows(metrics: Mapping[str, Json]) -> list[list[str]]:
     encoders = (metrics.get("closeness") or {}).get("encoders", {})
     languages = [name for name in metrics["languages"] if any(name in rows for rows in encoders.values())]
     return [
-        [language if place == 0 else "", NAMES.get(name, name), *_format_figures(rows[language])]
+        [language if place == 0 else "", name, *_format_figures(rows[language])]
         for language in languages
         for place, (name, rows) in enumerate(encoders.items())
     ]
@@ -50,15 +48,17 @@ def describe_closeness(metrics: Mapping[str, Json]) -> str:
     counts = {name: row["texts"] for name, row in closeness["encoders"]["student"].items()}
     texts = ", ".join(f"{count} in {name}" for name, count in counts.items())
     pivot = metrics["settings"]["teacher"]["language"]
+    start = "; start is the base with a map into the teacher's space" if "start" in closeness["encoders"] else ""
     return (
-        f"Held-out texts of {closeness['split']}: {texts}. The teacher reads texts of other languages in their {pivot} "
-        "version. Cosine: between the encoder's vector of a text and the teacher's, – where the spaces differ. "
-        "Spearman: between the cosines of all pairs of texts. Same of 10: of a text's ten nearest by the teacher."
+        f"Held-out texts of {closeness['split']}: {texts}; the teacher reads those of other languages in their {pivot} "
+        f"version{start}. Cosine of an encoder's vector of a text to the teacher's: mean, 5th percentile and least, – "
+        "where the spaces differ. Spearman's correlation of the cosines of all pairs of texts. How many of a text's "
+        "ten nearest by the teacher are among its ten nearest."
     )
 
 
 def print_closeness(metrics: Mapping[str, Json]) -> None:
-    """Print the table of a run with a fixed teacher; nothing for another run."""
+    """Print the table of a run with a fixed teacher, and what it compares; nothing for another run."""
     if not (rows := make_closeness_rows(metrics)):
         return
     table = new_table(f"closeness to the teacher, {metrics['closeness']['split']}", *COLUMNS)
@@ -66,6 +66,7 @@ def print_closeness(metrics: Mapping[str, Json]) -> None:
     for row in rows:
         table.add_row(*map(Text, row))
     new_console().print(table)
+    new_console().print(describe_closeness(metrics), soft_wrap=True, markup=False)
 
 
 def describe_gain(metrics: Mapping[str, Json]) -> str:

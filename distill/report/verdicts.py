@@ -148,13 +148,14 @@ def _judge_loss(points, low, high, worse):
     """Return mark, word and words for a sentence on a difference in points with its interval."""
     if low > -MARGIN and not worse:
         return GOOD, "as good", ""
-    where = f", significantly in {', '.join(worse)}" if worse else ""
+    where = f" significantly in {', '.join(worse)}" if worse else ""
     if points > 0:
-        gain = f"{points:.1f} points ({format_signed(low)} to {format_signed(high)}){where and f', worse{where}'}"
-        return (BAD if worse else EVEN), f"gains {gain}", f"the bundle gains {gain}"
-    ends = (format_signed(end).removeprefix("+") for end in (-high, -low))
-    loss = f"loses {abs(points):.1f} points ({' to '.join(ends)}){where}"
-    return (BAD if worse or high < 0 else EVEN), loss, f"the bundle {loss}"
+        word = f"gains {points:.1f} points ({format_signed(low)} to {format_signed(high)})"
+        word += f", but loses{where}" if worse else ""
+    else:
+        ends = (format_signed(end).removeprefix("+") for end in (-high, -low))
+        word = f"loses {abs(points):.1f} points ({' to '.join(ends)})" + (f",{where}" if worse else "")
+    return (BAD if worse or high < 0 else EVEN), word, f"the bundle {word}"
 
 
 def _judge_untested(metrics):
