@@ -76,10 +76,10 @@ def measure_closeness(vectors: Floats, labels: Floats, same_space: bool = True) 
 
 def correlate_ranks(a: ArrayLike, b: ArrayLike) -> float | None:
     """Return Spearman's correlation of two lists of numbers; None if the numbers of one are all equal."""
-    ranks = [rank_numbers(one) for one in (a, b)]
-    if any(np.ptp(one) == 0 for one in ranks):
+    first, second = rank_numbers(a), rank_numbers(b)
+    if not np.ptp(first) or not np.ptp(second):
         return None
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def rank_numbers(values: ArrayLike) -> Doubles:

@@ -118,6 +118,6 @@ def _require_split(place, part, languages):
         flips: Form = {"a": NUMBER, "b": NUMBER, "difference": NUMBER, "p": NUMBER, "questions": int, "clusters": int}
         require_form(place, part, {"sign_flips": {"student against base": dict.fromkeys(units, flips)}})
         if "bundle against student" in part["sign_flips"]:
-            flips |= {"low": NUMBER, "high": NUMBER}
+            flips = {**flips, "low": NUMBER, "high": NUMBER}
             require_form(place, part, {"sign_flips": {"bundle against student": dict.fromkeys(units, flips)}})
             require_form(place, part, {"mcnemar": {"bundle against student": dict.fromkeys(units, tested)}})

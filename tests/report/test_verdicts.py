@@ -45,7 +45,7 @@ def test_points_have_their_sign():
 
 
 def bundle_test(metrics, difference, low, high, **languages):
-    """The metrics with this test, in points, of the bundle on test; `languages` say who is significantly worse there."""
+    """The metrics with this test, in points, of the bundle on test; `languages` are those that differ significantly."""
     part, test = metrics["splits"]["test"], "bundle against student"
     ends = {"difference": difference / 100, "low": low / 100, "high": high / 100}
     part["sign_flips"][test]["passage"] = {**part["sign_flips"][test]["passage"], **ends}
