@@ -134,11 +134,12 @@ def judge_bundle(metrics: Mapping[str, Json]) -> Verdict:
         return Verdict(question, *_judge_untested(metrics))
     rows = part["mcnemar"][name][unit]
     worse = list_significant(rows, -1)
-    mark, word, evidence = _judge_loss(*(100 * test[end] for end in ("difference", "low", "high")), worse)
+    points, low, high = (100 * test[end] for end in ("difference", "low", "high"))
+    mark, word, evidence = _judge_loss(points, low, high, worse)
     figures = (
         f"On {split}, unit {unit}, {test['questions']:,} questions: {100 * test['a']:.1f} % against "
-        f"{100 * test['b']:.1f} %, {format_signed(100 * test['difference'])} points (95 % interval "
-        f"{format_signed(100 * test['low'])} to {format_signed(100 * test['high'])}; as good is above −{MARGIN:.1f}). "
+        f"{100 * test['b']:.1f} %, {format_signed(points)} points (95 % interval "
+        f"{format_signed(low)} to {format_signed(high)}; as good is above −{MARGIN:.1f}). "
         f"{describe_languages('worse', worse, len(rows))}."
     )
     return Verdict(question, mark, word, figures, evidence)
