@@ -70,8 +70,15 @@ def measure_closeness(vectors: Floats, labels: Floats, same_space: bool = True) 
     shared = _share_neighbours(cosines, by_teacher)
     if not same_space:
         return Closeness(len(rows), correlation, shared)
-    own = np.sum(rows * of_teacher, axis=1)
-    return Closeness(len(rows), correlation, shared, float(own.mean()), float(np.percentile(own, 5)), float(own.min()))
+    to_teacher = np.sum(rows * of_teacher, axis=1)
+    return Closeness(
+        len(rows),
+        correlation,
+        shared,
+        float(to_teacher.mean()),
+        float(np.percentile(to_teacher, 5)),
+        float(to_teacher.min()),
+    )
 
 
 def correlate_ranks(a: ArrayLike, b: ArrayLike) -> float | None:
@@ -93,8 +100,8 @@ def _share_neighbours(cosines, by_teacher):
     """Return the mean share of the nearest neighbours that two matrices of cosines have in common."""
     many = min(NEIGHBOURS, len(cosines) - 1)
     near = np.zeros((2, *cosines.shape), dtype=bool)
-    for found, matrix in zip(near, (cosines, by_teacher), strict=True):
-        np.put_along_axis(found, _nearest(matrix, many), True, axis=1)
+    for marks, matrix in zip(near, (cosines, by_teacher), strict=True):
+        np.put_along_axis(marks, _nearest(matrix, many), True, axis=1)
     return float(np.mean((near[0] & near[1]).sum(axis=1) / many))
 
 

@@ -143,13 +143,13 @@ def compare_with_teacher(
         `{name: {language: figures of closeness}}`.
     """
     figures: dict[str, dict[str, Json]] = {name: {} for name in encoders}
-    texts = sum(map(len, pairs.values()))
-    with task("closeness to the teacher", texts * (1 + len(encoders))) as advance:
+    many = sum(map(len, pairs.values()))
+    with task("closeness to the teacher", many * (1 + len(encoders))) as advance:
         for language, of in pairs.items():
-            asked, labels = (list(column) for column in zip(*of, strict=True))
+            texts, labels = (list(column) for column in zip(*of, strict=True))
             by_teacher = teacher.encode(labels, "question", advance)
             for name, (encoder, same) in encoders.items():
-                vectors = encoder.encode(asked, "question", advance)
+                vectors = encoder.encode(texts, "question", advance)
                 same_space = same and vectors.shape == by_teacher.shape
                 figures[name][language] = asdict(measure_closeness(vectors, by_teacher, same_space))
     return figures

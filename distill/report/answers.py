@@ -103,12 +103,12 @@ def judge_best_peer(metrics: Mapping[str, Json]) -> Verdict | None:
     """
     languages = metrics["languages"]
     peers, student = {name: _mean(metrics, name, languages) for name in list_peers(metrics)}, "student"
-    best, own = max(peers, key=peers.__getitem__, default=student), _mean(metrics, student, languages)
-    if peers.get(best, own) <= own:
+    best, mean = max(peers, key=peers.__getitem__, default=student), _mean(metrics, student, languages)
+    if peers.get(best, mean) <= mean:
         return None
     name, test = shorten(best), _flips(metrics, best) or {"p": UNTESTED}
     word = "better" if test["p"] < LEVEL else "above, not significantly"
-    means = f"{peers[best]:.1f} % against {own:.1f} %, mean of {len(languages)} languages{_p(metrics, best)}"
+    means = f"{peers[best]:.1f} % against {mean:.1f} %, mean of {len(languages)} languages{_p(metrics, best)}"
     choice = _describe_choice({cost.name: cost for cost in list_costs(metrics)}, best)
     evidence = f"{name}, untouched, is {word}: {means}.{choice}"
     return Verdict(f"Is {name}, untouched, better?", EVEN, word, f"P@1 {means}.{choice}", evidence)
@@ -118,10 +118,10 @@ def _describe_choice(costs, peer):
     """Return a sentence on when a bundle is the right choice where another encoder is better."""
     if not {"bundle", peer} <= costs.keys():
         return ""
-    own, other = costs["bundle"], costs[peer]
+    bundle, other = costs["bundle"], costs[peer]
     kept = {
-        "time": f"{own.ms:.2f} ms a query against {other.ms:.2f}" if own.ms < other.ms else "",
-        "size": f"{own.bytes / 1e6:.1f} MB against {other.bytes / 1e6:.1f}" if own.bytes < other.bytes else "",
+        "time": f"{bundle.ms:.2f} ms a query against {other.ms:.2f}" if bundle.ms < other.ms else "",
+        "size": f"{bundle.bytes / 1e6:.1f} MB against {other.bytes / 1e6:.1f}" if bundle.bytes < other.bytes else "",
     }
     counts = [name for name, words in kept.items() if words]
     if not counts:

@@ -31,28 +31,28 @@ def test_spearmans_correlation_is_scipys(random, digits):
 def test_vectors_are_compared_by_cosine_pairs_by_spearman_and_neighbours_by_count(random):
     labels = random.normal(size=(40, 6))
     vectors = labels + random.normal(size=(40, 6))
-    found = measure_closeness(vectors, labels)
+    measured = measure_closeness(vectors, labels)
     rows, targets = unit(vectors), unit(labels)
-    own = np.sum(rows * targets, axis=1)
-    assert found.texts == 40
-    assert (found.cosine_mean, found.cosine_min) == pytest.approx((own.mean(), own.min()))
-    assert found.cosine_p5 == pytest.approx(np.quantile(own, 0.05))
+    to_teacher = np.sum(rows * targets, axis=1)
+    assert measured.texts == 40
+    assert (measured.cosine_mean, measured.cosine_min) == pytest.approx((to_teacher.mean(), to_teacher.min()))
+    assert measured.cosine_p5 == pytest.approx(np.quantile(to_teacher, 0.05))
     pairs = [(a, b) for a in range(40) for b in range(a)]
     cosines = [[one[a] @ one[b] for a, b in pairs] for one in (rows, targets)]
-    assert found.spearman == pytest.approx(spearmanr(*cosines).statistic)
+    assert measured.spearman == pytest.approx(spearmanr(*cosines).statistic)
     near = [
         [set(sorted(set(range(40)) - {text}, key=lambda other: -one[text] @ one[other])[:10]) for text in range(40)]
         for one in (rows, targets)
     ]
-    assert found.neighbours == pytest.approx(np.mean([len(a & b) / 10 for a, b in zip(*near, strict=True)]))
+    assert measured.neighbours == pytest.approx(np.mean([len(a & b) / 10 for a, b in zip(*near, strict=True)]))
 
 
 def test_in_another_space_pairs_and_neighbours_are_compared_and_vectors_are_not(random):
     labels = random.normal(size=(20, 5))
     turned = labels @ np.linalg.qr(random.normal(size=(5, 5)))[0]
-    found = measure_closeness(np.hstack([turned, np.zeros((20, 3))]), labels, same_space=False)
-    assert found.spearman == pytest.approx(1) and found.neighbours == 1
-    assert (found.cosine_mean, found.cosine_p5, found.cosine_min) == (None, None, None)
+    measured = measure_closeness(np.hstack([turned, np.zeros((20, 3))]), labels, same_space=False)
+    assert measured.spearman == pytest.approx(1) and measured.neighbours == 1
+    assert (measured.cosine_mean, measured.cosine_p5, measured.cosine_min) == (None, None, None)
 
 
 def test_of_few_texts_all_others_are_neighbours_and_of_two_nothing_is_said():
