@@ -99,12 +99,12 @@ class Anchors:
             for a missing negative.
         """
         rows, seed = self.rows_of(epoch), self.seed + epoch
-        asked, gold = self._positives(rows, epoch)
+        places, gold = self._positives(rows, epoch)
         if epoch <= self.settings.bm25_epochs:
-            return rows[asked], gold, draw_negatives(self._candidates(rows)[asked], self.settings.negatives, seed)
+            return rows[places], gold, draw_negatives(self._candidates(rows)[places], self.settings.negatives, seed)
         computed = vectors(np.concatenate([rows, len(self.questions) + np.arange(len(self.passages))]))
         questions, passages = np.split(computed, [len(rows)])
-        return rows[asked], *self._online(rows[asked], gold, questions[asked], passages, seed)
+        return rows[places], *self._online(rows[places], gold, questions[places], passages, seed)
 
     def _gold(self, rows, epoch):
         """Draw one of each question's positives, anew in each epoch."""

@@ -32,7 +32,7 @@ from ..training.loop import fit
 from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nest_distance, scorer_loss, transfer_terms
 from ..training.rates import TableSchedule
 from ..training.session import Schedule, Scorer, Session, name_session
-from ..training.trainer import Trainer
+from ..training.trainer import NamedTerms, Trainer
 from .lines import Lines, Typist, line_targets, same_label
 from .scores import ScorerVectors
 
@@ -329,17 +329,15 @@ class TransferStage:
         self.scored, self.unit = targets.scored, scored_unit(settings.units)
         self.firsts = np.cumsum([0, *sizes[:-1]])
         scorer = self.scored.settings if self.scored else None
-        loss = partial(batch_terms, settings=settings, documents=ranked, scorer=scorer)
+        terms = choose_terms(settings, bool(self.texts), scorer)
+        loss = NamedTerms(partial(batch_terms, settings=settings, documents=ranked, scorer=scorer), terms)
         rate, table = settings.learning_rate, settings.train_table
         rows = None if targets.trained is None else np.isin(self.used.rows, targets.trained)
         if settings.trained_weights == "typed-rows":
             rows = self._find_noise_tokens()
         pace = TableSchedule(settings.table_learning_rate, rows)
         precision = precision and precision.take_rows(self.used.rows)
-        terms = choose_terms(settings, bool(self.texts), scorer)
-        self.trainer = Trainer(
-            self.used.small, loss, rate, table, precision, options=session.options, pace=pace, terms=terms
-        )
+        self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
         if precision and has_rounded_blocks(start.model, precision):
             self.trainer.settle = self._round_kernels
 
@@ -505,10 +503,10 @@ class TransferStage:
         return min(batch_size, max(1, round(self.settings.document_tokens / tokens)))
 
 
-def choose_terms(settings: StudentSettings, has_lines: bool, scorer: ScorerSettings | None) -> list[str]:
+def choose_terms(settings: StudentSettings, has_lines: bool, scorer: ScorerSettings | None) -> tuple[str, ...]:
     """Return the names of the terms of a batch's loss, as `batch_terms` computes them."""
     names = [name for name in settings.objectives if name != "translation" or has_lines]
-    return [*names, *(["scorer"] if scorer else [])]
+    return (*names, *(["scorer"] if scorer else []))
 
 
 def batch_terms(

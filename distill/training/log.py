@@ -63,7 +63,7 @@ def _line(row):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a training brought on dev.
+    """The result of a training on dev.
 
     Attributes:
         steps: The number of steps that were taken.

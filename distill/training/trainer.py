@@ -6,8 +6,9 @@ step, so `loop.fit` calls `train_on_batch`, which compiles once for all lengths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import keras
@@ -28,6 +29,20 @@ from .training_model import TrainedModel
 
 # `loss(vectors, x)`, a scalar, or scalars by name whose sum is the loss; a Keras layer trains its own weights too.
 Loss: TypeAlias = Callable[["Tensor", Mapping[str, "Tensor"]], "Tensor | Mapping[str, Tensor]"]
+
+
+@dataclass(frozen=True)
+class NamedTerms:
+    """A loss of several terms, with their names; each is logged."""
+
+    compute: Callable[[Tensor, Mapping[str, Tensor]], Mapping[str, Tensor]]
+    terms: tuple[str, ...]
+
+    def __call__(self, vectors: Tensor, x: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return the terms by name, scalars whose sum is the loss."""
+        return self.compute(vectors, x)
+
+
 # Of dropout: a run's own seed orders the texts of its steps.
 SEED = 20140615
 
@@ -70,7 +85,6 @@ class Trainer(TrainedModel):
         parts: The number of batches per step, of which the gradients' mean is taken.
         options: How steps are computed. A trainer on several devices is made within `devices.share_devices`.
         pace: The training of the table. If it trains alone, the rest of the encoder is fixed.
-        terms: The names of the loss's scalars, which are logged each.
 
     Attributes:
         settle: Called with the encoder before the first step with rounded weights.
@@ -88,9 +102,8 @@ class Trainer(TrainedModel):
         parts: int = 1,
         options: TrainingSettings | None = None,
         pace: TableSchedule | None = None,
-        terms: Sequence[str] = (),
     ):
-        super().__init__(terms)
+        super().__init__(loss.terms if isinstance(loss, NamedTerms) else ())
         self.options = options or TrainingSettings()
         self.dropped = RowDropout(self.options.dropout, seed=SEED) if self.options.dropout else None
         self.encoder, self.batch_loss, self.parts = encoder, loss, parts

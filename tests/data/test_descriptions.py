@@ -96,9 +96,9 @@ def test_a_title_asks_for_the_first_passage_in_the_language_of_the_documents():
     ]
     questions = {name: {"q": Question("q", name, "Who?", 1)} for name in ("de", "en")}
     dataset = Dataset("x", "en", ("Ada", " ", "Nile"), tuple(passages), questions, {"train": ("q",), "dev": ()})
-    asked = [(question.text, question.passage) for question in add_titles(dataset).select("en", "train")]
+    learned = [(question.text, question.passage) for question in add_titles(dataset).select("en", "train")]
     # The second document has none.
-    assert asked == [("Who?", 1), ("Ada", 0), ("Nile", 3)]
+    assert learned == [("Who?", 1), ("Ada", 0), ("Nile", 3)]
     assert [question.text for question in add_titles(dataset).select("de", "train")] == ["Who?"]
     foreign = replace(dataset, document_language="fr")
     assert add_titles(foreign) is foreign

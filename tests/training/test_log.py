@@ -62,8 +62,8 @@ def test_seconds_count_from_the_start():
 
 def rows(*scores, **last):
     """Evaluations of P@1 and MRR@10, the start's first, eight steps an epoch; the last has further fields."""
-    made = [{"epoch": n, "step": 8 * n, "p@1": p, "mrr@10": mrr} for n, (p, mrr) in enumerate(scores)]
-    return [*made[:-1], made[-1] | last] if made else []
+    of_epochs = [{"epoch": n, "step": 8 * n, "p@1": p, "mrr@10": mrr} for n, (p, mrr) in enumerate(scores)]
+    return [*of_epochs[:-1], of_epochs[-1] | last] if of_epochs else []
 
 
 KEPT = {
