@@ -57,7 +57,7 @@ def test_the_probability_is_of_the_passages_that_are_searched(answers):
 
 
 def test_with_words_it_is_by_the_scores_that_rank(answers):
-    line, question = load_encoder(MODEL).calibrations["sum"], "Who is Mr Keller?"
+    line, question = load_encoder(MODEL).calibrations["sum"], "Who repairs the heating in the cellar?"
     vector = answers.encoder.encode([question])[0]
     plain, words = (answers.judge(question, vector, 12, None, hybrid) for hybrid in (False, True))
     assert words.probability == pytest.approx(line.probability([hit.score for hit in words.hits], 12))
