@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from ..catalog.kinds import RUN_FILE
-from ..catalog.loading import load_keras_encoder, load_teacher, load_trained
+from ..catalog.loading import load_keras_encoder, load_trained
 from ..data.descriptions import DESCRIPTIONS
 from ..encoders.dual_encoder import DualEncoder, count_parameters
 from ..encoders.encoder import Encoder, KerasEncoder
@@ -26,8 +26,8 @@ from ..system.reading import read_json
 from ..system.types import Json
 from ..training.checkpoints import CHECKPOINT
 from ..training.log import RunLog, read_outcome
-from .fixed_teacher import freeze_teacher
-from .gain import require_gain
+from .fixed_teacher import freeze_teacher, load_fixed_teacher
+from .gain import record_closeness, require_gain
 from .inputs import SAMPLE_NOTE, learns_sample
 from .preparing import find_unseen_languages, require_empty
 from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear_unfinished, require_resumable, resume_log
@@ -123,7 +123,7 @@ def list_steps(run: Run, beginning: StudentStart) -> list[Step]:
     Returns:
         The steps in their order.
     """
-    teacher, student = run.folder / TEACHER, run.folder / STUDENT
+    teacher, student, foreign = run.folder / TEACHER, run.folder / STUDENT, beginning.foreign or bool(beginning.encoder)
     return [
         Step("peers", partial(measure_peers, run)),
         Step("evaluate base", partial(run.measure, "base"), ["base"]),
@@ -148,6 +148,7 @@ def list_steps(run: Run, beginning: StudentStart) -> list[Step]:
             timed="student",
         ),
         Step("evaluate student", partial(measure_student, run), ["student"]),
+        Step("closeness", partial(record_closeness, run, foreign), ["base", "teacher", "student"]),
         *list_shipping_steps(run, partial(export_bundle, run)),
     ]
 
@@ -191,7 +192,7 @@ def measure_peers(run: Run) -> None:
     """Measure the other encoders, and record which of the run's languages they know."""
     peers = {}
     for name in run.evaluation.peers:
-        run.measure(name, load_teacher(name))
+        run.measure(name, load_fixed_teacher(name))
         unseen = find_unseen_languages(name, run.languages)
         peers[name] = {"languages": [language for language in run.languages if language not in unseen]}
     if peers:

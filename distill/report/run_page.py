@@ -8,7 +8,15 @@ from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
 from .answerability import make_answerable_section
-from .answers import list_costs, list_peers, list_unmeasured, list_verdicts, make_language_rows, order_splits
+from .answers import (
+    judge_best_peer,
+    list_costs,
+    list_peers,
+    list_unmeasured,
+    list_verdicts,
+    make_language_rows,
+    order_splits,
+)
 from .bias_sections import Section, make_lareqa_section
 from .charts import (
     draw_bar_chart,
@@ -18,6 +26,7 @@ from .charts import (
     draw_latency_chart,
     list_distinct_encoders,
 )
+from .closeness import COLUMNS, describe_closeness, describe_gain, make_closeness_rows
 from .page import write_page
 
 # Stages by their events in the log.
@@ -38,7 +47,7 @@ def write_report(
         rows: the rows of `log.jsonl`.
         search: the content of `small/search.json`, None if no smaller bundle was searched for.
     """
-    first, kept = list_verdicts(metrics), verdicts.judge_bundle(metrics)
+    first, kept, above = list_verdicts(metrics), verdicts.judge_bundle(metrics), judge_best_peer(metrics)
     unit = verdicts.choose_unit(metrics)
     units = sorted(verdicts.list_units(metrics), key=lambda name: name != unit)
     names = (*list_peers(metrics), *list_distinct_encoders(metrics))
@@ -50,15 +59,16 @@ def write_report(
         split=verdicts.choose_split(metrics),
         files=list_data_files(metrics),
         unit=unit,
-        headline=verdicts.make_headline(first[1], kept),
+        headline=verdicts.make_headline(first[1], kept, above),
         answers=first,
-        verdicts=[verdict for verdict in (kept, verdicts.judge_search(search)) if verdict],
+        verdicts=[verdict for verdict in (kept, above, verdicts.judge_search(search)) if verdict],
         language_rows=make_language_rows(metrics),
         contents=list_contents(metrics, search),
         splits=order_splits(metrics["splits"]),
         units=units,
         encoders=names,
         same_teacher="teacher" not in names,
+        closeness=(COLUMNS, make_closeness_rows(metrics), describe_closeness(metrics), describe_gain(metrics)),
         picture=draw_cost_chart(points, others) if _has_picture(metrics) else "",
         dashed=bool(others),
         examples=metrics.get("examples"),
@@ -98,6 +108,7 @@ def list_contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None
     """
     first = {
         "learned": ("What it learned from", True),
+        "closeness": ("Closeness to the teacher", metrics.get("closeness")),
         "examples": ("Questions won and lost", metrics.get("examples")),
         "cost": ("Size, time and quality", _has_picture(metrics)),
     }

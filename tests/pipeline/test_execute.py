@@ -106,7 +106,12 @@ def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_version
             for unit, figures in units.items():
                 expected = (figures["de"]["p@1"] + figures["ru"]["p@1"]) / 2
                 assert split["mean_p@1"][name][unit] == pytest.approx(expected)
-        assert list(split["mcnemar"]) == ["student against base", "student against teacher"]
+        tests = ["student against base", "student against teacher", "bundle against student", "teacher against base"]
+        assert list(split["mcnemar"]) == tests and list(split["sign_flips"]) == [tests[0], tests[2]]
+        pooled = split["sign_flips"]["bundle against student"]["maxp"]
+        figures = [split["encoders"][name]["maxp"] for name in ("bundle", "student")]
+        expected = np.mean([figures[0][one]["p@1"] - figures[1][one]["p@1"] for one in ("en", "de", "ru")])
+        assert pooled["difference"] == pytest.approx(expected) and pooled["low"] <= expected <= pooled["high"]
         rows = split["mcnemar"]["student against base"]["maxp"]
         assert rows["de"]["a"] == split["encoders"]["student"]["maxp"]["de"]["p@1"]
         assert rows["de"]["b"] == split["encoders"]["base"]["maxp"]["de"]["p@1"]

@@ -9,9 +9,10 @@ import pytest
 
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.parallel import Parallel
+from distill.encoders.encoder import normalise_rows
 from distill.errors import TrainingError
 from distill.evaluation.evaluate import Evaluation
-from distill.pipeline.gain import require_gain
+from distill.pipeline.gain import record_closeness, require_gain
 from distill.pipeline.inputs import Inputs
 from distill.pipeline.run import Run
 from distill.settings.sections import TeacherSettings
@@ -70,3 +71,38 @@ NOTHING += [run_with(BASE, BASE), run_with([1, 1], [1, 1]), run_with(BASE, [1, 1
 def test_a_better_one_goes_on_or_where_there_is_nothing_to_beat(prepared, capsys):
     require_gain(prepared)
     assert capsys.readouterr().err == ""
+
+
+class Fixed:
+    """An encoder with these vectors: `turn` is a matrix that vectors of a text's letters are multiplied by."""
+
+    def __init__(self, turn):
+        self.turn, self.dimension, self.name = turn, turn.shape[1], "fixed"
+
+    def encode(self, texts, role="question", progress=None):
+        counts = np.array([[text.count(letter) for letter in "abcdefgh"] for text in texts], dtype=np.float64) + 0.1
+        return normalise_rows(counts @ self.turn)
+
+
+def test_base_and_student_are_compared_with_a_fixed_teacher_on_held_out_questions(sample, tmp_path):
+    inputs = Inputs(sample, ("en", "de"), teacher=TeacherSettings(model="st:mine"))
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 8)))[0]
+    measured = Run(inputs, tmp_path)
+    record_closeness(measured, True, Fixed(turned), Fixed(np.eye(8)), Fixed(np.eye(8)))
+    closeness = measured.figures["closeness"]
+    assert closeness["split"] == "test" and list(closeness["encoders"]) == ["base", "student"]
+    for name, cosine in (("base", None), ("student", 1.0)):
+        row = closeness["encoders"][name]["en"]
+        assert row["spearman"] == pytest.approx(1) and row["neighbours"] == pytest.approx(1, abs=0.01)
+        assert row["cosine_mean"] == (cosine and pytest.approx(cosine))
+    # The teacher reads the English version of a German question, the student the German one.
+    letters = [
+        Fixed(np.eye(8)).encode([question.text for question in sample.select(language, "test")])
+        for language in ("en", "de")
+    ]
+    assert closeness["encoders"]["student"]["de"]["cosine_mean"] == pytest.approx(
+        np.sum(letters[0] * letters[1], 1).mean()
+    )
+    trained = Run(replace(inputs, teacher=TeacherSettings()), tmp_path)
+    record_closeness(trained, False, *[Fixed(np.eye(8))] * 3)
+    assert "closeness" not in trained.figures
