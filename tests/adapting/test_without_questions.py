@@ -76,8 +76,8 @@ def test_no_two_questions_share_a_line():
     lines = numbered(400)
     twice = tuple(f"die Zeile {number // 2}" for number in range(400))
     data = hold_out_lines([Parallel("a.tsv", 1.0, twice, lines.languages, lines.pivots)], [], "en").dataset
-    asked = [question.text for question in data.questions["de"].values()]
-    assert len(asked) == len(set(asked)) > 5
+    texts = [question.text for question in data.questions["de"].values()]
+    assert len(texts) == len(set(texts)) > 5
 
 
 @pytest.mark.parametrize(("many", "kind"), [(1000, 50), (20_000, 200), (40, 5)])

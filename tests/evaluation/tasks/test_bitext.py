@@ -59,4 +59,4 @@ def test_a_copy_of_the_translation_is_right_and_how_many_there_are_is_said_once(
     path = tmp_path / "b.tsv"
     path.write_text("en\tde\n" + "one\teins\ntwo\tzwei\n" * 2, encoding="utf-8")
     BitextTask.load(str(path), TaskOptions(DataSettings()))
-    assert "2 in de, 2 in en" in " ".join(capsys.readouterr().err.split())
+    assert capsys.readouterr().err.split().count("2") == 2
