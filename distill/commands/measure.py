@@ -31,23 +31,26 @@ from .shared.setting_options import ASSIGNED, make_parameter_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Metrics that `distill compare` compares unless told otherwise, and the form of others.
-COMPARED_METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
+# What `distill compare` compares by default: one unit, and of mteb's predictions mteb's own metric.
+COMPARED_UNIT, MTEB_METRIC = "document", "ndcg@10"
+# The form of a metric.
 METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt|em|f1")
 # A comma before the name of a task; any other is of a path.
 ANOTHER = re.compile(rf",(?=\s*(?:{'|'.join(TASKS)})\s*(?:[=,]|$))")
 # The task whose metrics are its own, and those.
 READING, READ_METRICS = "reading", ("em", "f1")
-units_option = option(
-    "--unit",
-    "units",
-    panel="evaluation",
-    main=True,
-    multiple=True,
-    type=click.Choice(ALL_UNITS),
-    help="What is ranked and how it is scored, as one name in place of --ranked and --score. May be repeated. "
-    "[default: document, passage, maxp]",
-)
+
+
+def units_option(default: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Return a decorator that adds the option `--unit`, whose help names the units that are measured by default."""
+    help = (
+        "What is ranked and how it is scored, as one name in place of --ranked and --score. May be repeated. "
+        f"[default: {default}]"
+    )
+    kind = click.Choice(ALL_UNITS)
+    return option("--unit", "units", panel="evaluation", main=True, multiple=True, type=kind, help=help)
+
+
 # Parameters of the options that say what is retrieved.
 RETRIEVED = ("units", "evaluation__ranked", "evaluation__score")
 # Options of `distill evaluate` that some tasks take.
@@ -90,11 +93,18 @@ def _metrics(default):
     return choose_metrics
 
 
-def metrics_option(default: tuple[str, ...]) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Return a decorator that adds the option `--metric`, with the metrics that are measured by default."""
+def metrics_option(
+    default: tuple[str, ...] = (), described: str = ""
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Return a decorator that adds the option `--metric`.
+
+    Args:
+        default: the metrics that are measured by default.
+        described: what the help says of them in place of their names.
+    """
     help = (
         "Metrics, comma-separated or repeated: p@k, mrr@k, ndcg@k, map, and r@nkt, the share of questions with an "
-        f"answer in the first n thousand words. [default: {','.join(default)}]"
+        f"answer in the first n thousand words. [default: {described or ','.join(default)}]"
     )
     return option(
         "--metric", "metrics", panel="evaluation", main=True, multiple=True, callback=_metrics(default), help=help
@@ -183,7 +193,7 @@ def _require_use(tasks, options):
 @metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
 @settings_options("evaluate")
 @split_option
-@units_option
+@units_option("document, passage, maxp")
 @typed_option
 @reader_option
 @corpus_option("Text of each language to fit LIR on.", default="the task's own")
@@ -315,10 +325,10 @@ def _options(data, evaluation, seed):
 @click.argument("a")
 @click.argument("b")
 @task_option
-@metrics_option(COMPARED_METRICS)
+@metrics_option(described=f"p@1; map for lareqa, f1 for reading, {MTEB_METRIC} for mteb's predictions")
 @settings_options("compare")
 @split_option
-@units_option
+@units_option(COMPARED_UNIT)
 @option(
     "--draws",
     panel="evaluation",
@@ -363,9 +373,9 @@ def compare(
     """Test if one encoder is significantly better than another.
 
     A and B are compared question by question, in each language and over all: by McNemar's test for p@1 within a
-    language, else by random sign flips of questions, with Holm's correction over languages and tasks. The table has
-    differences and effect sizes with 95 % intervals, and the smallest difference that the test would detect in 80 of
-    100 cases.
+    language, else by random sign flips of questions, with Holm's correction over languages and tasks. By default this
+    is for one metric and one unit; --metric and --unit name others. The table has differences and effect sizes with
+    95 % intervals, and the smallest difference that the test would detect in 80 of 100 cases.
 
     Either can be bm25 or bm25-morphology. Both can be folders of mteb's predictions, by any two models on the same
     tasks.
@@ -373,16 +383,21 @@ def compare(
     from ..evaluation.mcnemar import require_significance
     from ..evaluation.mteb_predictions import compare_predictions, is_predictions
     from ..evaluation.paired_comparison import as_dict
+    from ..evaluation.tasks.registry import judging_metrics
     from ..jobs.measuring import compare_models
 
     require_significance()
-    settings, of, metrics = take_settings(values), split, _metrics_of(tasks, metrics)
+    settings, of = take_settings(values), split
     if relevant or is_predictions(a) or is_predictions(b):
         _require_of_predictions(relevant)
+        metrics = metrics or (MTEB_METRIC,)
         compared, of = compare_predictions(a, b, str(relevant), metrics, draws, settings.seed), "mteb"
     else:
         _require_use(tasks, ("reader", *RETRIEVED, "split", "differences"))
         options = _options(settings.data, settings.evaluation, settings.seed)
+        if not (options.ranked or options.score):
+            units = units or (COMPARED_UNIT,)
+        metrics = metrics or judging_metrics(dict(tasks))
         options = replace(options, split=split, units=units, metrics=metrics, reader=_reader(reader))
         compared = compare_models((a, b), options, tasks, document_model, draws, any_dimension, differences)
     figures = {metric: as_dict(comparisons) for metric, comparisons in compared.items()}
