@@ -1,7 +1,7 @@
 """Fit how likely a first passage answers on collections without training data, and check it on another one.
 
-    python benchmarks/answerable/answerable.py muse released released-small --data data --json answerable.json
-    python benchmarks/answerable/answerable.py released --data data --write
+    python benchmarks/answerable/answerable.py muse multi12-ngram multi12-static --data data --json answerable.json
+    python benchmarks/answerable/answerable.py multi12-ngram --data data --write
 
 Fitted on the sample's questions in 12 languages and on questions and passages in Arabic, Chinese, Thai and Turkish,
 each collection and language alike; `mlqa-dev-a` is looked at alone. `--write` puts the fit into the cards of bundles,

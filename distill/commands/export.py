@@ -27,8 +27,8 @@ from .shared.options import (
 @command(
     examples=[
         "distill export runs/my-run --output bundle",
-        "distill export released --format onnx --output onnx",
-        "distill export released --format web --index kb --output site",
+        "distill export multi12-ngram --format onnx --output onnx",
+        "distill export multi12-ngram --format web --index kb --output site",
     ],
 )
 @click.argument("model")
@@ -189,8 +189,8 @@ def _plot_path(context, parameter, path):
 
 @command(
     examples=[
-        "distill bench released released-small",
-        "distill bench runs/my-run/bundle released --languages de,es --documents --json timings.json",
+        "distill bench multi12-ngram multi12-static",
+        "distill bench runs/my-run/bundle multi12-ngram --languages de,es --documents --json timings.json",
     ],
 )
 @click.argument("models", nargs=-1, required=True)

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from ..catalog.kinds import READER_HELP
 from ..errors import InputError
-from ..settings.choices import ALL_UNITS, EVERY, SPLITS, TASKS, TYPED
+from ..settings.choices import ALL_UNITS, COMPARED_UNIT, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .shared.command import command
 from .shared.figures import json_option, write_figures
@@ -31,8 +31,8 @@ from .shared.setting_options import ASSIGNED, make_parameter_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What `distill compare` compares by default: one unit, and of mteb's predictions mteb's own metric.
-COMPARED_UNIT, MTEB_METRIC = "document", "ndcg@10"
+# By which `distill compare` compares mteb's predictions by default.
+MTEB_METRIC = "ndcg@10"
 # The form of a metric.
 METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt|em|f1")
 # A comma before the name of a task; any other is of a path.
@@ -183,9 +183,9 @@ def _require_use(tasks, options):
 
 @command(
     examples=[
-        "distill evaluate released --metric p@1,mrr@10",
-        "distill evaluate released runs/my-run --dataset my-data --split test --json figures.json",
-        "distill evaluate released --task lareqa=xquad-r --report lareqa.html",
+        "distill evaluate multi12-ngram --metric p@1,mrr@10",
+        "distill evaluate multi12-ngram runs/my-run --dataset my-data --split test --json figures.json",
+        "distill evaluate multi12-ngram --task lareqa=xquad-r --report lareqa.html",
     ],
 )
 @click.argument("models", nargs=-1, required=True)
@@ -317,9 +317,9 @@ def _options(data, evaluation, seed):
 
 @command(
     examples=[
-        "distill compare released released-small",
+        "distill compare multi12-ngram multi12-static",
         "distill compare runs/new runs/old --dataset my-data --split test --differences won-and-lost.jsonl",
-        "distill compare released bm25 --metric p@1,mrr@10 --json compared.json",
+        "distill compare multi12-ngram bm25 --metric p@1,mrr@10 --json compared.json",
     ],
 )
 @click.argument("a")
@@ -383,7 +383,6 @@ def compare(
     from ..evaluation.mcnemar import require_significance
     from ..evaluation.mteb_predictions import compare_predictions, is_predictions
     from ..evaluation.paired_comparison import as_dict
-    from ..evaluation.tasks.registry import judging_metrics
     from ..jobs.measuring import compare_models
 
     require_significance()
@@ -395,9 +394,6 @@ def compare(
     else:
         _require_use(tasks, ("reader", *RETRIEVED, "split", "differences"))
         options = _options(settings.data, settings.evaluation, settings.seed)
-        if not (options.ranked or options.score):
-            units = units or (COMPARED_UNIT,)
-        metrics = metrics or judging_metrics(dict(tasks))
         options = replace(options, split=split, units=units, metrics=metrics, reader=_reader(reader))
         compared = compare_models((a, b), options, tasks, document_model, draws, any_dimension, differences)
     figures = {metric: as_dict(comparisons) for metric, comparisons in compared.items()}

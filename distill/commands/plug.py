@@ -52,7 +52,7 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     help="Title of the page, and its name as an app. [default: Ask in your own language]",
 )
 @option("--about", panel="page", default="", help="A line below the title.")
-@option("--model", panel="encoder", default="released", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
+@option("--model", panel="encoder", default="multi12-ngram", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
 @option(
     "--compact",
     panel="stored",

@@ -70,7 +70,7 @@ def choose_engine(model: str, engine: str, workers: int | None, address: str | N
 
 
 @command(
-    examples=["distill encode --model released --role question --input texts.jsonl --output vectors.npy"],
+    examples=["distill encode --model multi12-ngram --role question --input texts.jsonl --output vectors.npy"],
 )
 @option("--model", panel="encoder", required=True, help=f"The encoder: {ENCODER_HELP}.")
 @option(
@@ -233,7 +233,10 @@ def _lines():
 
 @command(
     quiet=True,
-    examples=["distill serve released --index kb", "distill serve runs/my-run --port 8080 --token-file tokens.txt"],
+    examples=[
+        "distill serve multi12-ngram --index kb",
+        "distill serve runs/my-run --port 8080 --token-file tokens.txt",
+    ],
 )
 @click.argument("model")
 @option(
@@ -342,8 +345,8 @@ def serve(
 ) -> None:
     """Serve an encoder, and an index, over HTTP.
 
-    MODEL is any encoder, such as released, a run's folder or a bundle. Clients of OpenAI's API can use /v1/embeddings;
-    /v1/search searches the index. Ctrl-C or SIGTERM stops the server.
+    MODEL is any encoder, such as multi12-ngram, a run's folder or a bundle. Clients of OpenAI's API can use
+    /v1/embeddings; /v1/search searches the index. Ctrl-C or SIGTERM stops the server.
     """
     from ..serving.start import serve_model
 

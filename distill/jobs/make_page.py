@@ -14,7 +14,7 @@ from ..system.files import require_writable
 from ..system.types import File
 from .export_model import ExportOptions, export_model
 
-MODEL = "released"
+MODEL = "multi12-ngram"
 
 
 def make_page(
@@ -51,7 +51,7 @@ def make_page(
     Example:
         >>> import distill, pathlib
         >>> _ = pathlib.Path("lakes.txt").write_text("Lake Geneva lies in the Alps.")
-        >>> made = distill.make_page(distill.IndexChange(["lakes.txt"]), "lakes", "released-small", title="Lakes")
+        >>> made = distill.make_page(distill.IndexChange(["lakes.txt"]), "lakes", "multi12-static", title="Lakes")
         >>> pathlib.Path("lakes", "index.html").exists()
         True
     """

@@ -16,7 +16,7 @@ from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.index_file import FILE, Index
 from distill.system.sections import read_sections, write_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 TEXTS = ["The dog sleeps under the table.", "Bread is baked in the morning.", "The train leaves at noon."]
 
 
