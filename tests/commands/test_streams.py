@@ -10,7 +10,7 @@ from fixtures.commands import environment
 
 from distill.cli import main
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 TEXT = "Die Fähre fährt um neun.\nSie \x1b]52;c;b3duZWQ=\x07 kommt um \x9b2J zehn. 渡"
 ROWS = [{"id": "a", "title": "Ferry\n2. 0.9  Train \x1b[31mred\u202e", "text": TEXT}, {"id": "b", "text": "Bread."}]
 

@@ -120,4 +120,7 @@ def test_the_command_compares_folders_and_refuses_what_is_of_encoders(folders, d
         assert distill(*command[:5], *more) == 2
         assert named in capsys.readouterr().err
     assert distill("compare", a, b) == 2 and "--relevant" in capsys.readouterr().err
-    assert distill("compare", a, "released", "--relevant", relevant) == 2 and "released" in capsys.readouterr().err
+    assert (
+        distill("compare", a, "multi12-ngram", "--relevant", relevant) == 2
+        and "multi12-ngram" in capsys.readouterr().err
+    )

@@ -22,10 +22,10 @@ def change(tmp_path):
 
 def test_the_page_has_the_documents_and_says_what_it_is_told(change, tmp_path):
     site = tmp_path / "site"
-    judged = make_page(change, site, "released-small", title='Notes & "rivers"', about="<b>")
+    judged = make_page(change, site, "multi12-static", title='Notes & "rivers"', about="<b>")
     assert names(tmp_path) == ["notes", "site"] and judged.card.form.format == "web"
     card = json.loads(read_sections(site / "index.bin")["card"].tobytes())
-    assert (card["documents"], card["encoder"]) == (2, "released-small")
+    assert (card["documents"], card["encoder"]) == (2, "multi12-static")
     page = (site / "index.html").read_text(encoding="utf-8")
     assert page.count("Notes &amp; &quot;rivers&quot;") == 2 and "<b>" not in page and "&lt;b&gt;" in page
     assert json.loads((site / "manifest.webmanifest").read_text(encoding="utf-8"))["name"] == 'Notes & "rivers"'
@@ -38,7 +38,7 @@ def test_no_bundle_and_a_folder_that_is_there_are_refused_before_anything_is_enc
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "mine").touch()
     with pytest.raises(InputError):
-        make_page(change, tmp_path / "site", "released-small")
+        make_page(change, tmp_path / "site", "multi12-static")
     for model in ("muse", "nowhere", tmp_path / "notes"):
         with pytest.raises(EncoderError):
             make_page(change, tmp_path / "other", model)
