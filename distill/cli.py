@@ -110,7 +110,7 @@ def _import_command(name):
     context_settings=CONTEXT,
     epilog="distill COMMAND --help explains a command.",
     examples=[
-        "distill index --model multi12-ngram --documents notes --output kb",
+        "distill index --documents notes --output kb",
         'distill search --index kb "Where does the Nile end?"',
         "distill init my-data",
         "distill run --config my-data/distill.toml",

@@ -14,7 +14,7 @@ from .use import add_engine_options, choose_engine
 @command(
     examples=[
         "distill index --documents notes --output kb",
-        "distill index --model multi12-ngram --documents faq.csv --text-field answer --hybrid --output kb",
+        "distill index --documents faq.csv --text-field answer --hybrid --output kb",
         "distill index --documents notes --sync --output kb",
     ],
 )
@@ -111,13 +111,12 @@ def index(
     stopped.
     """
     from ..documents.records import Columns
-    from ..indexing.building import COMPACT, IndexSettings, build_index, usual_encoder
+    from ..indexing.building import COMPACT, IndexSettings, build_index
     from ..indexing.intake import IndexChange
     from ..system.progress import say
 
     change = IndexChange((*documents, *more), remove, Columns(text_field, title_field, id_field), strict, sync)
     given = IndexSettings(length, overlap, language, score, COMPACT if compact else None, words or None)
-    model = model or usual_encoder(output)
     by = choose_engine(model, engine, workers, ray_address)
     card = build_index(output, change, model, given, by, question_model, word_model)
     counts = ", ".join(f"{card[name]} {name}" for name in ("documents", "passages", "sentences"))

@@ -184,7 +184,7 @@ def _require_use(tasks, options):
 @command(
     examples=[
         "distill evaluate multi12-ngram --metric p@1,mrr@10",
-        "distill evaluate multi12-ngram runs/my-run --dataset my-data --split test --json figures.json",
+        "distill evaluate multi12-ngram runs/my-run --dataset my-data --split test",
         "distill evaluate multi12-ngram --task lareqa=xquad-r --report lareqa.html",
     ],
 )
@@ -318,7 +318,7 @@ def _options(data, evaluation, seed):
 @command(
     examples=[
         "distill compare multi12-ngram multi12-static",
-        "distill compare runs/new runs/old --dataset my-data --split test --differences won-and-lost.jsonl",
+        "distill compare runs/new runs/old --split test --differences won-and-lost.jsonl",
         "distill compare multi12-ngram bm25 --metric p@1,mrr@10 --json compared.json",
     ],
 )

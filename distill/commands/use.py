@@ -47,11 +47,11 @@ def add_engine_options(function: Command) -> Command:
     return function
 
 
-def choose_engine(model: str, engine: str, workers: int | None, address: str | None) -> Engine | None:
+def choose_engine(model: str | None, engine: str, workers: int | None, address: str | None) -> Engine | None:
     """Return the engine that the options name.
 
     Args:
-        model: the encoder, as a user names it.
+        model: the encoder, as a user names it, or None.
         engine: "local" or "ray".
         workers: the number of Ray's processes, None for the default.
         address: the address of a Ray cluster, None for the default.
@@ -60,13 +60,15 @@ def choose_engine(model: str, engine: str, workers: int | None, address: str | N
         The engine, or None for this process.
 
     Raises:
-        InputError: for options of Ray without `--engine ray`.
+        InputError: for options of Ray without `--engine ray`, or that without a model.
     """
     from ..encoding.on_ray import ray_engine
 
     if engine != "ray" and (workers or address):
         raise InputError("--workers and --ray-address are of --engine ray, which is not given")
-    return ray_engine(model, workers or 2, address) if engine == "ray" else None
+    if engine == "ray" and not model:
+        raise InputError("--engine ray loads the encoder in each process; name it by --model")
+    return ray_engine(str(model), workers or 2, address) if engine == "ray" else None
 
 
 @command(
@@ -234,7 +236,7 @@ def _lines():
 @command(
     quiet=True,
     examples=[
-        "distill serve multi12-ngram --index kb",
+        "distill serve multi12-transformer --index kb",
         "distill serve runs/my-run --port 8080 --token-file tokens.txt",
     ],
 )

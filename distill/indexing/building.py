@@ -95,7 +95,8 @@ def build_index(
     Args:
         folder: The folder of the index.
         change: The files and folders of documents to add, and the ids to remove.
-        source: The encoder, by any name that `load_encoder` takes; None for `usual_encoder`.
+        source: The encoder, by any name that `load_encoder` takes; None for that of the existing index, or for
+            `BEST`.
         given: How documents are cut and stored; None for the settings of the existing index, or the defaults.
         engine: Encodes the texts elsewhere, such as `ray_engine`; None for this process.
         question_model: The encoder of the questions, a small one in the space of `source`. None takes the one that the
@@ -125,7 +126,7 @@ def build_index(
     if not change.documents and not change.removed and not more:
         raise InputError("no documents; give --documents FILE…, or --remove ID")
     _require_folder(folder)
-    there, source = folder.exists(), source or usual_encoder(folder)
+    there, source = folder.exists(), source or _usual_encoder(folder)
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
     folder.mkdir(parents=True, exist_ok=True)
     # Where a link leads: of all folders that have one to an index, one command writes it.
@@ -146,7 +147,7 @@ def build_index(
             folder.rmdir()
 
 
-def usual_encoder(folder: File) -> str:
+def _usual_encoder(folder: File) -> str:
     """Return the encoder that an index takes unless told otherwise: its own, or for a new one `BEST`."""
     path = Path(folder) / FILE
     return str(Index(path.parent).card["encoder"]) if path.exists() else BEST

@@ -14,7 +14,7 @@ from distill.catalog.loading import load_encoder
 from distill.errors import DataError, EncoderError, InputError
 from distill.indexing import batches
 from distill.indexing.answers import Answers
-from distill.indexing.building import IndexChange, IndexSettings, build_index
+from distill.indexing.building import BEST, IndexChange, IndexSettings, build_index
 from distill.indexing.index_file import FILE, Index
 from distill.indexing.sources import SOURCES
 from distill.jobs.subset_languages import subset_languages
@@ -248,3 +248,13 @@ def test_a_subset_of_languages_asks_the_index_of_the_whole_encoder(expected, tmp
     [subset] = Answers(tmp_path / "kb").answers(["Wie viele Zimmer hat g?"], 10)
     assert [hit.row for hit in subset.hits] == [hit.row for hit in whole.hits]
     assert [hit.score for hit in subset.hits] == pytest.approx([hit.score for hit in whole.hits], abs=1e-3)
+
+
+def test_an_encoder_that_is_not_named_is_the_best_that_ships_or_that_of_the_index(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_text("The Nile ends in the sea.", encoding="utf-8")
+    assert build_index(tmp_path / "new", IndexChange([path]))["encoder"] == BEST == "multi12-transformer"
+    build_index(tmp_path / "kb", IndexChange([path]), MODEL)
+    path.write_text("The Nile ends in the Mediterranean.", encoding="utf-8")
+    card = build_index(tmp_path / "kb", IndexChange([path]))
+    assert (card["encoder"], card["documents"]) == (MODEL, 1)

@@ -5,7 +5,7 @@ import json
 import pytest
 from fixtures.folders import names
 
-from distill.errors import EncoderError, InputError
+from distill.errors import DataError, EncoderError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.intake import IndexChange
 from distill.jobs.make_page import make_page
@@ -32,6 +32,21 @@ def test_the_page_has_the_documents_and_says_what_it_is_told(change, tmp_path):
     # The index is one for Python, too.
     (answer,) = Answers(site).answers(["Wo endet die Donau?"], 1)
     assert answer.hits[0].text.startswith("The Danube")
+
+
+def test_a_page_is_made_again_in_its_own_folder_and_in_no_other(change, tmp_path):
+    site = tmp_path / "site"
+    make_page(change, site, "multi12-static")
+    (tmp_path / "notes" / "lake.txt").write_text("Lake Geneva lies in the Alps.", encoding="utf-8")
+    make_page(change, site, "multi12-static", title="Again")
+    card = json.loads(read_sections(site / "index.bin")["card"].tobytes())
+    assert card["documents"] == 3 and "Again" in (site / "index.html").read_text(encoding="utf-8")
+    with pytest.raises(DataError):
+        make_page(IndexChange([tmp_path / "nowhere"]), site, "multi12-static")
+    assert (site / "index.bin").exists() and names(tmp_path) == ["notes", "site"]
+    (site / "mine").touch()
+    with pytest.raises(InputError, match="mine"):
+        make_page(change, site, "multi12-static")
 
 
 def test_no_bundle_and_a_folder_that_is_there_are_refused_before_anything_is_encoded(change, tmp_path):

@@ -128,8 +128,10 @@ def test_the_commands_shown_print_what_the_pages_say(typed, commands, small_samp
     (tmp_path / "texts.jsonl").write_text('{"id": "1", "text": "Wo mündet der Nil?"}\n', encoding="utf-8")
     (tmp_path / "notes").mkdir()
     sample = (ROOT / "distill" / "data" / "sample" / "documents.jsonl").read_text(encoding="utf-8").splitlines(True)
-    few = sample[:5] + [line for line in sample if "Marie Curie was born" in line]
-    (tmp_path / "notes" / "documents.jsonl").write_text("".join(few), encoding="utf-8")
+    (tmp_path / "notes" / "documents.jsonl").write_text("".join(sample[:5]), encoding="utf-8")
+    [curie] = [json.loads(line) for line in sample if "Marie Curie was born" in line]
+    text = "\n\n".join(["# Marie Curie", *(passage["text"] for passage in curie["passages"])])
+    (tmp_path / "notes" / "marie-curie.md").write_text(text, encoding="utf-8")
     names = {command.split()[1]: command for command in commands}
     assert {"index", "encode", "evaluate"} == set(names)
     for name, command in names.items():
