@@ -32,6 +32,7 @@ from ..system.locking import hold_lock
 from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
+from ..words.detection import is_language
 from .assembling import list_kept, write_index
 from .batches import VECTORS, Batches
 from .index_file import FILE, FORMAT, QUESTIONS, Index, hash_id
@@ -208,6 +209,8 @@ def _require_possible(values):
         raise InputError(
             f"--overlap {values['overlap']}: expected at least 0 and less than --length {values['length']}"
         )
+    if values["language"] != AUTO and not is_language(values["language"]):
+        raise InputError(f"--language {values['language']}: no such language; expected a code such as de, or {AUTO}")
     for name, known in (("score", PASSAGE_SCORES), ("bits", (*FEW, WHOLE))):
         if values[name] not in known:
             raise InputError(f"{name} {values[name]!r}: expected one of {', '.join(map(str, known))}")

@@ -321,7 +321,12 @@ FAILURES = [
     (InputError, "first line\n  and   \ud800 second", 2, "first line and ? second"),
     (TrainingError, "lost", 1, "lost"),
     (ExportError, "lost", 1, "lost"),
-    (partial(OSError, 28), "No space left on device", 1, "OSError: [Errno 28] No space left on device"),
+    (
+        partial(OSError, 28),
+        "No space left on device",
+        1,
+        "the disk is full; free some space, and run the command again",
+    ),
 ]
 
 

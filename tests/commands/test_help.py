@@ -54,6 +54,11 @@ def test_lists_of_choices_and_examples_fit_80_columns(distill, path, monkeypatch
             assert all(choice in " ".join(whole.split()) for choice in option.type.choices)
 
 
+def test_tflite_is_a_name_of_the_bundle(tmp_path):
+    words = ["multi12-static", "--format", "tflite", "--output", str(tmp_path / "out")]
+    assert EVERY["export",].make_context("export", words).params["format_"] == "bundle"
+
+
 def test_the_help_of_export_begins_with_tflite(distill):
     assert "TFLite" in "".join(distill("export", "--help").out.splitlines()[2:4])
 

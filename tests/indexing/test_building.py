@@ -258,3 +258,10 @@ def test_an_encoder_that_is_not_named_is_the_best_that_ships_or_that_of_the_inde
     path.write_text("The Nile ends in the Mediterranean.", encoding="utf-8")
     card = build_index(tmp_path / "kb", IndexChange([path]))
     assert (card["encoder"], card["documents"]) == (MODEL, 1)
+
+
+@pytest.mark.parametrize("code", ["xx", "german", "d"])
+def test_what_is_no_language_is_refused(code, tmp_path):
+    (tmp_path / "note.txt").write_text("Der Nil.", encoding="utf-8")
+    with pytest.raises(InputError, match=code):
+        build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), MODEL, IndexSettings(language=code))
