@@ -33,7 +33,7 @@ from distill.data.readers import SAMPLE
 from distill.system.files import require_writable, write_json
 
 HERE = Path(__file__).resolve().parent
-RELEASED = HERE.parents[1] / "distill" / "released" / "tokenizer.model"
+RELEASED = HERE.parents[1] / "distill" / "multi12-ngram" / "tokenizer.model"
 EMBEDDINGS, SEARCH = "/v1/embeddings", "/v1/search"
 # Clients at a time, and requests to each server.
 WORKERS = {1: (300, 100), 32: (3000, 200), 1000: (5000, 1000)}
