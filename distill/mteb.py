@@ -1,4 +1,7 @@
-"""Encoders as models of mteb, such as `mteb.evaluate(distill.mteb.load("released"), tasks)`. Needs the extra `mteb`."""
+"""Encoders as models of mteb, such as `mteb.evaluate(distill.mteb.load("multi12-ngram"), tasks)`.
+
+Needs the extra `mteb`.
+"""
 
 from __future__ import annotations
 

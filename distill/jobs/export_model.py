@@ -106,7 +106,7 @@ def export_model(
     answers of the encoder's card are copied.
 
     Args:
-        model: A run folder, a bundle, a saved encoder, or a name such as `released`.
+        model: A run folder, a bundle, a saved encoder, or a name such as `multi12-ngram`.
         output: The folder to make. It does not exist if the gate refuses.
         options: The format and the contents; None for a bundle.
         settings: The precision if `options` name none, the limits of the gate, and its number of threads.
@@ -126,7 +126,7 @@ def export_model(
     Example:
         >>> import distill
         >>> options = distill.ExportOptions(format="c")
-        >>> judged = distill.export_model("released-small", "encoder-c", options)
+        >>> judged = distill.export_model("multi12-static", "encoder-c", options)
         >>> judged.card.form.format, judged.card.dimension
         ('c', 512)
     """

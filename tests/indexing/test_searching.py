@@ -14,7 +14,7 @@ from distill.retrieval import products
 from distill.retrieval.codes import quantise
 from distill.system.sections import read_sections, write_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 
 
 @pytest.fixture(scope="module")

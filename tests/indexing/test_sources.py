@@ -13,7 +13,7 @@ from distill.indexing.index_file import Index, hash_id
 from distill.indexing.sources import SOURCES, Sources
 from distill.system.sections import read_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 
 
 def ids(kb="kb"):

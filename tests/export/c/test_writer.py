@@ -24,7 +24,7 @@ from distill.retrieval.codes import quantise
 from distill.system.sections import read_sections, write_sections
 from distill.words.clusters import is_within_cluster
 
-MODEL, ROOT = "released-small", Path(__file__).resolve().parents[3]
+MODEL, ROOT = "multi12-static", Path(__file__).resolve().parents[3]
 OTHER_ENCODER, NOT_WHOLE, NOT_CHANGEABLE, NO_TEXT, NOT_WRITTEN = 7, 3, 12, 13, 14
 # Their ids, in the order in which they are left.
 LEFT = ["zh", "th", "hi", NOTES[4][0], "long", "ar", "en"]
@@ -56,7 +56,7 @@ def indexes(tmp_path_factory, sample):
     build_index(folder / "plain", change, MODEL, IndexSettings(length=300, overlap=90))
     build_index(folder / "compact", change, MODEL, IndexSettings(bits=1))
     build_index(folder / "hybrid", change, MODEL, IndexSettings(hybrid=True), word_model="none")
-    build_index(folder / "pair", change, "released", question_model=MODEL)
+    build_index(folder / "pair", change, "multi12-ngram", question_model=MODEL)
     return {name: folder / name for name in ("plain", "compact", "hybrid", "pair")}
 
 
