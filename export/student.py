@@ -122,7 +122,7 @@ def read_checked_card(folder: Path) -> dict[str, Json]:
 
 
 def form_of_bundle(folder: Path, form: Form) -> Form:
-    """Return a form with the precision, the length and the stored weights of a bundle.
+    """Return a form with the precision, the lengths and the stored weights of a bundle.
 
     Args:
         folder: The folder of the bundle.
@@ -133,8 +133,10 @@ def form_of_bundle(folder: Path, form: Form) -> Form:
     """
     card = read_checked_card(folder)
     content = (folder / encode.MODELS["bundle"]).read_bytes()
-    lengths = [length for length in (form.max_length, card["max_length"]) if length]
     precision = Precision(**card["precision"], content=content)
+    if form.format == "bundle" and (signatures := tuple(card.get("signatures", ()))):
+        return replace(form, precision=precision, signatures=signatures)
+    lengths = [length for length in (form.max_length, card["max_length"]) if length]
     return replace(form, precision=precision, max_length=min(lengths, default=None))
 
 
