@@ -21,7 +21,6 @@ from ..export.artefact import copy_bundle, export_artefact
 from ..export.card import JudgedCard
 from ..export.encode import ANSWERABLE
 from ..export.form import Form
-from ..export.formats.folder import read_label
 from ..export.formats.registry import format_of
 from ..export.gate import Gate, count_gate_texts
 from ..export.hub_page import read_origin_notes
@@ -141,7 +140,7 @@ def export_model(
     require_writable(output)
     bundle = find_bundle(model)
     form = _make_form(model, bundle, options, settings)
-    source = name_source(model, form.precision.content and bundle)
+    source = name_source(model, bundle if form.precision.content else None)
     form = replace(form, index=_find_index(options.index, source))
     components = _read_components(options, form)
     chosen = (dataset, languages) if dataset is not None or languages else None
@@ -149,7 +148,8 @@ def export_model(
     if gate is None and form.format == BUNDLE and not (components or options.document_model):
         say(f"{model}: its bundle is copied as it is, and was measured when it was made")
         return copy_bundle(find_artefact(source), output, describe_origin(source)["source"])
-    texts = read_token_languages(bundle, form) or (_collect_texts(gate, options.corpus) if gate else None)
+    known = read_token_languages(bundle, form)
+    texts = _collect_texts(gate, options.corpus) if gate and not form.precision.content else None
     encoder = _load_student(source, form, settings.threads)
     notes = {**describe_origin(source), **_copy_answerable(source, form)}
     form = _add_codewords(form, bundle, encoder)
@@ -167,7 +167,7 @@ def export_model(
         whole = encoder = _add_route(encoder, options.document_model, form)
     gate = gate and replace(gate, model=used or whole)
     with _lay_out(options, form) as form:
-        return _write_artefact(encoder, output, gate, form, notes, components, texts)
+        return _write_artefact(encoder, output, gate, form, notes, components, known or texts)
 
 
 @contextmanager
