@@ -15,8 +15,9 @@ from ..system.progress import task
 from ..system.types import File, Floats
 from .batches import Make, make_ahead
 from .checkpoints import Groups
+from .log import JUDGED_BY, ScoreName
 from .rates import LearningRateSchedule
-from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, name_session
+from .session import Schedule, Scores, Session, name_session
 from .training_model import TrainedModel, UnreadLosses
 
 Arrays: TypeAlias = list[Floats]

@@ -3,7 +3,9 @@
 import json
 import time
 
-from distill.training.log import RunLog
+import pytest
+
+from distill.training.log import RunLog, is_start_kept, keeps_start
 
 
 def lines(path):
@@ -56,3 +58,37 @@ def test_seconds_count_from_the_start():
     # Seconds are rounded to two places.
     assert first >= 0
     assert first + 0.05 <= second <= passed + 0.005
+
+
+def scored(*scores, **more):
+    return [{"event": "student", "p@1": p, "mrr@10": mrr, **more} for p, mrr in scores]
+
+
+QUANTISED = {"quantised": True}
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        (scored((0.5, 0.6)), True),
+        # Of equal ones the first; the second score decides between equal first ones.
+        (scored((0.5, 0.6), (0.5, 0.6), (0.4, 0.9)), True),
+        (scored((0.5, 0.6), (0.5, 0.61)), False),
+        # Rounded, the start scores less and is kept all the same; then a rounded epoch is better than it.
+        ([*scored((0.5, 0.6), (0.4, 0.6)), *scored((0.45, 0.6), (0.44, 0.6), **QUANTISED)], True),
+        ([*scored((0.5, 0.6), (0.4, 0.6)), *scored((0.45, 0.6), (0.46, 0.6), **QUANTISED)], False),
+        ([*scored((0.5, 0.6), (0.6, 0.6)), *scored((0.45, 0.6), (0.44, 0.6), **QUANTISED)], False),
+        ([*scored((0.5, 0.6), (0.4, 0.6)), *scored((0.3, 0.6), averaged=2)], False),
+        # A stage that returned its start for another reason says so.
+        ([*scored((0.5, 0.6), (0.6, 0.6)), {"event": "student", "start_kept": True}], True),
+    ],
+)
+def test_a_stage_kept_its_start_if_no_evaluation_was_better(rows, kept, tmp_path):
+    assert is_start_kept(rows) is kept
+    log = [{"event": "teacher", "p@1": 0.1, "mrr@10": 0.1}, *rows, {"event": "done"}]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in log), encoding="utf-8")
+    assert keeps_start(tmp_path, "student") is kept and keeps_start(tmp_path, "nothing") is None
+
+
+def test_without_a_log_nothing_is_known(tmp_path):
+    assert keeps_start(tmp_path, "teacher") is None
