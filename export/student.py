@@ -13,7 +13,7 @@ import numpy as np
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, ExportError
-from ..students.origin import KEY, read_origin
+from ..students.origin import MUSE, read_origin
 from ..system.backend import start
 from ..system.types import File, Floats, Json, Progress, Role
 from . import encode
@@ -147,8 +147,8 @@ def _load_model(folder: Path, card: dict[str, Json], rows: int) -> Student:
         model = build_student(_load_weights(folder, card, rows), "student")
     except (KeyError, ValueError) as error:
         raise _unreadable_error(folder, card, error) from error
-    if KEY in card:
-        model.origin = read_origin(card).as_dict()
+    if (origin := read_origin(card)) != MUSE:
+        model.origin = origin.as_dict()
     return model
 
 

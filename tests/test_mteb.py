@@ -27,7 +27,7 @@ def test_without_mteb_the_extra_is_named():
 # The licence, dimensions, the columns of the table, and tasks whose data was learned from.
 CARDS = {
     "released": (
-        *("apache-2.0", 512, 512),
+        *("multiple", 512, 512),
         "XQuADRetrieval",
         "LAReQARetrieval",
         "MIRACLRetrieval",

@@ -2944,6 +2944,9 @@ void distill_free(void *bytes)
 static distill_status read_all(FILE *file, void **bytes, size_t *size)
 {
     long end;
+    /* Some systems open a folder, and then say that it is as large as can be. */
+    if (fgetc(file) == EOF && ferror(file))
+        return DISTILL_NO_FILE;
     if (fseek(file, 0, SEEK_END) || (end = ftell(file)) < 0 || fseek(file, 0, SEEK_SET))
         return DISTILL_NO_FILE;
     *size = (size_t)end;
