@@ -34,8 +34,8 @@ CARDS = {
         "MassiveIntentClassification",
         "RuBQRetrieval",
     ),
-    "released-small": ("apache-2.0", 512, 256, "XQuADRetrieval", "MKQARetrieval", "NTREXBitextMining"),
-    "released-transformer": ("mit", 384, 384, "XQuADRetrieval", "MIRACLRetrieval", "STSBenchmark", "MSMARCO"),
+    "released-small": ("multiple", 512, 256, "XQuADRetrieval", "MKQARetrieval", "NTREXBitextMining"),
+    "released-transformer": ("multiple", 384, 384, "XQuADRetrieval", "MIRACLRetrieval", "STSBenchmark", "MSMARCO"),
 }
 
 

@@ -111,7 +111,7 @@ def _read_stored(folder: Path) -> tuple[dict[int, str], dict[str, str]]:
         return {hash: files[number] for hash, number in pairs}, names
     except (DataError, KeyError, ValueError, TypeError, IndexError, RecursionError) as error:
         raise DataError(
-            f"{path}: cut short, or not what distill index wrote; remove it, and the documents given again make it anew: "
+            f"{path}: cut short, or not of distill index; remove it, and the documents given again make it anew: "
             f"distill index --documents FOLDER --output {shlex.quote(str(folder))}"
         ) from error
 

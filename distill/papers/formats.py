@@ -41,7 +41,7 @@ def to_markdown(table: Table, figures: TableFigures) -> str:
         if row["paper"]:
             lines.append(_join([f"{name}, paper", *_paper_cells(table, row, len(heads))]))
         if row["here"]:
-            lines.append(_join([f"**{_label(name, row)}**{_kept(row)}", *_our_cells(table, row, heads)]))
+            lines.append(_join([f"**{_label(name, row)}**{_describe_kept(row)}", *_our_cells(table, row, heads)]))
     head = [_join(["", *heads]), "|" + "---|" * (len(heads) + 1)] if lines else []
     parts = [f"### {table.title}", _wrap(table.note), "\n".join([*head, *lines]), *_missing(figures)]
     return "\n\n".join(filter(None, parts))
@@ -61,7 +61,7 @@ def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
         if row["paper"]:
             body.append([f"{name}, the paper", *_paper_cells(table, row, len(heads))])
         ours = _our_cells(table, row, heads) if row["here"] else [_reason(row), *[""] * (len(heads) - 1)]
-        body.append([f"{_label(name, row)}{_kept(row)}", *ours])
+        body.append([f"{_label(name, row)}{_describe_kept(row)}", *ours])
     caption = " ".join(filter(None, (f"{table.title}.", table.note, about)))
     lines = [" & ".join(map(_escape, cells)) + r" \\" for cells in (["", *heads], *body)]
     return "\n".join(
@@ -121,7 +121,7 @@ def _label(name: str, row: LineFigures) -> str:
     return name if len(row["here"]) < 2 else f"{name}, seeds {', '.join(row['here'])}"
 
 
-def _kept(row: LineFigures) -> str:
+def _describe_kept(row: LineFigures) -> str:
     """Return what follows the name of a line whose training changed nothing, with its seeds where there are several."""
     kept = [seed for seed, stays in row.get("start_kept", {}).items() if stays and seed in row["here"]]
     seeds = f" in seed{'s' * (len(kept) > 1)} {', '.join(kept)}" if len(row["here"]) > 1 else ""

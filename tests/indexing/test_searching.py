@@ -137,11 +137,11 @@ def test_an_answer_has_its_document_and_its_best_sentence(kb):
 
 
 def test_a_question_is_asked_without_its_soft_hyphens(kb):
-    answers, asked = Answers(kb), []
+    answers, questions = Answers(kb), []
     encode = answers.encoder.encode
-    answers.encoder.encode = lambda texts, role: asked.extend(texts) or encode(texts, role)
+    answers.encoder.encode = lambda texts, role: questions.extend(texts) or encode(texts, role)
     list(answers.answers(["Wo en\xaddet die Donau?"], 1))
-    assert asked == ["Wo endet die Donau?"]
+    assert questions == ["Wo endet die Donau?"]
 
 
 def test_an_index_that_is_broken_or_none_is_refused(kb, tmp_path):

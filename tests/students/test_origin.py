@@ -41,7 +41,7 @@ def test_a_shipped_cards_licence_is_all_that_its_page_lists_and_goes_with_what_i
 def test_the_licence_of_a_card_goes_with_muses_weights(tmp_path):
     origin = read_origin({"licence": "Apache-2.0 AND CC-BY-SA-4.0"})
     assert make_card_entries(origin) == {"licence": "Apache-2.0 AND CC-BY-SA-4.0"}
-    assert describe_origin(origin, "So.").endswith("Encoder,\nApache-2.0 AND CC-BY-SA-4.0.")
+    assert " ".join(describe_origin(origin, "So.").split()).endswith("Encoder, Apache-2.0 AND CC-BY-SA-4.0.")
 
 
 def test_the_notice_of_e5_stands_in_what_derives_from_it():
