@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from ..encoders.encoder import CARD_FILE
 from ..system.progress import say
+from ..system.reading import read_jsonl
 from ..system.types import Json
-from ..training.log import read_evaluations
+from ..training.log import LOG
 
 # Commands whose seed is an option and which leave a folder.
 TRAINING = ("run", "transfer", "teach", "reduce", "prune", "export")
@@ -93,7 +94,9 @@ class Place:
 
     def evaluations(self, row: Row) -> list[Json]:
         """Return the evaluations on dev of a training, the start's first; empty if it left no log."""
-        return read_evaluations(self.runs / self.name(row))
+        path = self.runs / self.name(row) / LOG
+        rows = (one for _, one in read_jsonl(path)) if path.is_file() else ()
+        return [one for one in rows if one["event"] in ("teacher", "student")]
 
     def has_encoder(self, row: Row) -> bool:
         """Return True if the row is a training that came to its end."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..evaluation.mcnemar import correct_holm, mcnemar_p
 from ..system.types import File, Json
-from ..training.log import is_start_kept
+from ..training.log import read_outcome
 from .readers import Against, Read
 from .rows import Place, Row, program_of
 
@@ -127,7 +127,8 @@ def _add_evaluations(figures, logs, logged):
         figures["best_of"] = {seed: len(log) for seed, log in logs.items()}
         # A run has both stages in its log, and its line is that of the last one.
         ends = {seed: [one for one in log if one["event"] == log[-1]["event"]] for seed, log in logs.items()}
-        figures["start_kept"] = {seed: is_start_kept(rows) for seed, rows in ends.items()}
+        outcomes = {seed: read_outcome(rows) for seed, rows in ends.items()}
+        figures["start_kept"] = {seed: one.kept_start for seed, one in outcomes.items() if one}
     if logs and logged:
         figures["last"] = {
             seed: {name: 100 * one for name, one in log[-1].get("languages", {}).items()} for seed, log in logs.items()

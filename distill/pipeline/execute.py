@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import Json
 from ..training.checkpoints import CHECKPOINT
-from ..training.log import RunLog
+from ..training.log import RunLog, read_outcome
 from .fixed_teacher import freeze_teacher
 from .gain import require_gain
 from .inputs import SAMPLE_NOTE, learns_sample
@@ -35,6 +36,8 @@ from .second_stage import StudentStart, determine_start, train_student
 from .shipping import export_bundle, list_shipping_steps
 from .steps import Engine, Step
 
+# The stages by the names of what they leave.
+STAGES = {TEACHER: "stage 1", STUDENT: "stage 2"}
 # The backend that exports need, and how a command's error begins.
 EXPORTING, ERROR = "tensorflow", "error: "
 
@@ -144,7 +147,7 @@ def list_steps(run: Run, beginning: StudentStart) -> list[Step]:
             load=partial(load_keras_encoder, student),
             timed="student",
         ),
-        Step("evaluate student", partial(run.measure, "student"), ["student"]),
+        Step("evaluate student", partial(measure_student, run), ["student"]),
         *list_shipping_steps(run, partial(export_bundle, run)),
     ]
 
@@ -259,17 +262,35 @@ def choose_start(run: Run, beginning: StudentStart, base: KerasEncoder, teacher:
     return trained if isinstance(trained, KerasEncoder) and not run.inputs.teacher.model else base
 
 
+def say_outcome(run: Run, stage: str) -> None:
+    """Print and record what a stage, "teacher" or "student", brought on dev; without a step there is nothing."""
+    outcome = read_outcome(run.log.of(stage))
+    if outcome is None:
+        return
+    line = outcome.describe(STAGES[stage])
+    run.record("stages", {**run.figures.get("stages", {}), stage: {**asdict(outcome), "line": line}})
+    say(line)
+
+
 def measure_teacher(run: Run, teacher: Encoder) -> None:
-    """Add the teacher's figures, which equal the base's if nothing trains it.
+    """Add the teacher's figures, which are the base's if nothing trained it or dev kept its start.
 
     Args:
         run: The run.
         teacher: The teacher.
     """
-    if is_base(run.inputs.teacher):
+    say_outcome(run, TEACHER)
+    kept = run.figures.get("stages", {}).get(TEACHER, {}).get("kept_start", False)
+    if is_base(run.inputs.teacher) or kept:
         run.measure_as(TEACHER, "base")
     else:
         run.measure(TEACHER, teacher)
+
+
+def measure_student(run: Run, student: KerasEncoder) -> None:
+    """Add the student's figures."""
+    say_outcome(run, STUDENT)
+    run.measure(STUDENT, student)
 
 
 def make_student(run: Run, beginning: StudentStart, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:

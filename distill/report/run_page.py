@@ -20,6 +20,9 @@ from .charts import (
 )
 from .page import write_page
 
+# Stages by their events in the log.
+STAGES = {"teacher": "1, teacher", "student": "2, student"}
+
 
 def write_report(
     path: File,
@@ -63,6 +66,7 @@ def write_report(
             (split, unit): draw_bar_chart(metrics, split, unit, names) for split in metrics["splits"] for unit in units
         },
         curves=draw_curves(rows),
+        training=list_training_rows(rows),
         latency=draw_latency_chart(query) if query else "",
         search=search,
         fronts=draw_front_chart(metrics, search) if search and search["bundles"] else "",
@@ -109,6 +113,28 @@ def list_contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None
         ("bundle", "Bundle"),
         *((id, name) for id, (name, there) in optional.items() if there),
         ("settings", "Settings, versions, times"),
+    ]
+
+
+def list_training_rows(rows: Sequence[Mapping[str, Json]]) -> list[tuple[str, ...]]:
+    """Return a row of texts for each evaluation within a training: stage, epoch, steps, negatives, losses, dev.
+
+    Args:
+        rows: the rows of `log.jsonl`.
+    """
+    trained = [row for row in rows if row["event"] in STAGES and "p@1" in row]
+    return [
+        (
+            STAGES[row["event"]],
+            f"{row['epoch']}{', rounded' if row.get('quantised') else ''}{', mean' if 'averaged' in row else ''}",
+            str(row["step"]),
+            f"{row['triplets']:,} by {row['negatives']}" if "triplets" in row else "–",
+            f"{row['loss']:.4f}" if "loss" in row else "–",
+            ", ".join(f"{name} {term:.4f}" for name, term in row.get("terms", {}).items()) or "–",
+            f"{100 * row['p@1']:.1f}",
+            f"{100 * row['mrr@10']:.1f}",
+        )
+        for row in trained
     ]
 
 

@@ -1,25 +1,20 @@
-"""`log.jsonl`: the events of a run, one JSON object per line, and what they tell of a stage that is over."""
+"""`log.jsonl`: the events of a run, one JSON object per line."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal
 
 from ..system.files import write_text
-from ..system.reading import read_jsonl
 from ..system.types import File, Json
 
 # The name of the file in the folder of what was trained.
 LOG = "log.jsonl"
-# Scores that a training is judged by, the first before the second.
-ScoreName: TypeAlias = Literal["p@1", "mrr@10", "f1", "em"]
-JUDGED_BY: tuple[ScoreName, ScoreName] = ("p@1", "mrr@10")
-STAGES = ("teacher", "student")
-# In a row of a stage that knows by itself whether it returned its start.
-START_KEPT = "start_kept"
+# The scores of a training's rows, the first before the second.
+SCORES = ("p@1", "mrr@10")
 
 
 class RunLog:
@@ -62,52 +57,56 @@ class RunLog:
             self._file.close()
 
 
-def read_evaluations(folder: File, stages: Sequence[str] = STAGES) -> list[dict[str, Json]]:
-    """Read the evaluations on dev of trainings, the start's first.
-
-    Args:
-        folder: The folder of a run, or of an encoder that was trained.
-        stages: The stages, whose names are those of their events.
-
-    Returns:
-        The rows of the log; none without a log.
-    """
-    path = Path(folder) / LOG
-    rows = (row for _, row in read_jsonl(path)) if path.is_file() else ()
-    return [row for row in rows if row["event"] in stages]
-
-
-def keeps_start(folder: File, stage: str) -> bool | None:
-    """Tell whether a stage ended with the weights that it began with, because dev found no better ones.
-
-    Args:
-        folder: The folder of a run, or of an encoder that was trained.
-        stage: "teacher" or "student".
-
-    Returns:
-        True or False, or None if the log has no evaluation of that stage.
-    """
-    rows = read_evaluations(folder, [stage])
-    return is_start_kept(rows) if rows else None
-
-
-def is_start_kept(rows: Sequence[Mapping[str, Json]]) -> bool:
-    """Tell the same from the rows of a stage.
-
-    Of equal evaluations the first is kept. A stage with quantised epochs kept its start if both parts did, and one that
-    ends with the mean of its last epochs did not.
-
-    Args:
-        rows: The rows of one stage, in order.
-    """
-    if known := [row[START_KEPT] for row in rows if START_KEPT in row]:
-        return bool(known[-1])
-    if any(row.get("averaged") for row in rows):
-        return False
-    parts = ([row for row in rows if bool(row.get("quantised")) == rounded] for rounded in (False, True))
-    scores = [[tuple(row.get(name, 0.0) for name in JUDGED_BY) for row in part] for part in parts]
-    return all(max(part) == part[0] for part in scores if part)
-
-
 def _line(row):
     return json.dumps(row, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a training brought on dev.
+
+    Attributes:
+        steps: The number of steps that were taken.
+        start: P@1 and MRR@10 of the weights that it began with.
+        trained: The best P@1 and MRR@10 of the weights that it trained, or those of the mean that it left.
+        epoch: The epoch of `trained`.
+        kept_start: Whether it left the weights that it began with, as no others were better.
+    """
+
+    steps: int
+    start: tuple[float, float]
+    trained: tuple[float, float]
+    epoch: int
+    kept_start: bool
+
+    def describe(self, stage: str) -> str:
+        """Return a line on the training, such as "stage 1: 96 steps, dev P@1 .893 to .911; epoch 2 was kept"."""
+        change = f"dev P@1 {_short(self.start[0])} to {_short(self.trained[0])}"
+        if f"{self.start[0]:.3f}" == f"{self.trained[0]:.3f}":
+            change += f", MRR@10 {_short(self.start[1])} to {_short(self.trained[1])}"
+        kept = "the start" if self.kept_start else f"epoch {self.epoch}"
+        return f"{stage}: {self.steps} steps, {change}; {kept} was kept"
+
+
+def _short(score):
+    return f"{score:.3f}".removeprefix("0")
+
+
+def read_outcome(rows: Sequence[Mapping[str, Json]]) -> Outcome | None:
+    """Read the outcome of a training from its rows in the log, the start's first; None if no step was taken.
+
+    Quantised epochs begin with the best of the others, which has a row of its own as it is scored when it is rounded.
+    """
+    scored = [row for row in rows if all(name in row for name in SCORES)]
+    if len(scored) < 2:
+        return None
+    phases = [[row for row in scored if row.get("quantised", False) is rounded] for rounded in (False, True)]
+    # `max` takes the first of equal rows, as the training does.
+    best = [rows[-1] if "averaged" in rows[-1] else max(rows, key=_scores_of) for rows in phases if rows]
+    kept = all(row is rows[0] for row, rows in zip(best, filter(None, phases), strict=True))
+    trained = max(scored[1:], key=_scores_of) if kept else best[-1]
+    return Outcome(int(scored[-1]["step"]), _scores_of(scored[0]), _scores_of(trained), int(trained["epoch"]), kept)
+
+
+def _scores_of(row):
+    return tuple(float(row[name]) for name in SCORES)

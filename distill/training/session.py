@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
@@ -12,7 +12,7 @@ from ..settings.sections import ScorerSettings, TrainingSettings
 from ..system.progress import task
 from ..system.types import Floats, Integers, Role
 from .checkpoints import Checkpoint
-from .log import JUDGED_BY, RunLog, ScoreName
+from .log import RunLog
 
 # An evaluation on dev: of which epoch, P@1 and MRR@10, with P@1 by language, or a reader's F1 and exact match, and what
 # else was counted.
@@ -30,9 +30,14 @@ Scores = TypedDict(
         "filtered": dict[str, dict[str, int]],
         "quantised": bool,
         "averaged": int,
+        "negatives": str,
+        "triplets": int,
     },
     total=False,
 )
+# Scores that a training is judged by, the first before the second.
+ScoreName: TypeAlias = Literal["p@1", "mrr@10", "f1", "em"]
+JUDGED_BY: tuple[ScoreName, ScoreName] = ("p@1", "mrr@10")
 Watch: TypeAlias = Callable[[int, Scores], None]
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from distill.training.log import RunLog, is_start_kept, keeps_start
+from distill.training.log import RunLog, read_outcome
 
 
 def lines(path):
@@ -60,35 +60,46 @@ def test_seconds_count_from_the_start():
     assert first + 0.05 <= second <= passed + 0.005
 
 
-def scored(*scores, **more):
-    return [{"event": "student", "p@1": p, "mrr@10": mrr, **more} for p, mrr in scores]
+def rows(*scores, **last):
+    """Evaluations of P@1 and MRR@10, the start's first, eight steps an epoch; the last has further fields."""
+    made = [{"epoch": n, "step": 8 * n, "p@1": p, "mrr@10": mrr} for n, (p, mrr) in enumerate(scores)]
+    return [*made[:-1], made[-1] | last] if made else []
 
 
-QUANTISED = {"quantised": True}
+KEPT = {
+    "better": (rows((0.5, 0.6), (0.6, 0.1), (0.4, 0.9)), False, 1, "16 steps, dev P@1 .500 to .600; epoch 1 was kept"),
+    "worse": (
+        rows((0.5, 0.6), (0.4, 0.9), (0.5, 0.5)),
+        True,
+        2,
+        "16 steps, dev P@1 .500 to .500, MRR@10 .600 to .500; the start was kept",
+    ),
+    "equal": (
+        rows((1.0, 1.0), (1.0, 1.0)),
+        True,
+        1,
+        "8 steps, dev P@1 1.000 to 1.000, MRR@10 1.000 to 1.000; the start was kept",
+    ),
+    "mean": (rows((0.5, 0.6), (0.4, 0.9), averaged=1), False, 1, "8 steps, dev P@1 .500 to .400; epoch 1 was kept"),
+}
 
 
-@pytest.mark.parametrize(
-    ("rows", "kept"),
-    [
-        (scored((0.5, 0.6)), True),
-        # Of equal ones the first; the second score decides between equal first ones.
-        (scored((0.5, 0.6), (0.5, 0.6), (0.4, 0.9)), True),
-        (scored((0.5, 0.6), (0.5, 0.61)), False),
-        # Rounded, the start scores less and is kept all the same; then a rounded epoch is better than it.
-        ([*scored((0.5, 0.6), (0.4, 0.6)), *scored((0.45, 0.6), (0.44, 0.6), **QUANTISED)], True),
-        ([*scored((0.5, 0.6), (0.4, 0.6)), *scored((0.45, 0.6), (0.46, 0.6), **QUANTISED)], False),
-        ([*scored((0.5, 0.6), (0.6, 0.6)), *scored((0.45, 0.6), (0.44, 0.6), **QUANTISED)], False),
-        ([*scored((0.5, 0.6), (0.4, 0.6)), *scored((0.3, 0.6), averaged=2)], False),
-        # A stage that returned its start for another reason says so.
-        ([*scored((0.5, 0.6), (0.6, 0.6)), {"event": "student", "start_kept": True}], True),
-    ],
-)
-def test_a_stage_kept_its_start_if_no_evaluation_was_better(rows, kept, tmp_path):
-    assert is_start_kept(rows) is kept
-    log = [{"event": "teacher", "p@1": 0.1, "mrr@10": 0.1}, *rows, {"event": "done"}]
-    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in log), encoding="utf-8")
-    assert keeps_start(tmp_path, "student") is kept and keeps_start(tmp_path, "nothing") is None
+@pytest.mark.parametrize("case", KEPT)
+def test_the_outcome_says_whether_dev_kept_the_start(case):
+    of, kept, epoch, line = KEPT[case]
+    outcome = read_outcome(of)
+    assert (outcome.kept_start, outcome.epoch) == (kept, epoch)
+    assert outcome.describe("stage 1") == f"stage 1: {line}"
 
 
-def test_without_a_log_nothing_is_known(tmp_path):
-    assert keeps_start(tmp_path, "teacher") is None
+def test_a_start_that_only_rounding_changed_was_kept():
+    """The rounded epochs begin with the best of the others, which is scored again."""
+    exact = rows((0.5, 0.6), (0.4, 0.5))
+    rounded = [{**row, "quantised": True} for row in (exact[-1] | {"p@1": 0.48}, exact[-1] | {"epoch": 2, "step": 16})]
+    assert read_outcome([*exact, *rounded]).kept_start
+    learned = read_outcome([*exact, rounded[0], rounded[1] | {"p@1": 0.7}])
+    assert (learned.kept_start, learned.trained, learned.steps) == (False, (0.7, 0.5), 16)
+
+
+def test_without_a_step_there_is_no_outcome():
+    assert read_outcome([]) is None and read_outcome(rows((0.5, 0.5))) is None
