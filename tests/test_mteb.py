@@ -27,15 +27,15 @@ def test_without_mteb_the_extra_is_named():
 # The licence, dimensions, the columns of the table, and tasks whose data was learned from.
 CARDS = {
     "multi12-ngram": (
-        *("apache-2.0", 512, 512),
+        *("multiple", 512, 512),
         "XQuADRetrieval",
         "LAReQARetrieval",
         "MIRACLRetrieval",
         "MassiveIntentClassification",
         "RuBQRetrieval",
     ),
-    "multi12-static": ("apache-2.0", 512, 256, "XQuADRetrieval", "MKQARetrieval", "NTREXBitextMining"),
-    "multi12-transformer": ("mit", 384, 384, "XQuADRetrieval", "MIRACLRetrieval", "STSBenchmark", "MSMARCO"),
+    "multi12-static": ("multiple", 512, 256, "XQuADRetrieval", "MKQARetrieval", "NTREXBitextMining"),
+    "multi12-transformer": ("multiple", 384, 384, "XQuADRetrieval", "MIRACLRetrieval", "STSBenchmark", "MSMARCO"),
 }
 
 

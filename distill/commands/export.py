@@ -167,8 +167,8 @@ def export(
         whitening=whitening,
         force=force,
     )
-    named = any(name.startswith("data.") for name in requested)
-    dataset, languages = choose_data(settings.data, settings.seed) if named else (None, ())
+    named = any(name.startswith("data.") for name in requested if name != "data.languages")
+    dataset, languages = choose_data(settings.data, settings.seed) if named else (None, settings.data.languages)
     _say_exported(export_model(model, output, options, settings.export, dataset, languages), model, output)
 
 

@@ -768,7 +768,7 @@ WITHOUT_TRAINING = (
     "prune {bundle} --output out",
     "subset {bundle} --languages de --output out",
     "reduce {bundle} --convolutions 1 --output out",
-    "export {bundle} --output out",
+    "export {bundle} --max-length 48 --output out",
     "evaluate {bundle} --metric r@2kt",
     "evaluate {bundle} --task lareqa={sentences}",
     "evaluate {bundle} --task bitext --report page.html",

@@ -136,6 +136,14 @@ def test_an_answer_has_its_document_and_its_best_sentence(kb):
         assert sorted(hit.fields["id"] for hit in hits) == list(ids)
 
 
+def test_a_question_is_asked_without_its_soft_hyphens(kb):
+    answers, questions = Answers(kb), []
+    encode = answers.encoder.encode
+    answers.encoder.encode = lambda texts, role: questions.extend(texts) or encode(texts, role)
+    list(answers.answers(["Wo en\xaddet die Donau?"], 1))
+    assert questions == ["Wo endet die Donau?"]
+
+
 def test_an_index_that_is_broken_or_none_is_refused(kb, tmp_path):
     path, sections = tmp_path / FILE, {name: np.array(array) for name, array in read_sections(kb / FILE).items()}
     content = (kb / FILE).read_bytes()
