@@ -1,6 +1,6 @@
 """Check what is called "nothing found" in collections of 10 passages, of 100 and whole, as `distill search` answers.
 
-    python benchmarks/answerable/checked.py multi12-transformer multi12-ngram multi12-static --data data --json checked.json
+    python benchmarks/answerable/checked.py multi12-transformer multi12-ngram multi12-static --data data --json new.json
     python benchmarks/answerable/checked.py multi12-transformer --hybrid --data data
     python benchmarks/answerable/checked.py multi12-ngram:multi12-static --data data
 
