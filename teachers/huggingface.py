@@ -86,7 +86,7 @@ class TransformerEncoder:
         self.name = model[0].rstrip("/").split("/")[-1]
         try:
             self._model = _Sentences(*model) if self.kind == "st" else _Hidden(*model)
-            self.prompts = self._model.prompts or (E5_PROMPTS if E5.search(self.name) else NO_PROMPTS)
+            self.prompts = self._model.prompts or self._usual_prompts()
             self.dimension = self._vectors(["test"], "question").shape[1]
         except EncoderError:
             raise

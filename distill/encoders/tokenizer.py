@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # The file beside a tokenizer that defines prompts by role and the largest number of ids of a text.
 READING = "reading.json"
+# The file beside it by which another library's tokenizer reads the texts (`library_tokenizer.py`).
+LIBRARY_FILE = "library_tokenizer.json"
 
 
 class Tokenizer:
@@ -44,7 +46,7 @@ class Tokenizer:
         spellings: bytes | None = None,
         reading: Reading | None = None,
     ) -> None:
-        self.proto, self.source, self.spellings = proto, source, spellings
+        self._proto, self.source, self.spellings = proto, source, spellings
         self.reading = reading or parse_reading(b"{}", source)
         pieces = self._processor.get_piece_size()
         self._expansions = None if spellings is None else Expansions.of(pieces, spellings, source)
@@ -59,6 +61,10 @@ class Tokenizer:
         Raises `EncoderError` if a file is malformed.
         """
         path = Path(path)
+        if path.with_name(LIBRARY_FILE).is_file():
+            from .library_tokenizer import load_library_tokenizer
+
+            return load_library_tokenizer(path)
         spellings, reading = path.with_name(FILE), path.with_name(READING)
         try:
             proto = path.read_bytes()
@@ -67,6 +73,11 @@ class Tokenizer:
         except OSError as error:
             raise EncoderError(f"{path}: cannot be read: {error.strerror}") from error
         return cls(proto, str(path), stored, options)
+
+    @property
+    def proto(self) -> bytes:
+        """The serialised SentencePiece model."""
+        return self._proto
 
     @cached_property
     def _processor(self):
@@ -114,12 +125,15 @@ class Tokenizer:
             raise InputError(f"expected a list of texts, got one text; give [{texts[:20]!r}]")
         if not texts:
             return []
-        from ..export.encode import shortened
-
         prompt = self.reading.prompts.get(role or "", "")
         rows = self._rows([prompt + make_well_formed(text) for text in texts])
         rows = [self._expansions.expand(row) for row in rows] if self._expansions else rows
-        return [shortened(ids, self.reading.longest) for ids in rows] if role else rows
+        return [self._shorten(ids) for ids in rows] if role else rows
+
+    def _shorten(self, ids):
+        from ..export.encode import shortened
+
+        return shortened(ids, self.reading.longest)
 
     def _rows(self, texts):
         if self._words:
