@@ -27,23 +27,30 @@ KNOWN = re.compile(rf"sentence_transformers(\.\w+)*\.({'|'.join((*PLAIN, *NAMING
 SETTINGS = ("config.json", "router_config.json")
 ACTIVATION = re.compile(r"torch\.nn(\.modules\.(activation|linear))?\.[A-Z]\w*")
 
-# The poolings by the names of older settings and of newer ones.
-ROOT = "mean_sqrt_len_tokens"
-POOLING_NAMES = {"cls": "first", "max": "max", "mean": "mean", ROOT: ROOT, "weightedmean": "weighted", "lasttoken": "last"}
-POOLINGS = {
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_max_tokens": "max",
-    "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_mean_sqrt_len_tokens": ROOT,
-    "pooling_mode_weightedmean_tokens": "weightedmean",
-    "pooling_mode_lasttoken": "lasttoken",
+# The poolings by the names of newer settings, and of older ones in the order in which they stand in a vector.
+ROOT = "root"
+POOLING_NAMES = {
+    "cls": "first",
+    "max": "max",
+    "mean": "mean",
+    "mean_sqrt_len_tokens": ROOT,
+    "weightedmean": "weighted",
+    "lasttoken": "last",
 }
+OLDER = ("cls_token", "max_tokens", "mean_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
+POOLINGS = {f"pooling_mode_{older}": name for older, name in zip(OLDER, POOLING_NAMES, strict=True)}
 # The activations of dense layers, of torch.nn and of Keras.
-DENSE = {"Identity": "linear", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu"}
+DENSE = {
+    **{"Identity": "linear", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu", "Sigmoid": "sigmoid", "SiLU": "silu"},
+    **{"ELU": "elu", "SELU": "selu", "Softplus": "softplus", "Softsign": "softsign", "Mish": "mish", "ReLU6": "relu6"},
+    "Hardswish": "hard_silu",
+}
 # The settings that are read, by kind of module, and what a module computes of.
 MODULE_READ = ("idx", "name", "path", "type")
 POOLING_READ = ("word_embedding_dimension", "embedding_dimension", "include_prompt", "pooling_mode")
 DENSE_READ = ("in_features", "out_features", "bias", "activation_function", "use_residual")
+# Between poolings whose vectors stand one after another.
+JOINED = "+"
 PLACES, SENTENCE = ("module_input_name", "module_output_name"), "sentence_embedding"
 
 
@@ -112,25 +119,25 @@ def read_behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Fl
         _require_place(folder, kind, path, before)
         if kind == "Pooling":
             sizes["pooling"] = _read_pooling(folder, path)
+            sizes["dimension"] = width * len(sizes["pooling"].split(JOINED))
         elif kind == "Dense" and not weights and "Normalize" not in before:
             more, weights = _read_dense(folder / path)
-            sizes |= {**more, "pooling": _settle_root(sizes["pooling"], more, weights, folder / path)}
+            sizes |= more
         elif kind == "Dense":
             more, kernel = _read_projection(folder / path, sizes)
             sizes, weights = sizes | more, weights | kernel
         before.append(kind)
     if "Pooling" not in before:
         raise EncoderError(f"{folder / MODULES}: names no Pooling, without which there is no vector of a text")
-    # The vectors have unit length, so the root of the number of tokens does not matter.
-    sizes["pooling"] = "mean" if sizes["pooling"] == ROOT else sizes["pooling"]
+    if sizes["pooling"] == ROOT and sizes.get("dense", "linear") == "linear" and not np.any(weights.get("dense/bias")):
+        # The vectors have unit length, so the root of the number of tokens does not matter.
+        sizes["pooling"] = "mean"
     return _truncate(folder, sizes, weights)
 
 
 def _read_modules(folder: Path) -> list[tuple[str, str]]:
     path = folder / MODULES
     modules = read_json(path)
-    if not isinstance(modules, list) or not all(isinstance(one, dict) for one in modules):
-        raise EncoderError(f"{path}: expected a list of modules; save the model again")
     for one in modules:
         require_known(path, one, MODULE_READ, {"kwargs": ([],)})
     return [(str(one.get("type")).rpartition(".")[2], str(one.get("path", ""))) for one in modules]
@@ -160,11 +167,11 @@ def _read_pooling(folder, place):
             f"{path}: include_prompt is False, so the model's prompt does not count in its vectors, which is not "
             "honoured here; take a model without prompts"
         )
-    named = told.get("pooling_mode", [ours for name, ours in POOLINGS.items() if told.get(name)] or "mean")
-    modes = [POOLING_NAMES.get(str(name), str(name)) for name in (named if isinstance(named, list) else [named])]
-    if len(modes) != 1 or modes[0] not in POOLING_NAMES.values():
-        raise EncoderError(f"{path}: its poolings are {', '.join(modes)}; expected one of {', '.join(POOLING_NAMES)}")
-    return modes[0]
+    named = told.get("pooling_mode", [name for older, name in POOLINGS.items() if told.get(older)] or "mean")
+    modes = list(map(str, named if isinstance(named, list) else [named]))
+    if not modes or set(modes) - set(POOLING_NAMES):
+        raise EncoderError(f"{path}: its pooling_mode is {', '.join(modes)}; expected {', '.join(POOLING_NAMES)}")
+    return JOINED.join(POOLING_NAMES[mode] for mode in modes)
 
 
 def _read_dense(folder):
@@ -197,16 +204,6 @@ def _read_projection(folder, before):
         )
     more = {"space": before["dimension"], "dimension": sizes["dimension"], "foreign": True}
     return more, {"projection/kernel": weights["dense/kernel"]}
-
-
-def _settle_root(pooling, sizes, weights, folder):
-    """Return the mean for the mean times the root of the number of tokens, where a dense layer makes no difference."""
-    if pooling == ROOT and (sizes["dense"] != "linear" or np.any(weights["dense/bias"])):
-        raise EncoderError(
-            f"{folder}: a dense layer with an activation_function or a bias behind the pooling mean_sqrt_len_tokens, "
-            "which is read as the mean"
-        )
-    return pooling
 
 
 def _truncate(folder, sizes, weights):

@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, first_line
@@ -71,7 +69,7 @@ def load_transformer(folder: File) -> KerasEncoder:
 
 @cache
 def list_compared_texts() -> tuple[str, ...]:
-    """Return 2,000 texts of 12 languages, of the sample, on which distill's own pieces are compared with a library's."""
+    """Return 2,000 texts of 12 languages on which distill's own pieces are compared with a library's."""
     from ..data.loading import load_dataset
     from ..data.readers import SAMPLE
 

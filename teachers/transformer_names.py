@@ -1,7 +1,7 @@
 """Translate a transformer's config and weights from Hugging Face's names to the paths of a `TransformerEncoder`.
 
-BERT, RoBERTa, XLM-R and DistilBERT compute the same; they differ in names, and RoBERTa's positions begin after two for
-padding. ModernBERT has another block (`transformer_modern.py`).
+BERT, ELECTRA, RoBERTa, XLM-R, CamemBERT and DistilBERT compute the same; they differ in names, and RoBERTa's positions
+begin after two for padding. ModernBERT has another block (`transformer_modern.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from ..errors import EncoderError, first_line
 from ..system.reading import read_json
 from ..system.types import Floats, Json
 from . import transformer_modern
-
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -79,14 +78,19 @@ ARCHITECTURES = {
     "bert": Names(BERT_SIZES, BERT_BLOCK),
     "roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
     "xlm-roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
+    "camembert": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
+    "electra": Names(BERT_SIZES, BERT_BLOCK),
     "distilbert": Names(DISTIL_SIZES, DISTIL_BLOCK),
     "modernbert": Names(transformer_modern.SIZES, None, table=transformer_modern.TABLE),
 }
 # The id of RoBERTa's padding token.
 PADDING = 1
-ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
+ACTIVATIONS = {
+    **{"gelu": "gelu", "gelu_python": "gelu", "relu": "relu"},
+    **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_pytorch_tanh"), "gelu_tanh"),
+}
 # The prefixes of names in a model that was saved with a head, and the names of weight and bias in older files.
-PREFIXES = ("", "bert.", "roberta.", "distilbert.", "model.", "0.auto_model.")
+PREFIXES = ("", "bert.", "roberta.", "distilbert.", "electra.", "model.", "0.auto_model.")
 NORM_NAMES = {"weight": ("weight", "gamma"), "bias": ("bias", "beta")}
 
 
@@ -116,6 +120,8 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
     for name in ("width", "depth", "heads", "inner", "positions"):
         if not isinstance(sizes[name], int) or sizes[name] < 1:
             raise EncoderError(f"{source}: config.json says {names.sizes[name]} = {sizes[name]!r}, expected 1 or more")
+    if config.get("embedding_size", sizes["width"]) != sizes["width"]:
+        raise EncoderError(f"{source}: its embedding_size is {config['embedding_size']}, expected {sizes['width']}")
     if names.skipped and config.get("pad_token_id", PADDING) != PADDING:
         raise EncoderError(
             f"{source}: its padding is {config['pad_token_id']}, from which its positions count; expected {PADDING}"

@@ -1,7 +1,7 @@
 """The tokenizer of another library's model, run by that library itself: the package `tokenizers`.
 
-It reads texts while such a model is evaluated, labels texts or is trained. What cuts its pieces or writes a bundle needs
-pieces of distill's own, which are compared with it on texts first.
+It reads texts while such a model is evaluated, labels texts or is trained. What cuts its pieces or writes a bundle
+needs pieces of distill's own, which are compared with it on texts first.
 """
 
 from __future__ import annotations
@@ -195,7 +195,9 @@ def _describe_difference(library, differing, many, role):
     text, theirs, ours = min(differing, key=lambda one: len(one[0]))
     names = {id: name for name, id in library._library.get_vocab().items()}
     place = next((at for at, pair in enumerate(zip(theirs, ours, strict=False)) if pair[0] != pair[1]), len(ours))
-    pieces, others = (" ".join(names.get(id, "?") for id in ids[place : place + 4]) or "nothing" for ids in (theirs, ours))
+    pieces, others = (
+        " ".join(names.get(id, "?") for id in ids[place : place + 4]) or "nothing" for ids in (theirs, ours)
+    )
     said = f" behind the prompt {library.reading.prompts[role]!r}" if role else ""
     return (
         f"{library.source}: distill's own pieces read {len(differing)} of {many} texts{said} otherwise, such as "

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from ..catalog.bundle import find_shipped, is_artefact, read_answerable
@@ -15,6 +16,7 @@ from ..catalog.loading import combine_encoders, load_encoder, load_keras_encoder
 from ..data.dataset import Dataset
 from ..data.loading import load_dataset
 from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.library_tokenizer import take_own_pieces
 from ..errors import InputError
 from ..evaluation.bias.removal import LanguageRemoval
 from ..evaluation.mcnemar import require_significance
@@ -147,8 +149,9 @@ def export_model(
         passages = gate.dataset.passage_texts
         encoder, used = whiten_encoder(encoder, texts or {}, passages, options.whitening, used), None
         notes = _note_whitening(notes, options.whitening)
-    # The gate compares with the encoder before rounding, so that the loss by rounding counts.
-    whole, encoder = encoder, _round_encoder(encoder, form, texts)
+    # The gate compares with the encoder before rounding, so that the loss by rounding counts, and by its own tokenizer.
+    whole, encoder = encoder, take_own_pieces(encoder, chain.from_iterable((texts or {}).values()))
+    encoder = _round_encoder(encoder, form, texts)
     form, notes = _describe_source(form, notes, model)
     if options.document_model:
         combine_encoders(encoder, options.document_model)
@@ -309,7 +312,7 @@ def _add_route(encoder, document_model, form):
         return encoder
     from ..export.hub.students import EncoderPair
 
-    return EncoderPair(encoder, load_keras_encoder(document_model))
+    return EncoderPair(encoder, take_own_pieces(load_keras_encoder(document_model)))
 
 
 def _load_used(model: str, document_model: str | None, threads: int, form: Form) -> Encoder | None:

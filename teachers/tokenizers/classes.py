@@ -19,6 +19,8 @@ USUAL = {
     "distilbert": "BertTokenizer",
     "roberta": "RobertaTokenizer",
     "xlm-roberta": "XLMRobertaTokenizer",
+    "camembert": "CamembertTokenizer",
+    "electra": "BertTokenizer",
 }
 # Classes that run the file as it is.
 PLAIN = ("PreTrainedTokenizer", "TokenizersBackend", "PythonBackend")
@@ -106,7 +108,9 @@ def add_tokens(content: Json, settings: Mapping[str, Json], usual: Mapping[str, 
     rest = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     told = sorted((settings.get("added_tokens_decoder") or {}).items(), key=lambda one: int(one[0]))
     wanted = [(one["content"], int(id), {**rest, **one}) for id, one in told]
-    wanted += [(one, None, {**rest, "special": True}) for one in _list_special(settings, usual)]
+    # A class has names for tokens that a vocabulary may lack, such as [MASK].
+    named = [name for kind in KINDS if (name := name_special(settings, kind, usual)) in known]
+    wanted += [(name, None, {**rest, "special": True}) for name in (*named, *_list_extra(settings))]
     for name, id, flags in wanted:
         have = known.setdefault(name, max(known.values(), default=-1) + 1)
         if id not in (None, have):
@@ -125,11 +129,10 @@ def name_special(settings: Mapping[str, Json], kind: str, usual: Mapping[str, st
     return named if isinstance(named, str) else None
 
 
-def _list_special(settings, usual):
-    """Return the special tokens of the settings, or of the class, and those that are added to them."""
+def _list_extra(settings):
+    """Return the special tokens of the settings that have no name of their own."""
     extra = [*_as_list(settings.get("additional_special_tokens")), *_as_list(settings.get("extra_special_tokens"))]
-    names = [one.get("content") if isinstance(one, dict) else one for one in extra]
-    return [name for name in (*(name_special(settings, kind, usual) for kind in KINDS), *names) if name]
+    return [one.get("content") if isinstance(one, dict) else one for one in extra]
 
 
 def _as_list(tokens):
@@ -157,7 +160,9 @@ def make_ends(content: Json, bos: str | None, eos: str | None) -> Json:
 def _build_plain(content, settings):
     content = add_tokens(content, settings, {})
     if {"add_bos_token", "add_eos_token"} & set(settings) or content.get("post_processor") is None:
-        ends = (name_special(settings, kind, {}) if settings.get(f"add_{kind}_token") else None for kind in ("bos", "eos"))
+        ends = (
+            name_special(settings, kind, {}) if settings.get(f"add_{kind}_token") else None for kind in ("bos", "eos")
+        )
         return {**content, "post_processor": make_ends(content, *ends)}
     return content
 

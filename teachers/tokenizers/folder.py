@@ -15,7 +15,7 @@ from ...system.types import File, Json
 from .bert import convert_wordpiece, read_rules, read_vocabulary
 from .classes import apply_class, find_class, lower_first
 from .merges import convert_bpe
-from .reading import SETTINGS_FILE, find_sentence_file, read_folder_reading, read_settings
+from .reading import SETTINGS_FILE, find_sentence_file, read_folder_reading, read_settings, read_tokenizer_settings
 from .settings import read_truncation, require_readable
 from .unigram import convert_unigram, read_fairseq
 
@@ -33,7 +33,9 @@ MODELS: dict[str, Callable[[Json, str, Reading], Tokenizer]] = {
 }
 
 
-def load_tokenizer(folder: File, positions: int | None = None, texts: Callable[[], Sequence[str]] = tuple) -> LibraryTokenizer:
+def load_tokenizer(
+    folder: File, positions: int | None = None, texts: Callable[[], Sequence[str]] = tuple
+) -> LibraryTokenizer:
     """Load the tokenizer in a model's folder, with its prompts and its maximum length, as transformers reads it.
 
     It is read from `tokenizer.json`, or else `sentencepiece.bpe.model`, or else `vocab.txt`, by the package tokenizers.
@@ -82,10 +84,15 @@ def convert_tokenizer(folder: File, positions: int | None = None) -> Tokenizer:
 
 
 def find_inner(folder: Path) -> Path:
-    """Return the folder of the Transformer module in Sentence-Transformers; otherwise the folder itself."""
+    """Return the folder of the Transformer module in Sentence-Transformers; otherwise the folder itself.
+
+    Raises `InputError` if the file of modules holds something else.
+    """
     if not (folder / MODULES).is_file():
         return folder
     modules = read_json(folder / MODULES)
+    if not isinstance(modules, list) or not all(isinstance(one, dict) for one in modules):
+        raise EncoderError(f"{folder / MODULES}: expected a list of modules; save the model again")
     paths = [one.get("path") or "" for one in modules if str(one.get("type")).endswith(".Transformer")]
     return folder / paths[0] if paths else folder
 
@@ -105,7 +112,7 @@ def _naming(folder: Path) -> Iterator[None]:
 
 def _read(folder: Path, inner: Path, positions: int | None) -> tuple[str, Json, Reading]:
     """Return the file of the tokenizer, its content as transformers runs it, and the reading."""
-    settings, config = (read_settings(inner / name) for name in (SETTINGS_FILE, CONFIG))
+    settings, config = read_tokenizer_settings(inner), read_settings(inner / CONFIG)
     path, content = _read_file(inner, settings)
     try:
         name = find_class(settings, config) if path.name == JSON else FILE_CLASSES[path.name]

@@ -21,6 +21,8 @@ PROMPTS_FILE, SETTINGS_FILE = "config_sentence_transformers.json", "tokenizer_co
 # The first that is there counts.
 ARCHITECTURES = ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 SENTENCE_FILES = tuple(f"sentence_{name}_config.json" for name in ARCHITECTURES)
+# Where these hold settings of the tokenizer, by the name of older versions and of newer ones.
+TOKENIZER_ARGUMENTS = ("tokenizer_args", "processor_kwargs")
 # Tokenizers without a limit have 10 ** 30.
 LIMIT = 1_000_000
 
@@ -58,7 +60,8 @@ def read_folder_reading(folder: Path, inner: Path, positions: int | None = None)
     from ...export.encode import Reading
 
     prompts = choose_prompts(folder)
-    limit = read_settings(find_sentence_file(inner)).get("max_seq_length")
+    sentence = read_settings(find_sentence_file(inner))
+    limit = read_arguments(sentence).get("model_max_length") or sentence.get("max_seq_length")
     if limit is None:
         limit = read_settings(inner / SETTINGS_FILE).get("model_max_length")
     known = [limit for limit in (limit, positions) if type(limit) is int and 2 <= limit < LIMIT]
@@ -69,6 +72,16 @@ def find_sentence_file(inner: Path) -> Path:
     """Return the file of Sentence-Transformers' settings of a module, which older versions named by architecture."""
     paths = [inner / name for name in SENTENCE_FILES]
     return next((path for path in paths if read_settings(path)), paths[0])
+
+
+def read_tokenizer_settings(inner: Path) -> dict[str, Json]:
+    """Return the settings of a tokenizer, those that Sentence-Transformers hands to its class among them."""
+    return {**read_settings(inner / SETTINGS_FILE), **read_arguments(read_settings(find_sentence_file(inner)))}
+
+
+def read_arguments(sentence: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the settings of a tokenizer that Sentence-Transformers' settings of a module have."""
+    return {key: value for name in TOKENIZER_ARGUMENTS for key, value in (sentence.get(name) or {}).items()}
 
 
 def read_settings(path: Path) -> Json:

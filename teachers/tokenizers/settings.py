@@ -12,7 +12,14 @@ from pathlib import Path
 from ...encoders.library_tokenizer import LibraryTokenizer
 from ...errors import EncoderError
 from ...system.types import Json
-from .reading import PROMPTS_FILE, SETTINGS_FILE, find_sentence_file, read_settings
+from .reading import (
+    PROMPTS_FILE,
+    SETTINGS_FILE,
+    TOKENIZER_ARGUMENTS,
+    find_sentence_file,
+    read_settings,
+    read_tokenizer_settings,
+)
 
 CONFIG, JSON = "config.json", "tokenizer.json"
 ADAPTERS = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
@@ -20,11 +27,10 @@ ADAPTERS = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.b
 SENTENCE_READ = ("max_seq_length", "do_lower_case", "unpad_inputs")
 PROMPTS_READ = ("__version__", "prompts", "default_prompt_name", "similarity_fn_name", "truncate_dim", "requirements")
 # Arguments that a folder may hand to the library's loaders and that bear on no vector.
-ARGUMENTS = ("model_args", "model_kwargs", "tokenizer_args", "processor_kwargs", "config_args", "config_kwargs")
+ARGUMENTS = ("model_args", "model_kwargs", "config_args", "config_kwargs")
 PLAIN_ARGUMENTS = (
-    *("add_pooling_layer", "attn_implementation", "clean_up_tokenization_spaces", "device_map", "dtype"),
-    *("low_cpu_mem_usage", "torch_dtype", "trust_remote_code", "unpad_inputs", "use_cache", "use_fast"),
-    *("use_memory_efficient_attention", "use_safetensors"),
+    *("add_pooling_layer", "attn_implementation", "device_map", "dtype", "low_cpu_mem_usage", "torch_dtype"),
+    *("trust_remote_code", "unpad_inputs", "use_cache", "use_memory_efficient_attention", "use_safetensors"),
 )
 # Settings that are not honoured, each with the values under which they do nothing.
 TEXT = {"method": "forward", "method_output_name": "last_hidden_state"}
@@ -49,7 +55,7 @@ CONFIG_ONLY = {
 }
 TOKENIZER_ONLY = {"split_special_tokens": (False,), "truncation_side": ("right", "left"), "auto_map": ()}
 # Architectures whose positions count from the first token, so that padding in front moves none.
-SHIFTED = ("roberta", "xlm-roberta")
+SHIFTED = ("roberta", "xlm-roberta", "camembert")
 
 
 def require_known(path: Path, content: Mapping[str, Json], read: Collection[str], only: Mapping[str, tuple]) -> None:
@@ -57,8 +63,8 @@ def require_known(path: Path, content: Mapping[str, Json], read: Collection[str]
     require_only(path, content, only)
     if unknown := sorted(set(content) - {*read, *only}):
         raise EncoderError(
-            f"{path}: distill does not know the setting {unknown[0]} = {str(content[unknown[0]])[:60]}, which may change "
-            "the vectors; install sentence-transformers to measure it or label with it"
+            f"{path}: distill does not know the setting {unknown[0]} = {str(content[unknown[0]])[:60]}, which may "
+            "change the vectors; install sentence-transformers to measure it or label with it"
         )
 
 
@@ -89,7 +95,7 @@ def require_honoured(folder: Path, inner: Path) -> None:
     require_known(folder / PROMPTS_FILE, read_settings(folder / PROMPTS_FILE), PROMPTS_READ, PROMPTS_ONLY)
     path = find_sentence_file(inner)
     content = read_settings(path)
-    require_known(path, content, (*SENTENCE_READ, *ARGUMENTS, "modality_config"), SENTENCE_ONLY)
+    require_known(path, content, (*SENTENCE_READ, *ARGUMENTS, *TOKENIZER_ARGUMENTS, "modality_config"), SENTENCE_ONLY)
     for name in ARGUMENTS:
         require_known(path, content.get(name) or {}, PLAIN_ARGUMENTS, {})
     text = (content.get("modality_config") or {}).get("text", TEXT)
@@ -122,7 +128,7 @@ def require_readable(inner: Path, content: Json, library: LibraryTokenizer) -> N
     Raises:
         EncoderError: If there is such a setting.
     """
-    path, settings = inner / SETTINGS_FILE, read_settings(inner / SETTINGS_FILE)
+    path, settings = inner / SETTINGS_FILE, read_tokenizer_settings(inner)
     require_only(path, settings, TOKENIZER_ONLY)
     require_only(inner / JSON, content["model"], {"dropout": (0.0,)})
     side = settings.get("padding_side") or (content.get("padding") or {}).get("direction") or "right"

@@ -63,7 +63,7 @@ def sentences(bert):
 
     modules = [Transformer(str(bert)), Pooling(16, "cls")]
     folder = bert.parent / "sentences"
-    SentenceTransformer(modules=modules, prompts={"query": "ask: ", "passage": "search: "}).save(str(folder))
+    SentenceTransformer(modules=modules, prompts={"query": "ask: ", "document": "search: "}).save(str(folder))
     return folder
 
 
