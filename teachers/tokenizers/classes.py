@@ -55,13 +55,15 @@ def find_class(settings: Mapping[str, Json], config: Mapping[str, Json]) -> str 
     return named
 
 
-def apply_class(name: str | None, content: Json, settings: Mapping[str, Json]) -> Json:
+def apply_class(name: str | None, content: Json, settings: Mapping[str, Json], rows: int | None = None) -> Json:
     """Return the content of a `tokenizer.json` with the steps that a class builds from the settings.
 
     Args:
         name: The class, or None for one that runs the file as it is.
         content: The content.
         settings: The content of `tokenizer_config.json`.
+        rows: The number of rows of the table, or None if it is not known. A class has names for tokens that a
+            vocabulary may lack, such as [MASK]; they are added if there is a row for them.
 
     Returns:
         The content that transformers runs.
@@ -70,13 +72,20 @@ def apply_class(name: str | None, content: Json, settings: Mapping[str, Json]) -
         EncoderError: If the model is not of the class's kind.
     """
     if name is None:
-        return _build_plain(content, settings)
+        return _drop_rowless(_build_plain(content, settings), content, rows)
     kind, build = CLASSES[name]
     model = content["model"]
     found = model.get("type") or ("BPE" if "merges" in model else kind)
     if found != kind:
         raise EncoderError(f"tokenizer_class is {name}, whose model is {kind}, but tokenizer.json has {found}")
-    return {**content, **build(content, settings)}
+    return _drop_rowless({**content, **build(content, settings)}, content, rows)
+
+
+def _drop_rowless(content, before, rows):
+    """Return the content without the tokens that were added at ids without a row."""
+    told = {one["content"] for one in before.get("added_tokens") or ()}
+    kept = [one for one in content["added_tokens"] if one["content"] in told or one["id"] < (rows or 0)]
+    return {**content, "added_tokens": kept}
 
 
 def lower_first(content: Json) -> Json:
@@ -108,8 +117,7 @@ def add_tokens(content: Json, settings: Mapping[str, Json], usual: Mapping[str, 
     rest = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     told = sorted((settings.get("added_tokens_decoder") or {}).items(), key=lambda one: int(one[0]))
     wanted = [(one["content"], int(id), {**rest, **one}) for id, one in told]
-    # A class has names for tokens that a vocabulary may lack, such as [MASK].
-    named = [name for kind in KINDS if (name := name_special(settings, kind, usual)) in known]
+    named = [name for kind in KINDS if (name := name_special(settings, kind, usual))]
     wanted += [(name, None, {**rest, "special": True}) for name in (*named, *_list_extra(settings))]
     for name, id, flags in wanted:
         have = known.setdefault(name, max(known.values(), default=-1) + 1)

@@ -116,7 +116,7 @@ def _read(folder: Path, inner: Path, positions: int | None) -> tuple[str, Json, 
     path, content = _read_file(inner, settings)
     try:
         name = find_class(settings, config) if path.name == JSON else FILE_CLASSES[path.name]
-        content = apply_class(name, content, settings)
+        content = apply_class(name, content, settings, config.get("vocab_size"))
     except EncoderError as error:
         raise EncoderError(f"{inner / SETTINGS_FILE}: {error}") from error
     content = lower_first(content) if read_settings(find_sentence_file(inner)).get("do_lower_case") else content
