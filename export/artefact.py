@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..encoders.encoder import KerasEncoder
-from ..encoders.library_tokenizer import take_own_pieces
+from ..encoders.encoder import KerasEncoder, take_own_pieces
 from ..errors import EncoderError, ExportError, first_line
 from ..evaluation.bias.removal import LanguageRemoval
 from ..settings.choices import FORMATS

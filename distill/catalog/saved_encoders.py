@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ..encoders.dual_encoder import is_dual, load_dual
 from ..encoders.encoder import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, KerasEncoder
 from ..encoders.kind import Kind
+from ..encoders.library_tokenizer import LIBRARY_FILE
 from ..encoders.spellings import FILE as SPELLINGS_FILE
-from ..encoders.tokenizer import LIBRARY_FILE
 from ..encoders.tokenizer import READING as READING_FILE
 from ..system.backend import start
 from ..system.files import require_inside

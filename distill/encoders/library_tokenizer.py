@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 from ..errors import EncoderError, first_line
 from ..system.extras import require_extra
 from ..system.text import make_well_formed
-from .encoder import KerasEncoder
-from .tokenizer import LIBRARY_FILE, READING, Tokenizer, parse_reading
+from .tokenizer import READING, Tokenizer, parse_reading
 
 if TYPE_CHECKING:
     from ..export.encode import Reading
-    from ..system.types import Json, Role
+    from ..system.types import File, Json, Role
 
+# The library's own file, beside that of the tokenizer.
+LIBRARY_FILE = "library_tokenizer.json"
 # The number of texts that are compared with each prompt in front.
 PROMPTED = 100
 
@@ -86,15 +87,15 @@ class LibraryTokenizer(Tokenizer):
 
     @property
     def has_segments(self) -> bool:
-        """Whether a token of a text has another segment than the first, by the library's `type_ids`."""
+        """True if a token of a text has another segment than the first, by the library's `type_ids`."""
         return any(self._library.encode("a").type_ids)
 
     @property
     def cuts_left(self) -> bool:
-        """Whether a text that is too long loses its beginning."""
+        """True if a text that is too long loses its beginning."""
         return self._left and self.reading.longest is not None
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: File) -> None:
         """Write the library's file, the reading, and the SentencePiece model if there is one."""
         Path(path).with_name(LIBRARY_FILE).write_text(json.dumps(self.content, ensure_ascii=False), encoding="utf-8")
         if content := self.reading.content():
@@ -116,9 +117,9 @@ class LibraryTokenizer(Tokenizer):
         Raises:
             EncoderError: If there is none, or a text has other ids.
         """
-        own = Tokenizer(self.proto, self.source, reading=self.reading)
-        require_same_ids(self, own, list(dict.fromkeys(texts)))
-        return own
+        tokenizer = Tokenizer(self.proto, self.source, reading=self.reading)
+        require_same_ids(self, tokenizer, list(dict.fromkeys(texts)))
+        return tokenizer
 
     def _rows(self, texts):
         return [one.ids for one in self._library.encode_batch(texts)]
@@ -136,11 +137,16 @@ class LibraryTokenizer(Tokenizer):
         return list(zip(told.ids, told.offsets, strict=True))
 
 
-def load_library_tokenizer(path: Path) -> LibraryTokenizer:
-    """Load what `LibraryTokenizer.save` wrote at `path` and beside it.
+def load_tokenizer(path: File) -> Tokenizer:
+    """Load the tokenizer that `save` wrote at a path and beside it, be it another library's or distill's own.
 
     Raises `EncoderError` if a file is malformed.
     """
+    path = Path(path)
+    return _load_library(path) if path.with_name(LIBRARY_FILE).is_file() else Tokenizer.load(path)
+
+
+def _load_library(path: Path) -> LibraryTokenizer:
     library, reading = path.with_name(LIBRARY_FILE), path.with_name(READING)
     try:
         content = json.loads(library.read_text(encoding="utf-8"))
@@ -151,7 +157,7 @@ def load_library_tokenizer(path: Path) -> LibraryTokenizer:
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise EncoderError(f"{library}: not a file of the package tokenizers; save the encoder again")
 
-    def stored() -> bytes:
+    def read_proto() -> bytes:
         if not proto:
             raise EncoderError(
                 f"{library}: no pieces of distill's own give its ids, so its vocabulary cannot be cut and no bundle "
@@ -159,33 +165,15 @@ def load_library_tokenizer(path: Path) -> LibraryTokenizer:
             )
         return proto
 
-    return LibraryTokenizer(content, told, str(library), stored)
+    return LibraryTokenizer(content, told, str(library), read_proto)
 
 
-def take_own_pieces(encoder: KerasEncoder, texts: Iterable[str] = ()) -> KerasEncoder:
-    """Return the encoder with distill's own tokenizer, if another library's reads its texts.
-
-    Args:
-        encoder: The encoder.
-        texts: The texts of the job, on which the ids are compared.
-
-    Returns:
-        The encoder.
-
-    Raises:
-        EncoderError: If there is no such tokenizer, or a text has other ids.
-    """
-    if not isinstance(encoder.tokenizer, LibraryTokenizer):
-        return encoder
-    return KerasEncoder(encoder.model, encoder.tokenizer.to_own(texts), encoder.name)
-
-
-def require_same_ids(library: LibraryTokenizer, own: Tokenizer, texts: Sequence[str]) -> None:
+def require_same_ids(library: LibraryTokenizer, tokenizer: Tokenizer, texts: Sequence[str]) -> None:
     """Raise `EncoderError` if a text has other ids by distill's own tokenizer, with a prompt or without."""
     roles: tuple[Role, ...] = ("question", "document")
     prompted = [role for role in roles if library.reading.prompts.get(role)]
     for role, some in ((None, texts), *((role, texts[:PROMPTED] or ["a"]) for role in prompted)):
-        rows = zip(some, library.encode(some, role), own.encode(some, role), strict=True)
+        rows = zip(some, library.encode(some, role), tokenizer.encode(some, role), strict=True)
         differing = [(text, theirs, ours) for text, theirs, ours in rows if theirs != ours]
         if differing:
             raise EncoderError(_describe_difference(library, differing, len(some), role))

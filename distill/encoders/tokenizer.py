@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # The file beside a tokenizer that defines prompts by role and the largest number of ids of a text.
 READING = "reading.json"
-# The file beside it by which another library's tokenizer reads the texts (`library_tokenizer.py`).
-LIBRARY_FILE = "library_tokenizer.json"
 
 
 class Tokenizer:
@@ -61,10 +59,6 @@ class Tokenizer:
         Raises `EncoderError` if a file is malformed.
         """
         path = Path(path)
-        if path.with_name(LIBRARY_FILE).is_file():
-            from .library_tokenizer import load_library_tokenizer
-
-            return load_library_tokenizer(path)
         spellings, reading = path.with_name(FILE), path.with_name(READING)
         try:
             proto = path.read_bytes()

@@ -15,8 +15,7 @@ from ..catalog.kinds import find_folder
 from ..catalog.loading import combine_encoders, load_encoder, load_keras_encoder, load_stored_table
 from ..data.dataset import Dataset
 from ..data.loading import load_dataset
-from ..encoders.encoder import Encoder, KerasEncoder
-from ..encoders.library_tokenizer import take_own_pieces
+from ..encoders.encoder import Encoder, KerasEncoder, take_own_pieces
 from ..errors import InputError
 from ..evaluation.bias.removal import LanguageRemoval
 from ..evaluation.mcnemar import require_significance

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from ..catalog.loading import load_aligner, load_keras_encoder, load_teacher
 from ..data.loading import choose_data, load_dev
 from ..data.parallel import collect_texts, join_corpora
-from ..encoders.encoder import Encoder, KerasEncoder
-from ..encoders.library_tokenizer import take_own_pieces
+from ..encoders.encoder import Encoder, KerasEncoder, take_own_pieces
 from ..export.weights.precision import Precision
 from ..settings.assignments import refuse_unused
 from ..settings.sections import Settings, ShapeSettings, TeacherSettings

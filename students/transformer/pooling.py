@@ -6,16 +6,11 @@ Reimers and Gurevych (2019), Sentence-BERT, section 3, describe the first three,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from keras import ops
 
 from ...errors import ExportError
 from ...system.types import Tensor
 from .block import MASKED_SCORE
-
-if TYPE_CHECKING:
-    from .network import TransformerEncoder
 
 POOLINGS = ("mean", "first", "max", "root", "weighted", "last")
 JOINED = "+"
@@ -28,11 +23,11 @@ def count_poolings(pooling: str) -> int:
     return len(pooling.split(JOINED))
 
 
-def require_bundled(model: TransformerEncoder) -> None:
-    """Raise `ExportError` if an artefact does not compute the pooling of a network or the activation behind it."""
-    if model.pooling not in BUNDLED:
-        raise ExportError(f"its pooling is {model.pooling}, which no artefact computes; expected {', '.join(BUNDLED)}")
-    if model.dense not in BUNDLED_DENSE:
+def require_bundled(pooling: str, dense: str | None) -> None:
+    """Raise `ExportError` if an artefact does not compute a network's pooling or the activation behind it."""
+    if pooling not in BUNDLED:
+        raise ExportError(f"its pooling is {pooling}, which no artefact computes; expected {', '.join(BUNDLED)}")
+    if dense not in BUNDLED_DENSE:
         known = ", ".join(name for name in BUNDLED_DENSE if name)
         raise ExportError(
             f"its dense layer has the activation {model.dense}, which no artefact computes; expected {known}"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data.dataset import Dataset
-from ...encoders.encoder import KerasEncoder
-from ...encoders.library_tokenizer import take_own_pieces
+from ...encoders.encoder import KerasEncoder, take_own_pieces
 from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json

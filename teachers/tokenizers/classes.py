@@ -1,4 +1,4 @@
-"""What a tokenizer's class in transformers makes of a `tokenizer.json`: some replace steps by their own.
+"""Build what a tokenizer's class in transformers makes of a `tokenizer.json`: some replace steps by their own.
 
 The class is that of `tokenizer_config.json`, or of `config.json`, or the architecture's. Transformers 5 builds the
 steps of BERT's, XLM-R's and RoBERTa's anew from the settings, and runs the file as it is for `TokenizersBackend`.
@@ -75,15 +75,15 @@ def apply_class(name: str | None, content: Json, settings: Mapping[str, Json], r
         return _drop_rowless(_build_plain(content, settings), content, rows)
     kind, build = CLASSES[name]
     model = content["model"]
-    found = model.get("type") or ("BPE" if "merges" in model else kind)
-    if found != kind:
-        raise EncoderError(f"tokenizer_class is {name}, whose model is {kind}, but tokenizer.json has {found}")
+    held = model.get("type") or ("BPE" if "merges" in model else kind)
+    if held != kind:
+        raise EncoderError(f"tokenizer_class is {name}, whose model is {kind}, but tokenizer.json has {held}")
     return _drop_rowless({**content, **build(content, settings)}, content, rows)
 
 
 def _drop_rowless(content, before, rows):
     """Return the content without the tokens that were added at ids without a row."""
-    told = {one["content"] for one in before.get("added_tokens") or ()}
+    told = {*_list_ids(before["model"]), *(one["content"] for one in before.get("added_tokens") or ())}
     kept = [one for one in content["added_tokens"] if one["content"] in told or one["id"] < (rows or 0)]
     return {**content, "added_tokens": kept}
 
@@ -116,7 +116,7 @@ def add_tokens(content: Json, settings: Mapping[str, Json], usual: Mapping[str, 
     listed = {one["content"] for one in added}
     rest = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     told = sorted((settings.get("added_tokens_decoder") or {}).items(), key=lambda one: int(one[0]))
-    wanted = [(one["content"], int(id), {**rest, **one}) for id, one in told]
+    wanted: list[tuple[str, int | None, Json]] = [(one["content"], int(id), {**rest, **one}) for id, one in told]
     named = [name for kind in KINDS if (name := name_special(settings, kind, usual))]
     wanted += [(name, None, {**rest, "special": True}) for name in (*named, *_list_extra(settings))]
     for name, id, flags in wanted:
@@ -137,7 +137,7 @@ def name_special(settings: Mapping[str, Json], kind: str, usual: Mapping[str, st
     return named if isinstance(named, str) else None
 
 
-def _list_extra(settings):
+def _list_extra(settings: Mapping[str, Json]) -> list[Json]:
     """Return the special tokens of the settings that have no name of their own."""
     extra = [*_as_list(settings.get("additional_special_tokens")), *_as_list(settings.get("extra_special_tokens"))]
     return [one.get("content") if isinstance(one, dict) else one for one in extra]
@@ -165,7 +165,7 @@ def make_ends(content: Json, bos: str | None, eos: str | None) -> Json:
     return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special}
 
 
-def _build_plain(content, settings):
+def _build_plain(content: Json, settings: Mapping[str, Json]) -> Json:
     content = add_tokens(content, settings, {})
     if {"add_bos_token", "add_eos_token"} & set(settings) or content.get("post_processor") is None:
         ends = (
@@ -175,10 +175,10 @@ def _build_plain(content, settings):
     return content
 
 
-def _build_bert(content, settings):
+def _build_bert(content: Json, settings: Mapping[str, Json]) -> Json:
     content = add_tokens(content, settings, BERT_NAMES)
     names = {kind: name_special(settings, kind, BERT_NAMES) for kind in BERT_NAMES}
-    model = {"type": "WordPiece", "unk_token": names["unk"], "continuing_subword_prefix": "##"}
+    model: dict[str, Json] = {"type": "WordPiece", "unk_token": names["unk"], "continuing_subword_prefix": "##"}
     model |= {"max_input_chars_per_word": 100, "vocab": content["model"]["vocab"]}
     return {
         "added_tokens": content["added_tokens"],
@@ -195,7 +195,7 @@ def _build_bert(content, settings):
     }
 
 
-def _build_xlm(content, settings):
+def _build_xlm(content: Json, settings: Mapping[str, Json]) -> Json:
     content = add_tokens(content, settings, XLM_NAMES)
     steps = flatten_steps(content.get("normalizer"), "normalizers")
     scheme = "always" if settings.get("add_prefix_space", True) else "never"
@@ -210,7 +210,7 @@ def _build_xlm(content, settings):
     }
 
 
-def _build_roberta(content, settings):
+def _build_roberta(content: Json, settings: Mapping[str, Json]) -> Json:
     content = add_tokens(content, settings, XLM_NAMES)
     model, blank = content["model"], bool(settings.get("add_prefix_space", False))
     rules = {"unk_token": None, "continuing_subword_prefix": "", "end_of_word_suffix": "", "fuse_unk": False}

@@ -148,9 +148,9 @@ def _convert_same(library: LibraryTokenizer, texts: Sequence[str]) -> bytes:
     if library.cuts_left:
         raise EncoderError(f"{library.source}: truncation_side is left, which distill's own pieces do not know")
     with _naming(Path(library.source)):
-        own = _convert(library.content, library.source, library.reading)
-    require_same_ids(library, own, texts)
-    return own.proto
+        tokenizer = _convert(library.content, library.source, library.reading)
+    require_same_ids(library, tokenizer, texts)
+    return tokenizer.proto
 
 
 def _format_error(error):

@@ -6,7 +6,7 @@ a lot that does nothing, the settings are listed that would do something.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from ...encoders.library_tokenizer import LibraryTokenizer
@@ -34,7 +34,7 @@ PLAIN_ARGUMENTS = (
 )
 # Settings that are not honoured, each with the values under which they do nothing.
 TEXT = {"method": "forward", "method_output_name": "last_hidden_state"}
-SENTENCE_ONLY = {
+SENTENCE_ONLY: Mapping[str, Sequence[Json]] = {
     "transformer_task": ("feature-extraction",),
     "module_output_name": ("token_embeddings",),
     "processing_kwargs": ({},),
@@ -44,7 +44,7 @@ SENTENCE_ONLY = {
     "tokenizer_name_or_path": (),
 }
 PROMPTS_ONLY = {"model_type": ("SentenceTransformer",)}
-CONFIG_ONLY = {
+CONFIG_ONLY: Mapping[str, Sequence[Json]] = {
     "is_decoder": (False,),
     "add_cross_attention": (False,),
     "is_causal": (False,),
@@ -53,12 +53,18 @@ CONFIG_ONLY = {
     "quantization_config": (),
     "rope_scaling": (),
 }
-TOKENIZER_ONLY = {"split_special_tokens": (False,), "truncation_side": ("right", "left"), "auto_map": ()}
+TOKENIZER_ONLY: Mapping[str, Sequence[Json]] = {
+    "split_special_tokens": (False,),
+    "truncation_side": ("right", "left"),
+    "auto_map": (),
+}
 # Architectures whose positions count from the first token, so that padding in front moves none.
 SHIFTED = ("roberta", "xlm-roberta", "camembert")
 
 
-def require_known(path: Path, content: Mapping[str, Json], read: Collection[str], only: Mapping[str, tuple]) -> None:
+def require_known(
+    path: Path, content: Mapping[str, Json], read: Collection[str], only: Mapping[str, Sequence[Json]]
+) -> None:
     """Raise `EncoderError` for a setting of a file that is neither read nor has a value under which it does nothing."""
     require_only(path, content, only)
     if unknown := sorted(set(content) - {*read, *only}):
@@ -68,7 +74,7 @@ def require_known(path: Path, content: Mapping[str, Json], read: Collection[str]
         )
 
 
-def require_only(path: Path, content: Mapping[str, Json], only: Mapping[str, tuple]) -> None:
+def require_only(path: Path, content: Mapping[str, Json], only: Mapping[str, Sequence[Json]]) -> None:
     """Raise `EncoderError` for a setting of a file with another value than those under which it does nothing."""
     for name, values in only.items():
         if (value := content.get(name)) is not None and value not in values:

@@ -100,14 +100,14 @@ REFUSED = {
     "truncate_dim": {ST: {"truncate_dim": 0}},
     "split_special_tokens": {TOK: {"split_special_tokens": True}},
     "padding_side": {TOK: {"padding_side": "left"}},
-    "tokenizer_class is MPNetTokenizer": {TOK: {"tokenizer_class": "MPNetTokenizer"}},
+    "MPNetTokenizer": {TOK: {"tokenizer_class": "MPNetTokenizer"}},
     "added_tokens_decoder": {TOK: {"added_tokens_decoder": {"77": {"content": "[CLS]"}}}},
     "of_pooling": {POOL: {"pooling_mode": "mean", "of_pooling": 1}},
-    "in front of the Pooling": ORDER,
+    "2_Dense": ORDER,
     "module_input_name": {"9_Normalize/config.json": {"module_input_name": "token_embeddings"}},
     "kwargs": {"modules.json": [{"type": f"{TYPE}.Transformer", "path": "", "kwargs": ["task"]}]},
-    "names no Pooling": {"modules.json": [{"type": f"{TYPE}.Transformer", "path": ""}]},
-    "two modules Pooling": {"modules.json": [{"type": f"{TYPE}.Pooling", "path": "1_Pooling"}] * 2},
+    "Pooling": {"modules.json": [{"type": f"{TYPE}.Transformer", "path": ""}]},
+    "modules": {"modules.json": [{"type": f"{TYPE}.Pooling", "path": "1_Pooling"}] * 2},
 }
 
 

@@ -35,7 +35,7 @@ class EdgeEncoder(keras.layers.Layer):
     """
 
     def __init__(self, model: TransformerEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
-        require_bundled(model)
+        require_bundled(model.pooling, model.dense)
         super().__init__(**kwargs)
         self.padding, self.dimension, self.pooling = padding, model.dimension, model.pooling
         # Layers that occur once are small, so they keep 8 bits.

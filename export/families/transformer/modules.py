@@ -41,7 +41,7 @@ def modules_of(student: KerasEncoder) -> list[Module]:
         ExportError: If BERT does not support its heads or its tokenizer.
     """
     model = student.model
-    require_bundled(model)
+    require_bundled(model.pooling, model.dense)
     behind = [_dense(model)] if model.dense else []
     if (projection := projection_of(model)) is not None:
         behind.append(plain_dense_module(projection))

@@ -33,7 +33,7 @@ class OnnxEncoder:
     """
 
     def __init__(self, graph: Graph, model: TransformerEncoder, products: tuple[Product, Product]) -> None:
-        require_bundled(model)
+        require_bundled(model.pooling, model.dense)
         self.graph, self.model = graph, model
         self.token_product, self.text_product = products
         # Position embeddings are stored as in a bundle.
