@@ -30,7 +30,7 @@ def require_bundled(pooling: str, dense: str | None) -> None:
     if dense not in BUNDLED_DENSE:
         known = ", ".join(name for name in BUNDLED_DENSE if name)
         raise ExportError(
-            f"its dense layer has the activation {model.dense}, which no artefact computes; expected {known}"
+            f"its dense layer has the activation {dense}, which no artefact computes; expected {known}"
         )
 
 

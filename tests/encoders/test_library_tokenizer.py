@@ -30,8 +30,8 @@ def library(content):
 
     def make(truncation=None, reading=None, names=PIECES):
         reading = reading or Reading(wordpiece=Rules())
-        own = wordpiece_tokenizer(names, reading._replace(wordpiece=Rules()))
-        return LibraryTokenizer({**content, "truncation": truncation}, reading, "here", lambda: own.proto)
+        pieces = wordpiece_tokenizer(names, reading._replace(wordpiece=Rules()))
+        return LibraryTokenizer({**content, "truncation": truncation}, reading, "here", lambda: pieces.proto)
 
     return make
 
@@ -86,10 +86,10 @@ def test_a_text_that_our_pieces_read_otherwise_is_named_with_both_readings(libra
     names = [name if name != "river" else "lake" for name in PIECES]
     tokenizer = library(names=names)
     assert tokenizer.to_own(["the niles"]).encode(["the niles"]) == [[2, 4, 5, 6, 3]]
-    with pytest.raises(EncoderError, match="'a river': \\[UNK]"):
+    with pytest.raises(EncoderError, match="river"):
         tokenizer.to_own(["the nile", "a river"])
     prompted = library(reading=Reading({"question": "river "}, None, Rules()), names=names)
-    with pytest.raises(EncoderError, match="'river '"):
+    with pytest.raises(EncoderError, match="prompt"):
         prompted.to_own(["the nile"])
     encoder = KerasEncoder(tiny.model, tokenizer)
     with pytest.raises(EncoderError, match="river"):
