@@ -28,7 +28,7 @@ COMMON = (
     *(part for path in PARALLEL for part in ("--parallel", path)),
 )
 FIXED = ("--teacher-model", "muse")
-TRAINED = ("--bm25-epochs", "1", "--online-epochs", "2", "--allow-weak-teacher")
+TRAINED = ("--bm25-epochs", "1", "--online-epochs", "2")
 SCORER = ("--scorer", "e5")
 TAUGHT = (*TRAINED, *SCORER, "--set", "scorer.stages=teacher")
 # A row's flags, and the row that lacks its ingredient.

@@ -31,7 +31,7 @@ STEPS = f"{UNFILTERED} --online-epochs 20 --set pairs.pairs_an_epoch=16000 --set
 STEPS += " --set teacher.warmup_share=0.1 --set teacher.unit=passage-sentence"
 STEPS += " --set training.precision=mixed_bfloat16"
 # A run goes on after a stop; of its bundle nothing is measured.
-RUN = f"{PAIRS} --no-lareqa --peers '' --allow-weak-teacher --set export.min_cosine=0.5 --max-drop 100"
+RUN = f"{PAIRS} --no-lareqa --peers '' --set export.min_cosine=0.5 --max-drop 100"
 TRAININGS = {"en-en": "En-En", "x-x": "X-X", "x-x-mono": "X-X-mono", "x-y": "X-Y"}
 # What they start from: the name of their rows, what their lines say behind the training, flags, and the row that
 # makes it.

@@ -15,7 +15,7 @@ from lareqa import SENTENCES
 from rows import Line, Row, Table, of_lareqa, paper, program
 
 PAIRS = "run --recipe sentri --dataset {data}/xquad-r --no-lareqa --peers ''"
-PAIRS += " --allow-weak-teacher --set export.min_cosine=0.5 --max-drop 100"
+PAIRS += " --set export.min_cosine=0.5 --max-drop 100"
 STAGED = "--set pairs.batches=x-y --set pairs.self_train=2 --set pairs.self_train_always=2"
 STAGED += " --set pairs.self_train_top=100 --set pairs.self_train_negatives=32,32,50"
 STAGED += " --bm25-epochs 0 --online-epochs 40 --set teacher.batch_size=16"

@@ -16,7 +16,7 @@ from .queries import write_queries, write_rows
 
 # The file of the text that the teacher labels itself, in the folder of the lines.
 TEXT = "text.jsonl"
-# Of a language's lines the share that is dev's, and as much is test's: so many at most and at least.
+# Of a language's lines the share that is dev's, and as much is test's: so many at most, and of each kind at least.
 SHARE, MOST, FEWEST = 0.1, 400, 5
 # A language of fewer lines than these is not split.
 LEAST = 4 * FEWEST
@@ -27,16 +27,20 @@ SPLITS = ("dev", "test")
 
 @dataclass(frozen=True)
 class HeldLines:
-    """Held-out lines as a data set without train questions, and the `sources` and `labelled` text without them."""
+    """Held-out lines as a data set without train questions, and the `sources` and `labelled` text without them.
+
+    `given` is the number of lines by language that there were; a line that is there twice counts twice.
+    """
 
     dataset: Dataset
     sources: tuple[Parallel, ...]
     labelled: tuple[Parallel, ...]
+    given: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def learned(self) -> int:
-        """The number of pairs that are left to learn."""
-        return sum(len(source.texts) for source in (*self.sources, *self.labelled))
+    def learned(self) -> Mapping[str, int]:
+        """The number of lines by language that are left to learn."""
+        return _count(self.sources, self.labelled)
 
 
 @dataclass
@@ -70,7 +74,8 @@ def hold_out_lines(sources: Sequence[Parallel], labelled: Sequence[Parallel], pi
     """Hold lines out of parallel text, and of text without translations, for dev and test.
 
     A line of parallel text is a question for its translation in the pivot. The first half of a line in the pivot, or in
-    a language without translations, is a question for its second half. Held-out lines are not learned.
+    a language without translations, is a question for its second half. Held-out lines are not learned. Where there are
+    translations, half of a split's lines ask for them and half by halves: both kinds take rows from every language.
 
     Args:
         sources: The parallel text, of which each pair has its text in the pivot.
@@ -91,7 +96,13 @@ def hold_out_lines(sources: Sequence[Parallel], labelled: Sequence[Parallel], pi
     splits = {"train": (), **{name: tuple(ids) for name, ids in held.splits.items()}}
     titles = tuple(f"line {number}" for number in range(1, len(held.passages) + 1))
     dataset = Dataset("lines", pivot, titles, tuple(held.passages), held.questions, splits)
-    return HeldLines(dataset, _without(sources, held.texts), _without(labelled, held.texts))
+    left = _without(sources, held.texts), _without(labelled, held.texts)
+    return HeldLines(dataset, *left, _count(sources, labelled))
+
+
+def _count(sources, labelled) -> dict[str, int]:
+    """Return the number of lines by language."""
+    return dict(Counter(language for source in (*sources, *labelled) for language in source.languages))
 
 
 def _by_pivot(sources, pivot) -> dict[str, dict[str, str]]:
@@ -107,7 +118,7 @@ def _by_pivot(sources, pivot) -> dict[str, dict[str, str]]:
 def _hold_translations(held, lines, rng):
     """Hold out lines until each language has its share in each split."""
     many = Counter(language for row in lines.values() for language in row)
-    shares = {language: _share(language, count) for language, count in many.items()}
+    shares = {language: _share(language, count, 2) for language, count in many.items()}
     wanted = {split: dict(shares) for split in SPLITS}
     pivots = list(lines)
     for number in rng.permutation(len(pivots)).tolist():
@@ -118,14 +129,14 @@ def _hold_translations(held, lines, rng):
             wanted[split].update({language: wanted[split][language] - 1 for language in asking})
 
 
-def _share(language, count):
-    """Return the number of lines of a split. Raises `DataError` for too few lines."""
+def _share(language, count, kinds):
+    """Return the number of lines of a split and of one of so many kinds. Raises `DataError` for too few lines."""
     if count < LEAST:
         raise DataError(
             f"{count} lines of text in {language}, expected {LEAST} or more, as some are held out to choose and to "
             "measure by; give more, or leave the language out with --languages"
         )
-    return max(FEWEST, min(MOST, round(SHARE * count)))
+    return max(FEWEST, min(MOST, round(SHARE * count)) // kinds)
 
 
 def _texts_alone(sources, labelled, pivot, held) -> dict[str, list[str]]:
@@ -142,7 +153,8 @@ def _texts_alone(sources, labelled, pivot, held) -> dict[str, list[str]]:
 def _hold_halves(held, language, texts, pivot, rng):
     """Hold out halves of lines, drawn from the longest ones, because short ones say too little."""
     halves = {text: both for text in texts if (both := _halve_line(text))}
-    share = _share(language, len(halves))
+    # The pivot comes first: what is held out by now are translations of its lines.
+    share = _share(language, len(halves), 2 if language == pivot and held.questions else 1)
     texts = sorted(halves, key=len, reverse=True)[: max(2 * share, len(halves) // LONGEST)]
     # A second half that several lines share has no one answer.
     first_of = {halves[texts[number]][1]: texts[number] for number in rng.permutation(len(texts)).tolist()}

@@ -18,6 +18,7 @@ from ..system.types import Floats, Tensor
 from ..training.log import RunLog
 from ..training.losses import in_batch_loss, squared_l2
 from ..training.rates import LearningRateSchedule
+from ..training.training_model import TrainedModel
 from .pairs import Draw, Pairs
 from .pooled_features import PooledFeatures, concatenate
 
@@ -60,7 +61,7 @@ class Head:
         return np.concatenate([ops.convert_to_numpy(part) for part in each])
 
 
-class HeadTrainer(keras.Model):
+class HeadTrainer(TrainedModel):
     """Trains the layers of a student after the sums: a softmax among a step's passages, and closeness to the start.
 
     The loss is mean_i -log softmax_j(q_i . p_j / T)_i + KEEP x (|q_i - q'_i|^2 + |p_i - p'_i|^2), with ' the start's
@@ -81,30 +82,11 @@ class HeadTrainer(keras.Model):
         """Return the vectors of queries, then of passages, `(2n, d)`."""
         return encode_sums(self.student, x["features"], x["counts"])
 
-    def compute_loss(
-        self,
-        x: Mapping[str, Tensor] | None = None,
-        y: None = None,
-        y_pred: Tensor = None,
-        sample_weight: None = None,
-        training: bool = True,
-    ) -> Tensor:
-        """Return the loss of a batch. Keras calls this without labels and weights.
-
-        Args:
-            x: The batch.
-            y: Unused.
-            y_pred: The vectors.
-            sample_weight: Unused.
-            training: Unused.
-
-        Returns:
-            A scalar.
-        """
-        batch = {name: ops.convert_to_tensor(value) for name, value in (x or {}).items()}
-        queries, passages = ops.split(y_pred, 2)
+    def compute_terms(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return the softmax's term, and that of closeness to the start."""
+        queries, passages = ops.split(vectors, 2)
         ranked = ops.mean(in_batch_loss(ops.matmul(queries, ops.transpose(passages)), batch["same"], TEMPERATURE))
-        return ranked + 2 * KEEP * ops.mean(squared_l2(y_pred, batch["start"]))
+        return {"ranking": ranked, "closeness": 2 * KEEP * ops.mean(squared_l2(vectors, batch["start"]))}
 
 
 def head_layers(student: Student) -> list[keras.layers.Layer]:

@@ -148,9 +148,10 @@ def _choose_centring(teacher, held, is_named) -> TeacherSettings:
 
 
 def _say(held: HeldLines, place: Path):
-    data = held.dataset
-    counts = ", ".join(f"{len(data.splits[split])} in {split}" for split in ("dev", "test"))
+    learned, pivot = held.learned, held.dataset.document_language
+    counts = [(name, lines - learned.get(name, 0), lines) for name, lines in sorted(held.given.items())]
+    shares = ", ".join(f"{out:,} of {lines:,} ({100 * out / lines:.0f} %) in {name}" for name, out, lines in counts)
     say(
-        f"no questions: {held.learned} lines of text are learned; {counts} are held out in {place}, where a line asks "
-        f"for its translation, and in {data.document_language} its first half for its second"
+        f"no questions: of the lines {shares} are held out in {place}, for dev and test, and not learned; a line asks "
+        f"for its translation, and in {pivot} its first half for its second"
     )

@@ -280,14 +280,14 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     inputs = read_inputs(settings)
     base = load_keras_encoder(inputs.teacher.base)
     from ..pipeline.first_stage import teacher_job
-    from ..pipeline.gain import say_if_weak
-    from ..training.log import LOG
+    from ..training.log import LOG, read_outcome
     from ..training.session import Session
 
     session = Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer_of("teacher"))
     teacher_job(inputs).train(base, session).save(output)
     session.log.save(Path(output) / LOG)
-    say_if_weak(session.log.of("teacher"))
+    if outcome := read_outcome(session.log.of("teacher")):
+        say(outcome.describe("stage 1"))
     say(f"teacher: {output}")
 
 

@@ -1,7 +1,7 @@
-"""Descriptions: a line about a passage in each of some languages, learned as a question about it would be.
+"""Descriptions and titles: a line about a passage or a document, learned as a question about it would be.
 
 A description, such as an abstract, a caption or the text of a link, asks nothing and names no answer. It makes a
-passage without train questions known to the student, in languages that the documents are not in.
+passage without train questions known to an encoder, in languages that the documents are not in.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from ..errors import DataError
 from ..system.reading import iter_jsonl
 from ..system.types import Json
@@ -17,8 +19,8 @@ from .dataset import Dataset, Question
 from .parsing.fields import as_id
 
 DESCRIPTIONS, PARALLEL = "descriptions.jsonl", "parallel.tsv"
-# Before the id of a passage: no question has the same.
-PREFIX = "about "
+# Before the id of a passage, or the number of a document: no question has the same.
+PREFIX, TITLE = "about ", "title of document "
 
 
 def find_own_text(folder: Path) -> list[Path]:
@@ -42,7 +44,31 @@ def add_descriptions(dataset: Dataset, folder: Path) -> Dataset:
     Raises:
         DataError: If the file is malformed, with its line.
     """
-    lines = read_descriptions(dataset, folder)
+    return _add_to_train(dataset, read_descriptions(dataset, folder))
+
+
+def add_titles(dataset: Dataset) -> Dataset:
+    """Add the titles of the documents to the train questions in their language; the first passage answers each.
+
+    Args:
+        dataset: The data set.
+
+    Returns:
+        The data set, unchanged if nobody asks in the language of the documents or no document has a title.
+    """
+    language = dataset.document_language
+    if language not in dataset.questions:
+        return dataset
+    firsts = np.searchsorted(dataset.document_of, np.arange(len(dataset.titles)))
+    titles = [
+        Question(f"{TITLE}{number}", language, title, int(first))
+        for number, (title, first) in enumerate(zip(dataset.titles, firsts, strict=True))
+        if title.strip()
+    ]
+    return _add_to_train(dataset, titles)
+
+
+def _add_to_train(dataset, lines):
     if not lines:
         return dataset
     questions = {language: dict(known) for language, known in dataset.questions.items()}

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..export.encode import Calibration, compared
+from ..export.encode import Calibration, compared, smallness
 from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Doubles, Json
-from .unanswerable import Cases, EncodedSplit, paired_cases
+from .unanswerable import WHOLE, Cases, EncodedSplit, paired_cases
 
-# The share of the accepted first passages that should really be answers.
-TARGET_PRECISION = 0.8
+# The largest share of right first passages of which nothing may be said to be found, in a collection of any size.
+MOST_MISSED = 0.035
 # Points of the line from evidence to probability, and bins of the expected calibration error.
 POINTS, BINS = 12, 10
 # A fit needs at least so many right and so many wrong cases.
 MIN_CASES = 100
-# Points of a risk-coverage curve.
+# Steps of a risk-coverage curve.
 STEPS = 20
-# Shares of the other articles that are searched, so that collections of several sizes are covered.
-SHARES = (1.0, 0.5, 0.1)
-FOLDS = 5
-# The typical spread of a score and of a margin between scores, which scales the features.
-SCALE = np.array([0.3, 0.1])
+# Numbers of passages that collections are cut to for a fit, which also sees the whole.
+SIZES = (10, 30, 100, 300)
+# The typical spread of a score, of a margin between scores and of how small a collection is, which scales the features.
+SCALE = np.array([0.3, 0.1, 0.4])
 
 
 @dataclass(frozen=True)
@@ -35,11 +33,11 @@ class CalibrationFit:
 
     best: float
     margin: float
+    few: float
     usual: float
     at: list[float]
     probability: list[float]
     threshold: float
-    precision: float
 
     @property
     def calibration(self) -> Calibration:
@@ -61,9 +59,11 @@ class ConfidenceFigures:
         auroc: Area under the ROC curve; None if all cases are right or all are wrong.
         curve: `[coverage, risk]` pairs: the share of wrong cases among the most confident share of all cases.
         ece: Expected calibration error; None if the confidence is no probability.
-        threshold: Least probability that counts as an answer; None if the confidence is no probability.
+        threshold: The probability below which nothing is found; None if the confidence is no probability.
         answered: Share of the cases at or above the threshold; None without a threshold.
         precision: Share of right cases among the answered ones; None if none is answered.
+        missed: Share of the right cases below the threshold; None if none is right.
+        told: Share of the cases without their documents below the threshold; None without such cases.
     """
 
     cases: int
@@ -74,51 +74,38 @@ class ConfidenceFigures:
     threshold: float | None = None
     answered: float | None = None
     precision: float | None = None
+    missed: float | None = None
+    told: float | None = None
 
     def as_dict(self) -> dict[str, Json]:
         """Return plain values."""
         return asdict(self)
 
 
-def fit_calibration(cases: Cases, promise: float = TARGET_PRECISION) -> CalibrationFit:
-    """Fit a calibration; each language, and each share of the articles, has the same weight.
+def fit_calibration(cases: Cases, missed: float = MOST_MISSED) -> CalibrationFit:
+    """Fit a calibration; each language has the same weight.
 
-    The threshold is the least probability from which on `promise` of the cases with all articles are right. Each case
-    is judged by a fit on other questions. If no probability reaches the promise, the threshold is that of the most
-    certain case.
+    The threshold is the highest below which lie at most `missed` of the right cases among collections of any size in
+    `SIZES`, and of larger ones.
 
     Args:
         cases: Rankings, each right or wrong.
-        promise: The share of right cases above the threshold, in [0, 1].
+        missed: The largest share of right cases below the threshold, in [0, 1].
 
     Returns:
-        The calibration, with its threshold and its precision there.
+        The calibration, with its threshold.
 
     Raises:
         DataError: If there are too few right or too few wrong cases.
     """
     require_enough(cases)
-    line, held = _line(cases), held_out_probabilities(cases, cases.question % FOLDS)
-    whole = cases.share == cases.share.max()
-    threshold, precision = choose_threshold(held[whole], cases.right[whole], _weights(cases)[whole], promise)
-    return CalibrationFit(**{**line.as_dict(), "threshold": round(threshold, 4), "precision": round(precision, 4)})
-
-
-def held_out_probabilities(cases: Cases, part: NDArray[np.generic]) -> Doubles:
-    """Return the probability of each case from a fit on the cases of the other parts.
-
-    Args:
-        cases: The cases, n in number.
-        part: Array `(n,)` that names the part of each case.
-
-    Returns:
-        Float array `(n,)`.
-    """
-    held = np.zeros(len(cases))
-    for one in np.unique(part):
-        rows = part == one
-        held[rows] = _line(cases.of(~rows)).calibration.probabilities(cases.first[rows])
-    return held
+    line = _line(cases)
+    known, right, weights = line.calibration.probabilities(cases.first, cases.passages), cases.right, _weights(cases)
+    size = np.searchsorted(SIZES, cases.passages)
+    parts = [right & (size == one) for one in np.unique(size[right])]
+    threshold = min(choose_threshold(known[rows], weights[rows], missed) for rows in parts)
+    # Rounded down, so that no case that reached it falls below.
+    return replace(line, threshold=float(np.floor(threshold * 1e4) / 1e4))
 
 
 def fit_scores(
@@ -134,7 +121,7 @@ def fit_scores(
     Returns:
         `{score: calibration}`.
     """
-    return {score: fit_calibration(paired_cases(encoded, score, SHARES, seed)) for score in scores}
+    return {score: fit_calibration(paired_cases(encoded, score, (*SIZES, WHOLE), seed)) for score in scores}
 
 
 def as_card_entry(fits: Mapping[str, CalibrationFit], encoded: EncodedSplit) -> dict[str, Json]:
@@ -165,12 +152,13 @@ def _line(cases: Cases) -> CalibrationFit:
     from sklearn.linear_model import LogisticRegression
 
     weights, usual = _weights(cases), round(float(np.nanmean(cases.first[:, 1:])), 6)
-    features = np.nan_to_num(np.stack(compared(cases.first.astype(np.float64), usual), axis=1), nan=-1.0)
+    values = *compared(cases.first.astype(np.float64), usual), smallness(cases.passages)
+    features = np.nan_to_num(np.stack(values, axis=1), nan=-1.0)
     model = LogisticRegression(C=100.0, max_iter=1000).fit(features / SCALE, cases.right, sample_weight=weights)
-    best, margin = _round_values(model.coef_[0] / SCALE)
-    at, probability = _points(best * features[:, 0] + margin * features[:, 1], cases.right, weights)
+    best, margin, few = _round_values(model.coef_[0] / SCALE)
+    at, probability = _points(features @ np.array([best, margin, few]), cases.right, weights)
     smooth = IsotonicRegression(y_min=0.0, y_max=1.0).fit_transform(at, probability)
-    return CalibrationFit(best, margin, usual, _round_values(at), _round_values(smooth), 1.0, 1.0)
+    return CalibrationFit(best, margin, few, usual, _round_values(at), _round_values(smooth), 1.0)
 
 
 def _round_values(values):
@@ -178,11 +166,9 @@ def _round_values(values):
 
 
 def _weights(cases: Cases) -> Doubles:
-    """Return weights `(n,)` of mean 1 that count each language alike at each share."""
+    """Return weights `(n,)` of mean 1 that count each language alike."""
     languages = np.unique(cases.language, return_inverse=True)[1]
-    shares = np.unique(cases.share, return_inverse=True)[1]
-    group = languages * (shares.max(initial=0) + 1) + shares
-    weights = 1 / np.bincount(group)[group]
+    weights = 1 / np.bincount(languages)[languages]
     return weights / weights.mean()
 
 
@@ -196,51 +182,53 @@ def _points(evidence, right, weights):
     return tuple(values / whole[known] for values in sums)
 
 
-def choose_threshold(probability: Doubles, right: Booleans, weights: Doubles, promise: float) -> tuple[float, float]:
-    """Return the least probability from which on the promised share of the cases is right.
+def choose_threshold(probability: Doubles, weights: Doubles, missed: float) -> float:
+    """Return the highest threshold below which lies at most a share of the cases.
 
     Args:
         probability: Float array `(n,)`.
-        right: Boolean array `(n,)`.
         weights: Float array `(n,)`, the weight of each case in the share.
-        promise: The share to reach, in [0, 1].
+        missed: The share, in [0, 1).
 
     Returns:
-        The threshold and the share of right cases there. If no threshold reaches the promise, the greatest probability
-        and its share.
+        One of the probabilities.
     """
-    order = np.argsort(-probability, kind="stable")
-    values, counted = probability[order], weights[order]
-    shares = np.cumsum(counted * right[order]) / np.cumsum(counted)
-    # Equal probabilities are answered together, so only the last of them can be a threshold.
-    last = np.flatnonzero(np.append(values[1:] != values[:-1], True))
-    reached = last[shares[last] >= promise]
-    place = reached[-1] if len(reached) else last[0]
-    return float(values[place]), float(shares[place])
+    order = np.argsort(probability, kind="stable")
+    reached = np.cumsum(weights[order]) / weights.sum()
+    # Rounding must not count the last of the share as more than that.
+    return float(probability[order][np.searchsorted(reached, missed + 1e-9, side="right")])
 
 
-def confidence_figures(confidence: Doubles, right: Booleans, threshold: float | None = None) -> ConfidenceFigures:
+def confidence_figures(cases: Cases, confidence: Doubles, threshold: float | None = None) -> ConfidenceFigures:
     """Return the figures of a confidence.
 
     Args:
+        cases: The cases, n in number.
         confidence: Float array `(n,)`.
-        right: Boolean array `(n,)`.
-        threshold: Least probability that counts as an answer; None if the confidence is no probability.
+        threshold: The probability below which nothing is found; None if the confidence is no probability.
 
     Returns:
         The figures; those of a probability only with a threshold.
     """
-    known = ConfidenceFigures(
-        len(right), float(right.mean()), auroc(confidence, right), risk_coverage(confidence, right)
-    )
+    right = cases.right
+    curve = risk_coverage(confidence, right)
+    known = ConfidenceFigures(len(right), float(right.mean()), auroc(confidence, right), curve)
     if threshold is None:
         return known
-    answered = confidence >= threshold
-    precision = float(right[answered].mean()) if answered.any() else None
-    of_probability = {"ece": calibration_error(confidence, right), "threshold": threshold}
-    return ConfidenceFigures(
-        **{**asdict(known), **of_probability, "answered": float(answered.mean()), "precision": precision}
+    found = confidence >= threshold
+    return replace(
+        known,
+        ece=calibration_error(confidence, right),
+        threshold=threshold,
+        answered=float(found.mean()),
+        precision=_share(right[found]),
+        missed=_share(~found[right]),
+        told=_share(~found[~cases.there]),
     )
+
+
+def _share(values):
+    return float(values.mean()) if len(values) else None
 
 
 def calibration_error(probability: Doubles, right: Booleans, bins: int = BINS) -> float:
@@ -303,7 +291,7 @@ def figures_by_language(
     Args:
         cases: The cases, n in number.
         confidence: Float array `(n,)`.
-        threshold: Least probability that counts as an answer; None if the confidence is no probability.
+        threshold: The probability below which nothing is found; None if the confidence is no probability.
 
     Returns:
         `{language: figures}`.
@@ -311,6 +299,6 @@ def figures_by_language(
     languages = dict.fromkeys(cases.language.tolist())
     parts = {language: cases.language == language for language in languages}
     return {
-        **{name: confidence_figures(confidence[rows], cases.right[rows], threshold) for name, rows in parts.items()},
-        "all": confidence_figures(confidence, cases.right, threshold),
+        **{name: confidence_figures(cases.of(rows), confidence[rows], threshold) for name, rows in parts.items()},
+        "all": confidence_figures(cases, confidence, threshold),
     }

@@ -215,6 +215,8 @@ class PooledComparison:
         a: P@1 of the first encoder.
         b: P@1 of the second encoder.
         difference: a - b.
+        low: Lower end of the 95 % interval of the difference, from questions drawn with all their translations.
+        high: Upper end of that interval.
         p: The p-value of a sign-flip test that flips all translations of a question together.
         questions: Number of questions; each translation counts.
         clusters: Number of question ids.
@@ -223,6 +225,8 @@ class PooledComparison:
     a: float
     b: float
     difference: float
+    low: float
+    high: float
     p: float
     questions: int
     clusters: int
@@ -239,11 +243,10 @@ def compare_pooled(
         ranks_b: `{language: ranks}` of the second encoder, on the same questions.
 
     Returns:
-        P@1 of both, their difference and its p-value.
+        P@1 of both, and their difference with its interval and its p-value.
     """
     every, a, b = _pool_languages({name: (ids[name], ranks_a[name] == 1, ranks_b[name] == 1) for name in ids})
     differences = a.astype(float) - b
-    p = sign_flip_p(differences, every)
-    return PooledComparison(
-        float(a.mean()), float(b.mean()), float(differences.mean()), p, len(every), len(set(every.tolist()))
-    )
+    interval, _ = bootstrap(differences, every)
+    means = float(a.mean()), float(b.mean()), float(differences.mean())
+    return PooledComparison(*means, *interval, sign_flip_p(differences, every), len(every), len(set(every.tolist())))

@@ -16,13 +16,15 @@ from ..retrieval.exact import ranks
 from ..retrieval.units import candidates_of
 from ..settings.choices import PASSAGE_SCORES
 from ..settings.units import NAMES, Unit, list_text_kinds
-from ..system.types import Booleans, Floats, Integers, Progress
+from ..system.types import Booleans, Doubles, Floats, Integers, Progress
 from .evaluate import encode_questions, encode_units
 
 # Number of questions that are scored at once.
 AT_ONCE = 128
 # The score of passages that are left out.
 EXCLUDED = -np.inf
+# The size of a collection that is searched as it is.
+WHOLE = None
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Cases:
         there: Boolean array `(n,)`, true if the question's documents are among those searched.
         question: Integer array `(n,)`, the number of the question's id.
         language: Array `(n,)`, the language of the question.
-        share: Float array `(n,)`, the share of the other articles that are searched.
+        passages: Integer array `(n,)`, the number of passages searched.
     """
 
     first: Floats
@@ -43,7 +45,7 @@ class Cases:
     there: Booleans
     question: Integers
     language: NDArray[np.str_]
-    share: Floats
+    passages: Integers
 
     def __len__(self) -> int:
         return len(self.right)
@@ -115,27 +117,28 @@ def number_articles(dataset: Dataset) -> Integers:
     return np.array([of_document[passage.document] for passage in dataset.passages], dtype=np.int64)
 
 
-def paired_cases(encoded: EncodedSplit, score: str, shares: Sequence[float] = (1.0,), seed: int = 0) -> Cases:
-    """Return two cases of each question per share of the other articles: with its own article and without it.
+def paired_cases(encoded: EncodedSplit, score: str, sizes: Sequence[int | None] = (WHOLE,), seed: int = 0) -> Cases:
+    """Return two cases of each question and size of a collection: with its own article and without it.
 
-    The articles of a share below 1 are drawn by the seed and are the same for all questions.
+    Each question has passages of its own, drawn by the seed: the one that answers and others, or others than its
+    article's. Collections that have no more passages than a size are left out.
 
     Args:
         encoded: Encoded questions and texts.
         score: A name in `choices.PASSAGE_SCORES`.
-        shares: Shares of the other articles that are searched, in (0, 1].
-        seed: Seed of the articles that are searched.
+        sizes: Numbers of passages that are searched; `WHOLE` for all.
+        seed: Seed of the passages that are searched.
 
     Returns:
         The cases.
     """
     article_of, generator = number_articles(encoded.dataset), np.random.default_rng(seed)
-    kept = [generator.random(article_of.max(initial=0) + 1) < share for share in shares]
     return Cases.concatenate(
         [
-            part.cases(one[article_of], article_of, share)
+            part.cut(article_of, size, generator)
             for part in _parts(encoded, score)
-            for one, share in zip(kept, shares, strict=True)
+            for size in sizes
+            if size is WHOLE or size < len(article_of)
         ]
     )
 
@@ -156,9 +159,9 @@ def half_unanswerable_cases(encoded: EncodedSplit, score: str, seed: int = 0) ->
     article_of, ids = number_articles(encoded.dataset), _ids(encoded)
     without = np.zeros(len(ids), dtype=bool)
     without[np.random.default_rng(seed).permutation(len(ids))[: len(ids) // 2]] = True
-    everything, cases = np.ones(len(article_of), dtype=bool), []
+    cases = []
     for part in _parts(encoded, score):
-        both, many = part.cases(everything, article_of, 1.0), len(part.gold)
+        both, many = part.cut(article_of, WHOLE, np.random.default_rng(seed)), len(part.gold)
         cases.append(both.of(np.arange(many) + many * without[part.question]))
     return Cases.concatenate(cases)
 
@@ -172,22 +175,36 @@ class _Part:
     question: Integers
     language: str
 
-    def cases(self, kept: Booleans, article_of: Integers, share: float) -> Cases:
-        """Return the cases among the kept passages and those of the question's article, then without its article."""
+    def cut(self, article_of: Integers, size: int | None, generator: np.random.Generator) -> Cases:
+        """Return the cases among so many passages with those that answer, then without the question's article."""
         alike = article_of == article_of[self.gold][:, None]
-        there = np.where(kept | alike, self.scores, EXCLUDED)
+        places = np.arange(len(self.gold))
+        if size is WHOLE:
+            return Cases.concatenate([self._rank_scores(alike | True, True), self._rank_scores(~alike, False)])
+        order = generator.random(alike.shape)
+        order[places, self.gold] = -1.0
+        there = _keep_least(order, size)
+        order[alike] = 2.0
         return Cases.concatenate(
-            [self._rank_scores(there, True, share), self._rank_scores(np.where(alike, EXCLUDED, there), False, share)]
+            [self._rank_scores(there, True), self._rank_scores(_keep_least(order, size) & ~alike, False)]
         )
 
-    def _rank_scores(self, scores: Floats, there: bool, share: float) -> Cases:
-        many, kept = len(scores), min(COMPARED, scores.shape[1])
-        best = np.sort(np.partition(scores, scores.shape[1] - kept, axis=1)[:, -kept:], axis=1)[:, ::-1]
+    def _rank_scores(self, kept: Booleans, there: bool) -> Cases:
+        scores = np.where(kept, self.scores, EXCLUDED)
+        many, shown = len(scores), min(COMPARED, scores.shape[1])
+        best = np.sort(np.partition(scores, scores.shape[1] - shown, axis=1)[:, -shown:], axis=1)[:, ::-1]
         first = np.full((many, COMPARED), np.nan, dtype=np.float32)
-        first[:, :kept] = np.where(best == EXCLUDED, np.nan, best)
+        first[:, :shown] = np.where(best == EXCLUDED, np.nan, best)
         right = (ranks(scores, self.gold) == 1) & there
         language = np.full(many, self.language)
-        return Cases(first, right, np.full(many, there), self.question, language, np.full(many, share, np.float32))
+        return Cases(first, right, np.full(many, there), self.question, language, kept.sum(axis=1))
+
+
+def _keep_least(order: Doubles, size: int) -> Booleans:
+    """Return a boolean array that is true for the so many least numbers of each row."""
+    kept = np.zeros(order.shape, dtype=bool)
+    np.put_along_axis(kept, np.argpartition(order, size - 1, axis=1)[:, :size], True, axis=1)
+    return kept
 
 
 def _ids(encoded: EncodedSplit) -> dict[str, int]:

@@ -77,7 +77,7 @@ class Answer:
 
     @property
     def answered(self) -> bool | None:
-        """True if the probability reaches the threshold, None if either is unknown."""
+        """False if nothing is found: the probability is below the threshold. None if either is unknown."""
         return None if self.probability is None or self.threshold is None else self.probability >= self.threshold
 
     def as_dict(self) -> dict[str, Json]:
@@ -119,13 +119,11 @@ class Answers:
         source = model or _find_asker(self.index)
         self.fingerprint = weights_fingerprint(source)
         self.index.require_asker(self.fingerprint, source)
-        self.is_own = self.fingerprint == self.index.card["fingerprint"]
         self.encoder = encoder or load_encoder(source)
         again = Rescorer(self.index, self.encoder, score or self.index.score) if self.index.scored_again else None
         self.searcher = Searcher(self.index, score, again)
         self.hybrid = hybrid
-        # Two encoders' vectors have other scores than those of one.
-        self.calibration = read_calibrations(source).get(self.searcher.score) if self.is_own else None
+        self.calibration = read_calibrations(source).get(self.searcher.score)
 
     @cached_property
     def lexical(self) -> Lexical:
@@ -149,10 +147,10 @@ class Answers:
             The answers.
 
         Raises:
-            InputError: If a threshold is given but the encoder, its score, or words are not calibrated.
+            InputError: If a threshold is given but the encoder is not calibrated for its score.
         """
-        if self.calibration is None or self.hybrid:
-            _require_no_threshold(threshold, self.index.card["encoder"], self.is_own)
+        if self.calibration is None and threshold is not None:
+            raise InputError(f"--threshold: {self.encoder.name} is not calibrated for this score; leave it out")
         mask = self.index.mask(where) if where else None
         for question in questions:
             if not question.strip():
@@ -176,20 +174,15 @@ class Answers:
         Returns:
             The answer.
         """
-        # Words change the scores.
-        if self.calibration is None or hybrid:
-            return Answer(question, self._nearest(question, vector, k, mask, hybrid))
-        hits = self._nearest(question, vector, max(k, COMPARED), mask)
-        probability = self.calibration.probability([hit.score for hit in hits])
-        return Answer(question, hits[:k], probability, self.calibration.threshold)
-
-    def _nearest(
-        self, question: str, vector: Floats, k: int, mask: Booleans | None = None, hybrid: bool = False
-    ) -> list[Hit]:
-        if not hybrid:
-            return self._hits(self.searcher.search(vector, k, mask))
-        best = self.searcher.search(vector, MORE * k, mask, self.lexical.shares(question))
-        return _fold_repeats(self._hits(best), k)
+        shares = self.lexical.shares(question) if hybrid else None
+        best = self.searcher.search(vector, max(MORE * k if hybrid else k, COMPARED), mask, shares)
+        hits = self._hits(best)
+        shown = _fold_repeats(hits, k) if hybrid else hits[:k]
+        if self.calibration is None:
+            return Answer(question, shown)
+        passages = self.index.passages if mask is None else int(mask.sum())
+        probability = self.calibration.probability(best.scores, passages)
+        return Answer(question, shown, probability, self.calibration.threshold)
 
     def _hits(self, best: Nearest) -> list[Hit]:
         rows = zip(best.rows.tolist(), best.scores.tolist(), best.sentences.tolist(), strict=True)
@@ -284,14 +277,3 @@ def _find_asker(index: Index) -> str:
     if encoder is None:
         raise EncoderError(f"{index.path}: made by {named}, which is not found; give the encoder as --model")
     return encoder
-
-
-def _require_no_threshold(threshold, encoder, is_own):
-    """Raise `InputError` for a threshold without calibrated probabilities."""
-    if threshold is not None and not is_own:
-        raise InputError(
-            f"--threshold: another encoder asks than {encoder}, which made the index, and of their scores nothing is "
-            "calibrated; leave it out"
-        )
-    if threshold is not None:
-        raise InputError(f"--threshold: {encoder} is not calibrated for this score, or for words; leave it out")

@@ -6,11 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from ..catalog.kinds import RUN_FILE
-from ..catalog.loading import load_keras_encoder, load_teacher, load_trained
+from ..catalog.loading import load_keras_encoder, load_trained
 from ..data.descriptions import DESCRIPTIONS
 from ..encoders.dual_encoder import DualEncoder, count_parameters
 from ..encoders.encoder import Encoder, KerasEncoder
@@ -24,9 +25,9 @@ from ..system.progress import say
 from ..system.reading import read_json
 from ..system.types import Json
 from ..training.checkpoints import CHECKPOINT
-from ..training.log import RunLog
-from .fixed_teacher import freeze_teacher
-from .gain import require_gain
+from ..training.log import RunLog, read_outcome
+from .fixed_teacher import freeze_teacher, load_fixed_teacher
+from .gain import record_closeness, require_gain
 from .inputs import SAMPLE_NOTE, learns_sample
 from .preparing import find_unseen_languages, require_empty
 from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear_unfinished, require_resumable, resume_log
@@ -35,6 +36,8 @@ from .second_stage import StudentStart, determine_start, train_student
 from .shipping import export_bundle, list_shipping_steps
 from .steps import Engine, Step
 
+# The stages by the names of what they leave.
+STAGES = {TEACHER: "stage 1", STUDENT: "stage 2"}
 # The backend that exports need, and how a command's error begins.
 EXPORTING, ERROR = "tensorflow", "error: "
 
@@ -120,7 +123,7 @@ def list_steps(run: Run, beginning: StudentStart) -> list[Step]:
     Returns:
         The steps in their order.
     """
-    teacher, student = run.folder / TEACHER, run.folder / STUDENT
+    teacher, student, foreign = run.folder / TEACHER, run.folder / STUDENT, beginning.foreign or bool(beginning.encoder)
     return [
         Step("peers", partial(measure_peers, run)),
         Step("evaluate base", partial(run.measure, "base"), ["base"]),
@@ -144,7 +147,8 @@ def list_steps(run: Run, beginning: StudentStart) -> list[Step]:
             load=partial(load_keras_encoder, student),
             timed="student",
         ),
-        Step("evaluate student", partial(run.measure, "student"), ["student"]),
+        Step("evaluate student", partial(measure_student, run), ["student"]),
+        Step("closeness", partial(record_closeness, run, foreign), ["base", "teacher", "student"]),
         *list_shipping_steps(run, partial(export_bundle, run)),
     ]
 
@@ -188,7 +192,7 @@ def measure_peers(run: Run) -> None:
     """Measure the other encoders, and record which of the run's languages they know."""
     peers = {}
     for name in run.evaluation.peers:
-        run.measure(name, load_teacher(name))
+        run.measure(name, load_fixed_teacher(name))
         unseen = find_unseen_languages(name, run.languages)
         peers[name] = {"languages": [language for language in run.languages if language not in unseen]}
     if peers:
@@ -259,17 +263,35 @@ def choose_start(run: Run, beginning: StudentStart, base: KerasEncoder, teacher:
     return trained if isinstance(trained, KerasEncoder) and not run.inputs.teacher.model else base
 
 
+def say_outcome(run: Run, stage: str) -> None:
+    """Print and record what a stage, "teacher" or "student", brought on dev; without a step there is nothing."""
+    outcome = read_outcome(run.log.of(stage))
+    if outcome is None:
+        return
+    line = outcome.describe(STAGES[stage])
+    run.record("stages", {**run.figures.get("stages", {}), stage: {**asdict(outcome), "line": line}})
+    say(line)
+
+
 def measure_teacher(run: Run, teacher: Encoder) -> None:
-    """Add the teacher's figures, which equal the base's if nothing trains it.
+    """Add the teacher's figures, which are the base's if nothing trained it or dev kept its start.
 
     Args:
         run: The run.
         teacher: The teacher.
     """
-    if is_base(run.inputs.teacher):
+    say_outcome(run, TEACHER)
+    kept = run.figures.get("stages", {}).get(TEACHER, {}).get("kept_start", False)
+    if is_base(run.inputs.teacher) or kept:
         run.measure_as(TEACHER, "base")
     else:
         run.measure(TEACHER, teacher)
+
+
+def measure_student(run: Run, student: KerasEncoder) -> None:
+    """Add the student's figures."""
+    say_outcome(run, STUDENT)
+    run.measure(STUDENT, student)
 
 
 def make_student(run: Run, beginning: StudentStart, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:

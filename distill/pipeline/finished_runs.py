@@ -31,6 +31,7 @@ OPTIONAL: Form = {
     "lareqa": {"name": str, "split": str, "languages": list, "top": int, "encoders": dict},
     "peers": dict,
     "learned": {"learned_from": str, "chosen_by": str, "files": dict},
+    "closeness": {"split": str, "encoders": {"student": dict}},
     "examples": {"split": str, "unit": str, "questions_won": int, "questions_lost": int, "won": list, "lost": list},
 }
 QUERY = dict.fromkeys(("median_ms", "p95_ms", "p99_ms"), NUMBER)
@@ -116,3 +117,7 @@ def _require_split(place, part, languages):
     if part.get("sign_flips") is not None:
         flips: Form = {"a": NUMBER, "b": NUMBER, "difference": NUMBER, "p": NUMBER, "questions": int, "clusters": int}
         require_form(place, part, {"sign_flips": {"student against base": dict.fromkeys(units, flips)}})
+        if "bundle against student" in part["sign_flips"]:
+            flips = {**flips, "low": NUMBER, "high": NUMBER}
+            require_form(place, part, {"sign_flips": {"bundle against student": dict.fromkeys(units, flips)}})
+            require_form(place, part, {"mcnemar": {"bundle against student": dict.fromkeys(units, tested)}})

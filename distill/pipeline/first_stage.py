@@ -26,10 +26,9 @@ def teacher_job(inputs: Inputs) -> TeacherJob:
     from ..stages.teacher_job import TeacherJob
 
     teacher, pairing, temperature = inputs.teacher, inputs.pairing, inputs.student.parallel_temperature
-    # Triplets ask in all languages of the run, or pick those of the teacher's out of the data set.
-    in_all = inputs.pairs is None and teacher.questions == "all"
     return TeacherJob(
-        dataset=inputs.run_questions if in_all else inputs.dataset,
+        # Pairs have their own questions, and name the passages that the data set's answer.
+        dataset=inputs.teacher_questions if inputs.pairs is None else inputs.dataset,
         options=PairOptions(teacher, pairing, temperature, inputs.seed),
         languages=question_languages(pairing.batches, teacher.language, inputs.languages),
         triplets=inputs.triplets,

@@ -53,6 +53,7 @@ class Inputs:
         scorer: An encoder whose scores are labels, else None.
         words: Words with frequencies that get a token each.
         described: The data set with the descriptions that stage 2 learns, else None.
+        titled: The data set with the descriptions and titles that stage 1 learns, else None.
     """
 
     dataset: Dataset
@@ -75,6 +76,7 @@ class Inputs:
     scorer: Scorer | None = None
     words: Mapping[str, float] = field(default_factory=dict)
     described: Dataset | None = None
+    titled: Dataset | None = None
 
     def scorer_of(self, stage: str) -> Scorer | None:
         """Return the encoder whose scores are labels of a stage, "teacher" or "student", or None."""
@@ -93,10 +95,11 @@ class Inputs:
         )
 
     @property
-    def run_questions(self) -> Dataset:
-        """The data set with the questions of the run's languages only."""
-        known = self.dataset.questions
-        return replace(self.dataset, questions={name: known[name] for name in known if name in self.languages})
+    def teacher_questions(self) -> Dataset:
+        """The data set that stage 1 learns, with the questions of the run's languages only."""
+        dataset = self.titled or self.dataset
+        known = dataset.questions
+        return replace(dataset, questions={name: known[name] for name in known if name in self.languages})
 
     @property
     def without_questions(self) -> bool:

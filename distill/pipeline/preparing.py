@@ -15,7 +15,7 @@ from ..catalog.setting_files import named_paths
 from ..data.corpora import find_corpus_reader
 from ..data.corpus import read_corpus, read_words
 from ..data.dataset import Dataset
-from ..data.descriptions import PARALLEL, add_descriptions
+from ..data.descriptions import PARALLEL, add_descriptions, add_titles
 from ..data.loading import load_dev, load_settings_data
 from ..data.more_questions import load_triplets, warn_of_shared
 from ..data.parallel import Parallel, collect_texts, make_labelled_text, read_parallel
@@ -203,8 +203,9 @@ def add_texts(inputs: Inputs, source: str) -> Inputs:
     # A teacher that learned pairs knows the languages that they are in.
     by_pairs = teacher.loss == "softmax" and not teacher.model
     known = question_languages(inputs.pairing.batches, teacher.language, languages) if by_pairs else ()
-    folder = find(source) if student.own_text else None
-    beside = [str(folder / PARALLEL)] if folder and (folder / PARALLEL).is_file() else []
+    folder = find(source) if student.own_text or teacher.own_text else None
+    described = add_descriptions(inputs.dataset, folder) if folder else None
+    beside = [str(folder / PARALLEL)] if folder and student.own_text and (folder / PARALLEL).is_file() else []
     sources = read_parallel([*student.parallel, *beside], teacher.language, languages)
     if others := sorted({language for source in sources for language in source.others}):
         say(f"parallel text in {', '.join(others)} is left out: there are no questions in these languages")
@@ -212,7 +213,8 @@ def add_texts(inputs: Inputs, source: str) -> Inputs:
         inputs,
         sources=sources,
         labelled=read_labelled(student.labelled_text, teacher.model or teacher.base, known),
-        described=add_descriptions(inputs.dataset, folder) if folder else None,
+        described=described if student.own_text else None,
+        titled=add_titles(described) if described and teacher.own_text else None,
     )
 
 

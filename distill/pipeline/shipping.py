@@ -179,7 +179,7 @@ def record_size(run: Run, folder: Path) -> None:
 
 
 def time_queries(run: Run, folder: Path) -> Json:
-    """Time the bundle per query, and record the size and time of the base if that is an artefact too.
+    """Time the bundle per query, and record the size and time of the base and of peers that are artefacts too.
 
     Args:
         run: The run.
@@ -194,7 +194,7 @@ def time_queries(run: Run, folder: Path) -> Json:
     from ..system.versions import machine
 
     questions, threads = select_questions(run.dataset, run.languages), run.export.threads
-    others = {name: spec_of(str(place)) for name, place in find_base_folder(run.inputs.teacher.base).items()}
+    others = {name: spec_of(str(place)) for name, place in find_artefacts_beside(run).items()}
     specs = {"bundle": WorkerSpec("bundle", str(folder)), **others}
     with task("benchmark", count_steps(len(specs))) as advance:
         times = bench(specs, questions, threads=threads, progress=advance)
@@ -235,13 +235,11 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
     run.record(ANSWERABLE, task_.as_dict({"bundle": figures}))
 
 
-def find_base_folder(base: str) -> dict[str, Path]:
-    """Return the folder that a base names, by its name among the figures.
-
-    The dictionary is empty if the base is no artefact such as a bundle.
-    """
-    folder = find_folder(base)
-    return {"base": folder} if folder and is_artefact(folder) else {}
+def find_artefacts_beside(run: Run) -> dict[str, Path]:
+    """Return the folders of a run's base and peers by their names among the figures, of those that are artefacts."""
+    named = {"base": run.inputs.teacher.base, **{peer: peer for peer in run.evaluation.peers}}
+    folders = {name: find_folder(source) for name, source in named.items()}
+    return {name: folder for name, folder in folders.items() if folder and is_artefact(folder)}
 
 
 def collect_seen_texts(inputs: Inputs) -> dict[str, list[str]]:
@@ -305,7 +303,7 @@ def find_device(run: Run) -> Json:
 
 
 def compute_split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
-    """Compute the figures of one split: scores by encoder, means, and McNemar's tests of the student.
+    """Compute the figures of one split: scores by encoder, means, McNemar's tests by language and tests of all.
 
     Args:
         inputs: The inputs of the run.
@@ -322,17 +320,19 @@ def compute_split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation])
             for name, evaluation in evaluations.items()
         },
         "mcnemar": {
-            f"student against {name}": {
-                unit: tests_as_dict(compare(student[unit], evaluations[name].ranks[unit])) for unit in student
+            f"{one} against {other}": {
+                unit: tests_as_dict(compare(evaluations[one].ranks[unit], evaluations[other].ranks[unit]))
+                for unit in student
             }
-            for name in ("base", "teacher")
+            for one, other in (("student", "base"), ("student", "teacher"), ("bundle", "student"), ("teacher", "base"))
         },
         "sign_flips": compare_by_sign_flips(inputs, evaluations),
     }
 
 
 def compare_by_sign_flips(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
-    """Test the student on the questions of all languages together, against its base and the peers.
+    """Test on the questions of all languages together: the student against its base and the peers, the bundle against
+    the student.
 
     Args:
         inputs: The inputs of the run.
@@ -343,10 +343,12 @@ def compare_by_sign_flips(inputs: Inputs, evaluations: Mapping[str, Evaluation])
     """
     student, data = evaluations["student"], inputs.dataset
     ids = {name: [question.id for question in data.select(name, student.split)] for name in inputs.languages}
+    others = [name for name in evaluations if name not in ("teacher", "student", "bundle")]
+    pairs = [*(("student", name) for name in others), ("bundle", "student")]
     return {
-        f"student against {name}": {
-            unit: asdict(compare_pooled(ids, ranks, evaluation.ranks[unit])) for unit, ranks in student.ranks.items()
+        f"{one} against {other}": {
+            unit: asdict(compare_pooled(ids, evaluations[one].ranks[unit], evaluations[other].ranks[unit]))
+            for unit in student.ranks
         }
-        for name, evaluation in evaluations.items()
-        if name not in ("teacher", "student", "bundle")
+        for one, other in pairs
     }

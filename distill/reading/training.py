@@ -98,27 +98,9 @@ class ReaderTrainer(TrainedModel):
         """
         return self.encoder({name: x[name] for name in self.encoder.input}, training=training)
 
-    def compute_loss(
-        self,
-        x: Mapping[str, Tensor] | None = None,
-        y: None = None,
-        y_pred: Tensor = None,
-        sample_weight: None = None,
-        training: bool = True,
-    ) -> Tensor:
-        """Return the loss of a batch; Keras calls it.
-
-        Args:
-            x: `{input: tensor}`, with the labels under "rows".
-            y: Not used.
-            y_pred: Logits of the batch.
-            sample_weight: Not used.
-            training: Not used.
-
-        Returns:
-            The loss, a scalar.
-        """
-        return span_loss(y_pred, ops.convert_to_tensor((x or {})["rows"]))
+    def compute_terms(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return the loss of a batch's logits `vectors` by its labels, "rows"."""
+        return {"loss": span_loss(vectors, batch["rows"])}
 
 
 def span_loss(logits: Tensor, rows: Tensor) -> Tensor:

@@ -56,6 +56,8 @@ FIELDS: dict = {
 AGAIN = "export the bundle again"
 # The card's entry on answers, and the first passages of a ranking, by which it tells how likely the first one answers.
 ANSWERABLE, COMPARED = "answerable", 5
+# A collection of so many passages, or fewer, is a small one.
+FEW = 10
 ROLES = ("question", "document")
 # Two encoders are of one space where their vectors of the first documents have at least this cosine.
 COMPARED_TEXTS, LEAST_ALIGNMENT = 16, 0.2
@@ -94,11 +96,11 @@ class Calibrated(TypedDict):
 
     best: float
     margin: float
+    few: float
     usual: float
     at: list[float]
     probability: list[float]
     threshold: float
-    precision: float
 
 
 class Answerable(TypedDict):
@@ -394,8 +396,7 @@ class Passages:
     A passage scores its cosine to the question and that of its best sentence together, in [-2, 2]. `split` cuts a text
     into sentences, by default `sentences` below, at punctuation alone; `functools.partial(sentencex.segment, "en")`
     after `pip install sentencex` knows abbreviations too. `document_encoder` encodes the passages where `encoder`, a
-    smaller one of the same space, encodes the questions alone; no answer has a probability then. Raises `BundleError`
-    for two encoders of two spaces.
+    smaller one of the same space, encodes the questions alone. Raises `BundleError` for two encoders of two spaces.
     """
 
     def __init__(
@@ -408,8 +409,7 @@ class Passages:
         parts = [[part.strip() for part in (split or sentences)(text) if part.strip()] or [text] for text in texts]
         self.encoder, self._starts = encoder, np.cumsum([0, *map(len, parts)])[:-1]
         documents, some = document_encoder or encoder, texts[:COMPARED_TEXTS]
-        # Scores of two encoders are not those that a card's probability is of.
-        self._calibration = None if document_encoder else encoder.calibrations.get("sum")
+        self._calibration = encoder.calibrations.get("sum")
         if document_encoder:
             require_space(encoder, document_encoder.encode(some, "document"), some)
         self.vectors = documents.encode(texts, "document")
@@ -426,13 +426,13 @@ class Passages:
         return rows, np.take_along_axis(scores, rows, axis=1)
 
     def search(self, question: str, k: int = 5, threshold: float | None = None) -> Answer:
-        """The `Answer` to a question; by `threshold`, the card's unless it is given, the first passage answers or not.
+        """The `Answer` to a question; below `threshold`, the card's unless it is given, nothing is found.
 
-        Without passages nothing does. Of an encoder that is not calibrated both are None.
+        Without passages nothing is. Of an encoder that is not calibrated both are None.
         """
         [rows], [scores] = self.nearest([question], max(k, COMPARED))
         known = self._calibration
-        probability = known.probability(scores) if known else None
+        probability = known.probability(scores, len(self.vectors)) if known else None
         least = threshold if threshold is not None or not known else known.threshold
         answered = None if probability is None or least is None else probability >= least
         return Answer(rows[:k], scores[:k], probability, answered)
@@ -448,32 +448,31 @@ class Answer(NamedTuple):
 
 
 class Calibration:
-    """How likely the first passage of a ranking answers the question, by its score and those of the next ones.
+    """How likely the first passage of a ranking answers, by its score, those of the next ones and how many there are.
 
-    Of the first `COMPARED` scores z = best x the first + margin x (the first - the mean of the others); passages that
-    are missing score `usual`. The probability is a line through the points (`at`, `probability`), level beyond them.
-    Where it was `threshold` or more, the share `precision` of the questions that this was fitted on, of which half had
-    no answer, was answered by the first passage.
+    Of the first `COMPARED` scores z = best x the first + margin x (the first - the mean of the others) + few x
+    `smallness`; passages that are missing score `usual`. The probability is a line through the points (`at`,
+    `probability`), level beyond them. Below `threshold` nothing is found.
     """
 
     def __init__(self, fields: Calibrated) -> None:
         self.fields = fields
-        self.threshold, self.precision = float(fields["threshold"]), float(fields["precision"])
+        self.threshold = float(fields["threshold"])
         self._at, self._probability = (np.array(fields[name], dtype=np.float64) for name in ("at", "probability"))
         if self._at.shape != self._probability.shape or self._at.ndim != 1 or not len(self._at):
             raise ValueError("as many probabilities as numbers are expected, one at least")
 
-    def probability(self, scores: Sequence[float] | NDArray[np.float32]) -> float:
-        """That the first passage answers, by the scores of at least `COMPARED` passages, best first, or of all."""
-        return float(self.probabilities(np.asarray(scores, dtype=np.float32).reshape(1, -1))[0])
+    def probability(self, scores: Sequence[float] | NDArray[np.float32], passages: int) -> float:
+        """That the first of so many `passages` answers, by at least `COMPARED` scores, best first, or those of all."""
+        return float(self.probabilities(np.asarray(scores, dtype=np.float32).reshape(1, -1), np.array([passages]))[0])
 
-    def probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:
+    def probabilities(self, scores: NDArray[np.float32], passages: NDArray[np.int64]) -> NDArray[np.float64]:
         """`(q,)`: as `probability`, of scores `(q, k)`; NaN where there are fewer passages. 0 without any."""
         first = np.full((len(scores), COMPARED), np.nan)
         first[:, : scores.shape[1]] = scores[:, :COMPARED]
         best, margin = compared(first, self.fields["usual"])
-        evidence = self.fields["best"] * best + self.fields["margin"] * margin
-        return np.where(np.isnan(best), 0.0, np.interp(evidence, self._at, self._probability))
+        known = self.fields["best"] * best + self.fields["margin"] * margin + self.fields["few"] * smallness(passages)
+        return np.where(np.isnan(best), 0.0, np.interp(known, self._at, self._probability))
 
 
 def require_space(encoder: Encoder, vectors: NDArray[np.float32], texts: Sequence[str]) -> None:
@@ -500,6 +499,11 @@ def compared(first: NDArray[np.float64], usual: float) -> tuple[NDArray[np.float
     """The best of the first scores `(q, COMPARED)`, and by how much it is above the mean of the others, `(q,)` both."""
     best, others = first[:, 0], np.where(np.isnan(first[:, 1:]), usual, first[:, 1:])
     return best, best - others.mean(axis=1)
+
+
+def smallness(passages: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How small collections of so many passages are, from 1 for `FEW` and fewer down to 0."""
+    return FEW / np.maximum(passages, FEW)
 
 
 def calibrations(card: Card) -> dict[str, Calibration]:

@@ -21,6 +21,8 @@ ROWS = {
     "calibration error": "ece",
     "answered": "answered",
     "right of these": "precision",
+    "missed of right": "missed",
+    "told of removed": "told",
 }
 
 
@@ -43,18 +45,16 @@ def print_answerable(encoders: Mapping[str, Mapping[str, ConfidenceFigures]], pl
     new_console().print(table)
 
 
-def print_remark(probability: float, threshold: float, strict: bool = False) -> None:
+def print_remark(probability: float, threshold: float) -> None:
     """Print how likely the first passage answers a question, and a warning if that is unlikely.
 
     Args:
         probability: the probability.
-        threshold: the probability below which the answer is unsure.
-        strict: say that nothing is found wherever it is below the threshold; otherwise only where it is less likely
-            than not.
+        threshold: the probability below which nothing is found. The answer is unsure where it is less likely than not.
     """
     line = f"{100 * probability:.0f} % likely that the first passage answers"
-    if probability < threshold:
-        line = f"{'nothing found' if strict or probability < EVEN else 'unsure'}: {line}"
+    if probability < max(threshold, EVEN):
+        line = f"{'nothing found' if probability < threshold else 'unsure'}: {line}"
     new_console().print(line, style="dim", soft_wrap=True, markup=False)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .charts import ENCODERS, Cost, shorten
+from .charts import ENCODERS, Cost, list_distinct_encoders, shorten
 from .verdicts import BAD, EVEN, GOOD, Verdict, choose_split, choose_unit, format_signed, list_significant, weigh
 
 if TYPE_CHECKING:
@@ -96,6 +96,40 @@ def _mark(points, p):
     return EVEN if p >= LEVEL else GOOD if points > 0 else BAD
 
 
+def judge_best_peer(metrics: Mapping[str, Json]) -> Verdict | None:
+    """Return the verdict on the best encoder beside a run, by its mean over all languages, if it is above the student.
+
+    The verdict says when the student is the right choice all the same: where it is faster or smaller.
+    """
+    languages = metrics["languages"]
+    peers, student = {name: _mean(metrics, name, languages) for name in list_peers(metrics)}, "student"
+    best, mean = max(peers, key=peers.__getitem__, default=student), _mean(metrics, student, languages)
+    if peers.get(best, mean) <= mean:
+        return None
+    name, test = shorten(best), _flips(metrics, best) or {"p": UNTESTED}
+    word = "better" if test["p"] < LEVEL else "above, not significantly"
+    means = f"{peers[best]:.1f} % against {mean:.1f} %, mean of {len(languages)} languages{_p(metrics, best)}"
+    choice = _describe_choice({cost.name: cost for cost in list_costs(metrics)}, best)
+    evidence = f"{name}, untouched, is {word}: {means}.{choice}"
+    return Verdict(f"Is {name}, untouched, better?", EVEN, word, f"P@1 {means}.{choice}", evidence)
+
+
+def _describe_choice(costs, peer):
+    """Return a sentence on when a bundle is the right choice where another encoder is better."""
+    if not {"bundle", peer} <= costs.keys():
+        return ""
+    bundle, other = costs["bundle"], costs[peer]
+    kept = {
+        "time": f"{bundle.ms:.2f} ms a query against {other.ms:.2f}" if bundle.ms < other.ms else "",
+        "size": f"{bundle.bytes / 1e6:.1f} MB against {other.bytes / 1e6:.1f}" if bundle.bytes < other.bytes else "",
+    }
+    counts = [name for name, words in kept.items() if words]
+    if not counts:
+        return f" The bundle is neither faster nor smaller: take {shorten(peer)}."
+    figures = ", ".join(kept[name] for name in counts)
+    return f" Take the bundle where {' or '.join(counts)} counts: {figures}."
+
+
 def judge_against_base(metrics: Mapping[str, Json]) -> Verdict:
     """Return the verdict on the student against its base.
 
@@ -143,9 +177,12 @@ def judge_by_language(metrics: Mapping[str, Json]) -> Verdict:
 
 
 def make_language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
-    """Return the rows of the table by language: peers, base, bundle, student, and its difference to the base."""
+    """Return the rows of the table by language: peers, base, a teacher that is not the base, bundle, student, and its
+    difference to the base.
+    """
     languages, figures = metrics["languages"], _select_shown(metrics)["encoders"]
-    names = [*list_peers(metrics), "base", "bundle", "student"]
+    teacher = ["teacher"] if "teacher" in list_distinct_encoders(metrics) else []
+    names = [*list_peers(metrics), "base", *teacher, "bundle", "student"]
     rows = {
         name: {language: 100 * figures[name][choose_unit(metrics)][language]["p@1"] for language in languages}
         for name in names

@@ -8,7 +8,15 @@ from ..system.types import File, Json
 from ..system.versions import versions
 from . import verdicts
 from .answerability import make_answerable_section
-from .answers import list_costs, list_peers, list_unmeasured, list_verdicts, make_language_rows, order_splits
+from .answers import (
+    judge_best_peer,
+    list_costs,
+    list_peers,
+    list_unmeasured,
+    list_verdicts,
+    make_language_rows,
+    order_splits,
+)
 from .bias_sections import Section, make_lareqa_section
 from .charts import (
     draw_bar_chart,
@@ -18,7 +26,11 @@ from .charts import (
     draw_latency_chart,
     list_distinct_encoders,
 )
+from .closeness import COLUMNS, describe_closeness, describe_gain, make_closeness_rows
 from .page import write_page
+
+# Stages by their events in the log.
+STAGES = {"teacher": "1, teacher", "student": "2, student"}
 
 
 def write_report(
@@ -35,7 +47,7 @@ def write_report(
         rows: the rows of `log.jsonl`.
         search: the content of `small/search.json`, None if no smaller bundle was searched for.
     """
-    first, kept = list_verdicts(metrics), verdicts.judge_bundle(metrics)
+    first, kept, above = list_verdicts(metrics), verdicts.judge_bundle(metrics), judge_best_peer(metrics)
     unit = verdicts.choose_unit(metrics)
     units = sorted(verdicts.list_units(metrics), key=lambda name: name != unit)
     names = (*list_peers(metrics), *list_distinct_encoders(metrics))
@@ -47,15 +59,16 @@ def write_report(
         split=verdicts.choose_split(metrics),
         files=list_data_files(metrics),
         unit=unit,
-        headline=verdicts.make_headline(first[1], kept),
+        headline=verdicts.make_headline(first[1], kept, above),
         answers=first,
-        verdicts=[verdict for verdict in (kept, verdicts.judge_search(search)) if verdict],
+        verdicts=[verdict for verdict in (kept, above, verdicts.judge_search(search)) if verdict],
         language_rows=make_language_rows(metrics),
         contents=list_contents(metrics, search),
         splits=order_splits(metrics["splits"]),
         units=units,
         encoders=names,
         same_teacher="teacher" not in names,
+        closeness=(COLUMNS, make_closeness_rows(metrics), describe_closeness(metrics), describe_gain(metrics)),
         picture=draw_cost_chart(points, others) if _has_picture(metrics) else "",
         dashed=bool(others),
         examples=metrics.get("examples"),
@@ -63,6 +76,7 @@ def write_report(
             (split, unit): draw_bar_chart(metrics, split, unit, names) for split in metrics["splits"] for unit in units
         },
         curves=draw_curves(rows),
+        training=list_training_rows(rows),
         latency=draw_latency_chart(query) if query else "",
         search=search,
         fronts=draw_front_chart(metrics, search) if search and search["bundles"] else "",
@@ -94,6 +108,7 @@ def list_contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None
     """
     first = {
         "learned": ("What it learned from", True),
+        "closeness": ("Closeness to the teacher", metrics.get("closeness")),
         "examples": ("Questions won and lost", metrics.get("examples")),
         "cost": ("Size, time and quality", _has_picture(metrics)),
     }
@@ -109,6 +124,28 @@ def list_contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None
         ("bundle", "Bundle"),
         *((id, name) for id, (name, there) in optional.items() if there),
         ("settings", "Settings, versions, times"),
+    ]
+
+
+def list_training_rows(rows: Sequence[Mapping[str, Json]]) -> list[tuple[str, ...]]:
+    """Return a row of texts for each evaluation within a training: stage, epoch, steps, negatives, losses, dev.
+
+    Args:
+        rows: the rows of `log.jsonl`.
+    """
+    trained = [row for row in rows if row["event"] in STAGES and "p@1" in row]
+    return [
+        (
+            STAGES[row["event"]],
+            f"{row['epoch']}{', rounded' if row.get('quantised') else ''}{', mean' if 'averaged' in row else ''}",
+            str(row["step"]),
+            f"{row['triplets']:,} by {row['negatives']}" if "triplets" in row else "–",
+            f"{row['loss']:.4f}" if "loss" in row else "–",
+            ", ".join(f"{name} {term:.4f}" for name, term in row.get("terms", {}).items()) or "–",
+            f"{100 * row['p@1']:.1f}",
+            f"{100 * row['mrr@10']:.1f}",
+        )
+        for row in trained
     ]
 
 

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from .answers import judge_against_base
+from .answers import judge_against_base, judge_best_peer
+from .closeness import describe_gain, print_closeness
 from .layout import _short, new_console, new_table
-from .verdicts import judge_bundle, kept_of_teacher, make_headline
+from .verdicts import judge_bundle, make_headline
 
 if TYPE_CHECKING:
     from ..system.types import File, Json
 
 
 def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
-    """Print P@1 by language for every encoder of a run, the bundle's size and speed, and where the files are.
+    """Print P@1 by language for every encoder of a run, how close the student is to a fixed teacher, the bundle's size
+    and speed, and where the files are.
 
     Args:
         metrics: the content of `metrics.json`.
@@ -33,6 +35,7 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
                 cells = [f"{100 * figures[unit][language]['p@1']:.1f}" for language in languages]
                 table.add_row(Text(name), *cells, f"{100 * part['mean_p@1'][name][unit]:.1f}")
             console.print(table)
+    print_closeness(metrics)
     query = metrics["timings"]["query"]
     console.print(
         f"bundle: {metrics['bundle_bytes'] / 1e6:.1f} MB, {query['median_ms']:.2f} ms per query "
@@ -43,9 +46,9 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
 
 
 def print_verdict(metrics: Mapping[str, Json]) -> None:
-    """Print the sentence that the report opens with, and the share of a fixed teacher that the bundle keeps."""
-    verdict = make_headline(judge_against_base(metrics), judge_bundle(metrics))
-    for line in filter(None, (f"{verdict.mark} {verdict.word}", kept_of_teacher(metrics))):
+    """Print what the report opens with, and the share of a fixed teacher's gain that the bundle has."""
+    verdict = make_headline(judge_against_base(metrics), judge_bundle(metrics), judge_best_peer(metrics))
+    for line in filter(None, (f"{verdict.mark} {verdict.word}", describe_gain(metrics))):
         new_console().print(line, soft_wrap=True, markup=False)
 
 

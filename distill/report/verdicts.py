@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..retrieval.metrics import allowed_drop
-
 if TYPE_CHECKING:
     from ..system.types import Json
 
 GOOD, BAD, EVEN = "✓", "✗", "≈"
 KINDS = {GOOD: "good", BAD: "bad", EVEN: "even"}
+# Points below the student's from which on a bundle is no longer as good.
+MARGIN = 1.0
 
 
 @dataclass(frozen=True)
@@ -49,28 +49,33 @@ def list_units(metrics: Mapping[str, Json]) -> list[str]:
     return list(metrics["splits"][choose_split(metrics)]["mean_p@1"]["student"])
 
 
-def make_headline(gain: Verdict, kept: Verdict) -> Verdict:
-    """Return the one sentence on a run; its mark is the worse one.
+def make_headline(gain: Verdict, kept: Verdict, above: Verdict | None = None) -> Verdict:
+    """Return what a run comes to in a sentence or two; its mark is the worst one.
 
     Args:
         gain: the verdict on the student against its base.
         kept: the verdict on the bundle against the student.
+        above: the verdict on an encoder beside that is above the student, None without one.
     """
     student = {
         GOOD: "the student beats its base",
         BAD: "the student is worse than its base",
         EVEN: "no clear gain of the student over its base",
     }[gain.mark]
-    bundle = {
-        GOOD: "the bundle is as good as the student",
-        BAD: "the bundle is worse than the student",
-        EVEN: "the bundle is about as good as the student",
-    }[kept.mark]
-    marks = {gain.mark, kept.mark}
+    bundle = (
+        kept.evidence
+        or {
+            GOOD: "the bundle is as good as the student",
+            BAD: "the bundle is worse than the student",
+            EVEN: "the bundle is about as good as the student",
+        }[kept.mark]
+    )
+    joint = "but" if {gain.mark, kept.mark} == {GOOD, BAD} else "and"
+    marks = {verdict.mark for verdict in (gain, kept, above) if verdict}
     mark = next((mark for mark in (BAD, EVEN) if mark in marks), GOOD)
-    joint = "but" if marks == {GOOD, BAD} else "and"
     evidence = f" ({gain.evidence})" if gain.evidence else ""
-    return Verdict("", mark, f"{student[0].upper()}{student[1:]}{evidence}, {joint} {bundle}.", "")
+    more = f" {above.evidence}" if above else ""
+    return Verdict("", mark, f"{student[0].upper()}{student[1:]}{evidence}, {joint} {bundle}.{more}", "")
 
 
 def weigh(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple[str, str]:
@@ -118,54 +123,49 @@ def format_signed(points: float) -> str:
 
 
 def judge_bundle(metrics: Mapping[str, Json]) -> Verdict:
-    """Return the verdict on the bundle against the student, by the gate's figures on dev for document vectors."""
-    question, gate = "Is the bundle as good as the student?", metrics.get("gate")
-    allowed = metrics["settings"].get("export", {}).get("max_drop", 0)
-    if not gate:
-        return Verdict(question, *_judge_untested(metrics, allowed))
-    rows, allowed = gate["p@1"], allowed_drop(allowed, gate["texts"])
-    tests = {name: {**row, "a": row["artefact"], "b": row["student"]} for name, row in rows.items()}
-    worse = list_significant(tests, -1)
-    means = [100 * sum(row[name] for row in rows.values()) / len(rows) for name in ("artefact", "student")]
-    mark, word = (BAD, "worse") if worse or gate["drop"] > allowed else (GOOD, "as good")
+    """Return the verdict on the bundle against the student, on the split and the unit of the other verdicts.
+
+    It is as good if the 95 % interval of the difference ends above -1 point, and no language is significantly worse.
+    """
+    question, split, unit = "Is the bundle as good as the student?", choose_split(metrics), choose_unit(metrics)
+    name, part = "bundle against student", metrics["splits"][split]
+    test = ((part.get("sign_flips") or {}).get(name) or {}).get(unit)
+    if not test:
+        return Verdict(question, *_judge_untested(metrics))
+    rows = part["mcnemar"][name][unit]
+    worse = list_significant(rows, -1)
+    points, low, high = (100 * test[end] for end in ("difference", "low", "high"))
+    mark, word, evidence = _judge_loss(points, low, high, worse)
     figures = (
-        f"{means[0]:.1f} % against {means[1]:.1f} %, {format_signed(-gate['drop'])} points (allowed −{allowed:.3g})"
+        f"On {split}, unit {unit}, {test['questions']:,} questions: {100 * test['a']:.1f} % against "
+        f"{100 * test['b']:.1f} %, {format_signed(points)} points (95 % interval "
+        f"{format_signed(low)} to {format_signed(high)}; as good is above −{MARGIN:.1f}). "
+        f"{describe_languages('worse', worse, len(rows))}."
     )
-    where = f"On dev, unit document, mean P@1 of {len(rows)} languages {figures}."
-    if metrics["settings"].get("student", {}).get("quantised_epochs"):
-        where += " The student here is as its last epochs rounded it."
-    return Verdict(question, mark, word, f"{where} {describe_languages('worse', worse, len(rows))}.")
+    return Verdict(question, mark, word, figures, evidence)
 
 
-def _judge_untested(metrics, allowed):
+def _judge_loss(points, low, high, worse):
+    """Return mark, word and words for a sentence on a difference in points with its interval."""
+    if low > -MARGIN and not worse:
+        return GOOD, "as good", ""
+    where = f" significantly in {', '.join(worse)}" if worse else ""
+    if points > 0:
+        word = f"gains {points:.1f} points ({format_signed(low)} to {format_signed(high)})"
+        word += f", but loses{where}" if worse else ""
+    else:
+        ends = (format_signed(end).removeprefix("+") for end in (-high, -low))
+        word = f"loses {abs(points):.1f} points ({' to '.join(ends)})" + (f",{where}" if worse else "")
+    return (BAD if worse or high < 0 else EVEN), word, f"the bundle {word}"
+
+
+def _judge_untested(metrics):
     """Return mark, word and figures for an older run's bundle, which has means and no test."""
     means = metrics["splits"][choose_split(metrics)]["mean_p@1"]
     bundle, student = (100 * means[name][choose_unit(metrics)] for name in ("bundle", "student"))
     points = format_signed(bundle - student)
     figures = f"Mean P@1 {bundle:.1f} % against {student:.1f} %, {points} points; no test is recorded."
-    return (BAD, "worse", figures) if student - bundle > allowed else (EVEN, "about as good", figures)
-
-
-def kept_of_teacher(metrics: Mapping[str, Json]) -> str:
-    """Return a sentence on the share of a fixed teacher's P@1 that the bundle keeps; an empty text without one.
-
-    It is about the mean of the other languages, and about the teacher's own where these are not it.
-    """
-    split, unit, options = choose_split(metrics), choose_unit(metrics), metrics["settings"].get("teacher", {})
-    measured, over = metrics["splits"][split], metrics["mean_over"]
-    if not options.get("model") or unit not in measured["mean_p@1"]["teacher"]:
-        return ""
-    means = measured["mean_p@1"]
-    parts = [_share_of(means["bundle"][unit], means["teacher"][unit], f"mean of {', '.join(over)}")]
-    if (language := options["language"]) not in over:
-        bundle, teacher = (measured["encoders"][name][unit][language]["p@1"] for name in ("bundle", "teacher"))
-        parts.append(_share_of(bundle, teacher, language))
-    return f"P@1 of the teacher that the bundle keeps: {'; '.join(parts)} ({split}, {unit})."
-
-
-def _share_of(bundle, teacher, where):
-    share = f"{100 * bundle / teacher:.0f} %" if teacher else "no share"
-    return f"{share}, {100 * bundle:.1f} of {100 * teacher:.1f} ({where})"
+    return (BAD, "worse", figures) if student - bundle > MARGIN else (EVEN, "about as good", figures)
 
 
 def judge_search(search: Mapping[str, Json] | None) -> Verdict | None:

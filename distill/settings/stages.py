@@ -68,7 +68,12 @@ class TeacherSettings:
         5, "--online-epochs", "Epochs with negatives that are mined with the encoder.", low=0, offer=MAIN
     )
     unit: str = common("maxp", "--teacher-unit", "What is ranked to choose the teacher's best epoch on dev.", ALL_UNITS)
-    train_table: bool = learned(True, "--teacher-table/--no-teacher-table", "Train the embedding table too.")
+    trained_weights: str = learned(
+        "all",
+        "--teacher-trained-weights",
+        "Weights of the teacher to train: all, the embedding table, or the network without the table.",
+        ("all", "table", "network"),
+    )
     hard_quota: int = learned(
         -1,
         "--hard-quota",
@@ -93,8 +98,15 @@ class TeacherSettings:
     positives: str = learned(
         "gold",
         "--positives",
-        "Positives in online epochs: the gold passage, or the nearest passage of the document.",
-        ("gold", "maxp"),
+        "Positives: the gold passage; in online epochs the nearest passage of its document (maxp); or each passage "
+        "of its document, with a triplet of its own (every-passage).",
+        ("gold", "maxp", "every-passage"),
+    )
+    own_text: bool = common(
+        False,
+        "--teacher-own-text/--no-teacher-own-text",
+        "Let the data set's descriptions.jsonl and the titles of its documents ask too.",
+        names=Names.OWN_TEXT,
     )
     triplets: tuple = common(
         (),
@@ -115,7 +127,7 @@ class TeacherSettings:
         Work.TRIAL,
         False,
         "--allow-weak-teacher/--no-weak-teacher",
-        "Continue with a teacher that does not beat its base on dev, or with a --teacher-model that is worse.",
+        "Continue with a --teacher-model that is worse on dev than the base.",
         offer=FLAG,
         commands="run tune",
     )

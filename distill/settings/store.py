@@ -16,7 +16,7 @@ from .choices import MOST
 from .recipes import TABLE, read_recipe, read_toml
 from .renames import drop_removed, present_name, rename_settings
 from .rules import RULES
-from .sections import Section, Settings, TeacherSettings, Value, Work
+from .sections import Section, Settings, Value, Work
 
 if TYPE_CHECKING:
     from ..system.types import File, Json
@@ -135,16 +135,7 @@ def settings_from_values(stored: dict[str, Json], place: str, recipe: str = "") 
     rests = named and isinstance(named, str) and not complete
     settings = recipe_settings(named, place) if rests else Settings()
     _update(settings, rename_settings(stored, place), place)
-    if rests and "allow_weak" not in stored.get("teacher", {}):
-        withdraw_leave(settings.teacher)
     return check_settings(settings)
-
-
-def withdraw_leave(teacher: TeacherSettings) -> None:
-    """Withdraw a recipe's permission to continue with a weak teacher if the teacher is fixed, as it concerns trained
-    ones.
-    """
-    teacher.allow_weak &= not teacher.model
 
 
 def recipe_settings(name: str, place: str = "--recipe") -> Settings:

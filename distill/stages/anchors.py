@@ -87,6 +87,7 @@ class Anchors:
 
         The first `settings.bm25_epochs` take BM25's negatives and the gold passage, or its sentence with the answer.
         Later epochs choose negatives by the encoder's own vectors, and with `settings.positives` "maxp" positives too.
+        With "every-passage" a question has a triplet for each passage of its document, as in the code of CL-ReLKT.
 
         Args:
             epoch: The epoch, from 1.
@@ -98,16 +99,26 @@ class Anchors:
             for a missing negative.
         """
         rows, seed = self.rows_of(epoch), self.seed + epoch
-        gold = self._gold(rows, epoch)
+        places, gold = self._positives(rows, epoch)
         if epoch <= self.settings.bm25_epochs:
-            return rows, gold, draw_negatives(self._candidates(rows), self.settings.negatives, seed)
+            return rows[places], gold, draw_negatives(self._candidates(rows)[places], self.settings.negatives, seed)
         computed = vectors(np.concatenate([rows, len(self.questions) + np.arange(len(self.passages))]))
-        return rows, *self._online(rows, gold, computed, seed)
+        questions, passages = np.split(computed, [len(rows)])
+        return rows[places], *self._online(rows[places], gold, questions[places], passages, seed)
 
     def _gold(self, rows, epoch):
         """Draw one of each question's positives, anew in each epoch."""
         draws = np.random.default_rng((self.seed, 7, epoch)).random(len(self.positives))
         return np.array([self.positives[row][int(draws[row] * len(self.positives[row]))] for row in rows])
+
+    def _positives(self, rows, epoch):
+        """Return the places in `rows` of the triplets' questions, and their positives."""
+        if self.settings.positives != "every-passage":
+            return np.arange(len(rows)), self._gold(rows, epoch)
+        documents = self.document_of[self.gold[rows]]
+        first, last = (np.searchsorted(self.document_of, documents, side) for side in ("left", "right"))
+        positives = [np.arange(*ends) for ends in zip(first, last, strict=True)]
+        return np.repeat(np.arange(len(rows)), last - first), np.concatenate(positives)
 
     def _candidates(self, rows):
         if len(rows) == len(self.questions):
@@ -119,8 +130,7 @@ class Anchors:
         options = self.settings.negatives, self.languages, self.settings.bm25_words
         return find_bm25_candidates(queries, self.passages, forbidden, *options)
 
-    def _online(self, rows, gold, computed, seed):
-        questions, passages = computed[: len(rows)], computed[len(rows) :]
+    def _online(self, rows, gold, questions, passages, seed):
         forbidden = select_pairs(self.forbidden, rows)
         n, margin = self.settings.negatives, self.settings.margin
         if self.settings.positives == "maxp":

@@ -29,7 +29,7 @@ from .false_negatives import FalseNegatives
 from .samplers import ParallelLines, Sampler
 from .scores import ScorerVectors
 from .towers import TOWERS, Places
-from .triplet_stage import teacher_schedule
+from .triplet_stage import choose_weights, teacher_schedule
 
 # The hard negatives `(n,)` of an epoch, from the vectors of rows of questions and passages.
 Miner: TypeAlias = Callable[[int, Callable[[Integers, Integers], Floats]], list[Integers]]
@@ -117,8 +117,9 @@ class PairStage:
         passages = base.tokenizer.encode(list(pairs.passages), "document")
         self.towers = TOWERS[of_pairs.encoders](base, questions, passages, dev)
         self.loss, rate = SampledSoftmax(of_pairs.scale, self.parts, scorer), teacher.learning_rate
+        table, pace = choose_weights(teacher)
         self.trainer = self.towers.trainer(
-            self.loss, rate, teacher.train_table, parts=self.parts, options=self.session.options
+            self.loss, rate, table, parts=self.parts, options=self.session.options, pace=pace
         )
 
     def encode_by_scorer(self, scorer: Scorer) -> ScorerVectors:

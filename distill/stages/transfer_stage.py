@@ -29,10 +29,10 @@ from ..training.batches import BatchMaker, StepInput, name_questions
 from ..training.dev_score import DevScore
 from ..training.devices import require_devices, share_devices
 from ..training.loop import fit
-from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nest_distance, scorer_loss, transfer_loss
+from ..training.losses import DISTANCES, in_batch_loss, listwise_loss, nest_distance, scorer_loss, transfer_terms
 from ..training.rates import TableSchedule
 from ..training.session import Schedule, Scorer, Session, name_session
-from ..training.trainer import Trainer
+from ..training.trainer import NamedTerms, Trainer
 from .lines import Lines, Typist, line_targets, same_label
 from .scores import ScorerVectors
 
@@ -329,7 +329,8 @@ class TransferStage:
         self.scored, self.unit = targets.scored, scored_unit(settings.units)
         self.firsts = np.cumsum([0, *sizes[:-1]])
         scorer = self.scored.settings if self.scored else None
-        loss = partial(batch_loss, settings=settings, documents=ranked, scorer=scorer)
+        terms = choose_terms(settings, bool(self.texts), scorer)
+        loss = NamedTerms(partial(batch_terms, settings=settings, documents=ranked, scorer=scorer), terms)
         rate, table = settings.learning_rate, settings.train_table
         rows = None if targets.trained is None else np.isin(self.used.rows, targets.trained)
         if settings.trained_weights == "typed-rows":
@@ -502,14 +503,20 @@ class TransferStage:
         return min(batch_size, max(1, round(self.settings.document_tokens / tokens)))
 
 
-def batch_loss(
+def choose_terms(settings: StudentSettings, has_lines: bool, scorer: ScorerSettings | None) -> tuple[str, ...]:
+    """Return the names of the terms of a batch's loss, as `batch_terms` computes them."""
+    names = [name for name in settings.objectives if name != "translation" or has_lines]
+    return (*names, *(["scorer"] if scorer else []))
+
+
+def batch_terms(
     vectors: Tensor,
     x: Mapping[str, Tensor],
     settings: StudentSettings,
     documents: Sequence[Floats] = (),
     scorer: ScorerSettings | None = None,
-) -> Tensor:
-    """Compute the loss of a batch: CL-ReLKT's Equation 2 and the other objectives that the settings choose.
+) -> dict[str, Tensor]:
+    """Compute the terms of a batch's loss: CL-ReLKT's Equation 2 and the other objectives that the settings choose.
 
     Args:
         vectors: The vectors of the batch's texts `(n, d)`.
@@ -519,7 +526,7 @@ def batch_loss(
         scorer: The settings of the scorer, or None.
 
     Returns:
-        A scalar.
+        Scalars by objective, "scorer" among them, whose sum is the loss.
     """
     distance, losses = nest_distance(DISTANCES[settings.distance], parse_numbers(settings.nested, "student.nested")), {}
     of = settings.losses
@@ -541,9 +548,10 @@ def batch_loss(
         lines, labels = (each[many : ops.shape(x["teacher_question"])[0]] for each in (vectors, x["teacher_question"]))
         scores = ops.matmul(lines, ops.transpose(labels))
         losses["translation"] = in_batch_loss(scores, x["same_line"], of.translation.temperature)
-    beside = of.list.weight, of.softmax.weight, of.translation.weight
-    loss = transfer_loss(losses, of.qq, of.dd, of.dq, settings.gamma, *beside)
-    return loss + settings.gamma * scored_loss(vectors, x, scorer) if scorer else loss
+    weights = {"qq": of.qq, "dd": of.dd, "dq": of.dq}
+    weights |= {name: getattr(of, name).weight for name in ("list", "softmax", "translation")}
+    terms = transfer_terms(losses, weights, settings.gamma)
+    return terms | {"scorer": settings.gamma * scored_loss(vectors, x, scorer)} if scorer else terms
 
 
 def scored_loss(vectors: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings) -> Tensor:

@@ -21,10 +21,14 @@ from ..training.dev_score import DevScore
 from ..training.devices import share_devices
 from ..training.loop import fit
 from ..training.losses import contrastive_loss, scorer_loss, triplet_loss
-from ..training.session import Schedule, Scorer, Session, name_session
+from ..training.rates import TableSchedule
+from ..training.session import Schedule, Scorer, Scores, Session, name_session
 from ..training.trainer import Trainer
 from .anchors import anchors_by_epoch, more_anchors
 from .scores import ScorerVectors
+
+# What is said of an epoch's negatives, by their kind in the log.
+FOUND = {"BM25": "negatives by BM25", "online": "negatives mined online by the encoder"}
 
 
 def teach(
@@ -76,6 +80,11 @@ def teacher_schedule(settings: TeacherSettings) -> Schedule:
     return Schedule(epochs, linear=settings.schedule == "linear", warmup=settings.warmup_share)
 
 
+def choose_weights(settings: TeacherSettings) -> tuple[bool, TableSchedule]:
+    """Return whether the embedding table trains, and whether it does so alone."""
+    return settings.trained_weights != "network", TableSchedule(alone=settings.trained_weights == "table")
+
+
 class TripletStage:
     """One run of stage 1: token ids, the anchors that mine their triplets, and the trainer."""
 
@@ -102,12 +111,16 @@ class TripletStage:
             for ids in base.tokenizer.encode(texts, role)
         ]
         self.used = UsedRows(base.model, tokens + dev.tokens)
-        self.dev = partial(dev.score, self.used)
+        self.dev_score, self.mined = partial(dev.score, self.used), Scores()
         self.tokens = self.used.ids(tokens)
         self.scored = self.encode_by_scorer(self.session.scorer) if self.session.scorer else None
         loss = partial(batch_loss, settings=settings, scorer=self.scored.settings if self.scored else None)
-        rate, table = settings.learning_rate, settings.train_table
-        self.trainer = Trainer(self.used.small, loss, rate, table, options=self.session.options)
+        rate, table, pace = settings.learning_rate, *choose_weights(settings)
+        self.trainer = Trainer(self.used.small, loss, rate, table, options=self.session.options, pace=pace)
+
+    def dev(self) -> Scores:
+        """Return the scores on dev, with the kind and the number of the epoch's triplets once one has begun."""
+        return {**self.dev_score(), **self.mined}
 
     def encode_by_scorer(self, scorer: Scorer) -> ScorerVectors:
         """Encode all texts of `tokens` by the scorer, each in its role."""
@@ -118,6 +131,9 @@ class TripletStage:
     def batches(self, epoch: int) -> list[BatchMaker]:
         """Return the batches of an epoch: the anchors that have a negative, in a seeded order."""
         anchor, positive, negatives = self.session.keep("triplets", epoch, lambda: self.triplets(epoch))
+        kind = "BM25" if epoch <= self.settings.bm25_epochs else "online"
+        self.mined = {"negatives": kind, "triplets": int((negatives >= 0).sum())}
+        say(f"{self.session.stage} epoch {epoch}: {self.mined['triplets']} triplets, {FOUND[kind]}")
         usable = np.flatnonzero((negatives >= 0).any(axis=1))
         order = shuffle_batches(len(usable), self.settings.batch_size, self.seed + epoch)
         chosen = [usable[rows] for rows in order]

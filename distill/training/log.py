@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from ..system.files import write_text
@@ -11,6 +13,8 @@ from ..system.types import File, Json
 
 # The name of the file in the folder of what was trained.
 LOG = "log.jsonl"
+# The scores of a training's rows, the first before the second.
+SCORES = ("p@1", "mrr@10")
 
 
 class RunLog:
@@ -55,3 +59,54 @@ class RunLog:
 
 def _line(row):
     return json.dumps(row, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a training on dev.
+
+    Attributes:
+        steps: The number of steps that were taken.
+        start: P@1 and MRR@10 of the weights that it began with.
+        trained: The best P@1 and MRR@10 of the weights that it trained, or those of the mean that it left.
+        epoch: The epoch of `trained`.
+        kept_start: Whether it left the weights that it began with, as no others were better.
+    """
+
+    steps: int
+    start: tuple[float, float]
+    trained: tuple[float, float]
+    epoch: int
+    kept_start: bool
+
+    def describe(self, stage: str) -> str:
+        """Return a line on the training, such as "stage 1: 96 steps, dev P@1 .893 to .911; epoch 2 was kept"."""
+        change = f"dev P@1 {_short(self.start[0])} to {_short(self.trained[0])}"
+        if f"{self.start[0]:.3f}" == f"{self.trained[0]:.3f}":
+            change += f", MRR@10 {_short(self.start[1])} to {_short(self.trained[1])}"
+        kept = "the start" if self.kept_start else f"epoch {self.epoch}"
+        return f"{stage}: {self.steps} steps, {change}; {kept} was kept"
+
+
+def _short(score):
+    return f"{score:.3f}".removeprefix("0")
+
+
+def read_outcome(rows: Sequence[Mapping[str, Json]]) -> Outcome | None:
+    """Read the outcome of a training from its rows in the log, the start's first; None if no step was taken.
+
+    Quantised epochs begin with the best of the others, which has a row of its own as it is scored when it is rounded.
+    """
+    scored = [row for row in rows if all(name in row for name in SCORES)]
+    if len(scored) < 2:
+        return None
+    phases = [[row for row in scored if row.get("quantised", False) is rounded] for rounded in (False, True)]
+    # `max` takes the first of equal rows, as the training does.
+    best = [rows[-1] if "averaged" in rows[-1] else max(rows, key=_scores_of) for rows in phases if rows]
+    kept = all(row is rows[0] for row, rows in zip(best, filter(None, phases), strict=True))
+    trained = max(scored[1:], key=_scores_of) if kept else best[-1]
+    return Outcome(int(scored[-1]["step"]), _scores_of(scored[0]), _scores_of(trained), int(trained["epoch"]), kept)
+
+
+def _scores_of(row):
+    return tuple(float(row[name]) for name in SCORES)

@@ -28,7 +28,7 @@ class Facts(TypedDict):
 
     quantised: bool
     epoch: int
-    losses: list[float]
+    losses: list[list[float]]
     step: int
     before: list[Scores]
     scores: list[Scores]
@@ -137,7 +137,7 @@ class Loop:
             best.restore()
         return best.scores
 
-    def epoch(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[float]) -> None:
+    def epoch(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[list[float]]) -> None:
         """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
         first, unread = len(losses), UnreadLosses(self.trainer, stage)
@@ -164,11 +164,11 @@ class Loop:
                 if saved:
                     self.save(best, mean, epoch, losses)
 
-    def describe_progress(self, best: BestWeights, losses: Sequence[float]) -> str:
+    def describe_progress(self, best: BestWeights, losses: Sequence[Sequence[float]]) -> str:
         """Return the mean of the epoch's losses so far, if they were read, and the last score."""
         name = self.schedule.judged_by[0]
         dev = f"dev {name.upper()} {best.scores[-1][name]:.3f}"
-        return f"loss {np.mean(losses):.4f}, {dev}" if losses else dev
+        return f"loss {np.mean(losses, axis=0)[0]:.4f}, {dev}" if losses else dev
 
     def set_rate(self, epoch: int, taken: int, steps: int) -> float | None:
         """Set the learning rate of the next step, and return it, or None if the schedule leaves it to the loop."""
@@ -184,8 +184,8 @@ class Loop:
         """
         return self.session.checkpoint is not None and self.session.checkpoint.due and taken % self.trainer.parts == 0
 
-    def score(self, best: BestWeights, epoch: int, averaged: int = 0, losses: Sequence[float] = ()) -> None:
-        """Evaluate the weights on dev, log it with the mean of the epoch's `losses` so far, and show it the watch."""
+    def score(self, best: BestWeights, epoch: int, averaged: int = 0, losses: Sequence[Sequence[float]] = ()) -> None:
+        """Evaluate the weights on dev, log it with the means of the epoch's `losses` so far, and show it the watch."""
         with self.trainer.as_shipped():
             scores: Scores = {"epoch": epoch, **self.evaluate()}
         if self.trainer.quantised:
@@ -197,7 +197,7 @@ class Loop:
         if self.session.watch:
             self.session.watch(self.step, scores)
 
-    def save(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[float]) -> None:
+    def save(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[list[float]]) -> None:
         """Write the checkpoint: of this epoch `losses` are those of the steps that are taken."""
         if not self.session.checkpoint:
             return
@@ -221,7 +221,7 @@ class Loop:
         }
         self.session.checkpoint.save(facts, groups)
 
-    def restore(self, state: State, best: BestWeights, mean: MeanWeights, place: File) -> tuple[int, list[float]]:
+    def restore(self, state: State, best: BestWeights, mean: MeanWeights, place: File) -> tuple[int, list[list[float]]]:
         """Take the state of the checkpoint at `place` over; returns the epoch and the losses of its steps.
 
         Raises `InputError` for that of another training.
@@ -270,7 +270,9 @@ def _describe_state(trainer, losses):
     """Return the figures of an evaluation within training; the start and a mean have none."""
     if not losses:
         return {}
-    return {"loss": float(np.mean(losses)), "learning_rate": float(trainer.optimizer.learning_rate)}
+    loss, *terms = np.mean(losses, axis=0).tolist()
+    named = {"terms": dict(zip(trainer.terms, terms, strict=True))} if terms else {}
+    return {"loss": loss, **named, "learning_rate": float(trainer.optimizer.learning_rate)}
 
 
 class BestWeights:

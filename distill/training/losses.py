@@ -184,36 +184,21 @@ def scorer_loss(
     return loss + settings.margin_weight * errors / ops.maximum(ops.sum(negative, axis=-1), 1.0)
 
 
-def transfer_loss(
-    objectives: Mapping[str, Tensor],
-    beta: float = 1.0,
-    lambda_: float = 1.0,
-    omega: float = 1.0,
-    gamma: float = 100.0,
-    listwise: float = 1.0,
-    softmax: float = 1.0,
-    translation: float = 1.0,
-) -> Tensor:
-    """Compute gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq) + …). CL-ReLKT, Equation 2.
+def transfer_terms(
+    objectives: Mapping[str, Tensor], weights: Mapping[str, float], gamma: float = 100.0
+) -> dict[str, Tensor]:
+    """Compute the terms of gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq) + …). CL-ReLKT, Equation 2.
 
     Three objectives come in addition to the paper's: "list", `listwise_loss` over the documents; "softmax",
     `in_batch_loss` over them; and "translation", the same over lines of text.
 
     Args:
         objectives: The distances of each chosen objective, one value per sample, `(b,)`: "qq" of T(q_en) and S(q_ne),
-            "dd"
-            of T(d) and S(d), "dq" of T(d) and S(q_ne). An absent one counts 0.
-        beta: The weight of "qq".
-        lambda_: The weight of "dd".
-        omega: The weight of "dq".
+            "dd" of T(d) and S(d), "dq" of T(d) and S(q_ne).
+        weights: The weight of each objective: beta of "qq", lambda of "dd", omega of "dq".
         gamma: The weight of the sum.
-        listwise: The weight of "list".
-        softmax: The weight of "softmax".
-        translation: The weight of "translation".
 
     Returns:
-        A scalar.
+        Scalars by objective, whose sum is the loss.
     """
-    weights = {"qq": beta, "dd": lambda_, "dq": omega}
-    weights |= {"list": listwise, "softmax": softmax, "translation": translation}
-    return gamma * sum(weights[name] * ops.mean(value) for name, value in objectives.items())
+    return {name: gamma * weights[name] * ops.mean(value) for name, value in objectives.items()}

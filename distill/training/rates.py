@@ -15,11 +15,13 @@ from ..system.types import Booleans, Tensor
 class TableSchedule:
     """The training of an embedding table: its learning `rate`, 0 for that of the rest, and the `rows` that move.
 
-    `rows`, bool `(vocabulary,)`, is None for all. With some, no other weight of the encoder moves.
+    `rows`, bool `(vocabulary,)`, is None for all. With some, or if the table trains `alone`, no other weight of the
+    encoder moves.
     """
 
     rate: float = 0.0
     rows: Booleans | None = None
+    alone: bool = False
 
 
 class TableAdam(keras.optimizers.Adam):

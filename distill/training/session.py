@@ -30,6 +30,8 @@ Scores = TypedDict(
         "filtered": dict[str, dict[str, int]],
         "quantised": bool,
         "averaged": int,
+        "negatives": str,
+        "triplets": int,
     },
     total=False,
 )

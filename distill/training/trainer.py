@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import keras
-from keras import ops
 
 from ..encoders.batching import PACKED
 from ..encoders.compilation import AnyLength
@@ -27,8 +27,22 @@ from .mixed_precision import mixed_encode
 from .rates import TableSchedule, make_adam
 from .training_model import TrainedModel
 
-# `loss(vectors, x)`, a scalar; a Keras layer trains its own weights too.
-Loss: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
+# `loss(vectors, x)`, a scalar, or scalars by name whose sum is the loss; a Keras layer trains its own weights too.
+Loss: TypeAlias = Callable[["Tensor", Mapping[str, "Tensor"]], "Tensor | Mapping[str, Tensor]"]
+
+
+@dataclass(frozen=True)
+class NamedTerms:
+    """A loss of several terms, with their names; each is logged."""
+
+    compute: Callable[[Tensor, Mapping[str, Tensor]], Mapping[str, Tensor]]
+    terms: tuple[str, ...]
+
+    def __call__(self, vectors: Tensor, x: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return the terms by name, scalars whose sum is the loss."""
+        return self.compute(vectors, x)
+
+
 # Of dropout: a run's own seed orders the texts of its steps.
 SEED = 20140615
 
@@ -70,7 +84,7 @@ class Trainer(TrainedModel):
         precision: The precision that `quantise` rounds weights to, by default `Precision()`.
         parts: The number of batches per step, of which the gradients' mean is taken.
         options: How steps are computed. A trainer on several devices is made within `devices.share_devices`.
-        pace: The training of the table. If only some of its rows move, the rest of the encoder is fixed.
+        pace: The training of the table. If it trains alone, the rest of the encoder is fixed.
 
     Attributes:
         settle: Called with the encoder before the first step with rounded weights.
@@ -89,14 +103,14 @@ class Trainer(TrainedModel):
         options: TrainingSettings | None = None,
         pace: TableSchedule | None = None,
     ):
-        super().__init__()
+        super().__init__(loss.terms if isinstance(loss, NamedTerms) else ())
         self.options = options or TrainingSettings()
         self.dropped = RowDropout(self.options.dropout, seed=SEED) if self.options.dropout else None
         self.encoder, self.batch_loss, self.parts = encoder, loss, parts
         self.precision, self.quantised = precision or Precision(), False
         students = getattr(encoder, "towers", [encoder])
         tables = [student.get_layer("embedding") for student in students]
-        if pace and pace.rows is not None:
+        if pace and (pace.alone or pace.rows is not None):
             for layer in (layer for student in students for layer in student.layers):
                 layer.trainable = False
         for table in tables:
@@ -138,28 +152,10 @@ class Trainer(TrainedModel):
         """Return a batch in the shape that steps take: one of few shapes if XLA compiles them."""
         return round_shapes(batch, require_devices(self.options)) if self.uses_xla else batch
 
-    def compute_loss(
-        self,
-        x: Mapping[str, Tensor] | None = None,
-        y: None = None,
-        y_pred: Tensor = None,
-        sample_weight: None = None,
-        training: bool = True,
-    ) -> Tensor:
-        """Return the loss of a batch. Keras calls this without labels and weights.
-
-        Args:
-            x: The batch.
-            y: Unused.
-            y_pred: The vectors of its texts.
-            sample_weight: Unused.
-            training: Unused.
-
-        Returns:
-            A scalar.
-        """
-        # PyTorch's trainer hands the batch over as NumPy arrays.
-        return self.batch_loss(y_pred, {name: ops.convert_to_tensor(value) for name, value in (x or {}).items()})
+    def compute_terms(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return the terms of a batch's loss, or one term if it has no names."""
+        loss = self.batch_loss(vectors, batch)
+        return loss if isinstance(loss, Mapping) else {"loss": loss}
 
     def make_train_function(self, force: bool = False) -> None:
         """Make the function of a step; on TensorFlow it is compiled once, which takes seconds, and not for every new

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
@@ -24,18 +24,19 @@ UNREAD, SECONDS = 16, 1.0
 
 
 class StepLosses(keras.metrics.Metric):
-    """The losses of the last `UNREAD` steps, `(UNREAD,)`, the newest last.
+    """The losses of the last `UNREAD` steps and their `terms`, `(UNREAD, 1 + terms)`, the newest last.
 
     They stay on the device, which goes on computing until they are read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, terms: int = 0) -> None:
         super().__init__(name="step_losses")
-        self.values = self.add_weight(shape=(UNREAD,), initializer="zeros", name="values")
+        self.values = self.add_weight(shape=(UNREAD, 1 + terms), initializer="zeros", name="values")
 
-    def update_state(self, loss: Tensor) -> None:
-        """Add the loss of a step."""
-        self.values.assign(ops.append(self.values[1:], loss))
+    def update_state(self, losses: Sequence[Tensor]) -> None:
+        """Add the loss of a step, and its terms."""
+        row = ops.stack([ops.cast(loss, self.values.dtype) for loss in losses])
+        self.values.assign(ops.concatenate([self.values[1:], row[None]]))
 
     def result(self) -> Tensor:
         """Return all losses."""
@@ -48,17 +49,38 @@ class StepLosses(keras.metrics.Metric):
 class TrainedModel(keras.Model):
     """The base of models that `loop.fit` trains.
 
-    `encoder` has the weights that are kept, and `parts` batches make a step. This base computes with its weights as
-    they are, quantised or not.
+    `encoder` has the weights that are kept, `parts` batches make a step, and `terms` are the names of the parts of its
+    loss. This base computes with its weights as they are, quantised or not.
     """
 
     encoder: Model
     parts = 1
     quantised = False
 
-    def __init__(self) -> None:
+    def __init__(self, terms: Sequence[str] = ()) -> None:
         super().__init__()
-        self.step_losses = StepLosses()
+        self.terms = tuple(terms)
+        self.step_losses = StepLosses(len(self.terms))
+
+    def compute_terms(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return the terms of a batch's loss, whose sum it is: scalars under the names of `terms`, or one in all."""
+        raise NotImplementedError
+
+    def compute_loss(
+        self,
+        x: Mapping[str, Tensor] | None = None,
+        y: None = None,
+        y_pred: Tensor = None,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> Tensor:
+        """Return the loss of a batch `x` whose vectors are `y_pred`; Keras calls it, without labels and weights."""
+        # PyTorch's trainer hands the batch over as NumPy arrays.
+        terms = self.compute_terms(y_pred, {name: ops.convert_to_tensor(value) for name, value in (x or {}).items()})
+        loss = sum(terms.values())
+        # A variable: JAX's gradient lets nothing else out of here.
+        self.step_losses.update_state([loss, *(terms[name] for name in self.terms)])
+        return loss
 
     def shape_batch(self, batch: StepInput) -> StepInput:
         """Return a batch in the shape that steps take. A thread may call this."""
@@ -68,20 +90,19 @@ class TrainedModel(keras.Model):
         """Take one step, or one of its parts, without waiting for its loss."""
         super().train_on_batch(shaped)
 
-    def last_losses(self, many: int) -> list[float]:
-        """Return the losses of the last `many` steps, at most `UNREAD`."""
+    def last_losses(self, many: int) -> list[list[float]]:
+        """Return the losses of the last `many` steps, at most `UNREAD`, each followed by its terms."""
         return ops.convert_to_numpy(self.step_losses.values)[UNREAD - many :].tolist()
 
     def train_on_batch(self, x: StepInput) -> float:
         """Take one step, or one of its parts, and return the loss."""
         self.take_step(self.shape_batch(x))
-        return self.last_losses(1)[0]
+        return self.last_losses(1)[0][0]
 
     def compute_metrics(
         self, x: Mapping[str, Tensor], y: None, y_pred: Tensor, sample_weight: None = None
     ) -> dict[str, Tensor]:
-        """Return nothing, because Keras reads the result after each step; the loss is added to `step_losses`."""
-        self.step_losses.update_state(super().compute_metrics(x, y, y_pred, sample_weight)["loss"])
+        """Return nothing, because Keras reads the result after each step; the loss is in `step_losses`."""
         return {}
 
     def quantise(self, on: bool = True) -> None:
@@ -118,10 +139,12 @@ class UnreadLosses:
         self.trainer.take_step(batch)
         self.steps.append((make, place, rate))
 
-    def read(self) -> list[float]:
-        """Return the losses of these steps. Raises `TrainingError` for the first that is not a finite number."""
+    def read(self) -> list[list[float]]:
+        """Return the losses of these steps, each followed by its terms. Raises `TrainingError` for the first that is
+        not a finite number.
+        """
         losses = self.trainer.last_losses(len(self.steps)) if self.steps else []
-        for loss, (make, place, rate) in zip(losses, self.steps, strict=True):
+        for (loss, *_), (make, place, rate) in zip(losses, self.steps, strict=True):
             if not math.isfinite(loss):
                 pace = float(self.trainer.optimizer.learning_rate) if rate is None else rate
                 raise TrainingError(divergence_message(self.stage, make, loss, place, pace))

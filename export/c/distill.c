@@ -1350,7 +1350,9 @@ static const char *const LAYER_NAMES[BRANCHES] = {"context.first", "context.seco
 static const char *const BRANCH_NAMES[3] = {"project", "first", "second"};
 
 /* The section `answerable`: a row a score, of these numbers and then of the points of a line, and their probabilities. */
-enum { BEST, MARGIN, USUAL, THRESHOLD, PRECISION, LINE, POINTS = 12, CALIBRATED = LINE + 2 * POINTS, CALIBRATED_SCORES = 3 };
+enum { BEST, MARGIN, FEW, USUAL, THRESHOLD, LINE, POINTS = 12, CALIBRATED = LINE + 2 * POINTS, CALIBRATED_SCORES = 3 };
+/* A collection of so many passages, or fewer, is a small one. */
+enum { FEW_PASSAGES = 10 };
 
 /* Layers of a block: queries, keys and values in one; of the last, the hidden units that `wide` reads come first, where there
    is one. */
@@ -2386,7 +2388,7 @@ struct distill_index {
     kernels kernel;
     size_t dimension, count, per_block;
     int32_t score;
-    bool packed, own; /* `own`: its documents are of the encoder that it was opened with */
+    bool packed;
     stored passages, sentences;
     const uint32_t *starts, *bounds, *lengths, *document_of;
     const uint64_t *document_starts, *blocks;
@@ -2498,21 +2500,15 @@ static bool take_texts(distill_index *index, const sections *file)
            ascends64(index->document_starts, index->document_count, documents.rows);
 }
 
-/* True where the encoder's fingerprint stands in the index's card, as its documents' or its questions'; `own` where it is
-   that of the documents. */
-static bool made_by(const distill_encoder *encoder, const sections *file, bool *own)
+/* True where the encoder's fingerprint stands in the index's card, as its documents' or its questions'. */
+static bool made_by(const distill_encoder *encoder, const sections *file)
 {
-    static const char name[] = "\"fingerprint\": \"";
-    const size_t before = sizeof name - 1;
     array card = distill_section(file, "card", UINT8);
     const char *text = card.data;
-    bool known = false;
     for (size_t i = 0; text && i + FINGERPRINT <= card.rows; i++)
-        if (!memcmp(text + i, encoder->fingerprint, FINGERPRINT)) {
-            known = true;
-            *own = *own || (i >= before && !memcmp(text + i - before, name, before));
-        }
-    return known;
+        if (!memcmp(text + i, encoder->fingerprint, FINGERPRINT))
+            return true;
+    return false;
 }
 
 static distill_status take_index(distill_index *index, const void *bytes, size_t size, const distill_encoder *encoder)
@@ -2531,8 +2527,7 @@ static distill_status take_index(distill_index *index, const void *bytes, size_t
     index->count = index->passages.count;
     if (index->count >= UINT32_MAX || !take_sentences(index, &file) || !take_texts(index, &file))
         return DISTILL_NOT_AN_INDEX;
-    index->own = !encoder;
-    if (encoder && (encoder->dimension != index->dimension || !made_by(encoder, &file, &index->own)))
+    if (encoder && (encoder->dimension != index->dimension || !made_by(encoder, &file)))
         return DISTILL_OTHER_ENCODER;
     return DISTILL_OK;
 }
@@ -2736,8 +2731,9 @@ distill_status distill_probability(const distill_encoder *encoder, const distill
                                    size_t count, float *probability, float *threshold)
 {
     const float *numbers = encoder->answerable ? encoder->answerable + (size_t)index->score * CALIBRATED : NULL;
+    const float passages = index->count > FEW_PASSAGES ? (float)index->count : FEW_PASSAGES;
     float others = 0;
-    if (!index->own || !numbers || (numbers[BEST] == 0 && numbers[MARGIN] == 0))
+    if (!numbers || (numbers[BEST] == 0 && numbers[MARGIN] == 0))
         return DISTILL_NOT_CALIBRATED;
     for (size_t i = 1; i < DISTILL_COMPARED; i++)
         others += (i < count ? hits[i].score : numbers[USUAL]) / (DISTILL_COMPARED - 1);
@@ -2745,7 +2741,8 @@ distill_status distill_probability(const distill_encoder *encoder, const distill
         *threshold = numbers[THRESHOLD];
     if (probability)
         *probability = count ? height(numbers + LINE, numbers + LINE + POINTS,
-                                      numbers[BEST] * hits[0].score + numbers[MARGIN] * (hits[0].score - others))
+                                      numbers[BEST] * hits[0].score + numbers[MARGIN] * (hits[0].score - others) +
+                                          numbers[FEW] * (FEW_PASSAGES / passages))
                              : 0;
     return DISTILL_OK;
 }

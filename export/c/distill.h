@@ -97,8 +97,7 @@ distill_status distill_search(const distill_index *index, const float *vector, s
 
 /* How likely the first of the hits answers the question, from 0 to 1, by their scores: the best DISTILL_COMPARED of a
    search, best first, or all where there are fewer. Where it is below the threshold nothing is found; either pointer may
-   be NULL. DISTILL_NOT_CALIBRATED where the encoder's file does not say it for the index's score, and where another
-   encoder made the index. */
+   be NULL. DISTILL_NOT_CALIBRATED where the encoder's file does not say it for the index's score. */
 #define DISTILL_COMPARED 5
 distill_status distill_probability(const distill_encoder *encoder, const distill_index *index, const distill_hit *hits,
                                    size_t count, float *probability, float *threshold);

@@ -37,7 +37,7 @@ FAMILY = 8
 PACKED, CODES, SCALES = "packed", "codes", "scales"
 # The columns of the section `answerable`, with a row for each of `PASSAGE_SCORES`, are followed by `POINTS` columns
 # of `at` and as many of `probability`.
-CALIBRATION_COLUMNS, POINTS = ("best", "margin", "usual", "threshold", "precision"), 12
+CALIBRATION_COLUMNS, POINTS = ("best", "margin", "few", "usual", "threshold"), 12
 Sections = dict[str, np.ndarray]
 
 

@@ -6,7 +6,9 @@ import java.util.List;
 /** How likely the first passage of a search answers the question: the section {@code answerable} of an encoder. */
 final class Answerable {
     static final int COMPARED = 5;
-    private static final int BEST = 0, MARGIN = 1, USUAL = 2, THRESHOLD = 3, LINE = 5, POINTS = 12, SCORES = 3;
+    private static final int BEST = 0, MARGIN = 1, FEW = 2, USUAL = 3, THRESHOLD = 4, LINE = 5, POINTS = 12, SCORES = 3;
+    /** A collection of so many passages, or fewer, is a small one. */
+    private static final int FEW_PASSAGES = 10;
     private static final int WIDTH = LINE + 2 * POINTS;
 
     private final float[] numbers;
@@ -24,8 +26,8 @@ final class Answerable {
         return knows(score) ? numbers[score * WIDTH + THRESHOLD] : Double.NaN;
     }
 
-    /** Of hits, best first, of which {@code COMPARED} count; those that are missing score as usual. */
-    double probability(int score, List<Hit> hits) {
+    /** Of hits among so many passages, best first, of which {@code COMPARED} count; those that are missing score as usual. */
+    double probability(int score, List<Hit> hits, int passages) {
         int row = score * WIDTH;
         if (!knows(score)) {
             return Double.NaN;
@@ -37,7 +39,9 @@ final class Answerable {
         for (int place = 1; place < COMPARED; place++) {
             others += (place < hits.size() ? hits.get(place).score() : numbers[row + USUAL]) / (COMPARED - 1);
         }
-        return height(row + LINE, numbers[row + BEST] * first + numbers[row + MARGIN] * (first - others));
+        double small = (double) FEW_PASSAGES / Math.max(passages, FEW_PASSAGES);
+        return height(row + LINE,
+            numbers[row + BEST] * first + numbers[row + MARGIN] * (first - others) + numbers[row + FEW] * small);
     }
 
     /** The height of a line at x, whose points ascend; their heights stand behind them. */

@@ -28,12 +28,11 @@ public final class Index {
     private static final String FILE = "index.bin";
     private static final int VERSION = 1, NUMBERS = 16, VECTOR = 0, SENTENCE = 1, SUM = 2;
     private static final double LONGEST = 1.01;
-    private static final Pattern FINGERPRINT = Pattern.compile("\"(question_)?fingerprint\"\\s*:\\s*\"([0-9a-f]*)\"");
+    private static final Pattern FINGERPRINT = Pattern.compile("\"(?:question_)?fingerprint\"\\s*:\\s*\"([0-9a-f]*)\"");
 
     private final Sections file;
     private final Encoder encoder;
     private final int score, dimension, count, again;
-    private final boolean own;
     private final Vectors passages, sentences;
     private final int[] starts;
     private final ByteBuffer bounds;
@@ -62,7 +61,7 @@ public final class Index {
             file.requireShape("sentence_bounds", sentences.count, 2);
         }
         texts = new Texts(file, count, numbers[5], numbers[6]);
-        own = requireMade();
+        requireMade();
     }
 
     private int[] ascending(String name, int parts, int last) throws IOException {
@@ -74,20 +73,16 @@ public final class Index {
         return bounds;
     }
 
-    /** True for the encoder of the documents, false for that of the questions; another one is refused. */
-    private boolean requireMade() throws IOException {
+    /** The encoder of the documents, or that of the questions; another one is refused. */
+    private void requireMade() throws IOException {
         Matcher matcher = FINGERPRINT.matcher(file.text("card"));
         boolean known = false;
-        boolean made = false;
         while (matcher.find()) {
-            boolean same = matcher.group(2).equals(encoder.fingerprint());
-            known |= same;
-            made |= same && matcher.group(1) == null;
+            known |= matcher.group(1).equals(encoder.fingerprint());
         }
         file.require(known, "an index of another encoder than " + encoder.name());
         file.require(dimension == encoder.dimension(), "vectors of " + dimension + " numbers, those of "
             + encoder.name() + " have " + encoder.dimension());
-        return made;
     }
 
     /**
@@ -181,10 +176,10 @@ public final class Index {
      *
      * @param hits what {@link #search} has found: at least 5, or all passages
      * @return a probability, by the scores of the first 5; below {@link #threshold} nothing is found. Not a number where
-     *     the encoder's file does not say it, or another encoder made the index
+     *     the encoder's file does not say it
      */
     public double probability(List<Hit> hits) {
-        return own ? encoder.answerable.probability(score, hits) : Double.NaN;
+        return encoder.answerable.probability(score, hits, count);
     }
 
     /**
@@ -193,7 +188,7 @@ public final class Index {
      * @return that of the encoder's card; not a number as for {@link #probability}
      */
     public double threshold() {
-        return own ? encoder.answerable.threshold(score) : Double.NaN;
+        return encoder.answerable.threshold(score);
     }
 
     /** The score of a passage whose text, and whose sentences, are encoded again. */

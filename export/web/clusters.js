@@ -29,8 +29,6 @@ export class ClusterIndex {
     this.centroids = decoded(array("centroids"), array("centroids_scales"));
     this.books = decoded(array("books"), array("books_scales"));
     this.card = JSON.parse(decoder.decode(array("card")));
-    // Two encoders' vectors have other scores than those of one, of which the probability is.
-    this.own = this.card.fingerprint === encoder.fingerprint;
   }
 
   static async open(encoder, file) {

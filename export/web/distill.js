@@ -13,6 +13,8 @@ const KNOWN = 2000;
 // The first passages, by whose scores the probability that the best one answers is told, and the points of its line.
 export const COMPARED = 5;
 const POINTS = 12;
+// A collection of so many passages, or fewer, is a small one.
+const FEW = 10;
 // The numbers of a score: five, and the points' places and heights.
 const CALIBRATED = 5 + 2 * POINTS;
 // A file of sections: the bytes of its head, of an entry, and of a name.
@@ -96,15 +98,17 @@ export class Program {
     return this.view(Uint32Array, this.room, 1)[0];
   }
 
-  // How likely the first of the hits answers, and the least at which something is found; nothing where it is not known.
-  answered(kind, hits) {
-    const [best, margin, usual, least, , ...line] = this.answerable?.subarray(kind * CALIBRATED, (kind + 1) * CALIBRATED) ?? [];
+  // How likely the first of the hits among so many passages answers, and the least at which something is found; nothing
+  // where it is not known.
+  answered(kind, hits, passages) {
+    const [best, margin, few, usual, least, ...line] = this.answerable?.subarray(kind * CALIBRATED, (kind + 1) * CALIBRATED) ?? [];
     if (!best && !margin) return {};
     if (!hits.length) return { probability: 0, least };
     let others = 0;
     for (let i = 1; i < COMPARED; i++) others += (hits[i]?.score ?? usual) / (COMPARED - 1);
     const first = hits[0].score;
-    return { probability: heightOf(line, best * first + margin * (first - others)), least };
+    const small = FEW / Math.max(passages, FEW);
+    return { probability: heightOf(line, best * first + margin * (first - others) + few * small), least };
   }
 
   require(code, name) {
@@ -211,7 +215,7 @@ class IndexFile {
     this.packed = numbers[5] === 1;
     this.size = numbers[6] || 1;
     this.card = JSON.parse(decoder.decode(card));
-    // Two encoders' vectors have other scores than those of one, of which the probability is.
+    this.passages = this.card.passages;
     this.own = this.card.fingerprint === decoder.decode(sectionsOf(program, program.encoder).fingerprint);
   }
 
@@ -569,9 +573,9 @@ export class Index {
   async search(text, most = 10) {
     requireText("search", text);
     if (!Number.isInteger(most) || most < 1) throw new DistillError(`search: expected a whole number of at least 1 of hits, got ${most}.`);
-    const { own, kind } = this.current();
+    const { kind, passages } = this.current();
     const nearest = await this.nearest(text, Math.max(most, COMPARED));
-    const { probability, least } = own ? this.program.answered(kind, nearest) : {};
+    const { probability, least } = this.program.answered(kind, nearest, passages);
     const likely = probability === undefined ? {} : { probability, answered: probability >= least };
     return nearest.slice(0, most).map((hit, i) => ({ ...asHit(hit), ...(i ? {} : likely) }));
   }

@@ -116,12 +116,12 @@ function countMissing() {
 
 // What the page shows of the nearest passages and notes, and how likely the first answers.
 async function answerOf(passages, noted, most, start) {
-  const { kind, own } = index || { kind: SUM, own: true };
+  const { kind, passages: count } = index || { kind: SUM, passages: pasted.passages.length };
   // The cosine of a passage, or of its best sentence, counts as much as both of a note.
   const share = kind === SUM ? 1 : 0.5;
   const nearest = [...passages, ...noted.map(hit => ({ ...hit, score: hit.score * share }))].sort((a, b) => b.score - a.score);
   const ms = performance.now() - start;
-  const answered = own && (kind === SUM || !noted.length) ? program.answered(kind, nearest) : {};
+  const answered = kind === SUM || !noted.length ? program.answered(kind, nearest, count + (notes?.passages ?? 0)) : {};
   const hits = nearest.slice(0, most).map(hit => (hit.parts ? hit : index.shown(hit)));
   return { kind: "hits", ms, ...answered, hits: await Promise.all(hits) };
 }

@@ -63,6 +63,10 @@ export class Notes {
     return this.index.size;
   }
 
+  get passages() {
+    return this.count ? this.index.current().passages : 0;
+  }
+
   // The newest first.
   async list(most) {
     return (await this.index.documents()).slice(-most).reverse();

@@ -5,6 +5,8 @@ const MOST = 10;
 // Between a key and the search, and until a screen reader is told.
 const PAUSE = 60;
 const SILENCE = 600;
+// As likely as not.
+const EVEN = 0.5;
 const EXAMPLE = [
   "The Danube rises in the Black Forest and flows through ten countries. It ends in the Black Sea.",
   "Alexander Fleming bemerkte 1928, dass ein Schimmelpilz die Bakterien in einer Schale getötet hatte. Daraus wurde das Penicillin.",
@@ -241,13 +243,12 @@ function said({ hits: shownHits, ms, probability, least }) {
   const time = `${counted(shownHits.length, "passage", "passages")} in ${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`;
   const likely = probability === undefined ? "" : `${(100 * probability).toFixed(0)} % likely that the first answers`;
   const nothing = shownHits.length && isNothing({ probability, least });
-  const doubt = probability < least ? "Unsure: " : "";
+  const doubt = probability < EVEN ? "Unsure: " : "";
   state.textContent = nothing ? `Nothing found: ${likely}. The nearest of ${time}` : doubt + [likely, time].filter(Boolean).join(", ");
 }
 
-// Less likely than not, and than what the encoder's card asks for.
 function isNothing({ probability, least }) {
-  return probability < Math.min(least, 0.5);
+  return probability < least;
 }
 
 function shown({ score, note, document: { title, url, language, lang }, parts: [before, best, after] }) {

@@ -59,7 +59,7 @@ def test_the_probability_of_an_answer_is_that_of_the_card_and_below_the_threshol
     [answer] = map(json.loads, distill(*ask, "--json", "-k", "1").out.splitlines())
     hits = json.loads(distill(*ask, "--json").out)["hits"]
     line = load_encoder(MODEL).calibrations["sum"]
-    known = line.probability([hit["score"] for hit in hits])
+    known = line.probability([hit["score"] for hit in hits], 2)
     assert answer["probability"] == pytest.approx(known, abs=1e-4) and len(answer["hits"]) == 1
     assert answer["answered"] == (known >= line.threshold)
     share = f"{100 * known:.0f} %"

@@ -1,11 +1,13 @@
 """Descriptions of passages: what a student learns beside the train questions."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from fixtures.data import write_lines
 
-from distill.data.descriptions import add_descriptions, find_own_text
+from distill.data.dataset import Dataset, Passage, Question
+from distill.data.descriptions import add_descriptions, add_titles, find_own_text
 from distill.data.loading import load_dataset
 from distill.errors import DataError
 
@@ -83,3 +85,20 @@ def test_a_line_that_describes_no_passage_is_refused_with_its_place(folder, row,
     write(folder, {"passage": "d0/0", "en": "About 0"}, row)
     with pytest.raises(DataError, match=f"descriptions.jsonl, line 2: .*{place}"):
         add_descriptions(load_dataset(folder), folder)
+
+
+def test_a_title_asks_for_the_first_passage_in_the_language_of_the_documents():
+    passages = [
+        Passage("a/0", "One.", 0),
+        Passage("a/1", "Two.", 0),
+        Passage("b/0", "Three.", 1),
+        Passage("c/0", "4", 2),
+    ]
+    questions = {name: {"q": Question("q", name, "Who?", 1)} for name in ("de", "en")}
+    dataset = Dataset("x", "en", ("Ada", " ", "Nile"), tuple(passages), questions, {"train": ("q",), "dev": ()})
+    learned = [(question.text, question.passage) for question in add_titles(dataset).select("en", "train")]
+    # The second document has none.
+    assert learned == [("Who?", 1), ("Ada", 0), ("Nile", 3)]
+    assert [question.text for question in add_titles(dataset).select("de", "train")] == ["Who?"]
+    foreign = replace(dataset, document_language="fr")
+    assert add_titles(foreign) is foreign

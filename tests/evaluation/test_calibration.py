@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from fixtures.vectors import unit_rows
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from distill.data.dataset import Dataset, Passage, Question
@@ -20,39 +21,60 @@ from distill.evaluation.unanswerable import Cases, EncodedSplit, half_unanswerab
 from distill.export.encode import COMPARED, Calibration
 
 
-def cases_of(first, right, language="en", share=1.0):
+def cases_of(first, right, language="en", passages=1000, there=None):
     many = len(right)
     return Cases(
         np.asarray(first, np.float32),
         np.asarray(right),
-        np.ones(many, bool),
+        np.ones(many, bool) if there is None else np.asarray(there),
         np.arange(many),
         np.full(many, language),
-        np.full(many, share, np.float32),
+        np.broadcast_to(passages, many),
     )
 
 
 @pytest.fixture(scope="module")
 def drawn():
-    """Cases whose probability is known: the sigmoid of 4 x the best + 12 x its margin - 6."""
+    """Cases whose probability is known: the sigmoid of 4 x the best + 12 x its margin - 2 x how small it is - 5."""
     rng = np.random.default_rng(0)
-    first = -np.sort(-rng.uniform(0.2, 1.2, (8000, COMPARED)), axis=1)
-    truth = 1 / (1 + np.exp(6 - 4 * first[:, 0] - 12 * (first[:, 0] - first[:, 1:].mean(axis=1))))
-    return cases_of(first, rng.uniform(size=8000) < truth), truth
+    first = -np.sort(-rng.uniform(0.2, 1.2, (12000, COMPARED)), axis=1)
+    passages = rng.choice([5, 10, 30, 100, 400], 12000)
+    evidence = 4 * first[:, 0] + 12 * (first[:, 0] - first[:, 1:].mean(axis=1)) - 2 * 10 / np.maximum(passages, 10)
+    truth = 1 / (1 + np.exp(5 - evidence))
+    return cases_of(first, rng.uniform(size=12000) < truth, passages=passages), truth
 
 
-def test_a_fit_gives_the_probabilities_that_cases_were_drawn_by_and_keeps_its_promise(drawn):
+def test_a_fit_gives_the_probabilities_that_cases_were_drawn_by_at_every_number_of_passages(drawn):
     cases, truth = drawn
-    fitted = fit_calibration(cases, 0.9)
-    known = fitted.calibration.probabilities(cases.first)
-    assert np.abs(known - truth).mean() < 0.03
-    assert fitted.margin / fitted.best == pytest.approx(3, rel=0.2)
-    assert fitted.precision == pytest.approx(0.9, abs=0.005)
-    assert truth[known >= fitted.threshold].mean() == pytest.approx(0.9, abs=0.02)
+    fitted = fit_calibration(cases)
+    known = fitted.calibration.probabilities(cases.first, cases.passages)
+    for size in (5, 10, 30, 100, 400):
+        rows = cases.passages == size
+        assert np.abs(known - truth)[rows].mean() < 0.03
+    assert fitted.margin / fitted.best == pytest.approx(3, rel=0.2) and fitted.few == pytest.approx(-2, rel=0.15)
     assert fitted.at == sorted(fitted.at) and fitted.probability == sorted(fitted.probability)
 
 
-def test_each_language_and_each_share_counts_alike():
+def test_the_weights_are_those_of_a_logistic_regression_on_three_features(drawn):
+    cases, _ = drawn
+    margin = cases.first[:, 0] - cases.first[:, 1:].mean(axis=1)
+    x = np.stack([cases.first[:, 0], margin, 10 / np.maximum(cases.passages, 10)], axis=1)
+    expected = LogisticRegression(C=1e6, max_iter=1000, tol=1e-8).fit(x, cases.right).coef_[0]
+    fitted = fit_calibration(cases)
+    assert [fitted.best, fitted.margin, fitted.few] == pytest.approx(expected, rel=0.02)
+
+
+def test_of_right_cases_at_most_a_share_is_missed_at_every_number_of_passages(drawn):
+    cases, _ = drawn
+    fitted = fit_calibration(cases, 0.04)
+    nothing = fitted.calibration.probabilities(cases.first, cases.passages) < fitted.threshold
+    # 5 and 10 passages count as one size.
+    sizes = (cases.passages <= 10, *(cases.passages == size for size in (30, 100, 400)))
+    missed = [nothing[cases.right & rows].mean() for rows in sizes]
+    assert max(missed) == pytest.approx(0.04, abs=0.002) and max(missed) <= 0.04
+
+
+def test_each_language_counts_alike():
     rng = np.random.default_rng(1)
     first = -np.sort(-rng.uniform(0, 1, (900, COMPARED)), axis=1)
     right = rng.uniform(size=900) < 0.5
@@ -62,6 +84,7 @@ def test_each_language_and_each_share_counts_alike():
     often = Cases.concatenate([few, *[many] * 9])
     one, other = fit_calibration(twice), fit_calibration(often)
     assert (one.best, one.margin) == pytest.approx((other.best, other.margin), abs=1e-3)
+    assert one.threshold == other.threshold
 
 
 def test_too_few_cases_are_refused():
@@ -71,12 +94,13 @@ def test_too_few_cases_are_refused():
 
 def test_a_line_is_evaluated_as_numpy_interpolates_and_missing_passages_score_as_usual():
     fields = {"best": 2.0, "margin": 10.0, "usual": 0.3, "at": [0.0, 4.0, 8.0], "probability": [0.1, 0.5, 0.9]}
-    line = Calibration({**fields, "threshold": 0.5, "precision": 0.8})
-    # 2 x .9 + 10 x (.9 - .6) = 4.8: a fifth of the way from .5 to .9.
-    assert line.probability([0.9, 0.6, 0.6, 0.6, 0.6, 0.1]) == pytest.approx(0.58)
-    # 2 x .9 + 10 x (.9 - (.6 + 3 x .3) / 4) = 7.05.
-    assert line.probability([0.9, 0.6]) == pytest.approx(0.5 + 0.4 * 3.05 / 4)
-    assert line.probability([]) == 0.0 and line.probability([-1.0]) == 0.1 and line.probability([2.0]) == 0.9
+    line = Calibration({**fields, "few": -1.0, "threshold": 0.5})
+    # 2 x .9 + 10 x (.9 - .6) - 10 / 50 = 4.6: a part of .15 of the way from .5 to .9.
+    assert line.probability([0.9, 0.6, 0.6, 0.6, 0.6, 0.1], 50) == pytest.approx(0.56)
+    # 2 x .9 + 10 x (.9 - (.6 + 3 x .3) / 4) - 1 = 6.05: two passages are as few as ten.
+    assert line.probability([0.9, 0.6], 2) == pytest.approx(0.5 + 0.4 * 2.05 / 4)
+    assert line.probability([0.9, 0.6], 2) == line.probability([0.9, 0.6], 10)
+    assert line.probability([], 0) == 0.0 and line.probability([-1.0], 1) == 0.1 and line.probability([2.0], 1) == 0.9
 
 
 def test_figures_are_scikit_learns_and_those_by_hand(drawn):
@@ -90,19 +114,27 @@ def test_figures_are_scikit_learns_and_those_by_hand(drawn):
     # Bins .8-.9 (two), .9-1 (one), .3-.4 (two): |.8 + .85 - 1| + |.9 - 1| + |.3 + .35 - 1|, of five.
     assert calibration_error(known, right) == pytest.approx((0.65 + 0.1 + 0.35) / 5)
     assert risk_coverage(known, right, 5) == [[0.2, 0], [0.4, 0.5], [0.6, 1 / 3], [0.8, 0.5], [1, 0.4]]
-    figures = confidence_figures(known, right, 0.8)
+    cases = cases_of(np.ones((5, COMPARED)), right, there=[True, True, False, True, False])
+    figures = confidence_figures(cases, known, 0.8)
     assert (figures.answered, figures.precision, figures.right) == (0.6, pytest.approx(2 / 3), 0.6)
-    assert confidence_figures(known, right, 0.95).precision is None and confidence_figures(known, right).ece is None
+    # One of three right ones is below .8, and one of the two without their documents.
+    assert (figures.missed, figures.told) == (pytest.approx(1 / 3), 0.5)
+    assert confidence_figures(cases, known, 0.95).precision is None and confidence_figures(cases, known).ece is None
+    assert confidence_figures(cases.of(right), known[right], 0.8).told is None
 
 
-def test_a_threshold_is_the_least_from_which_on_enough_are_right():
-    known, right = np.array([0.9, 0.7, 0.7, 0.5, 0.2]), np.array([True, True, False, True, False])
-    ones = np.ones(5)
-    # From the top 1, then both of .7 2/3, then 3/4, then 3/5.
-    assert choose_threshold(known, right, ones, 0.75) == (0.5, 0.75)
-    assert choose_threshold(known, right, ones, 0.76) == (0.9, 1.0)
-    assert choose_threshold(known, right, np.array([1, 1, 1, 3, 1.0]), 0.8) == (0.5, pytest.approx(5 / 6))
-    assert choose_threshold(known, ~right, ones, 0.9) == (0.9, 0.0)
+def test_a_threshold_is_the_highest_below_which_few_enough_lie():
+    known, ones = np.array([0.9, 0.7, 0.7, 0.5, 0.2]), np.ones(5)
+    # Below .5 lies a fifth, below .7 two fifths, below .9 four.
+    assert [choose_threshold(known, ones, share) for share in (0, 0.19, 0.2, 0.4, 0.79, 0.8)] == [
+        0.2,
+        0.2,
+        0.5,
+        0.7,
+        0.7,
+        0.9,
+    ]
+    assert choose_threshold(known, np.array([1, 1, 1, 1, 4.0]), 0.2) == 0.2
 
 
 @pytest.fixture(scope="module")
@@ -135,14 +167,27 @@ def test_an_unanswerable_question_has_all_documents_of_its_title_taken_out(encod
         first, right = expected(encoded, language, row, set(range(8)) if there else set(range(8)) - article)
         assert cases.first[number] == pytest.approx(first, abs=1e-6, nan_ok=True)
         assert (cases.right[number], cases.there[number], cases.language[number]) == (there and right, there, language)
-    assert len(cases) == 32 and set(cases.share.tolist()) == {1.0}
+    assert len(cases) == 32 and cases.passages.tolist() == [*[8] * 8, 6, 6, 4, 4, 6, 6, 4, 4] * 2
 
 
-def test_of_a_share_of_the_articles_those_of_the_question_are_kept(encoded):
-    cases = paired_cases(encoded, "vector", (0.0,))
-    with_, without = cases.of(cases.there), cases.of(~cases.there)
-    assert np.isnan(without.first).all() and not without.right.any()
-    assert (~np.isnan(with_.first)).sum(axis=1).tolist() == [2, 2, 4, 4, 2, 2, 4, 4] * 2
+def test_a_cut_collection_has_the_passage_that_answers_or_none_of_its_article(encoded):
+    cases = paired_cases(encoded, "vector", (3, 8, 9))
+    assert len(cases) == 32 and (cases.passages == 3).all()
+    scores = np.concatenate([encoded.questions[name] @ encoded.vectors["passage"].T for name in ("de", "en")])
+    article = np.array([0, 0, 1, 1, 2, 2, 1, 1])
+    for number, row in enumerate(cases.first):
+        language, there, gold = number // 16, number % 16 < 8, number % 8
+        shown = scores[8 * language + gold]
+        drawn = [int(np.argmin(np.abs(shown - score))) for score in row[:3]]
+        assert np.isnan(row[3:]).all() and len(set(drawn)) == 3
+        assert gold in drawn if there else article[gold] not in article[drawn]
+        assert cases.right[number] == (drawn[0] == gold)
+
+
+def test_without_its_article_a_cut_collection_has_as_many_passages_as_are_left(encoded):
+    cases = paired_cases(encoded, "vector", (7,))
+    assert cases.passages[cases.there].tolist() == [7] * 16
+    assert cases.passages[~cases.there].tolist() == [6, 6, 4, 4, 6, 6, 4, 4] * 2
 
 
 def test_a_passage_that_ties_with_the_right_one_counts_against_it(encoded):

@@ -194,3 +194,8 @@ def test_all_languages_questions_together_are_flipped_by_id():
     sums = [abs(np.dot(signs, (2, 1, -1, 0))) for signs in product((-1, 1), repeat=4)]
     assert pooled.p == np.mean(np.array(sums) >= 2)
     assert compare_pooled(ids, a, a).p == 1
+    # Of four ids drawn anew the mean of the differences is that of (sum, questions) (2, 2), (1, 1), (-1, 2) and (0, 2).
+    draws = [np.sum(of, axis=0) for of in product([(2, 2), (1, 1), (-1, 2), (0, 2)], repeat=4)]
+    means = np.sort([total / questions for total, questions in draws])
+    assert pooled.low == pytest.approx(means[round(0.025 * 255)], abs=0.08)
+    assert pooled.high == pytest.approx(means[round(0.975 * 255)], abs=0.08)

@@ -106,18 +106,19 @@ def test_passages_of_an_encoder_of_another_space_are_refused(encoder, turned):
 
 
 def test_a_search_says_how_likely_the_first_passage_answers_where_the_card_does(tiny_bundle, encoder, tmp_path):
-    fields = {"best": 1.0, "margin": 2.0, "usual": 0.5, "at": [-9.0, 9.0], "probability": [0.0, 0.9]}
-    fields |= {"threshold": 0.4, "precision": 0.8}
+    fields = {"best": 1.0, "margin": 2.0, "few": -3.0, "usual": 0.5, "at": [-9.0, 9.0], "probability": [0.0, 0.9]}
+    fields |= {"threshold": 0.4}
     folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     change_card(folder, answerable={"scores": {"sum": fields}})
     passages, plain = (encode.Passages(one, TEXTS) for one in (Encoder(folder), encoder))
-    # Scores of two encoders are other ones than those that it is of.
-    assert encode.Passages(Encoder(folder), TEXTS, document_encoder=encoder).search("river?").probability is None
+    # Of a pair it is that of the encoder that asks.
+    pair = encode.Passages(Encoder(folder), TEXTS, document_encoder=encoder).search("river?")
+    assert pair.probability == passages.search("river?").probability
     assert encode.Passages(encoder, ["a", "a"], document_encoder=encoder).nearest(["a"], 2)[0].tolist() == [[0, 1]]
     answer, before = passages.search("river?", 2), plain.search("river?", 2)
     [rows], [scores] = passages.nearest(["river?"], 5)
     assert (answer.rows.tolist(), answer.scores.tolist()) == (rows[:2].tolist(), scores[:2].tolist())
-    z = scores[0] + 2 * (scores[0] - scores[1:5].mean())
+    z = scores[0] + 2 * (scores[0] - scores[1:5].mean()) - 3 * 10 / max(len(TEXTS), 10)
     assert answer.probability == pytest.approx(0.05 * (z + 9), abs=1e-5)
     assert answer.answered == (answer.probability >= 0.4)
     assert (passages.search("river?", threshold=0).answered, passages.search("river?", threshold=1).answered) == (1, 0)

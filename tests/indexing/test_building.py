@@ -182,7 +182,11 @@ def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expect
     [answer] = Answers(tmp_path / "kb").answers(["Who g?"], 10)
     large, small = load_encoder("released"), load_encoder(MODEL)
     passages = large.encode([text for text in TEXTS], "document") @ small.encode(["Who g?"], "question")[0]
-    assert answer.hits[0].fields["title"] == "T6" and answer.probability is None
+    assert answer.hits[0].fields["title"] == "T6"
+    # By the card of the encoder that asks.
+    line = small.calibrations["sum"]
+    known = line.probability([hit.score for hit in answer.hits], Index(tmp_path / "kb").passages)
+    assert (answer.probability, answer.threshold) == (pytest.approx(known), line.threshold)
     by_vector = Answers(tmp_path / "kb", score="vector").answers(["Who g?"], 10)
     scores = {hit.fields["id"]: hit.score for hit in next(by_vector).hits}
     assert [scores[str(n)] for n in range(10)] == pytest.approx(passages, abs=0.01)
@@ -196,8 +200,6 @@ def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expect
         Answers(tmp_path / "plain", MODEL)
     build_index(tmp_path / "plain", IndexChange(), "released", question_model=MODEL)
     assert Index(tmp_path / "plain").question_encoder == MODEL
-    with pytest.raises(InputError, match="--threshold: another"):
-        next(Answers(tmp_path / "plain").answers(["Who g?"], 1, threshold=0.5))
     # The encoder of the documents itself is no other one.
     build_index(tmp_path / "plain", IndexChange(), "released", question_model="released")
     assert Index(tmp_path / "plain").question_encoder == "released"

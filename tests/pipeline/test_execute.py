@@ -27,7 +27,7 @@ from distill.settings.store import load_settings
 from distill.system.reading import read_json
 
 SMALL = [
-    *("--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1", "--allow-weak-teacher"),
+    *("--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "1"),
     *("--set", "export.min_cosine=0.9", "--max-drop", "100"),
 ]
 
@@ -72,7 +72,9 @@ def test_a_run_leaves_all_it_made_and_tells_of_it(folder, runs, tiny_folder):
     assert stages == ["data", "evaluation", "teacher", "evaluation", "student", "evaluation", "done"]
     assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
     # Before the first step, and after each epoch: two of the teacher's and one of the student's.
-    assert sum(row["event"] == "teacher" for row in rows) == 3 and sum(row["event"] == "student" for row in rows) == 2
+    first, second = ([row for row in rows if row["event"] == name] for name in ("teacher", "student"))
+    assert [row.get("negatives") for row in first] == [None, "BM25", "online"] and len(second) == 2
+    assert first[1]["triplets"] > 0 and sum(second[1]["terms"].values()) == pytest.approx(second[1]["loss"])
     for stage, start, best in (("teacher", base, teacher), ("student", teacher, student)):
         scores = [(row["p@1"], row["mrr@10"]) for row in rows if row["event"] == stage]
         assert (np.abs(start - best).max() > 1e-4) == (scores[0] != max(scores))
@@ -104,7 +106,12 @@ def test_the_metrics_compare_four_encoders_on_dev_and_test_and_name_data_version
             for unit, figures in units.items():
                 expected = (figures["de"]["p@1"] + figures["ru"]["p@1"]) / 2
                 assert split["mean_p@1"][name][unit] == pytest.approx(expected)
-        assert list(split["mcnemar"]) == ["student against base", "student against teacher"]
+        tests = ["student against base", "student against teacher", "bundle against student", "teacher against base"]
+        assert list(split["mcnemar"]) == tests and list(split["sign_flips"]) == [tests[0], tests[2]]
+        pooled = split["sign_flips"]["bundle against student"]["maxp"]
+        figures = [split["encoders"][name]["maxp"] for name in ("bundle", "student")]
+        expected = np.mean([figures[0][one]["p@1"] - figures[1][one]["p@1"] for one in ("en", "de", "ru")])
+        assert pooled["difference"] == pytest.approx(expected) and pooled["low"] <= expected <= pooled["high"]
         rows = split["mcnemar"]["student against base"]["maxp"]
         assert rows["de"]["a"] == split["encoders"]["student"]["maxp"]["de"]["p@1"]
         assert rows["de"]["b"] == split["encoders"]["base"]["maxp"]["de"]["p@1"]

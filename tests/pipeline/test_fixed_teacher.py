@@ -185,7 +185,12 @@ def test_a_fixed_teacher_is_not_trained_but_measured_tested_against_and_named(fo
     scores = teacher.encode([q.text for q in questions]) @ teacher.encode(data.passage_texts, "document").T
     expected = np.mean(scores.argmax(axis=1) == [q.passage for q in questions])
     assert figures["encoders"]["teacher"]["passage"]["de"]["p@1"] == pytest.approx(expected)
-    assert list(figures["mcnemar"]) == ["student against base", "student against teacher"]
+    assert list(figures["mcnemar"]) == [
+        "student against base",
+        "student against teacher",
+        "bundle against student",
+        "teacher against base",
+    ]
     rows = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {row["event"] for row in rows} == {"data", "evaluation", "student", "done"}
     assert sorted(path.name for path in (folder / "teacher").iterdir()) == ["means.npz", "teacher.json"]

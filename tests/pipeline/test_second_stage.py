@@ -19,7 +19,7 @@ def inputs_of(sample, **settings):
 
 def test_the_teachers_language_is_learned_unless_it_is_left_out(sample):
     assert inputs_of(sample).learned == ("en", "de")
-    assert inputs_of(sample).run_questions.questions == {name: sample.questions[name] for name in ("de", "en")}
+    assert inputs_of(sample).teacher_questions.questions == {name: sample.questions[name] for name in ("de", "en")}
     without = inputs_of(sample, student=StudentSettings(teacher_samples=False))
     assert without.learned == ("de",)
     with pytest.raises(ConfigError, match=r"^student\.teacher_samples: "):

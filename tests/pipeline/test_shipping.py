@@ -51,7 +51,8 @@ def test_of_too_few_dev_questions_the_card_says_nothing(bundle, tmp_path, capsys
     run, card = Run(Inputs(few, LANGUAGES), tmp_path), card_in(bundle)
     calibrate(run, bundle, load_artefact(bundle))
     assert card_in(bundle) == card and "answerable" not in run.figures
-    assert " 36 " in capsys.readouterr().err
+    # Six questions in cuts to four sizes and whole, with their documents and without.
+    assert " 60 " in capsys.readouterr().err
 
 
 def test_a_bundle_that_the_gate_refuses_is_made_in_the_next_finer_precision(tiny_encoder, tmp_path, capsys):

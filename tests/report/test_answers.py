@@ -5,6 +5,7 @@ import pytest
 from distill.report.answers import (
     judge_against_base,
     judge_against_peers,
+    judge_best_peer,
     judge_by_language,
     list_costs,
     list_verdicts,
@@ -42,6 +43,36 @@ def test_the_student_is_compared_to_each_peer_over_all_languages_and_over_those_
     )
     del beside["peers"]
     assert judge_against_peers(beside).figures.endswith("muse 46.7 % (p < 0.001).")
+
+
+def ship(metrics, p_values, p=0.01, **cost):
+    """The metrics with another peer of these P@1 in English and German, its test, bytes and ms."""
+    part = metrics["splits"]["test"]
+    figures = {name: {"p@1": of} for name, of in zip(("en", "de"), p_values, strict=True)}
+    part["encoders"]["multi12"], part["mean_p@1"]["multi12"] = {"passage": figures}, {"passage": p_values[1]}
+    flips = part["sign_flips"]["student against base"]["passage"]
+    part["sign_flips"]["student against multi12"] = {"passage": {**flips, "p": p}}
+    metrics["timings"]["query"]["beside"]["multi12"] = {"bytes": 26_000_000, "ms": 2.12, **cost}
+    return metrics
+
+
+def test_the_best_encoder_beside_is_named_where_it_is_above_the_student(beside):
+    """The student has 61.4 in the mean, muse 46.7: the headline had no word of what is better than the student."""
+    assert judge_best_peer(beside) is None
+    assert judge_best_peer(ship(beside, (0.664, 0.563))) is None
+    verdict = judge_best_peer(ship(beside, (0.8, 0.7)))
+    assert (verdict.mark, verdict.word) == (EVEN, "better")
+    means = "75.0 % against 61.4 %, mean of 2 languages (p = 0.010)."
+    # The bundle has 69.5 MB and .25 ms.
+    choice = " Take the bundle where time counts: 0.25 ms a query against 2.12."
+    assert verdict.evidence == f"multi12, untouched, is better: {means}{choice}"
+    assert verdict.figures == f"P@1 {means}{choice}"
+    both = judge_best_peer(ship(beside, (0.8, 0.7), p=0.05, bytes=100_000_000))
+    assert both.word == "above, not significantly"
+    assert both.evidence.endswith("where time or size counts: 0.25 ms a query against 2.12, 69.5 MB against 100.0.")
+    assert judge_best_peer(ship(beside, (0.8, 0.7), ms=0.2)).evidence.endswith("smaller: take multi12.")
+    del beside["timings"]["query"]["beside"]["multi12"]
+    assert judge_best_peer(beside).evidence == f"multi12, untouched, is better: {means}"
 
 
 @pytest.mark.parametrize(("p", "p_1", "mark"), [(0.01, 0.9, GOOD), (0.05, 0.2, EVEN), (0.2, 0.01, BAD)])
@@ -88,7 +119,7 @@ def test_an_earlier_run_has_means_and_tests_by_language(metrics):
 
 def test_the_table_has_peers_base_student_and_the_difference_with_its_signs(beside):
     rows = {row.name: row for row in make_language_rows(beside)}
-    assert list(rows) == ["muse", "base", "bundle", "student", "difference"]
+    assert list(rows) == ["muse", "base", "teacher", "bundle", "student", "difference"]
     assert rows["base"].values == pytest.approx({"en": 50.7, "de": 11.9}) and rows["base"].mean == pytest.approx(31.3)
     assert rows["difference"].values == pytest.approx({"en": 15.8, "de": 44.4})
     assert rows["difference"].mean == pytest.approx(30.1)

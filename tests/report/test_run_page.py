@@ -8,7 +8,7 @@ from distill.evaluation.calibration import figures_by_language
 from distill.evaluation.unanswerable import Cases
 from distill.report.answerability import make_answerable_section
 from distill.report.bias_sections import make_bitext_section, make_lareqa_section
-from distill.report.run_page import write_evaluation, write_report
+from distill.report.run_page import list_training_rows, write_evaluation, write_report
 
 
 def unanswered():
@@ -185,6 +185,7 @@ FIRST_TABLE = [
     ["test, P@1, %", "en", "de", "all 2"],
     ["muse", "71.0", "22.1", "46.5"],
     ["base", "50.8", "11.9", "31.4"],
+    ["teacher", "71.0", "22.1", "46.5"],
     ["bundle", "65.4", "55.5", "60.5"],
     ["student", "66.2", "56.3", "61.3"],
     ["difference", "+15.4▼", "+44.4▲", "+29.9"],
@@ -194,7 +195,7 @@ FIRST_TABLE = [
 def test_figures_stand_in_their_rows_words_say_what_was_run_and_the_summary_its_verdicts(page):
     assert [row for row in ROWS if row not in page.rows] == []
     summary = page.words.split("12 documents")[0]
-    assert page.rows[:6] == FIRST_TABLE
+    assert page.rows[:7] == FIRST_TABLE
     assert [words for words in SHOWN if words not in page.words] == []
     assert [words for words in VERDICTS if words not in summary] == []
     # A query's time is no stage's.
@@ -283,3 +284,19 @@ def test_bitext_retrieval_has_both_directions_and_data_is_named_by_its_hashes(sh
     assert ["XX → en, %", "de", "mean"] in page.rows and ["student", "72.2", "72.2"] in page.rows
     assert ["en → XX, %", "de", "mean"] in page.rows and ["base", "59.3", "59.3"] in page.rows
     assert page.rows[page.rows.index(["file", "sha256"]) + 1 :] == [["en.json", "ab12"], ["dev.tsv", "cd34"]]
+
+
+def test_each_evaluation_of_a_training_has_its_losses_and_negatives():
+    rows = [
+        {"event": "evaluation", "encoder": "base"},
+        {"event": "teacher", "epoch": 0, "step": 0, "p@1": 0.5, "mrr@10": 0.6},
+        {"event": "teacher", "epoch": 1, "step": 4, "p@1": 0.6, "mrr@10": 0.7, "loss": 0.25}
+        | {"negatives": "BM25", "triplets": 1234},
+        {"event": "student", "epoch": 2, "step": 9, "p@1": 0.4, "mrr@10": 0.5, "loss": 3.0, "quantised": True}
+        | {"terms": {"qq": 1.0, "dd": 2.0}},
+    ]
+    assert list_training_rows(rows) == [
+        ("1, teacher", "0", "0", "–", "–", "–", "50.0", "60.0"),
+        ("1, teacher", "1", "4", "1,234 by BM25", "0.2500", "–", "60.0", "70.0"),
+        ("2, student", "2, rounded", "9", "–", "3.0000", "qq 1.0000, dd 2.0000", "40.0", "50.0"),
+    ]

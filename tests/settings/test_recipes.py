@@ -40,10 +40,10 @@ PARALLEL = [
 ]
 COMPARED = {
     "en-en": {"pairs.batches": "en-en"},
-    "x-x": {"pairs.batches": "x-x", "teacher.allow_weak": True},
+    "x-x": {"pairs.batches": "x-x"},
     "x-x-mono": {"pairs.batches": "x-x-mono"},
     "x-y": {"pairs.batches": "x-y"},
-    "x-y-dual": {"pairs.batches": "x-y", "pairs.encoders": "dual", "teacher.allow_weak": True},
+    "x-y-dual": {"pairs.batches": "x-y", "pairs.encoders": "dual"},
     "x-y-parallel": {"pairs.batches": "x-y", "pairs.parallel_share": 0.5, "student.parallel": PARALLEL},
     "x-y-unfiltered": {"pairs.batches": "x-y", "pairs.filters": []},
     "x-en": {"pairs.batches": "x-en"},

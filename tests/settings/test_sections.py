@@ -68,7 +68,13 @@ def test_a_setting_is_free_where_kept_work_does_not_depend_on_it():
     # A trial may have its own of what it trains alone.
     names = {name for name, _, _ in walk(Settings()) if name.split(".")[0] in ("teacher", "student")}
     common = {f"teacher.{name}" for name in ("language", "base", "unit", "model", "centre", "triplets")}
-    common |= {"teacher.answer_sentences", "teacher.questions", "teacher.train_unit", "student.teacher_samples"}
+    common |= {
+        "teacher.answer_sentences",
+        "teacher.own_text",
+        "teacher.questions",
+        "teacher.train_unit",
+        "student.teacher_samples",
+    }
     common |= {f"student.{name}" for name in ("units", "dev_unit", "parallel", "labelled_text", "start")}
     common |= {"student.start_share", "student.significance", "student.trained_weights", "student.own_text"}
     common |= {"student.typed_kinds", "student.typed_share"}
@@ -137,7 +143,7 @@ REFUSED = {
     **dict.fromkeys(("teacher.bm25_epochs", "teacher.online_epochs", "student.quantised_epochs"), (-1,)),
     **dict.fromkeys(("student.evaluate_every", "student.document_tokens"), (-1,)),
     # Of other types, and parts that are unknown, none or there twice.
-    "teacher.train_table": (1,),
+    "student.train_table": (1,),
     "teacher.base": (1,),
     "data.languages": ("de", ("en", 3), ("en", ""), (["en"],)),
     "data.dataset": ("caf\udce9",),
@@ -236,7 +242,7 @@ def test_settings_that_do_not_go_together(values, mended):
 def test_settings_come_back_from_their_file_with_notes_as_comments_above(tmp_path):
     settings = Settings(seed=5)
     settings.data = replace(settings.data, dataset="xquad", languages=("ru", "hi"), split_by="document")
-    settings.teacher = replace(settings.teacher, margin=0.7, train_table=False, unit="passage")
+    settings.teacher = replace(settings.teacher, margin=0.7, trained_weights="table", unit="passage")
     settings.student = replace(
         settings.student, objectives=("qq",), losses=LossSettings(dd=0.25), gamma=1.0, document_tokens=0
     )

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fixtures.data import small_dataset
 
 from distill.data.more_questions import Triplets
 from distill.settings.sections import TeacherSettings
@@ -179,3 +180,16 @@ def test_bm25_can_leave_inflection_out():
     }
     assert drawn["plain"].tolist() == [1, 2, 3, 4]
     assert drawn["morphology"].tolist() == [10, 1, 2, 3]
+
+
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_a_question_has_a_triplet_for_every_passage_of_its_document(epoch):
+    documents = [["The Danube is long.", "It ends in the sea."], ["The Nile is old.", "It ends.", "It floods."]]
+    data = small_dataset(documents, [("Where does the Danube end?", 1), ("How old is the Nile?", 2)])
+    stage = own_anchors(data, "en", replace(SETTINGS, positives="every-passage", margin=2.0), 0)
+    rows, positives, negatives = stage.triplets(epoch, axes)
+    assert rows.tolist() == [0, 0, 1, 1, 1]
+    assert positives.tolist() == [0, 1, 2, 3, 4]
+    # A passage of the same document is no negative.
+    assert all(set(row) - {-1} <= {2, 3, 4} for row in negatives[:2].tolist())
+    assert all(set(row) - {-1} <= {0, 1} for row in negatives[2:].tolist()) and (negatives[:, 0] >= 0).all()

@@ -118,7 +118,6 @@ def test_run(settings, seen, monkeypatch, tmp_path):
 def test_teach(settings, seen, distill, monkeypatch, tmp_path):
     reads = set()
     monkeypatch.setattr("distill.commands.train.take_settings", lambda *arguments: recorded(settings, reads))
-    monkeypatch.setattr("distill.pipeline.gain.say_if_weak", lambda rows: None)
     assert distill("teach", "--output", tmp_path / "teacher") == 0
     assert missing("teach", reads, seen) == set()
 

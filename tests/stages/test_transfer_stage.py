@@ -21,7 +21,7 @@ from distill.stages.transfer_stage import (
     Targets,
     TransferStage,
     answering_documents,
-    batch_loss,
+    batch_terms,
     student_schedule,
     train_towards,
     transfer,
@@ -354,10 +354,14 @@ def test_the_loss_of_a_batch_is_equation_2_by_hand(stage, start, sample, changes
     assert got > 0.01
 
 
+def total(terms):
+    return float(sum(terms.values()))
+
+
 def value_of(stage, settings):
-    """`batch_loss` on the vectors of the small model, which is not trained."""
+    """`batch_terms` on the vectors of the small model, which is not trained."""
     x = stage.batch(ROWS)
-    return float(batch_loss(stage.used.small.encode_packed(**select_packed(x)), x, settings))
+    return total(batch_terms(stage.used.small.encode_packed(**select_packed(x)), x, settings))
 
 
 # Lines
@@ -413,7 +417,7 @@ def test_the_loss_counts_lines_as_questions_without_documents():
     settings = StudentSettings(objectives=("qq", "dq"), gamma=1.0)
     qq = np.mean(((labels - vectors[:3]) ** 2).sum(axis=1))
     dq = np.mean(((answered[:, 0] - vectors[:2]) ** 2).sum(axis=1))
-    assert float(batch_loss(vectors, x, settings)) == pytest.approx(qq + dq, rel=1e-5)
+    assert total(batch_terms(vectors, x, settings)) == pytest.approx(qq + dq, rel=1e-5)
 
 
 # Axes
@@ -543,7 +547,7 @@ def test_list_and_softmax_by_hand(start, sample, units):
         scores = vectors[row] @ documents[gold[others]].T / 0.5
         losses.append(np.log(np.exp(scores).sum()) - vectors[row] @ documents[answer] / 0.5)
     expected = 2 * (0.7 * listwise + 0.3 * np.mean(losses))
-    assert float(stage.trainer.batch_loss(vectors, x)) == pytest.approx(expected, rel=1e-3)
+    assert total(stage.trainer.batch_loss(vectors, x)) == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("units", [("passage",), ("passage", "document")], ids="+".join)
@@ -560,7 +564,7 @@ def test_softmax_among_all_documents_by_hand(start, sample, units):
         gold = [sample.document_of[passage] for passage in passages] if unit == "document" else passages
         q = log_softmax(vectors[: len(ROWS)] @ Words().encode(sample.texts(unit), "document").T / 0.2, axis=1)
         losses.append(-q[np.arange(len(gold)), gold].mean())
-    assert float(stage.trainer.batch_loss(vectors, x)) == pytest.approx(2 * 0.3 * np.mean(losses), rel=1e-3)
+    assert total(stage.trainer.batch_loss(vectors, x)) == pytest.approx(2 * 0.3 * np.mean(losses), rel=1e-3)
 
 
 def test_each_line_finds_the_label_of_its_own_row_among_those_of_the_step(start, few):
@@ -579,7 +583,7 @@ def test_each_line_finds_the_label_of_its_own_row_among_those_of_the_step(start,
     for row, others in enumerate(([0, 1, 3], [0, 1, 2, 3], [1, 2, 3], [0, 1, 2, 3])):
         scores = vectors[row] @ labels[others].T / 0.2
         losses.append(np.log(np.exp(scores).sum()) - vectors[row] @ labels[row] / 0.2)
-    assert float(stage.trainer.batch_loss(np.pad(vectors, ((3, 5), (0, 0))), x)) == pytest.approx(
+    assert total(stage.trainer.batch_loss(np.pad(vectors, ((3, 5), (0, 0))), x)) == pytest.approx(
         2 * 0.7 * np.mean(losses), rel=1e-4
     )
     assert "same_line" not in stage.batch(np.arange(3))

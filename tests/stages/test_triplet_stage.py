@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fixtures.data import small_dataset
 
-from distill.data.dataset import Dataset, Passage, Question
 from distill.data.more_questions import Triplets
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
@@ -39,15 +39,6 @@ def taught(base, learnable):
     log = RunLog()
     teacher = teach(base, learnable, "en", SETTINGS, seed=0, session=Session(log))
     return SimpleNamespace(teacher=teacher, rows=log.of("teacher"), before=before)
-
-
-def small_dataset(documents, questions):
-    """`documents`: texts of each document's passages; `questions`: (text, passage); all are train, dev and test."""
-    passages = [Passage(str(d), text, d) for d, texts in enumerate(documents) for text in texts]
-    named = {str(i): Question(str(i), "en", text, passage) for i, (text, passage) in enumerate(questions)}
-    titles = tuple(f"document {d}" for d in range(len(documents)))
-    splits = {split: list(named) for split in ("train", "dev", "test")}
-    return Dataset("small", "en", titles, tuple(passages), {"en": named}, splits)
 
 
 def negatives_of(stage, epoch):
@@ -96,8 +87,14 @@ def test_what_has_nothing_to_learn_from_is_not_trained(base, learnable, sample):
     data = small_dataset([["The Danube ends in the Black Sea."]], [("Where does the Danube end?", 0)])
     teacher = teach(base, data, "en", SETTINGS)
     assert same(teacher.model.get_weights(), base.model.get_weights())
-    fixed = TripletStage(base, sample, "en", replace(SETTINGS, train_table=False), seed=0)
-    assert fixed.used.small.get_layer("embedding").trainable_weights == []
+
+
+@pytest.mark.parametrize("weights", ["table", "network"])
+def test_the_table_or_the_rest_can_be_trained_alone(base, sample, weights):
+    stage = TripletStage(base, sample, "en", replace(SETTINGS, trained_weights=weights), seed=0)
+    table = stage.used.small.get_layer("embedding").trainable_weights
+    others = [weight for weight in stage.trainer.trainable_variables if weight not in table]
+    assert (bool(table), bool(others)) == (weights == "table", weights == "network")
 
 
 def test_passages_are_learned_with_bm25_and_documents_afterwards(base):

@@ -8,7 +8,7 @@ import tensorflow as tf
 from distill.encoders.batching import pack, pack_rows
 from distill.settings.sections import StudentSettings, TeacherSettings
 from distill.stages.towers import Towers, TowersTrainer
-from distill.stages.transfer_stage import batch_loss as transfer_loss
+from distill.stages.transfer_stage import batch_terms
 from distill.stages.triplet_stage import batch_loss as triplet_loss
 from distill.students.ngram import NGramEncoder
 from distill.training.buckets import next_power, round_shapes, round_up
@@ -72,7 +72,7 @@ def of_triplets(name):
 
 def of_samples():
     settings = StudentSettings(objectives=("qq", "dd", "dq", "softmax"))
-    return single(lambda vectors, x: transfer_loss(vectors, x, settings)), samples()
+    return single(lambda vectors, x: batch_terms(vectors, x, settings)), samples()
 
 
 CASES = {

@@ -3,7 +3,9 @@
 import json
 import time
 
-from distill.training.log import RunLog
+import pytest
+
+from distill.training.log import RunLog, read_outcome
 
 
 def lines(path):
@@ -56,3 +58,48 @@ def test_seconds_count_from_the_start():
     # Seconds are rounded to two places.
     assert first >= 0
     assert first + 0.05 <= second <= passed + 0.005
+
+
+def rows(*scores, **last):
+    """Evaluations of P@1 and MRR@10, the start's first, eight steps an epoch; the last has further fields."""
+    of_epochs = [{"epoch": n, "step": 8 * n, "p@1": p, "mrr@10": mrr} for n, (p, mrr) in enumerate(scores)]
+    return [*of_epochs[:-1], of_epochs[-1] | last] if of_epochs else []
+
+
+KEPT = {
+    "better": (rows((0.5, 0.6), (0.6, 0.1), (0.4, 0.9)), False, 1, "16 steps, dev P@1 .500 to .600; epoch 1 was kept"),
+    "worse": (
+        rows((0.5, 0.6), (0.4, 0.9), (0.5, 0.5)),
+        True,
+        2,
+        "16 steps, dev P@1 .500 to .500, MRR@10 .600 to .500; the start was kept",
+    ),
+    "equal": (
+        rows((1.0, 1.0), (1.0, 1.0)),
+        True,
+        1,
+        "8 steps, dev P@1 1.000 to 1.000, MRR@10 1.000 to 1.000; the start was kept",
+    ),
+    "mean": (rows((0.5, 0.6), (0.4, 0.9), averaged=1), False, 1, "8 steps, dev P@1 .500 to .400; epoch 1 was kept"),
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_the_outcome_says_whether_dev_kept_the_start(case):
+    of, kept, epoch, line = KEPT[case]
+    outcome = read_outcome(of)
+    assert (outcome.kept_start, outcome.epoch) == (kept, epoch)
+    assert outcome.describe("stage 1") == f"stage 1: {line}"
+
+
+def test_a_start_that_only_rounding_changed_was_kept():
+    """The rounded epochs begin with the best of the others, which is scored again."""
+    exact = rows((0.5, 0.6), (0.4, 0.5))
+    rounded = [{**row, "quantised": True} for row in (exact[-1] | {"p@1": 0.48}, exact[-1] | {"epoch": 2, "step": 16})]
+    assert read_outcome([*exact, *rounded]).kept_start
+    learned = read_outcome([*exact, rounded[0], rounded[1] | {"p@1": 0.7}])
+    assert (learned.kept_start, learned.trained, learned.steps) == (False, (0.7, 0.5), 16)
+
+
+def test_without_a_step_there_is_no_outcome():
+    assert read_outcome([]) is None and read_outcome(rows((0.5, 0.5))) is None

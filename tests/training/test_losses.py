@@ -11,7 +11,7 @@ from distill.training.losses import (
     listwise_loss,
     nest_distance,
     squared_l2,
-    transfer_loss,
+    transfer_terms,
     triplet_loss,
 )
 
@@ -72,13 +72,14 @@ def test_filling_does_not_count_in_the_contrastive_loss(triplets):
 
 
 def test_each_objective_has_its_own_weight_and_an_absent_one_counts_0():
-    weights = {"qq": "beta", "dd": "lambda_", "dq": "omega", "list": "listwise", "softmax": "softmax"}
-    for name, weight in weights.items():
-        given = {**dict.fromkeys(weights.values(), 0.0), weight: 3.0, "gamma": 10.0}
-        assert float(transfer_loss({name: np.array([1.0, 2.0])}, **given)) == pytest.approx(45)
+    names = ("qq", "dd", "dq", "list", "softmax")
+    for name in names:
+        weights = {**dict.fromkeys(names, 0.0), name: 3.0}
+        terms = transfer_terms({name: np.array([1.0, 2.0])}, weights, gamma=10.0)
+        assert {key: float(term) for key, term in terms.items()} == {name: pytest.approx(45)}
 
 
-def test_transfer_loss_is_equation_2():
+def test_the_terms_add_up_to_equation_2():
     teacher_q, student_q = unit_rows(4, 6, seed=1), unit_rows(4, 6, seed=2)
     teacher_d, student_d = unit_rows(4, 6, seed=3), unit_rows(4, 6, seed=4)
     beta, lambda_, omega, gamma = 0.7, 0.2, 0.4, 1000.0
@@ -86,11 +87,12 @@ def test_transfer_loss_is_equation_2():
     weighed = zip((beta, lambda_, omega), pairs.values(), strict=True)
     expected = sum(weight * np.sum((one - other) ** 2) for weight, (one, other) in weighed)
     objectives = {name: squared_l2(*pair) for name, pair in pairs.items()}
-    loss = float(transfer_loss(objectives, beta, lambda_, omega, gamma))
+    weights = {"qq": beta, "dd": lambda_, "dq": omega, "list": 0.2, "softmax": 0.1}
+    loss = float(sum(transfer_terms(objectives, weights, gamma).values()))
     assert loss == pytest.approx(gamma / 4 * expected, rel=1e-5)
     # What stands beside Equation 2, of as many rows as it has.
     objectives |= {"list": ops.array([5.0]), "softmax": ops.array([7.0, 9.0])}
-    loss = float(transfer_loss(objectives, beta, lambda_, omega, gamma, listwise=0.2, softmax=0.1))
+    loss = float(sum(transfer_terms(objectives, weights, gamma).values()))
     assert loss == pytest.approx(gamma * (expected / 4 + 0.2 * 5 + 0.1 * 8), rel=1e-5)
 
 

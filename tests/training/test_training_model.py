@@ -15,7 +15,7 @@ class Line(TrainedModel):
     """Moves one number towards a batch's by descent at rate .25: the loss is the squared distance."""
 
     def __init__(self):
-        super().__init__()
+        super().__init__(("far",))
         self.place = self.add_weight(shape=(), initializer="zeros", name="place")
         self.times_read = 0
         self.built = True
@@ -24,8 +24,9 @@ class Line(TrainedModel):
     def call(self, x):
         return self.place
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        return ops.sum((y_pred - ops.convert_to_tensor(x["to"])) ** 2)
+    def compute_terms(self, vectors, batch):
+        loss = ops.sum((vectors - batch["to"]) ** 2)
+        return {"near": 0.25 * loss, "far": 0.75 * loss}
 
     def last_losses(self, many):
         self.times_read += 1
@@ -54,7 +55,9 @@ def taken(trainer, targets, rate=None):
 def test_losses_are_those_of_the_steps_and_are_read_once_in_sixteen(monkeypatch):
     monkeypatch.setattr(training_model, "SECONDS", 1000)
     trainer, targets = Line(), [float(number % 5) for number in range(2 * UNREAD + 3)]
-    np.testing.assert_allclose(taken(trainer, targets), losses_by_hand(targets), rtol=1e-5)
+    losses = np.array(losses_by_hand(targets))
+    # The loss, and the term that has a name.
+    np.testing.assert_allclose(taken(trainer, targets), np.stack([losses, 0.75 * losses], axis=1), rtol=1e-5)
     assert trainer.times_read == 3
     # Half of the way is left.
     loss = trainer.train_on_batch({"to": np.array([7.0], np.float32)})

@@ -14,7 +14,7 @@ from ...settings.fields import SET
 from ...settings.recipes import TABLE
 from ...settings.rules import require_trained
 from ...settings.sections import Settings, Value
-from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, walk, withdraw_leave
+from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, walk
 from .command import WRITTEN
 from .help import option
 from .setting_options import ASSIGNED, SetOption, SettingOption, make_parameter_name
@@ -98,8 +98,6 @@ def take_settings(values: dict[str, Value | None], config: File | None = None, r
 
 def _check_settings(settings, named):
     """Return settings that go together; some of them are named on the command line."""
-    if "teacher.model" in named and "teacher.allow_weak" not in named:
-        withdraw_leave(settings.teacher)
     check_settings(settings)
     require_trained(named, settings.teacher)
     return settings

@@ -46,7 +46,7 @@ def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -
             if hit.repeats:
                 console.print(f"   also in {', '.join(map(_name, hit.repeats))}", markup=False)
         if answer.probability is not None and answer.threshold is not None:
-            print_remark(answer.probability, answer.threshold, strict)
+            print_remark(answer.probability, answer.threshold)
 
 
 def _name(hit):

@@ -32,7 +32,7 @@ class Confidence:
     Attributes:
         cases: The cases, n in number.
         values: Float array `(n,)`: a probability, or the best score if the encoder has no calibration.
-        threshold: Least probability that counts as an answer; None without probabilities.
+        threshold: The probability below which nothing is found; None without probabilities.
     """
 
     cases: Cases
@@ -171,7 +171,7 @@ def confidence_in(cases: Cases, calibration: Calibration | None) -> Confidence:
     """
     if calibration is None:
         return Confidence(cases, np.nan_to_num(cases.first[:, 0].astype(np.float64), nan=-2.0), None)
-    return Confidence(cases, calibration.probabilities(cases.first), calibration.threshold)
+    return Confidence(cases, calibration.probabilities(cases.first, cases.passages), calibration.threshold)
 
 
 TASK = AnswerableTask

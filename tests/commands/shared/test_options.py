@@ -106,15 +106,15 @@ def test_a_config_file_stands_where_nothing_is_given(tmp_path):
     config = tmp_path / "config.toml"
     with pytest.raises(InputError, match=r"config\.toml"):
         parse(config=config)
-    config.write_text('seed = 3\n[data]\nlanguages = ["hi"]\n[teacher]\nmargin = 0.5\ntrain_table = false\n')
+    config.write_text('seed = 3\n[data]\nlanguages = ["hi"]\n[teacher]\nmargin = 0.5\ntrained_weights = "table"\n')
     settings = parse(config=config)
     assert (settings.seed, settings.data.languages, settings.teacher.margin) == (3, ("hi",), 0.5)
-    assert settings.teacher.train_table is False
+    assert settings.teacher.trained_weights == "table"
     settings = parse("--set", "teacher.margin=0.9", "--languages", "de", config=config)
     assert (settings.seed, settings.data.languages, settings.teacher.margin) == (3, ("de",), 0.9)
     # A value wins that is equal to the default too.
     assert parse("--set", "teacher.margin=0.3", "--seed", "0", config=config) == parse(
-        "--languages", "hi", "--set", "teacher.train_table=false"
+        "--languages", "hi", "--set", "teacher.trained_weights=table"
     )
 
 
@@ -149,17 +149,6 @@ def test_given_are_the_settings_that_flags_and_assignments_name():
     ]
     names = ["seed", "data.languages", "student.losses.qq", "student.train_table"]
     assert [command.main(each, standalone_mode=False) for each in (arguments, [])] == [names, []]
-
-
-def test_a_recipes_leave_for_a_weak_teacher_is_not_of_a_fixed_one(tmp_path):
-    assert parse("--recipe", "small").teacher.allow_weak
-    for fixed in (("--teacher-model", "e5"), ("--set", "teacher.model=e5")):
-        assert not parse("--recipe", "small", *fixed).teacher.allow_weak
-        assert parse("--recipe", "small", *fixed, "--allow-weak-teacher").teacher.allow_weak
-    config = tmp_path / "config.toml"
-    for line, leave in (("", False), ("allow_weak = true\n", True)):
-        config.write_text(f'recipe = "small"\n[teacher]\nmodel = "e5"\n{line}', encoding="utf-8")
-        assert parse(config=config).teacher.allow_weak is leave
 
 
 def test_a_training_that_is_asked_of_a_fixed_teacher_is_refused(tmp_path):

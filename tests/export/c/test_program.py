@@ -154,8 +154,15 @@ def test_a_compact_index_has_its_best_passages_scored_again_by_their_text(plain_
 
 
 def test_the_probability_of_an_answer_is_that_of_a_card(plain_program, small, kb, tmp_path):
-    fields = {"best": 2.5, "margin": 9.0, "usual": 0.4, "at": [0.5, 2.0, 6.0], "probability": [0.05, 0.4, 0.9]}
-    fields |= {"threshold": 0.6, "precision": 0.8}
+    fields = {
+        "best": 2.5,
+        "margin": 9.0,
+        "few": -4.0,
+        "usual": 0.4,
+        "at": [0.5, 2, 6.0],
+        "probability": [0.05, 0.4, 0.9],
+    }
+    fields |= {"threshold": 0.6}
     line, path = Calibration(fields), tmp_path / "encoder.bin"
     path.write_bytes(small[0])
     add_answerable(tmp_path, {"scores": {"sum": fields}})
@@ -165,14 +172,13 @@ def test_the_probability_of_an_answer_is_that_of_a_card(plain_program, small, kb
     rankings = [-np.sort(-rng.uniform(-0.5, 2, count)) for count in (0, 1, 3, 5, 9) for _ in range(20)]
     for scores in rankings:
         known, least = opened.probability(encoder, scores.tolist())
-        assert (known, least) == (pytest.approx(line.probability(scores), abs=1e-5), pytest.approx(0.6))
-    # An index that another encoder made, and that this one asks.
+        assert (known, least) == (pytest.approx(line.probability(scores, kb[1].passages), abs=1e-5), pytest.approx(0.6))
+    # An index of one passage that another encoder made, and that this one asks.
     (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
     build_index(tmp_path / "pair", IndexChange([tmp_path / "note.txt"]), "released", question_model=MODEL)
     pair = program.PlainIndex(plain_program, (tmp_path / "pair" / "index.bin").read_bytes(), encoder)
-    with pytest.raises(program.Refused) as caught:
-        pair.probability(encoder, [1.0])
-    assert caught.value.args[0] == 11
+    assert pair.probability(encoder, [1.0])[0] == pytest.approx(line.probability([1.0], 1), abs=1e-5)
+    assert abs(line.probability([1.0], 1) - line.probability([1.0], kb[1].passages)) > 0.01
     # An encoder without the section, and a score that is not in it.
     add_answerable(tmp_path, {"scores": {"vector": fields}})
     for content in (small[0], path.read_bytes()):

@@ -30,8 +30,8 @@ from distill.system.sections import read_sections, write_sections
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "distill" / "data" / "sample"
 JAVA = runpy.run_path(str(ROOT / "benchmarks" / "plain_java" / "run.py"))
-LINE = {"best": 1.0, "margin": 4.0, "usual": 0.6, "at": [0.0, 6.0], "probability": [0.1, 0.9]}
-LINE |= {"threshold": 0.5, "precision": 0.8}
+LINE = {"best": 1.0, "margin": 4.0, "few": -2.0, "usual": 0.6, "at": [0.0, 6.0], "probability": [0.1, 0.9]}
+LINE |= {"threshold": 0.5}
 TRANSFORMER = "multi12-transformer"
 REFUSED = "distill.FormatException: "
 K = 5
@@ -304,11 +304,14 @@ def test_answers_are_those_of_distill_search(bits, ran, indexes):
 def test_the_probability_of_an_answer_is_that_of_encode_py(ran, indexes):
     hits = next(Answers(indexes["own"]).answers(some(2)[:1], K)).hits
     line, scores = Calibration(LINE), [hit.score for hit in hits]
-    assert float(ran.lines["answer"]) == pytest.approx(line.probability(scores), abs=0.01)
-    assert float(ran.lines["few"]) == pytest.approx(line.probability(scores[:2]), abs=0.01)
+    passages = Index(indexes["own"]).passages
+    assert float(ran.lines["answer"]) == pytest.approx(line.probability(scores, passages), abs=0.01)
+    assert float(ran.lines["few"]) == pytest.approx(line.probability(scores[:2], passages), abs=0.01)
     assert 0.1 < float(ran.lines["answer"]) < 0.9 and ran.lines["not calibrated"] == "NaN"
-    # Of an index that another encoder made nothing is calibrated.
-    assert ran.lines["another's"] == "NaN"
+    # Of a pair it is that of the encoder that asks.
+    hits = next(Answers(indexes[8]).answers(some(2)[:1], K)).hits
+    known = line.probability([hit.score for hit in hits], Index(indexes[8]).passages)
+    assert float(ran.lines["another's"]) == pytest.approx(known, abs=0.01)
 
 
 def test_files_that_are_broken_are_refused_by_name(ran):

@@ -125,7 +125,7 @@ def test_nothing_is_found_where_the_sample_holds_no_answer_and_only_there(site, 
             share = f"{100 * answer.probability:.0f} %"
             # "4 %" is no part of the "94 %" of the question before.
             line = tab.until(f"/\\b{share}/.test({STATE}) && {STATE}")
-            first = "" if answer.answered else "Unsure" if answer.probability >= 0.5 else "Nothing found"
+            first = "" if answer.probability >= 0.5 else "Unsure" if answer.answered else "Nothing found"
             assert line.startswith(first or share)
 
 
