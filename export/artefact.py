@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..encoders.encoder import KerasEncoder
+from ..encoders.encoder import KerasEncoder, take_own_pieces
 from ..errors import EncoderError, ExportError, first_line
 from ..evaluation.bias.removal import LanguageRemoval
 from ..settings.choices import FORMATS
@@ -59,6 +59,7 @@ def export_artefact(
             instead, and its card gives the reasons.
         ExportError: If the artefact cannot be run.
         InputError: If `removal` belongs to another vector space.
+        EncoderError: If distill has no pieces that read texts as the student's own library does.
 
     Example:
         >>> import distill
@@ -69,6 +70,7 @@ def export_artefact(
     """
     form = form or Form()
     form.require()
+    student = take_own_pieces(student)
     if removal:
         removal.require_own(student)
     with write_aside(folder) as aside:

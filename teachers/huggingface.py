@@ -24,7 +24,7 @@ from ..system.hashes import fingerprint_of
 from ..system.text import make_well_formed
 from ..system.types import File, Floats, Progress, Role
 from .st_modules import MODULES, require_no_code
-from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, select_prompts
+from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, choose_prompts, select_prompts
 from .transformer_folder import is_transformer, load_transformer
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def split_revision(model: str) -> tuple[str, str | None]:
 class TransformerEncoder:
     """An encoder by a model of the hub or a folder, on a GPU if PyTorch has one. Code of the model's own is never run.
 
-    The prompts in front of questions and documents are those that a Sentence-Transformers model names itself ("query";
-    "document" or "passage"), or E5's if E5 is in the model's name. A text that is too long for the model is cut.
+    The prompts in front of questions and documents are those that a Sentence-Transformers model names "query" and
+    "document", or E5's if it says nothing of prompts and E5 is in its name. A text that is too long for it is cut.
 
     Args:
         source: `st:NAME`, `hf:NAME` or a folder; a name may have a revision, `NAME@REVISION`.
@@ -89,7 +89,7 @@ class TransformerEncoder:
         self.name = model[0].rstrip("/").split("/")[-1]
         try:
             self._model = _Sentences(*model) if self.kind == "st" else _Hidden(*model)
-            self.prompts = self._model.prompts or (E5_PROMPTS if E5.search(self.name) else NO_PROMPTS)
+            self.prompts = self._model.prompts or _choose_prompts(self.source, self.name)
             self.dimension = self._vectors(["test"], "question").shape[1]
         except EncoderError:
             raise
@@ -133,6 +133,13 @@ class TransformerEncoder:
             weights.update(_as_bytes(weight))
         told = [self.kind, version(PACKAGES[self.kind]), weights.hexdigest(), sorted(self.prompts.items())]
         return fingerprint_of(*told, self._model.described, sorted(self._model.tokenizer.get_vocab().items()))
+
+
+def _choose_prompts(source, name):
+    """Return the prompts of a folder, or of a model of the hub that names none itself."""
+    if Path(source).is_dir():
+        return choose_prompts(Path(source))
+    return E5_PROMPTS if E5.search(name) else NO_PROMPTS
 
 
 class _Sentences:

@@ -44,7 +44,7 @@ class Tokenizer:
         spellings: bytes | None = None,
         reading: Reading | None = None,
     ) -> None:
-        self.proto, self.source, self.spellings = proto, source, spellings
+        self._proto, self.source, self.spellings = proto, source, spellings
         self.reading = reading or parse_reading(b"{}", source)
         pieces = self._processor.get_piece_size()
         self._expansions = None if spellings is None else Expansions.of(pieces, spellings, source)
@@ -67,6 +67,11 @@ class Tokenizer:
         except OSError as error:
             raise EncoderError(f"{path}: cannot be read: {error.strerror}") from error
         return cls(proto, str(path), stored, options)
+
+    @property
+    def proto(self) -> bytes:
+        """The serialised SentencePiece model."""
+        return self._proto
 
     @cached_property
     def _processor(self):
@@ -114,12 +119,15 @@ class Tokenizer:
             raise InputError(f"expected a list of texts, got one text; give [{texts[:20]!r}]")
         if not texts:
             return []
-        from ..export.encode import shortened
-
         prompt = self.reading.prompts.get(role or "", "")
         rows = self._rows([drop_soft_hyphens(prompt + make_well_formed(text)) for text in texts])
         rows = [self._expansions.expand(row) for row in rows] if self._expansions else rows
-        return [shortened(ids, self.reading.longest) for ids in rows] if role else rows
+        return [self._shorten(ids) for ids in rows] if role else rows
+
+    def _shorten(self, ids):
+        from ..export.encode import shortened
+
+        return shortened(ids, self.reading.longest)
 
     def _rows(self, texts):
         if self._words:

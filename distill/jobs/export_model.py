@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from ..catalog.bundle import find_artefact, find_shipped, is_artefact, read_answerable
@@ -13,7 +14,7 @@ from ..catalog.identity import describe_origin, weights_fingerprint
 from ..catalog.kinds import find_folder
 from ..catalog.loading import combine_encoders, load_encoder, load_keras_encoder, load_stored_table
 from ..data.dataset import Dataset
-from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder, take_own_pieces
 from ..errors import InputError
 from ..evaluation.bias.removal import LanguageRemoval
 from ..evaluation.mcnemar import require_significance
@@ -158,8 +159,9 @@ def export_model(
         passages = gate.dataset.passage_texts
         encoder, used = whiten_encoder(encoder, texts or {}, passages, options.whitening, used), None
         notes = _note_whitening(notes, options.whitening)
-    # The gate compares with the encoder before rounding, so that the loss by rounding counts.
-    whole, encoder = encoder, _round_encoder(encoder, form, texts)
+    # The gate compares with the encoder before rounding, so that the loss by rounding counts, and by its own tokenizer.
+    whole, encoder = encoder, take_own_pieces(encoder, chain.from_iterable((texts or {}).values()))
+    encoder = _round_encoder(encoder, form, texts)
     form, notes = _describe_source(form, notes, source)
     if options.document_model:
         combine_encoders(encoder, options.document_model)
@@ -328,7 +330,7 @@ def _add_route(encoder, document_model, form):
         return encoder
     from ..export.hub.students import EncoderPair
 
-    return EncoderPair(encoder, load_keras_encoder(document_model))
+    return EncoderPair(encoder, take_own_pieces(load_keras_encoder(document_model)))
 
 
 def _load_used(model: str, source: str, document_model: str | None, threads: int, form: Form) -> Encoder | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data.dataset import Dataset
-from ...encoders.encoder import KerasEncoder
+from ...encoders.encoder import KerasEncoder, take_own_pieces
 from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json
@@ -232,7 +232,9 @@ def prune(
 
     Raises:
         InputError: If the rule leaves no tokens.
+        EncoderError: If distill has no pieces that read the lines as the encoder's own library does.
     """
+    encoder = take_own_pieces(encoder, (line.text for line in (*lines, *others)))
     before = encoder.tokenizer
     kept, always = rule.choose(before, lines)
     if not kept:

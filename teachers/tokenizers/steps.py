@@ -39,24 +39,25 @@ def convert_normalizer(content: Json, source: str) -> Normalizer:
         EncoderError: If a step has no counterpart in SentencePiece.
     """
     steps = _Steps()
-    parts = list(_flatten(content.get("normalizer"), "normalizers"))
+    parts = list(flatten_steps(content.get("normalizer"), "normalizers"))
     rule = RULES.get(tuple(part["type"] for part in parts if part["type"] in ("Nmt", "NFKC")))
     if rule:
         steps.charsmap = compile_builtin_charsmap(rule)
         parts = [part for part in parts if part["type"] not in ("Nmt", "NFKC")]
     for part in parts:
         _normalize(steps, part, source)
-    for part in _flatten(content.get("pre_tokenizer"), "pretokenizers"):
+    for part in flatten_steps(content.get("pre_tokenizer"), "pretokenizers"):
         _cut(steps, part, source)
     if not steps.escaped:
         raise EncoderError(f"{source}: it does not mark blanks by {SPACE}, as SentencePiece does")
     return Normalizer(steps.charsmap, steps.prefix, steps.one_blank)
 
 
-def _flatten(step: Json, name: str) -> Iterator[Json]:
+def flatten_steps(step: Json, name: str) -> Iterator[Json]:
+    """Yield the steps of a normaliser or a pre-tokenizer, which may be sequences of others under `name`."""
     if step is not None and step["type"] == "Sequence":
         for one in step[name]:
-            yield from _flatten(one, name)
+            yield from flatten_steps(one, name)
     elif step is not None:
         yield step
 

@@ -64,7 +64,7 @@ def sentences(bert):
 
     modules = [Transformer(str(bert)), Pooling(16, "cls")]
     folder = bert.parent / "sentences"
-    SentenceTransformer(modules=modules, prompts={"query": "ask: ", "passage": "search: "}).save(str(folder))
+    SentenceTransformer(modules=modules, prompts={"query": "ask: ", "document": "search: "}).save(str(folder))
     return folder
 
 
@@ -167,12 +167,14 @@ def test_a_sentence_model_pools_and_prompts_as_it_says(sentences, states):
         assert (vectors.dtype, sum(steps)) == (np.float32, len(TEXTS))
 
 
-def test_a_sentence_model_without_prompts_may_be_e5(sentences, states, tmp_path):
+def test_a_sentence_model_that_says_nothing_of_prompts_may_be_e5(sentences, states, tmp_path):
     settings = json.loads((sentences / "config_sentence_transformers.json").read_text())
-    for name, prefix in (("other", ""), ("small-e5", "query: ")):
+    del settings["prompts"]
+    told = ("other", {}, ""), ("small-e5", {}, "query: "), ("own-e5", {"prompts": {}}, "")
+    for name, prompts, prefix in told:
         shutil.copytree(sentences, tmp_path / name)
         path = tmp_path / name / "config_sentence_transformers.json"
-        path.write_text(json.dumps({**settings, "prompts": {}}))
+        path.write_text(json.dumps({**settings, **prompts}))
         vectors = load_encoder(f"st:{tmp_path / name}").encode(TEXTS)
         np.testing.assert_allclose(vectors, unit([states(prefix + text)[0] for text in TEXTS]), atol=1e-5)
 
