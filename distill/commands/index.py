@@ -47,6 +47,12 @@ from .use import add_engine_options, choose_engine
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
 @option("--remove", panel="documents", multiple=True, metavar="ID", help="Remove the document with this id.")
 @option("--sync", panel="documents", is_flag=True, help="Remove documents whose file or record no longer exists.")
+@option(
+    "--remove-most",
+    panel="documents",
+    is_flag=True,
+    help="Let --sync remove all documents of a file or a folder, or more than half of 20 or more.",
+)
 @option("--strict", panel="documents", is_flag=True, help="Stop at a bad file or record instead of skipping it.")
 @option("--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]")
 @option("--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]")
@@ -89,6 +95,7 @@ def index(
     more: tuple[str, ...],
     remove: tuple[str, ...],
     sync: bool,
+    remove_most: bool,
     strict: bool,
     text_field: str | None,
     title_field: str | None,
@@ -115,7 +122,8 @@ def index(
     from ..indexing.intake import IndexChange
     from ..system.progress import say
 
-    change = IndexChange((*documents, *more), remove, Columns(text_field, title_field, id_field), strict, sync)
+    columns = Columns(text_field, title_field, id_field)
+    change = IndexChange((*documents, *more), remove, columns, strict, sync, remove_most)
     given = IndexSettings(length, overlap, language, score, COMPACT if compact else None, words or None)
     by = choose_engine(model, engine, workers, ray_address)
     card = build_index(output, change, model, given, by, question_model, word_model)

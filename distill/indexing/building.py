@@ -142,7 +142,7 @@ def build_index(
             card |= _name_question_encoder(known, card, encoder, question_model)
             card |= name_word_encoder(word_model, card, known.card if known else None)
             job = _Job(encoder, card, part, known)
-            return job.run(folder / FILE, change, engine)
+            return job.run(resolve_target(folder / FILE), change, engine)
     finally:
         if not there and not any(folder.iterdir()):
             folder.rmdir()
@@ -155,7 +155,9 @@ def _usual_encoder(folder: File) -> str:
 
 
 def _require_folder(folder):
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / FILE).exists() and not (folder / PART).exists():
+    content = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    # A command that was killed leaves its lock.
+    if content - {LOCK} and not content & {FILE, PART}:
         raise InputError(f"{folder} is a folder that is not empty, and no index; choose another name")
     if not folder.is_dir():
         require_writable(folder)
@@ -264,6 +266,8 @@ class _Job:
         sources = read_sources(path.parent, self.known)
         intake = take_in(self.part, change, self.card, self.known, sources.names)
         gone = self._find_gone(change, intake, sources)
+        if change.synced and not change.removes_most:
+            sources.require_most(change.documents, intake.sources, gone)
         if change.documents and not intake.keys and not (change.synced and gone):
             raise intake.skipped.make_error(", ".join(map(str, change.documents)))
         intake.skipped.say()
@@ -275,8 +279,12 @@ class _Job:
         stored = [jobs.batch(number) for number in range(jobs.blocks)]
         earlier = list_kept(self.known, stay) if self.known else []
         whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension}
-        sources.apply_change(intake.sources, out).write(path.parent)
-        return write_index(path, [*earlier, *stored], whole, self.encoder.dimension, words_by)
+        after = sources.apply_change(intake.sources, out)
+        # Wherever this stops, the sources are those of the index: sources.py.
+        sources.join(after).write(path.parent)
+        written = write_index(path, [*earlier, *stored], whole, self.encoder.dimension, words_by)
+        after.write(path.parent)
+        return written
 
     def _load_word_encoder(self) -> Encoder | None:
         """Return the encoder of words, or None if they have no vectors."""

@@ -34,6 +34,7 @@ class IndexChange:
         columns: The names of fields of records.
         strict: Whether a malformed document raises an error instead of being skipped.
         synced: Whether documents are removed that are no longer in the given files and folders.
+        removes_most: Whether they are removed even if none is left in a file or a folder, or less than half of 20.
 
     Example:
         >>> import distill
@@ -47,6 +48,7 @@ class IndexChange:
     columns: Columns = field(default_factory=Columns)
     strict: bool = False
     synced: bool = False
+    removes_most: bool = False
 
     def __post_init__(self) -> None:
         # A text is a sequence, too, of letters.

@@ -1,9 +1,14 @@
 """An index is the same however its documents came into it, and whatever stopped the command on the way."""
 
+import errno
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,6 +138,44 @@ for place in {PLACES}:
     for place in PLACES:
         build_index(tmp_path / str(place), IndexChange([path]), MODEL)
         assert content(tmp_path / str(place)) == whole, place
+
+
+def test_a_sync_that_fails_at_any_write_is_made_good_by_the_next(tmp_path, monkeypatch):
+    documents, before, place, replace = tmp_path / "d", tmp_path / "before", 0, os.replace
+
+    def sync(kb, **numbers):
+        for name, rows in numbers.items():
+            write(documents / f"{name}.jsonl", rows)
+        build_index(kb, IndexChange([documents], synced=True), MODEL)
+        return content(kb), (kb / SOURCES).read_bytes()
+
+    def failing(*paths):
+        steps.append(Path(paths[1]).name)
+        if len(steps) > place:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *paths)
+        replace(*paths)
+
+    documents.mkdir()
+    # One goes, one goes into the other file, one comes; then the latter two go.
+    during, after = {"a": (0, 2, 5), "b": (3, 1)}, {"a": (0, 2), "b": (3, 6)}
+    expected = {"during": sync(tmp_path / "during", **during), "after": sync(tmp_path / "after", **after)}
+    expected["before"] = sync(before, a=(0, 1, 2), b=(3, 4))
+    for place in range(6):  # noqa: B007
+        steps, kb = [], shutil.copytree(before, tmp_path / f"{place}")
+        with monkeypatch.context() as patch:
+            patch.setattr("distill.system.files.os.replace", failing)
+            with pytest.raises(OSError, match="space") if place < 5 else nullcontext():
+                sync(kb, **during)
+        assert (kb / FILE).read_bytes() == expected["before" if place < 4 else "during"][0], place
+        assert sync(kb, **after) == expected["after"], place
+    assert steps[-3:] == [SOURCES, FILE, SOURCES] and len(steps) == 5
+
+
+def test_a_command_that_is_killed_before_its_first_file_is_no_obstacle(tmp_path):
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / ".lock").touch()
+    build_index(tmp_path / "kb", IndexChange([write(tmp_path / "all.jsonl", range(2))]), MODEL)
+    content(tmp_path / "kb")
 
 
 def test_what_is_wrong_is_said_with_its_place_and_leaves_nothing(tmp_path):
