@@ -38,9 +38,9 @@ PAGE = 4096
 
 def main():
     options = parse()
-    # Once for all processes, which are forked.
+    # What is opened and imported here, all processes have, which are forked.
     building.load_encoder = cache(building.load_encoder)
-    building.load_encoder(options.model)
+    building.weights_fingerprint = cache(building.weights_fingerprint)
     rng, rows = random.Random(options.seed), []
     cases = [Case(options.folder / f"case{number}", options.model, rng) for number in range(options.cases)]
     for number in range(options.kills + options.full):
@@ -75,6 +75,8 @@ class Case:
         while len(self.states) < len(STATES):
             self.states.append(_change(self.states[-1], len(self.states), rng))
         self.fresh = {}
+        self._write("first")
+        self._sync(self.kb)
         for state in STATES:
             self._write(state)
             require(fork(self._sync, place / state))
