@@ -47,8 +47,9 @@ def main():
         case = cases[number % len(cases)]
         kind = "disk full" if number >= options.kills else ("any moment", "while writing")[number // len(cases) % 2]
         rows.append({"stop": kind, **case.attempt(kind, rng)})
-    table = summarise(rows)
-    write_json(options.json, {"model": options.model, "seed": options.seed, "table": table, "attempts": rows})
+        table = summarise(rows)
+        write_json(options.json, {"model": options.model, "seed": options.seed, "table": table, "attempts": rows})
+    show(table)
     raise SystemExit(any(not row["same bytes"] or not row["whole"] for row in rows))
 
 
@@ -194,7 +195,7 @@ def require(code):
 
 
 def summarise(rows):
-    """Print and return the counts by kind."""
+    """Return the counts by kind."""
     table = []
     for kind in dict.fromkeys(row["stop"] for row in rows):
         those = [row for row in rows if row["stop"] == kind]
@@ -203,10 +204,14 @@ def summarise(rows):
             of = Counter(row[name] for row in those)
             counts |= {f"{name} {value}": of[value] for value in (*STATES[:2], other)}
         table.append(counts | {"next has the bytes of a fresh index": sum(row["same bytes"] for row in those)})
+    return table
+
+
+def show(table):
+    """Print the table."""
     names = list(table[0])
     for line in (names, ["---"] * len(names), *([str(row[name]) for name in names] for row in table)):
         print(f"| {' | '.join(line)} |")
-    return table
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def test_what_a_link_that_leads_nowhere_led_to_is_not_gone(here, capsys):
     shutil.rmtree(here / "other")
     build_index("kb", IndexChange(["d"], synced=True), MODEL)
     assert sorted(ids()) == sorted([*ALL, "d/far/o.md"])
-    assert "3 linked to what is not there" in capsys.readouterr().err
+    assert "3 linked" in capsys.readouterr().err
     for name in ("a.md", "sub", "far"):
         (here / "d" / name).unlink()
     build_index("kb", IndexChange(["d"], synced=True), MODEL)
