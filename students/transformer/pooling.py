@@ -29,9 +29,7 @@ def require_bundled(pooling: str, dense: str | None) -> None:
         raise ExportError(f"its pooling is {pooling}, which no artefact computes; expected {', '.join(BUNDLED)}")
     if dense not in BUNDLED_DENSE:
         known = ", ".join(name for name in BUNDLED_DENSE if name)
-        raise ExportError(
-            f"its dense layer has the activation {dense}, which no artefact computes; expected {known}"
-        )
+        raise ExportError(f"its dense layer has the activation {dense}, which no artefact computes; expected {known}")
 
 
 def pool_padded(pooling: str, x: Tensor, there: Tensor) -> Tensor:
