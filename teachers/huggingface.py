@@ -7,6 +7,7 @@ attention mask, as in Reimers and Gurevych (2019), section 3. Both are scaled to
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -29,6 +30,8 @@ from .transformer_folder import is_transformer, load_transformer
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+# A model of the hub with its owner. The few without one are refused: what has no slash is a folder, or a typing error.
+ON_HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+(@\S+)?")
 # The number of texts per call, of similar length: the texts of a batch are padded to the longest.
 BATCH = 32
 # The maximum number of tokens of a text for models without a limit, such as T5's.
@@ -248,7 +251,10 @@ def require_packages(kind: str, model: str) -> None:
     for package in ("torch", PACKAGES[kind]):
         if find_spec(package) is None:
             names = f"torch {PACKAGES[kind]}".replace("_", "-")
-            raise EncoderError(f"{package} is not installed; run: pip install {names}")
+            what = "" if Path(model).exists() else " is no folder, and as a model of the hub it"
+            raise EncoderError(
+                f"{kind}:{model}{what} needs {package}, which is not installed; run: pip install {names}"
+            )
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -261,8 +267,9 @@ class _Transformers(Kind):
         return parse_source(source) is not None
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
+        folder = self.folder(source)
         # PyTorch computes on a GPU and supports every architecture; without it our own network reads the weights.
-        if find_spec("torch") is None and (folder := self.folder(source)) and is_transformer(folder):
+        if find_spec("torch") is None and folder and is_transformer(folder):
             return load_transformer(folder)
         return TransformerEncoder(source)
 
@@ -271,7 +278,15 @@ class _Transformers(Kind):
 
     def folder(self, source: File) -> Path | None:
         model = self._model(source)
-        return Path(model) if model and Path(model).is_dir() else None
+        if not model or Path(model).is_dir():
+            return Path(model) if model else None
+        owner = model.partition("/")[0]
+        if not ON_HUB.fullmatch(model) or Path(owner).is_dir():
+            raise EncoderError(
+                f"{source}: there is no folder {model}; give the path of one, or a model of the hub with its owner, "
+                "such as st:intfloat/e5-small"
+            )
+        return None
 
     def place(self, source: File) -> str:
         folder, model = self.folder(source), self._model(source)

@@ -33,7 +33,7 @@ def load_encoder(source: File, threads: int = 1) -> Encoder:
 
     Example:
         >>> import distill
-        >>> encoder = distill.load_encoder("released-small")
+        >>> encoder = distill.load_encoder("multi12-static")
         >>> encoder.encode(["Where does the Danube end?"]).shape
         (1, 512)
     """

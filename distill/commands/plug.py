@@ -44,7 +44,13 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     ],
 )
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@option("--output", panel="page", required=True, type=click.Path(file_okay=False), help="Folder of the page.")
+@option(
+    "--output",
+    panel="page",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Folder of the page, new or to be replaced.",
+)
 @option(
     "--title",
     panel="page",
@@ -52,7 +58,7 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     help="Title of the page, and its name as an app. [default: Ask in your own language]",
 )
 @option("--about", panel="page", default="", help="A line below the title.")
-@option("--model", panel="encoder", default="released", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
+@option("--model", panel="encoder", default="multi12-ngram", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
 @option(
     "--compact",
     panel="stored",
@@ -65,6 +71,8 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     is_flag=True,
     help="Load only the parts of the index that a question needs. The server must support range requests.",
 )
+@option("--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]")
+@option("--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]")
 @option(
     "--language",
     panel="passages",
@@ -72,6 +80,8 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
 )
 def page(
     documents: tuple[str, ...],
+    text_field: str | None,
+    title_field: str | None,
     model: str,
     title: str,
     about: str,
@@ -83,11 +93,13 @@ def page(
     """Make a web page that searches documents in the browser.
 
     FILE... are .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or folders of them. Any static server can
-    host the page, which works offline.
+    host the page, which works offline. The same command again takes in what has changed.
     """
+    from ..documents.records import Columns
     from ..indexing.intake import IndexChange
     from ..jobs.make_page import make_page
     from ..system.progress import say
 
-    card = make_page(IndexChange(documents), output, model, title, about, compact, language, by_ranges).card
+    change = IndexChange(documents, columns=Columns(text_field, title_field))
+    card = make_page(change, output, model, title, about, compact, language, by_ranges).card
     say(f"{output}: {card.bytes / 1e6:.1f} MB; python -m http.server --directory {output}")

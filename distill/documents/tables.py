@@ -10,13 +10,16 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from ..errors import DataError
+from ..errors import DataError, one_line
+from ..system.progress import say
 from ..system.reading import NOT_UTF8, iter_lines
 from .document import Document, Source
-from .records import Columns, make_document
+from .records import LANGUAGES, TEXTS, Columns, make_document
 from .skipped_files import SkippedFiles
 
 SEPARATORS = (",", ";", "\t", "|")
+# Columns of where a row is from.
+ADDRESSES = ("url", "path")
 # The first line of a table whose separator Excel is told, and its cells.
 NAMED, NAMED_CELLS = re.compile(r"sep=(.)\s*", re.IGNORECASE), ("sep=", "")
 
@@ -81,10 +84,15 @@ def _rows(source, columns, skipped, form):
         names.pop()
     _require_head(names, source, columns)
     _require_shape(names, source, form)
+    searched = [] if set(columns.texts) & set(names) else _list_searched(names, columns)
+    if searched:
+        told = f"no column {' or '.join(columns.texts)}, so it is searched by {', '.join(searched)}"
+        say(one_line(f"{source.name}: {told}; --text-field names one"))
     for line, cells in islice(_read_rows(source, form), 1, None):
         try:
             place = f"{source.name}, line {line}"
-            yield make_document(place, _row(place, names, cells, columns), columns)
+            row = _row(place, names, cells, columns)
+            yield make_document(place, {**row, TEXTS[0]: _join_cells(row, searched)} if searched else row, columns)
         except DataError as error:
             skipped.leave_out(error)
 
@@ -131,12 +139,23 @@ def _require_head(names: Sequence[str], source: Source, columns: Columns) -> Non
         raise DataError(f"{source.name}: no documents in it")
     if twice := [name for name, count in Counter(names).items() if count > 1 and name]:
         raise DataError(f"{source.name}, line 1: two columns are named {twice[0]!r}; give each a name of its own")
-    if not set(columns.texts) & set(names):
+    if columns.text and not set(columns.texts) & set(names) or not _list_searched(names, columns):
         known = " or ".join(columns.texts)
         raise DataError(
             f"{source.name}, line 1: expected a column named {known}, got {', '.join(map(repr, names))}; "
             "--text-field names another"
         )
+
+
+def _list_searched(names: Sequence[str], columns: Columns) -> list[str]:
+    """Return the columns that a row of a table without a text is found by: all but ids, languages and addresses."""
+    return [name for name in names if name and name not in (*columns.ids, *LANGUAGES, *ADDRESSES)]
+
+
+def _join_cells(row, searched):
+    """Return the cells with a letter, each on a line."""
+    cells = (row.get(name) or "" for name in searched)
+    return "\n".join(cell.strip() for cell in cells if any(map(str.isalpha, cell)))
 
 
 def _is_head(cells, columns):

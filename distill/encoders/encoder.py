@@ -29,7 +29,7 @@ class Encoder(Protocol):
 
     Example:
         >>> import distill
-        >>> encoder = distill.load_encoder("released-small")
+        >>> encoder = distill.load_encoder("multi12-static")
         >>> encoder.encode(["The Danube ends in the Black Sea."], "document").shape
         (1, 512)
     """

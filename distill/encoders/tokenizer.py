@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import EncoderError, InputError, first_line
-from ..system.text import make_well_formed
+from ..system.text import drop_soft_hyphens, make_well_formed
 from .spellings import FILE, Expansions, Spelling, pack_spellings, serialise_spellings
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Tokenizer:
             Path(path).with_name(READING).write_bytes(content)
 
     def encode(self, texts: Sequence[str], role: Role | None = "question") -> list[list[int]]:
-        """Tokenize texts. Lone surrogates become U+FFFD.
+        """Tokenize texts. Lone surrogates become U+FFFD, and soft hyphens are left out.
 
         Args:
             texts: The texts.
@@ -120,7 +120,7 @@ class Tokenizer:
         if not texts:
             return []
         prompt = self.reading.prompts.get(role or "", "")
-        rows = self._rows([prompt + make_well_formed(text) for text in texts])
+        rows = self._rows([drop_soft_hyphens(prompt + make_well_formed(text)) for text in texts])
         rows = [self._expansions.expand(row) for row in rows] if self._expansions else rows
         return [self._shorten(ids) for ids in rows] if role else rows
 
@@ -178,9 +178,10 @@ class Tokenizer:
 
     def normalize(self, texts: Sequence[str]) -> list[str]:
         """Return each text as it is cut into tokens: normalised, with U+2581 for a space."""
+        texts = [drop_soft_hyphens(make_well_formed(text)) for text in texts]
         if self._words:
-            return ["".join(SPACE + word for word in self._words.words(make_well_formed(text))) for text in texts]
-        return [self._processor.normalize(make_well_formed(text)) for text in texts]
+            return ["".join(SPACE + word for word in self._words.words(text)) for text in texts]
+        return [self._processor.normalize(text) for text in texts]
 
 
 def _placed_words(words, text):

@@ -15,6 +15,7 @@ from ..encoders.health import require_finite
 from ..errors import EncoderError, InputError
 from ..export.encode import COMPARED
 from ..retrieval.duplicates import find_repeated
+from ..system.text import drop_soft_hyphens
 from ..system.types import Booleans, File, Floats, Json
 from .index_file import Index, Where
 from .rescoring import Rescorer
@@ -155,7 +156,7 @@ class Answers:
         for question in questions:
             if not question.strip():
                 raise InputError("the question is empty; give a text")
-            [vector] = require_finite(self.encoder.encode([question], "question"), self.encoder)
+            [vector] = require_finite(self.encoder.encode([drop_soft_hyphens(question)], "question"), self.encoder)
             answer = self.judge(question, vector, k, mask, self.hybrid)
             yield answer if threshold is None else replace(answer, threshold=threshold)
 
@@ -244,7 +245,7 @@ def search(
     Example:
         >>> import distill, pathlib
         >>> _ = pathlib.Path("facts.txt").write_text("The Danube ends in the Black Sea.")
-        >>> card = distill.build_index("kb", distill.IndexChange(["facts.txt"]), "released-small")
+        >>> card = distill.build_index("kb", distill.IndexChange(["facts.txt"]), "multi12-static")
         >>> [answer] = distill.search("kb", "Wo endet die Donau?")
         >>> answer.hits[0].text
         'The Danube ends in the Black Sea.'

@@ -32,6 +32,7 @@ from ..system.locking import hold_lock
 from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
+from ..words.detection import is_language
 from .assembling import list_kept, write_index
 from .batches import VECTORS, Batches
 from .index_file import FILE, FORMAT, QUESTIONS, Index, hash_id
@@ -41,6 +42,8 @@ from .words.loading import CARD as OF_WORD_ENCODER
 from .words.loading import name_word_encoder
 
 PART, LOCK = ".part", ".lock"
+# The encoder of a new index where none is named: of those that ship, the one that finds most for its size.
+BEST = "multi12-transformer"
 # Bits of a number of `--compact`.
 COMPACT = 1
 # Documents that are named of many.
@@ -78,7 +81,7 @@ class IndexSettings:
 def build_index(
     folder: File,
     change: IndexChange,
-    source: File,
+    source: File | None = None,
     given: IndexSettings | None = None,
     engine: Engine | None = None,
     question_model: File | None = None,
@@ -93,14 +96,15 @@ def build_index(
     Args:
         folder: The folder of the index.
         change: The files and folders of documents to add, and the ids to remove.
-        source: The encoder, by any name that `load_encoder` takes.
+        source: The encoder, by any name that `load_encoder` takes; None for that of the existing index, or for
+            `BEST`.
         given: How documents are cut and stored; None for the settings of the existing index, or the defaults.
         engine: Encodes the texts elsewhere, such as `ray_engine`; None for this process.
         question_model: The encoder of the questions, a small one in the space of `source`. None takes the one that the
             index has, or `source`.
         word_model: The encoder that finds words of the index with the meaning of a question's word, if words are
             indexed: a small one that knows the languages of the questions. "none" compares words only as they are
-            written. None takes the one that the index has, or `released-small`.
+            written. None takes the one that the index has, or `multi12-static`.
 
     Returns:
         The card of the index, with the numbers of `documents`, `passages` and `sentences`.
@@ -114,7 +118,7 @@ def build_index(
     Example:
         >>> import distill, pathlib
         >>> _ = pathlib.Path("rivers.txt").write_text("The Danube ends in the Black Sea.")
-        >>> card = distill.build_index("my-index", distill.IndexChange(["rivers.txt"]), "released-small")
+        >>> card = distill.build_index("my-index", distill.IndexChange(["rivers.txt"]), "multi12-static")
         >>> card["documents"]
         1
     """
@@ -123,7 +127,7 @@ def build_index(
     if not change.documents and not change.removed and not more:
         raise InputError("no documents; give --documents FILE…, or --remove ID")
     _require_folder(folder)
-    there = folder.exists()
+    there, source = folder.exists(), source or _usual_encoder(folder)
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
     folder.mkdir(parents=True, exist_ok=True)
     # Where a link leads: of all folders that have one to an index, one command writes it.
@@ -142,6 +146,12 @@ def build_index(
     finally:
         if not there and not any(folder.iterdir()):
             folder.rmdir()
+
+
+def _usual_encoder(folder: File) -> str:
+    """Return the encoder that an index takes unless told otherwise: its own, or for a new one `BEST`."""
+    path = Path(folder) / FILE
+    return str(Index(path.parent).card["encoder"]) if path.exists() else BEST
 
 
 def _require_folder(folder):
@@ -199,6 +209,8 @@ def _require_possible(values):
         raise InputError(
             f"--overlap {values['overlap']}: expected at least 0 and less than --length {values['length']}"
         )
+    if values["language"] != AUTO and not is_language(values["language"]):
+        raise InputError(f"--language {values['language']}: no such language; expected a code such as de, or {AUTO}")
     for name, known in (("score", PASSAGE_SCORES), ("bits", (*FEW, WHOLE))):
         if values[name] not in known:
             raise InputError(f"{name} {values[name]!r}: expected one of {', '.join(map(str, known))}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,8 +109,11 @@ def _read_stored(folder: Path) -> tuple[dict[int, str], dict[str, str]]:
         names = {file: str(name) for file, (_, name) in zip(files, listed, strict=True)}
         pairs = zip(sections["ids"].tolist(), sections["file_of"].tolist(), strict=True)
         return {hash: files[number] for hash, number in pairs}, names
-    except (KeyError, ValueError, TypeError, IndexError, RecursionError) as error:
-        raise DataError(f"{path}: not what distill index wrote; remove it, and documents stay as they are") from error
+    except (DataError, KeyError, ValueError, TypeError, IndexError, RecursionError) as error:
+        raise DataError(
+            f"{path}: cut short, or not of distill index; remove it, and the documents given again make it anew: "
+            f"distill index --documents FOLDER --output {shlex.quote(str(folder))}"
+        ) from error
 
 
 def _is_inside(file, name, roots):

@@ -10,7 +10,7 @@ from distill.catalog.loading import load_encoder
 from distill.indexing.index_file import FILE
 from distill.indexing.sources import SOURCES
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 RIVER, CASTLE = "The Nile flows north. It ends in the sea.", "The castle is of stone. Its tower burned down."
 
 

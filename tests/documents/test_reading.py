@@ -211,7 +211,7 @@ def test_passages_that_are_null_are_none(tmp_path):
         ("a.jsonl", '{"text": "x"}\n{"text": "\\n"}', r"a\.jsonl, line 2"),
         ("a.jsonl", '{"passages": ["x", " "]}', r"a\.jsonl, line 1, passage 1"),
         ("a.jsonl", '{"passages": []}', r"a\.jsonl, line 1"),
-        ("a.csv", "id,body\n1,x\n", r"a\.csv, line 1"),
+        ("a.csv", "id,url\n1,x\n", r"a\.csv, line 1"),
         ("a.csv", "id,text\n1,x\n2,\n", r"a\.csv, line 3"),
         ("a.csv", 'id,text\n1,"x\n', r"a\.csv, line"),
         ("a.csv", "id,text\n1,x\n2,x, y\n", r"a\.csv, line 3"),

@@ -14,14 +14,14 @@ from distill.catalog.loading import load_encoder
 from distill.errors import DataError, EncoderError, InputError
 from distill.indexing import batches
 from distill.indexing.answers import Answers
-from distill.indexing.building import IndexChange, IndexSettings, build_index
+from distill.indexing.building import BEST, IndexChange, IndexSettings, build_index
 from distill.indexing.index_file import FILE, Index
 from distill.indexing.sources import SOURCES
 from distill.jobs.subset_languages import subset_languages
 from distill.system.locking import hold_lock
 from distill.system.sections import read_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 # Files that are written before a command is killed.
 PLACES = (0, 4, 9)
 TEXTS = [f"The {name} is old. It has {n} rooms and {n + 3} windows! Who {name}?" for n, name in enumerate("abcdefghij")]
@@ -164,7 +164,7 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
     for change, given, model, kind, place in (
         (IndexChange([path]), IndexSettings(length=500), MODEL, InputError, "--length 1000"),
         (IndexChange([path]), IndexSettings(score="vector"), MODEL, InputError, "--score sum"),
-        (IndexChange([path]), IndexSettings(), "released", EncoderError, "released"),
+        (IndexChange([path]), IndexSettings(), "multi12-ngram", EncoderError, "multi12-ngram"),
         (IndexChange([], ["x"]), IndexSettings(), MODEL, InputError, "--remove x"),
         (IndexChange([tmp_path / "none.txt"]), IndexSettings(), MODEL, DataError, r"none\.txt"),
     ):
@@ -177,10 +177,10 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
 
 def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expected, tmp_path):
     path, _ = expected
-    card = build_index(tmp_path / "kb", IndexChange([path]), "released", question_model=MODEL)
-    assert (card["encoder"], card["question_encoder"]) == ("released", MODEL)
+    card = build_index(tmp_path / "kb", IndexChange([path]), "multi12-ngram", question_model=MODEL)
+    assert (card["encoder"], card["question_encoder"]) == ("multi12-ngram", MODEL)
     [answer] = Answers(tmp_path / "kb").answers(["Who g?"], 10)
-    large, small = load_encoder("released"), load_encoder(MODEL)
+    large, small = load_encoder("multi12-ngram"), load_encoder(MODEL)
     passages = large.encode([text for text in TEXTS], "document") @ small.encode(["Who g?"], "question")[0]
     assert answer.hits[0].fields["title"] == "T6"
     # By the card of the encoder that asks.
@@ -191,18 +191,18 @@ def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expect
     scores = {hit.fields["id"]: hit.score for hit in next(by_vector).hits}
     assert [scores[str(n)] for n in range(10)] == pytest.approx(passages, abs=0.01)
     # More documents leave it as it is, and the same files without it make another index.
-    build_index(tmp_path / "kb", IndexChange([], ["9"]), "released")
+    build_index(tmp_path / "kb", IndexChange([], ["9"]), "multi12-ngram")
     assert Index(tmp_path / "kb").question_encoder == MODEL and Index(tmp_path / "kb").is_asked_by(
         weights_fingerprint(MODEL)
     )
-    build_index(tmp_path / "plain", IndexChange([path]), "released")
+    build_index(tmp_path / "plain", IndexChange([path]), "multi12-ngram")
     with pytest.raises(EncoderError, match=f"--question-model {MODEL}"):
         Answers(tmp_path / "plain", MODEL)
-    build_index(tmp_path / "plain", IndexChange(), "released", question_model=MODEL)
+    build_index(tmp_path / "plain", IndexChange(), "multi12-ngram", question_model=MODEL)
     assert Index(tmp_path / "plain").question_encoder == MODEL
     # The encoder of the documents itself is no other one.
-    build_index(tmp_path / "plain", IndexChange(), "released", question_model="released")
-    assert Index(tmp_path / "plain").question_encoder == "released"
+    build_index(tmp_path / "plain", IndexChange(), "multi12-ngram", question_model="multi12-ngram")
+    assert Index(tmp_path / "plain").question_encoder == "multi12-ngram"
 
 
 def test_an_encoder_of_another_space_asks_nothing(expected, tmp_path):
@@ -210,7 +210,7 @@ def test_an_encoder_of_another_space_asks_nothing(expected, tmp_path):
     with pytest.raises(EncoderError, match="384 .*512"):
         build_index(tmp_path / "kb", IndexChange([path]), MODEL, question_model="multi12-transformer")
     with pytest.raises(InputError, match="--question-model"):
-        build_index(tmp_path / "kb", IndexChange([path]), "released", IndexSettings(bits=1), question_model=MODEL)
+        build_index(tmp_path / "kb", IndexChange([path]), "multi12-ngram", IndexSettings(bits=1), question_model=MODEL)
     assert not (tmp_path / "kb").exists()
     build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     with pytest.raises(EncoderError, match="multi12-transformer"):
@@ -250,3 +250,20 @@ def test_a_subset_of_languages_asks_the_index_of_the_whole_encoder(expected, tmp
     [subset] = Answers(tmp_path / "kb").answers(["Wie viele Zimmer hat g?"], 10)
     assert [hit.row for hit in subset.hits] == [hit.row for hit in whole.hits]
     assert [hit.score for hit in subset.hits] == pytest.approx([hit.score for hit in whole.hits], abs=1e-3)
+
+
+def test_an_encoder_that_is_not_named_is_the_best_that_ships_or_that_of_the_index(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_text("The Nile ends in the sea.", encoding="utf-8")
+    assert build_index(tmp_path / "new", IndexChange([path]))["encoder"] == BEST == "multi12-transformer"
+    build_index(tmp_path / "kb", IndexChange([path]), MODEL)
+    path.write_text("The Nile ends in the Mediterranean.", encoding="utf-8")
+    card = build_index(tmp_path / "kb", IndexChange([path]))
+    assert (card["encoder"], card["documents"]) == (MODEL, 1)
+
+
+@pytest.mark.parametrize("code", ["xx", "german", "d"])
+def test_what_is_no_language_is_refused(code, tmp_path):
+    (tmp_path / "note.txt").write_text("Der Nil.", encoding="utf-8")
+    with pytest.raises(InputError, match=code):
+        build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), MODEL, IndexSettings(language=code))

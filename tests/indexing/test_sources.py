@@ -13,7 +13,7 @@ from distill.indexing.index_file import Index, hash_id
 from distill.indexing.sources import SOURCES, Sources
 from distill.system.sections import read_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 
 
 def ids(kb="kb"):
@@ -116,6 +116,13 @@ def test_the_file_has_a_path_a_file_and_a_number_a_document(here):
 
 def test_a_broken_file_is_refused_by_its_name(here):
     build_index("kb", IndexChange(["d"]), MODEL)
-    (here / "kb" / SOURCES).write_bytes(b"none")
-    with pytest.raises(DataError, match=SOURCES):
-        build_index("kb", IndexChange(["d"]), MODEL)
+    path = here / "kb" / SOURCES
+    whole = path.read_bytes()
+    for content in (b"none", b"", whole[: len(whole) // 2]):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=f"{SOURCES}.*distill index"):
+            build_index("kb", IndexChange(["d"]), MODEL)
+    # As it says: without the file, the same documents make it anew.
+    path.unlink()
+    build_index("kb", IndexChange(["d"]), MODEL)
+    assert path.read_bytes() == whole

@@ -4,6 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
+from distill.catalog.identity import locate_encoder
 from distill.catalog.kinds import require_kind
 from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.errors import EncoderError
@@ -235,9 +236,19 @@ def test_models_are_told_by_prefix_or_by_their_files_but_not_our_own(folders, ti
 def test_an_absent_package_names_what_to_install(monkeypatch, kind, package, line, lacking):
     absent = package if lacking == "package" else "torch"
     monkeypatch.setattr(huggingface, "find_spec", lambda name: None if name == absent else object())
-    said = rf"{absent} is not installed; run: pip install {line}"
+    said = rf"^{kind}:some/model is no folder.* {absent}, which is not installed; run: pip install {line}"
     with pytest.raises(EncoderError, match=said):
         load_encoder(f"{kind}:some/model")
+
+
+@pytest.mark.parametrize("model", ["typo", "./typo", "models/typo", "a/b/c", "/nowhere/typo"])
+@pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, locate_encoder])
+def test_a_folder_that_is_not_there_is_refused_before_a_package_is_looked_for(load, model, tmp_path, monkeypatch):
+    (tmp_path / "models").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(huggingface, "find_spec", lambda name: pytest.fail(f"looked for {name}"))
+    with pytest.raises(EncoderError, match=f"^st:{model}: "):
+        load(f"st:{model}")
 
 
 def test_a_folder_weighs_what_it_holds_and_a_name_nothing_and_without_weights_it_is_not_trained(folders):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from ....encoders.encoder import KerasEncoder
-from ....errors import ExportError
+from ....errors import EncoderError
 from ....students.transformer.network import TransformerEncoder
 from ....students.transformer.pooling import require_bundled
 from ....system.types import Floats, Json
@@ -49,8 +49,8 @@ def modules_of(student: KerasEncoder) -> list[Module]:
 
 
 def linear_rows(student: KerasEncoder) -> NoReturn:
-    """Raise `ExportError`, because a transformer is not a sum of rows."""
-    raise ExportError(f"the format model2vec needs a static student, this is a transformer; {LINEAR}")
+    """Raise `EncoderError`, because a transformer is not a sum of rows."""
+    raise EncoderError(f"the format model2vec needs a static student, this is a transformer; {LINEAR}")
 
 
 def _transformer(student: KerasEncoder) -> Module:
