@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 # The questions of each language of the sample among the texts on which distill's own pieces are compared.
 COMPARED = 150
+# Documents have such blanks between words.
+BLANKS = ("two  blanks", "a line\nand another\r\n\nparagraph", "a\ttab")
 
 
 def is_transformer(folder: File) -> bool:
@@ -75,7 +77,7 @@ def list_compared_texts() -> tuple[str, ...]:
 
     sample = load_dataset(SAMPLE)
     questions = [one.text for known in sample.questions.values() for one in list(known.values())[:COMPARED]]
-    return (*questions, *sample.passage_texts[: 2000 - len(questions)])
+    return (*BLANKS, *questions, *sample.passage_texts[: 2000 - len(questions) - len(BLANKS)])
 
 
 def build_network(

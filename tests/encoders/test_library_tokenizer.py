@@ -77,7 +77,7 @@ def test_it_is_saved_with_our_pieces_if_there_are_some_and_loaded(library, conte
 @pytest.mark.parametrize("content", ["", "[]", '{"model": 1}', '{"model": {"type": "WordPiece"}}'])
 def test_a_broken_file_is_named_in_one_line(content, tmp_path):
     (tmp_path / "library_tokenizer.json").write_text(content)
-    with pytest.raises(EncoderError, match=r"library_tokenizer\.json") as told:
+    with pytest.raises(EncoderError, match="library_tokenizer") as told:
         load_tokenizer(tmp_path / "tokenizer.model")
     assert "\n" not in str(told.value)
 

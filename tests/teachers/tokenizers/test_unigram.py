@@ -111,3 +111,10 @@ def test_a_sentencepiece_model_that_is_none_or_no_xlm_rs_is_refused(broken, tmp_
     (tmp_path / "sentencepiece.bpe.model").write_bytes(other.proto if broken is None else broken)
     with pytest.raises(EncoderError, match=r"sentencepiece\.bpe\.model"):
         convert_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize("normalizer", [None, {"type": "NFKC"}])
+def test_words_are_split_at_line_breaks_and_tabs_as_the_package_splits_them(content, folder, normalizer):
+    place, text = folder({**content, "normalizer": normalizer}), "one\ntwo\tthree\r\n four\u3000five\u2003six"
+    reference = Reference.from_file(str(place / "tokenizer.json"))
+    assert convert_tokenizer(place).encode([text]) == [reference.encode(text).ids]
