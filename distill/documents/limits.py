@@ -1,4 +1,4 @@
-"""The limits of a document: what is read of a file is counted as it comes, and a parser that takes too long is stopped."""
+"""The limits of a document: what is read is counted as it comes, and a parser that takes too long is stopped."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ class Meter:
         return self._error(f"not read within {self._limits.seconds:g} s", "seconds")
 
     def _error(self, problem, limit):
-        return DataError(f"{self._name}: {problem}, the limit of a document (--most-{limit}); split it, or raise the limit")
+        return DataError(
+            f"{self._name}: {problem}, the limit of a document (--most-{limit}); split it, or raise the limit"
+        )
 
 
 def _end(stopper, working):

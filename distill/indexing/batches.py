@@ -209,7 +209,7 @@ class Batches:
 
         Args:
             number: The batch.
-            parts: The vectors of its texts, in the order of `read`, float32 `(rows of a part, d)` each, at least one part.
+            parts: The vectors of its texts in the order of `read`, in one or more parts, float32 `(rows of a part, d)`.
             known: The index that has the other ones, or None.
         """
         arrays = self.texts(number)

@@ -37,7 +37,12 @@ def test_a_page_counts_and_says_the_same(tmp_path):
     script = f"""
     import {{ requireQuestion }} from {json.dumps((EXPORT / "web" / "distill.js").as_uri())};
     const said = {json.dumps(TEXTS)}.map(text => {{
-      try {{ requireQuestion("question", text); return ""; }} catch (error) {{ return `${{error.name}} ${{error.message}}`; }}
+      try {{
+        requireQuestion("question", text);
+        return "";
+      }} catch (error) {{
+        return `${{error.name}} ${{error.message}}`;
+      }}
     }});
     console.log(JSON.stringify(said));"""
     (tmp_path / "script.mjs").write_text(script, encoding="utf-8")
