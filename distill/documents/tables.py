@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeAlias
 
 from ..errors import DataError, one_line
 from ..system.progress import say
@@ -19,6 +20,8 @@ from .records import LANGUAGES, TEXTS, Columns, make_document
 from .skipped_files import SkippedFiles
 
 SEPARATORS = (",", ";", "\t", "|")
+# Arguments of `csv.reader`.
+Form: TypeAlias = Mapping[str, str | bool | int]
 # Columns of where a row is from.
 ADDRESSES = ("url", "path")
 # The first line of a table whose separator Excel is told, and its cells.
@@ -44,7 +47,7 @@ def read_csv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Met
     separator = named or max(SEPARATORS, key=lambda one: (_is_head(_cells(head, one), columns), len(_cells(head, one))))
     # Where a blank follows each separator it belongs to none of the cells.
     spaced = all(cell.startswith(" ") for cell in head.split(separator)[1:]) and separator in head
-    form = {"delimiter": separator, "skipinitialspace": spaced, "strict": True}
+    form: Form = {"delimiter": separator, "skipinitialspace": spaced, "strict": True}
     yield from _rows(_Table(source, meter, form), columns, skipped)
 
 
@@ -60,9 +63,9 @@ def read_tsv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Met
     Yields:
         The documents.
     """
-    form = {"delimiter": "\t", "strict": True}
+    form: Form = {"delimiter": "\t", "strict": True}
     if not _is_quoted(_Table(source, meter, form)):
-        form |= {"quoting": csv.QUOTE_NONE}
+        form = {**form, "quoting": csv.QUOTE_NONE}
     yield from _rows(_Table(source, meter, form), columns, skipped)
 
 
@@ -72,11 +75,12 @@ class _Table:
 
     source: Source
     meter: Meter
-    form: Mapping[str, str | bool | int]
+    form: Form
 
     def read(self, **more: int) -> Iterator[tuple[int, list[str]]]:
         """Yield rows, with the line on which each ends. An unclosed quote takes all lines after it."""
-        rows, first = csv.reader(_lines(self.source.path, self.meter), **{**self.form, **more}), 1
+        # The stubs give each keyword a type of its own.
+        rows, first = csv.reader(_lines(self.source.path, self.meter), **{**self.form, **more}), 1  # type: ignore[arg-type]
         try:
             for cells in rows:
                 self.meter.begin()

@@ -90,8 +90,8 @@ def prune_tokenizer(
 ) -> tuple[Tokenizer, Integers]:
     """Reduce a tokenizer to some of its tokens.
 
-    The tokens of its prompts are kept too, and those from which a BPE model merges the kept ones. A text all of whose tokens are in `kept_ids`
-    is cut into the same tokens as before.
+    The tokens of its prompts are kept too, and those from which a BPE model merges the kept ones. A text all of whose
+    tokens are in `kept_ids` is cut into the same tokens as before.
 
     Args:
         tokenizer: The tokenizer.

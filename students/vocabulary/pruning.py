@@ -231,7 +231,8 @@ def prune(
     Returns:
         The encoder and a report: `rows` and `bytes` (float32 weights and tokenizer) as `[before, after]`; `kept` and
             `unseen`, `{language: figures of fertility.compare}` of the lines and of unseen text; `cosine`, `{language:
-            {role: least cosine}}` of some lines to the encoder before; `left`, the languages of `others`; and the rule's `least` and `scripts`, and the `seed`.
+            {role: least cosine}}` of some lines to the encoder before; `left`, the languages of `others`; the rule's
+            `least` and `scripts`; and the `seed`.
 
     Raises:
         InputError: If the rule leaves no tokens.
