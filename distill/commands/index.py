@@ -8,6 +8,7 @@ from ..catalog.kinds import ENCODER_HELP
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
 from .shared.help import option
+from .shared.options import add_limit_options
 from .use import add_engine_options, choose_engine
 
 
@@ -54,6 +55,7 @@ from .use import add_engine_options, choose_engine
     help="Let --sync remove all documents of a file or a folder, or more than half of 20 or more.",
 )
 @option("--strict", panel="documents", is_flag=True, help="Stop at a bad file or record instead of skipping it.")
+@add_limit_options
 @option("--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]")
 @option("--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]")
 @option("--id-field", panel="documents", metavar="NAME", help="Field of a record's id. [default: id]")
@@ -97,6 +99,8 @@ def index(
     sync: bool,
     remove_most: bool,
     strict: bool,
+    most_megabytes: float,
+    most_seconds: float,
     text_field: str | None,
     title_field: str | None,
     id_field: str | None,
@@ -117,13 +121,14 @@ def index(
     A document replaces the one with the same id. If the command is interrupted, run it again: it continues where it
     stopped.
     """
+    from ..documents.limits import ReadingLimits
     from ..documents.records import Columns
     from ..indexing.building import COMPACT, IndexSettings, build_index
     from ..indexing.intake import IndexChange
     from ..system.progress import say
 
-    columns = Columns(text_field, title_field, id_field)
-    change = IndexChange((*documents, *more), remove, columns, strict, sync, remove_most)
+    columns, limits = Columns(text_field, title_field, id_field), ReadingLimits(most_megabytes, most_seconds)
+    change = IndexChange((*documents, *more), remove, columns, strict, sync, remove_most, limits)
     given = IndexSettings(length, overlap, language, score, COMPACT if compact else None, words or None)
     by = choose_engine(model, engine, workers, ray_address)
     card = build_index(output, change, model, given, by, question_model, word_model)

@@ -7,6 +7,7 @@ import click
 from ..catalog.kinds import ENCODER_HELP
 from .shared.command import command
 from .shared.help import option
+from .shared.options import add_limit_options
 
 
 @command(quiet=True, examples=["distill mcp --index kb", "distill mcp --index kb --hybrid --name handbook"])
@@ -78,6 +79,7 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     panel="passages",
     help="Language of documents that do not name theirs, used to find sentences. [default: auto]",
 )
+@add_limit_options
 def page(
     documents: tuple[str, ...],
     text_field: str | None,
@@ -88,6 +90,8 @@ def page(
     compact: bool,
     by_ranges: bool,
     language: str | None,
+    most_megabytes: float,
+    most_seconds: float,
     output: str,
 ) -> None:
     """Make a web page that searches documents in the browser.
@@ -95,11 +99,13 @@ def page(
     FILE... are .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or folders of them. Any static server can
     host the page, which works offline. The same command again takes in what has changed.
     """
+    from ..documents.limits import ReadingLimits
     from ..documents.records import Columns
     from ..indexing.intake import IndexChange
     from ..jobs.make_page import make_page
     from ..system.progress import say
 
-    change = IndexChange(documents, columns=Columns(text_field, title_field))
+    limits = ReadingLimits(most_megabytes, most_seconds)
+    change = IndexChange(documents, columns=Columns(text_field, title_field), limits=limits)
     card = make_page(change, output, model, title, about, compact, language, by_ranges).card
     say(f"{output}: {card.bytes / 1e6:.1f} MB; python -m http.server --directory {output}")

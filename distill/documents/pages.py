@@ -12,6 +12,7 @@ import justhtml
 from ..system.reading import read_text
 from ..system.text import drop_soft_hyphens
 from .document import Content
+from .limits import Meter
 
 BLANKS = re.compile(r"[ \t\r\f\n]+")
 # Of these no text is shown, or, as a navigation, none that is the page's own.
@@ -70,9 +71,9 @@ class Page:
         return next((" ".join(block.text.split()) for block in self.blocks if block.is_heading), "")
 
 
-def read_html(path: Path) -> Content:
+def read_html(path: Path, meter: Meter) -> Content:
     """Return what a page shows, with the title of its head or the first heading."""
-    text = read_text(path)
+    text = read_text(path, meter.count)
     is_xhtml = path.suffix.lower() == ".xhtml" or text.lstrip().startswith("<?xml")
     page = read_page(SINGLE_TAG.sub(_add_end_tag, text) if is_xhtml else text)
     return Content(page.text, page.title or page.heading, page.language)

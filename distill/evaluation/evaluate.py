@@ -360,7 +360,7 @@ def rank_questions(
     for language, encoded in questions.items():
         gold = _gold(dataset, split, language)
         for unit in units:
-            ranks[unit][language] = ranks_of(unit, encoded, vectors, gold, whole_of)
+            ranks[unit][language] = ranks_of(unit, encoded, vectors, gold, whole_of, dataset.first_of)
     return ranks
 
 

@@ -204,24 +204,26 @@ class Batches:
         """Return the arrays of a batch's texts."""
         return read_sections(self.path(number, TEXTS))
 
-    def write(self, number: int, vectors: Floats, known: Index | None) -> None:
+    def write(self, number: int, parts: Iterable[Floats], known: Index | None) -> None:
         """Write the codes of a batch.
 
         Args:
             number: The batch.
-            vectors: The vectors of its texts, float32 `(rows, d)`, in the order of `read`.
+            parts: The vectors of its texts in the order of `read`, in one or more parts, float32 `(rows of a part, d)`.
             known: The index that has the other ones, or None.
         """
         arrays = self.texts(number)
         copied, counts = arrays["copied"], arrays["sentence_counts"].astype(np.int64)
-        new = copied == NEW
-        stored = _fill_rows("passage", new, copied, quantise_to_bits(vectors[: new.sum()], self.bits), known)
+        new, quantised = copied == NEW, [quantise_to_bits(part, self.bits) for part in parts]
+        codes, scales = (np.concatenate(of_parts) for of_parts in zip(*quantised, strict=True))
+        split = int(new.sum())
+        stored = _fill_rows("passage", new, copied, (codes[:split], scales[:split]), known)
         if self.with_sentences:
             which = np.repeat(new, counts)
             rows = np.full(len(which), NEW)
             if known and not which.all():
                 rows[~which] = rows_of(known.array("sentence_starts"), copied[~new].astype(np.int64))
-            stored |= _fill_rows("sentence", which, rows, quantise_to_bits(vectors[new.sum() :], self.bits), known)
+            stored |= _fill_rows("sentence", which, rows, (codes[split:], scales[split:]), known)
         write_sections(self.path(number, VECTORS), stored)
 
     def batch(self, number: int) -> StoredBatch:

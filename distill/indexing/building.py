@@ -46,6 +46,8 @@ PART, LOCK = ".part", ".lock"
 BEST = "multi12-transformer"
 # Bits of a number of `--compact`.
 COMPACT = 1
+# Texts of a batch that are encoded at a time: a long document's vectors are many times its size.
+ROWS = 16_384
 # Documents that are named of many.
 NAMED = 5
 # Of an encoder that names no other.
@@ -326,17 +328,22 @@ class _Job:
         rows = {number: jobs.rows(number) for number in missing}
         with task("encode", sum(rows.values())) as advance:
             for number in (number for number in missing if not rows[number]):
-                jobs.write(number, np.zeros((0, self.encoder.dimension), np.float32), self.known)
-            for number, vectors in self._vectors(jobs, [number for number in missing if rows[number]], engine, advance):
-                jobs.write(number, vectors, self.known)
+                jobs.write(number, [np.zeros((0, self.encoder.dimension), np.float32)], self.known)
+            for number, parts in self._vectors(jobs, [number for number in missing if rows[number]], engine, advance):
+                jobs.write(number, parts, self.known)
                 if left_out.is_looking:
                     left_out.look(jobs.read(number), sum(rows[before] for before in missing if before < number))
 
     def _vectors(self, jobs, missing, engine, advance: Progress):
         if engine:
             for number, vectors in engine(jobs, missing, "document"):
-                yield number, vectors
+                yield number, [vectors]
                 advance(len(vectors))
             return
         for number in missing:
-            yield number, require_finite(self.encoder.encode(jobs.read(number), "document", advance), self.encoder)
+            yield number, self._encode_parts(jobs.read(number), advance)
+
+    def _encode_parts(self, texts, advance):
+        for start in range(0, len(texts), ROWS):
+            part = texts[start : start + ROWS]
+            yield require_finite(self.encoder.encode(part, "document", advance), self.encoder)

@@ -210,7 +210,7 @@ element("ask").addEventListener("submit", event => {
 async function search() {
   const text = question.value.trim();
   history.replaceState(null, "", text ? `#${new URLSearchParams({ q: text })}` : location.pathname + location.search);
-  const answer = text ? await ask("search", { text, most: MOST }, early => show(text, early), clusters ? warn : fail) : { hits: [], ms: 0 };
+  const answer = text ? await ask("search", { text, most: MOST }, early => show(text, early), warn) : { hits: [], ms: 0 };
   if (answer && show(text, answer)) hits.dataset.question = text;
 }
 

@@ -3,6 +3,7 @@
 import pytest
 
 from distill.documents.front_matter import split_front_matter
+from distill.documents.limits import Meter, ReadingLimits
 from distill.documents.markdown import read_markdown
 from distill.documents.reading import read_documents
 
@@ -12,7 +13,7 @@ def content(tmp_path):
     def read(text):
         path = tmp_path / "a.md"
         path.write_text(text, encoding="utf-8")
-        return read_markdown(path)
+        return read_markdown(path, Meter(path.name, ReadingLimits()))
 
     return read
 

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from distill.documents.limits import Meter, ReadingLimits
 from distill.documents.pages import read_html, read_page
 from distill.words.sentences import find_sentences
 
@@ -27,7 +28,7 @@ def test_what_stands_in_a_line_does_not_break_it(line):
 def test_an_element_of_xhtml_may_end_where_it_begins(tmp_path):
     path = tmp_path / "a.xhtml"
     path.write_text('<head><title/><script src="a>b.js"/></head><h1 id=\'x\'>Ferry</h1><p>At <a id="p1" />nine<br/>ten')
-    content = read_html(path)
+    content = read_html(path, Meter(path.name, ReadingLimits()))
     assert (content.title, content.text) == ("Ferry", "Ferry\n\nAt nine\nten")
 
 

@@ -78,6 +78,14 @@ def test_what_cannot_be_is_refused_by_name(statement, said, database):
         database(statement)
 
 
+@pytest.mark.parametrize(("text", "said"), [("é" * 20_001, "20001 characters"), ("vk" * 10_000, "pieces")])
+def test_a_question_has_limits_and_a_document_none(text, said, database, small):
+    database("SELECT distill_encoder(?)", str(small))
+    with pytest.raises(apsw.SQLError, match=f"distill_embed: .*{said}; a text has .* at most"):
+        database("SELECT distill_embed(?)", text)
+    assert len(database("SELECT distill_embed(?, 'document')", text)[0][0]) == 24
+
+
 def test_a_file_that_is_none_leaves_the_encoder_that_is_open(database, small, tmp_path):
     database("SELECT distill_encoder(?)", str(small))
     (tmp_path / "other").write_bytes(b"no encoder" * 10)
