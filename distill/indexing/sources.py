@@ -47,10 +47,10 @@ class Sources:
     def within(self, paths: Iterable[File]) -> list[int]:
         """Return the hashes of the documents whose files are among the given paths or inside them."""
         roots = [(locate_file(path), Path(path).as_posix()) for path in paths]
-        inside = {file for file in self._files() if _is_inside(file, self.names[file], roots)}
+        inside = {file for file in self._list_files() if _is_inside(file, self.names[file], roots)}
         return [hash for hash, files in self.files_of.items() if not inside.isdisjoint(files)]
 
-    def _files(self):
+    def _list_files(self):
         return {file for files in self.files_of.values() for file in files}
 
     def require_most(self, paths: Iterable[File], taken_in: Mapping[int, Source], gone: Collection[int]) -> None:
@@ -99,7 +99,7 @@ class Sources:
 
     def write(self, folder: Path) -> None:
         """Write the file into an index's folder."""
-        files = sorted(self._files())
+        files = sorted(self._list_files())
         numbers = {file: number for number, file in enumerate(files)}
         base = os.path.realpath(folder)
         listed = [[os.path.relpath(file, base), self.names[file]] for file in files]
