@@ -26,7 +26,7 @@ class ReadingLimits:
 
     Args:
         megabytes: The most megabytes (10^6 bytes) of a document, unpacked.
-        seconds: The most seconds until it is read.
+        seconds: The most seconds of computing until it is read.
 
     Example:
         >>> import distill
@@ -56,14 +56,14 @@ class Meter:
 
     def begin(self) -> None:
         """Begin the next document of the file."""
-        self._bytes, self._end = 0, time.monotonic() + self._limits.seconds
+        self._bytes, self._begun = 0, (time.monotonic(), time.process_time())
 
     def count(self, size: int) -> None:
         """Count bytes, or characters, that were read. Raises `DataError` if the document is beyond a limit."""
         self._bytes += size
         if self._bytes > self._limits.megabytes * MEGABYTE:
             raise self._error(f"larger than {self._limits.megabytes:g} MB once it is unpacked", "megabytes")
-        if time.monotonic() > self._end:
+        if self._left() < 0:
             raise self._late()
 
     def count_file(self, path: Path) -> None:
@@ -89,10 +89,16 @@ class Meter:
             sys.unraisablehook = before
 
     def _stop(self, thread, working):
-        wait = max(self._end - time.monotonic(), 0)
-        while not working.acquire(timeout=min(wait, threading.TIMEOUT_MAX)):
-            _throw(thread, _OutOfTime)
-            wait = AGAIN
+        wait = self._left()
+        while not working.acquire(timeout=min(max(wait, 0), threading.TIMEOUT_MAX)):
+            wait = self._left()
+            if wait <= 0:
+                _throw(thread, _OutOfTime)
+                wait = AGAIN
+
+    def _left(self):
+        """Return the seconds that are left. Those in which other programs have the processor do not count."""
+        return self._limits.seconds - min(time.monotonic() - self._begun[0], time.process_time() - self._begun[1])
 
     def _late(self):
         return self._error(f"not read within {self._limits.seconds:g} s", "seconds")

@@ -27,6 +27,12 @@ def left_out(path, limits):
     return str(skipped.make_error(""))
 
 
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
 def docx(path, members):
     """A DOCX with some members by their names."""
     word = f'xmlns:w="{SPACE}/wordprocessingml/2006/main"'
@@ -101,15 +107,14 @@ def test_a_loop_that_passes_over_every_error_is_stopped_and_nothing_comes_later(
     def loop():
         while True:
             with suppress(Exception):
-                time.sleep(0.001)
+                compute(0.001)
 
     after = 0
     with pytest.raises(DataError):
         Meter("a", ReadingLimits(seconds=0.05)).watch(loop)
-    end = time.monotonic() + 0.1
-    while time.monotonic() < end:
+    while after < 3:
+        compute(0.05)
         after += 1
-    assert after
 
 
 @pytest.mark.parametrize(
@@ -129,7 +134,7 @@ def test_a_file_of_many_documents_may_be_of_any_size(name, content, tmp_path):
 def test_the_time_that_others_take_between_two_documents_does_not_count(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "A ferry."}\n' * 3)
     for _ in read_documents([tmp_path / "a.jsonl"], limits=ReadingLimits(seconds=0.2)):
-        time.sleep(0.25)
+        compute(0.25)
 
 
 def test_a_long_line_is_whole_again(tmp_path):
