@@ -10,22 +10,26 @@ from pathlib import Path
 
 import numpy as np
 
-from ..encoders.tokenizer import Tokenizer, list_spellings, model_proto, with_spellings
+from ..encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ..errors import EncoderError, ExportError, InputError
 from ..students.origin import describe_origin, read_origin
+from ..students.vocabulary.kept_vectors import MOST_TEXTS, require_kept_vectors
 from ..students.vocabulary.pieces import prune_tokenizer
 from ..students.vocabulary.shared_pieces import find_main_scripts, find_shared_tokens
 from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Integers, Json
 from . import encode
 from .card import README, stored_files
-from .formats.registry import format_of
+from .formats.registry import format_of, load_artefact
+from .gate import Reference
 from .languages import CARD_KEY, TokenLanguages, read_languages, write_languages
 from .student import read_checked_card
 from .weights.codecs import CODECS
 
 # Entries about the whole artefact, which are not true of the subset.
 MEASURED_KEYS, SPELLINGS_KEY = ("dev", "refused"), "spelled"
+# The number of tokens of a text that is made to compare both artefacts.
+WORDS = 8
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Subset:
 def write_subset(folder: Path, output: File, languages: Sequence[str], source: str) -> Subset:
     """Write an artefact with only the tokens of some languages.
 
-    A text that loses none of its tokens keeps its vector, to the last bit.
+    A text that loses none of its tokens keeps its vector, to the last bit. Both are compared on texts of kept tokens.
 
     Args:
         folder: The folder of the artefact.
@@ -59,7 +63,8 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
 
     Raises:
         InputError: If a language is unknown, or no language would be left out.
-        EncoderError: If the artefact does not say which languages use its tokens.
+        EncoderError: If the artefact does not say which languages use its tokens, or if a text that loses none has
+            another vector.
     """
     card, tokenizer = read_checked_card(folder), Tokenizer.load(folder / encode.TOKENIZER)
     pieces = read_languages(folder, card)
@@ -83,7 +88,19 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
         rewritten = _card(card, aside, Path(output).resolve().name, result, wanted.languages, source)
         write_json(aside / encode.CARD, rewritten)
         write_text(aside / README, render_page(rewritten, result))
+        require_kept_vectors(_load(folder), _load(aside), _join_tokens(smaller))
     return Subset(result.pieces, (card["bytes"], rewritten["bytes"]), result.kept)
+
+
+def _load(folder):
+    return Reference(load_artefact(folder), Tokenizer.load(folder / encode.TOKENIZER))
+
+
+def _join_tokens(tokenizer):
+    """Return short texts of a tokenizer's normal tokens, most of which are cut into these again."""
+    pieces = [piece.piece for piece in model_proto(tokenizer).pieces if piece.type == piece.NORMAL]
+    step = max(1, len(pieces) // MOST_TEXTS)
+    return ["".join(pieces[place::step][:WORDS]).replace(SPACE, " ") for place in range(min(step, MOST_TEXTS))]
 
 
 def drop_other_spellings(tokenizer: Tokenizer, wanted: TokenLanguages) -> tuple[Tokenizer, TokenLanguages]:

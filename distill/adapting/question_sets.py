@@ -63,8 +63,9 @@ class QuestionSet:
         """Return the rank of each question's document, int `(q,)`, by language."""
         vectors = {"passage": head.vectors(self.passages.passages), "sentence": head.vectors(self.passages.sentences)}
         whole_of = {"passage": self.dataset.document_of, "sentence": self.passages.passage_of}
+        first_of = self.dataset.first_of
         return {
-            language: ranks_of(UNIT, head.vectors(questions), vectors, self.gold[language], whole_of)
+            language: ranks_of(UNIT, head.vectors(questions), vectors, self.gold[language], whole_of, first_of)
             for language, questions in self.questions.items()
         }
 

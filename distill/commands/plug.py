@@ -45,7 +45,13 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     ],
 )
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@option("--output", panel="page", required=True, type=click.Path(file_okay=False), help="Folder of the page.")
+@option(
+    "--output",
+    panel="page",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Folder of the page, new or to be replaced.",
+)
 @option(
     "--title",
     panel="page",
@@ -53,7 +59,7 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     help="Title of the page, and its name as an app. [default: Ask in your own language]",
 )
 @option("--about", panel="page", default="", help="A line below the title.")
-@option("--model", panel="encoder", default="released", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
+@option("--model", panel="encoder", default="multi12-ngram", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
 @option(
     "--compact",
     panel="stored",
@@ -66,6 +72,8 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     is_flag=True,
     help="Load only the parts of the index that a question needs. The server must support range requests.",
 )
+@option("--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]")
+@option("--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]")
 @option(
     "--language",
     panel="passages",
@@ -74,6 +82,8 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
 @add_limit_options
 def page(
     documents: tuple[str, ...],
+    text_field: str | None,
+    title_field: str | None,
     model: str,
     title: str,
     about: str,
@@ -87,13 +97,15 @@ def page(
     """Make a web page that searches documents in the browser.
 
     FILE... are .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or folders of them. Any static server can
-    host the page, which works offline.
+    host the page, which works offline. The same command again takes in what has changed.
     """
     from ..documents.limits import ReadingLimits
+    from ..documents.records import Columns
     from ..indexing.intake import IndexChange
     from ..jobs.make_page import make_page
     from ..system.progress import say
 
-    change = IndexChange(documents, limits=ReadingLimits(most_megabytes, most_seconds))
+    limits = ReadingLimits(most_megabytes, most_seconds)
+    change = IndexChange(documents, columns=Columns(text_field, title_field), limits=limits)
     card = make_page(change, output, model, title, about, compact, language, by_ranges).card
     say(f"{output}: {card.bytes / 1e6:.1f} MB; python -m http.server --directory {output}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..system.hashes import digest
+from ..system.text import number_copies
 from ..system.types import Integers
 
 
@@ -81,6 +82,11 @@ class Dataset:
     def passage_texts(self) -> list[str]:
         """The texts of the passages."""
         return [passage.text for passage in self.passages]
+
+    @cached_property
+    def first_of(self) -> Integers:
+        """The first passage that equals each one, int `(passages,)`. A copy of a right passage is right too."""
+        return number_copies(self.passage_texts)
 
     @cached_property
     def passage_languages(self) -> tuple[str, ...]:

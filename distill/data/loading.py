@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from ..errors import DataError
 from ..settings.sections import DataSettings
+from ..system.progress import say
+from ..system.text import count_copies
 from ..system.types import File
 from .dataset import Dataset, require_questions, require_trainable_data
 
@@ -93,11 +95,16 @@ def read_dataset(source: File, document_language: str = "en", split_by: str = "q
     """
     from ..system.hashes import hash_files
     from .corpora import hash_files_beside
-    from .splits import draw_splits, read_splits
+    from .splits import draw_splits, drop_copies, move_copies, read_splits
 
     folder, dataset = _read(source, document_language)
+    if copies := count_copies(dataset.first_of):
+        say(f"{dataset.name}: {copies} passages repeat an earlier one; where a passage is right, so are its copies")
     stored = read_splits(folder, dataset)
-    splits = draw_splits(dataset, split_by, seed) if stored is None else stored
+    if stored is None:
+        splits = move_copies(dataset, draw_splits(dataset, split_by, seed))
+    else:
+        splits = drop_copies(dataset, stored)
     return require_questions(replace(dataset, splits=splits, files={**hash_files(folder), **hash_files_beside(folder)}))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError
 from ..system.files import usable_path
+from ..system.progress import say
 from ..system.reading import read_jsonl
 from ..system.types import File, Integers
 from .parsing.tsv import read_columns
@@ -84,6 +85,12 @@ def _source(path, weight, pivot, languages):
         raise DataError(
             f"{path}: no pair of {pivot}, the teacher's language, and {', '.join(languages) or 'another'}; "
             "expected a .tsv headed by languages, .jsonl objects by language, or a folder of {lang}.txt"
+        )
+    if lacking := [row for row in rows if not row.get(pivot, "").strip()]:
+        spoken = ", ".join(sorted({name for row in lacking for name, text in row.items() if text.strip()})) or "nothing"
+        say(
+            f"{path}: {len(lacking)} of {len(rows)} rows are left out, as they have no text in {pivot}, the teacher's "
+            f"language, but in {spoken}"
         )
     others = {name for row in rows for name, text in row.items() if text.strip()} - {pivot, *wanted}
     texts, names, sources = zip(*pairs, strict=True)

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import DataError
 from ..settings.choices import SPLITS
+from ..system.progress import say
 from ..system.reading import read_json
-from .dataset import Dataset
+from .dataset import Dataset, normalise
 from .parsing.fields import as_id
 
 SHARES = (0.7, 0.1, 0.2)
@@ -103,6 +104,75 @@ def divide_ids(
         split: tuple(id for i in order[start:end] for id in groups[i])
         for split, start, end in zip(SPLITS, starts, ends, strict=True)
     }
+
+
+def move_copies(dataset: Dataset, splits: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Put questions that are asked under several ids into one split, that of the first of these ids.
+
+    Args:
+        dataset: The data set.
+        splits: The ids by split.
+
+    Returns:
+        The ids by split, in their order; those that moved are last.
+    """
+    split_of = {id: split for split, ids in splits.items() for id in ids}
+    wanted = {id: split_of[first] for id, first in find_question_copies(dataset).items() if first in split_of}
+    moved = {id: to for id, to in wanted.items() if split_of.get(id, to) != to}
+    if moved:
+        say(
+            f"{dataset.name}: {len(moved)} questions are the same as another one under another id, such as "
+            f"{min(moved)}, and were moved to its split, so that no question of test is learned"
+        )
+    kept = {split: [id for id in ids if id not in moved] for split, ids in splits.items()}
+    return {split: (*ids, *(id for id in sorted(moved) if moved[id] == split)) for split, ids in kept.items()}
+
+
+def drop_copies(dataset: Dataset, splits: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Leave questions out of the other splits that test asks under another id; test itself stays as it is.
+
+    Args:
+        dataset: The data set.
+        splits: The ids by split, of a file.
+
+    Returns:
+        The ids by split.
+    """
+    first_of = find_question_copies(dataset)
+    tested = {first_of.get(id, id) for id in splits.get("test", ())}
+    left = [id for split, ids in splits.items() if split != "test" for id in ids if first_of.get(id, id) in tested]
+    if left:
+        say(
+            f"{dataset.name}: {len(left)} questions of splits.json are asked in test too, under another id, such as "
+            f"{left[0]}; they are left out of train and dev"
+        )
+    out = set(left)
+    return {split: tuple(id for id in ids if id not in out) for split, ids in splits.items()}
+
+
+def find_question_copies(dataset: Dataset) -> dict[str, str]:
+    """Find ids whose question another id before them asks too, in any language, by the words that `normalise` leaves.
+
+    Args:
+        dataset: The data set.
+
+    Returns:
+        The first of the ids that ask the same, by id, for the others of them.
+    """
+    first_of: dict[str, str] = {}
+
+    def find(id):
+        while id in first_of:
+            id = first_of[id]
+        return id
+
+    known: dict[tuple[str, str], str] = {}
+    for language, questions in dataset.questions.items():
+        for id in sorted(questions):
+            one, other = sorted((find(id), find(known.setdefault((language, normalise(questions[id].text)), id))))
+            if one != other:
+                first_of[other] = one
+    return {id: find(id) for id in first_of}
 
 
 def _groups(documents, by):

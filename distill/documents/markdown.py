@@ -16,7 +16,7 @@ from ..system.reading import read_text
 from .document import Content
 from .front_matter import split_front_matter
 from .limits import Meter
-from .pages import BLOCKS, HEADINGS, HIDDEN, read_page
+from .pages import BLOCKS, CELLS, HEADINGS, HIDDEN, read_page
 from .records import TITLE, read_language_field
 
 # [[page]], [[page|its name here]], ![[file]]
@@ -36,7 +36,7 @@ IN_LINE = {
     *("q", "ruby", "s", "samp", "small", "source", "span", "strike", "strong", "sub", "sup", "time", "tt", "u"),
     *("var", "wbr"),
 }
-KNOWN = IN_LINE | BLOCKS | HEADINGS | HIDDEN
+KNOWN = IN_LINE | BLOCKS | CELLS | HEADINGS | HIDDEN
 
 
 def read_markdown(path: Path, meter: Meter) -> Content:

@@ -9,15 +9,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeAlias
 
-from ..errors import DataError
+from ..errors import DataError, one_line
+from ..system.progress import say
 from ..system.reading import NOT_UTF8, iter_lines
 from .document import Document, Source
 from .limits import Meter
-from .records import Columns, make_document
+from .records import LANGUAGES, TEXTS, Columns, make_document
 from .skipped_files import SkippedFiles
 
 SEPARATORS = (",", ";", "\t", "|")
+# Arguments of `csv.reader`.
+Form: TypeAlias = Mapping[str, str | bool | int]
+# Columns of where a row is from.
+ADDRESSES = ("url", "path")
 # The first line of a table whose separator Excel is told, and its cells.
 NAMED, NAMED_CELLS = re.compile(r"sep=(.)\s*", re.IGNORECASE), ("sep=", "")
 
@@ -41,7 +47,7 @@ def read_csv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Met
     separator = named or max(SEPARATORS, key=lambda one: (_is_head(_cells(head, one), columns), len(_cells(head, one))))
     # Where a blank follows each separator it belongs to none of the cells.
     spaced = all(cell.startswith(" ") for cell in head.split(separator)[1:]) and separator in head
-    form = {"delimiter": separator, "skipinitialspace": spaced, "strict": True}
+    form: Form = {"delimiter": separator, "skipinitialspace": spaced, "strict": True}
     yield from _rows(_Table(source, meter, form), columns, skipped)
 
 
@@ -57,9 +63,9 @@ def read_tsv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Met
     Yields:
         The documents.
     """
-    form = {"delimiter": "\t", "strict": True}
+    form: Form = {"delimiter": "\t", "strict": True}
     if not _is_quoted(_Table(source, meter, form)):
-        form |= {"quoting": csv.QUOTE_NONE}
+        form = {**form, "quoting": csv.QUOTE_NONE}
     yield from _rows(_Table(source, meter, form), columns, skipped)
 
 
@@ -69,11 +75,12 @@ class _Table:
 
     source: Source
     meter: Meter
-    form: Mapping[str, str | bool | int]
+    form: Form
 
     def read(self, **more: int) -> Iterator[tuple[int, list[str]]]:
         """Yield rows, with the line on which each ends. An unclosed quote takes all lines after it."""
-        rows, first = csv.reader(_lines(self.source.path, self.meter), **{**self.form, **more}), 1
+        # The stubs give each keyword a type of its own.
+        rows, first = csv.reader(_lines(self.source.path, self.meter), **{**self.form, **more}), 1  # type: ignore[arg-type]
         try:
             for cells in rows:
                 self.meter.begin()
@@ -109,10 +116,15 @@ def _rows(table, columns, skipped):
         names.pop()
     _require_head(names, source, columns)
     _require_shape(names, table)
+    searched = [] if set(columns.texts) & set(names) else _list_searched(names, columns)
+    if searched:
+        told = f"no column {' or '.join(columns.texts)}, so it is searched by {', '.join(searched)}"
+        say(one_line(f"{source.name}: {told}; --text-field names one"))
     for line, cells in islice(_read_rows(table), 1, None):
         try:
             place = f"{source.name}, line {line}"
-            yield make_document(place, _row(place, names, cells, columns), columns)
+            row = _row(place, names, cells, columns)
+            yield make_document(place, {**row, TEXTS[0]: _join_cells(row, searched)} if searched else row, columns)
         except DataError as error:
             skipped.leave_out(error)
 
@@ -152,12 +164,23 @@ def _require_head(names: Sequence[str], source: Source, columns: Columns) -> Non
         raise DataError(f"{source.name}: no documents in it")
     if twice := [name for name, count in Counter(names).items() if count > 1 and name]:
         raise DataError(f"{source.name}, line 1: two columns are named {twice[0]!r}; give each a name of its own")
-    if not set(columns.texts) & set(names):
+    if columns.text and not set(columns.texts) & set(names) or not _list_searched(names, columns):
         known = " or ".join(columns.texts)
         raise DataError(
             f"{source.name}, line 1: expected a column named {known}, got {', '.join(map(repr, names))}; "
             "--text-field names another"
         )
+
+
+def _list_searched(names: Sequence[str], columns: Columns) -> list[str]:
+    """Return the columns that a row of a table without a text is found by: all but ids, languages and addresses."""
+    return [name for name in names if name and name not in (*columns.ids, *LANGUAGES, *ADDRESSES)]
+
+
+def _join_cells(row, searched):
+    """Return the cells with a letter, each on a line."""
+    cells = (row.get(name) or "" for name in searched)
+    return "\n".join(cell.strip() for cell in cells if any(map(str.isalpha, cell)))
 
 
 def _is_head(cells, columns):

@@ -15,7 +15,7 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import require_finite
 from ..errors import InputError
 from ..export.formats.bundle import Bundle
-from ..system.text import normalized_length
+from ..system.text import drop_soft_hyphens, normalized_length
 from ..system.types import Floats, Integers, Role
 
 # The most questions at a time, the most characters and tokens of each, and the most seconds until they are answered.
@@ -75,6 +75,7 @@ def encode_question(encoder: Encoder, question: str) -> Floats:
     def encode(texts: Sequence[str], role: Role) -> Floats:
         return require_finite(encoder.encode(texts, role), encoder)
 
+    question = drop_soft_hyphens(question)
     # The tokens of a short text are not counted.
     if normalized_length(question) * BYTES < LONG_PIECES:
         return encode([question], "question")[0]

@@ -10,6 +10,7 @@ from ..data.dataset import Dataset
 from ..errors import EncoderError
 from ..retrieval.bm25 import build_bm25_index
 from ..retrieval.exact import max_passage, ranks
+from ..retrieval.units import list_right
 from ..settings.choices import BM25
 from ..settings.units import BY_NAME, list_text_kinds
 from ..system.types import Floats, Integers, Progress, Role
@@ -59,7 +60,7 @@ class Bm25Scorer:
 
     def __init__(self, dataset: Dataset, words: str, units: Sequence[str], progress: Progress | None = None) -> None:
         kinds = list_text_kinds(units)
-        self.whole_of, self.indices = dataset.whole_of(kinds), {}
+        self.whole_of, self.first_of, self.indices = dataset.whole_of(kinds), dataset.first_of, {}
         for kind in kinds:
             texts = dataset.texts(kind)
             self.indices[kind] = build_bm25_index(texts, _languages(dataset, kind), words)
@@ -80,12 +81,13 @@ class Bm25Scorer:
         Returns:
             `{unit: ranks}`, integer arrays `(q,)` that start at 1.
         """
-        targets = {unit: gold if BY_NAME[unit].rank == "passage" else self.whole_of["passage"][gold] for unit in units}
         places = {unit: np.empty(len(texts), dtype=np.int64) for unit in units}
         for row, scores in enumerate(self._by_kind(texts)):
             for unit in units:
                 scored = score_units(unit, scores, self.whole_of)
-                places[unit][row] = ranks(scored[None], targets[unit][row : row + 1])[0]
+                above = None if BY_NAME[unit].rank == "passage" else self.whole_of["passage"]
+                right = list_right(gold[row : row + 1], self.first_of, above)
+                places[unit][row] = ranks(scored[None], right[1][:1], right)[0]
             if progress:
                 progress(1)
         return places

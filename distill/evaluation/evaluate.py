@@ -141,7 +141,7 @@ def evaluate(
 
     Example:
         >>> import distill
-        >>> encoder, sample = distill.load_encoder("released-small"), distill.load_dataset("sample")
+        >>> encoder, sample = distill.load_encoder("multi12-static"), distill.load_dataset("sample")
         >>> evaluation = distill.evaluate(encoder, sample, "dev", ["de", "en"], units=["document"])
         >>> list(evaluation.table()["document"])
         ['de', 'en']
@@ -360,7 +360,7 @@ def rank_questions(
     for language, encoded in questions.items():
         gold = _gold(dataset, split, language)
         for unit in units:
-            ranks[unit][language] = ranks_of(unit, encoded, vectors, gold, whole_of)
+            ranks[unit][language] = ranks_of(unit, encoded, vectors, gold, whole_of, dataset.first_of)
     return ranks
 
 

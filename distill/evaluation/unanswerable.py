@@ -13,7 +13,7 @@ from ..encoders.encoder import Encoder
 from ..export.encode import COMPARED
 from ..retrieval.blocks import Product, spans
 from ..retrieval.exact import ranks
-from ..retrieval.units import candidates_of
+from ..retrieval.units import candidates_of, list_right
 from ..settings.choices import PASSAGE_SCORES
 from ..settings.units import NAMES, Unit, list_text_kinds
 from ..system.types import Booleans, Doubles, Floats, Integers, Progress
@@ -168,16 +168,20 @@ def half_unanswerable_cases(encoded: EncodedSplit, score: str, seed: int = 0) ->
 
 @dataclass(frozen=True)
 class _Part:
-    """Some questions of a language, with their scores `(q, passages)`, right passages and numbers."""
+    """Some questions of a language, with their scores `(q, passages)`, right passages and numbers.
+
+    `first_of` is the first passage that equals each one.
+    """
 
     scores: Floats
     gold: Integers
     question: Integers
     language: str
+    first_of: Integers
 
     def cut(self, article_of: Integers, size: int | None, generator: np.random.Generator) -> Cases:
         """Return the cases among so many passages with those that answer, then without the question's article."""
-        alike = article_of == article_of[self.gold][:, None]
+        alike = (article_of == article_of[self.gold][:, None]) | (self.first_of == self.first_of[self.gold][:, None])
         places = np.arange(len(self.gold))
         if size is WHOLE:
             return Cases.concatenate([self._rank_scores(alike | True, True), self._rank_scores(~alike, False)])
@@ -195,7 +199,7 @@ class _Part:
         best = np.sort(np.partition(scores, scores.shape[1] - shown, axis=1)[:, -shown:], axis=1)[:, ::-1]
         first = np.full((many, COMPARED), np.nan, dtype=np.float32)
         first[:, :shown] = np.where(best == EXCLUDED, np.nan, best)
-        right = (ranks(scores, self.gold) == 1) & there
+        right = (ranks(scores, self.gold, list_right(self.gold, self.first_of)) == 1) & there
         language = np.full(many, self.language)
         return Cases(first, right, np.full(many, there), self.question, language, kept.sum(axis=1))
 
@@ -223,4 +227,5 @@ def _parts(encoded: EncodedSplit, score: str) -> Iterator[_Part]:
         gold = np.array([one.passage for one in selected], dtype=np.int64)
         numbers = np.array([ids[one.id] for one in selected], dtype=np.int64)
         for rows in spans(len(gold), AT_ONCE):
-            yield _Part(candidates.scores(questions[rows], everything, product), gold[rows], numbers[rows], language)
+            scores = candidates.scores(questions[rows], everything, product)
+            yield _Part(scores, gold[rows], numbers[rows], language, encoded.dataset.first_of)

@@ -244,7 +244,7 @@ def search(
     Example:
         >>> import distill, pathlib
         >>> _ = pathlib.Path("facts.txt").write_text("The Danube ends in the Black Sea.")
-        >>> card = distill.build_index("kb", distill.IndexChange(["facts.txt"]), "released-small")
+        >>> card = distill.build_index("kb", distill.IndexChange(["facts.txt"]), "multi12-static")
         >>> [answer] = distill.search("kb", "Wo endet die Donau?")
         >>> answer.hits[0].text
         'The Danube ends in the Black Sea.'

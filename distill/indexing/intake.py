@@ -35,6 +35,7 @@ class IndexChange:
         columns: The names of fields of records.
         strict: Whether a malformed document raises an error instead of being skipped.
         synced: Whether documents are removed that are no longer in the given files and folders.
+        removes_most: Whether they are removed even if none is left in a file or a folder, or less than half of 20.
         limits: The limits of each document. One beyond them is skipped as a malformed one is.
 
     Example:
@@ -49,6 +50,7 @@ class IndexChange:
     columns: Columns = field(default_factory=Columns)
     strict: bool = False
     synced: bool = False
+    removes_most: bool = False
     limits: ReadingLimits = field(default_factory=ReadingLimits)
 
     def __post_init__(self) -> None:

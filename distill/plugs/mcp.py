@@ -61,7 +61,7 @@ class _WellFormedLines(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, room: memoryview) -> int:
+    def readinto(self, room: memoryview) -> int:  # type: ignore[override]
         self._rest = self._rest or memoryview(_mend_line(next(self._lines, b"")))
         count = min(len(room), len(self._rest))
         room[:count], self._rest = self._rest[:count], self._rest[count:]

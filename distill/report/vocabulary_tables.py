@@ -18,6 +18,12 @@ def print_pruning(report: Mapping[str, Json]) -> None:
     console = new_console()
     _print_vocabulary(console, report)
     _print_segmentation(console, "the texts that were kept", report["kept"])
+    cosines = new_table(
+        "cosine to the encoder before, the least of some of these texts", "language", "question", "document"
+    )
+    for language, least in report["cosine"].items():
+        cosines.add_row(Text(language), *(f"{least[role]:.4f}" for role in ("question", "document")))
+    console.print(cosines)
     title = f"unseen text: a tenth of it (seed {report['seed']}), under a vocabulary made of the other nine tenths"
     if report["left"]:
         title += f"; all train and dev questions of what was not kept ({', '.join(report['left'])})"

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from ..errors import DataError
+from ..system.text import number_copies
 from ..system.types import Floats, Integers
 from .exact import ranks
+from .units import list_right
 
 
 def plain_terms(texts: Iterable[str], language: str) -> list[list[str]]:
@@ -163,6 +165,8 @@ def bm25_ranks(
         build_bm25_index(passages, languages, words).scores(queries),
         np.empty(len(queries), dtype=np.int64),
     )
+    first_of = number_copies(passages)
     for row, scored in enumerate(scores):
-        places[row] = ranks(scored[None], gold[row : row + 1])[0]
+        one = gold[row : row + 1]
+        places[row] = ranks(scored[None], one, list_right(one, first_of))[0]
     return places

@@ -11,8 +11,10 @@ from ..errors import InputError
 from ..system.types import Floats, Integers
 from .blocks import COLUMNS, ROWS, WHOLE, Product, TopScores, document_spans, questions_per_block, spans
 
-# Two arrays of equal length: the query and the row of each pair that may not be returned.
-Forbidden: TypeAlias = tuple[Integers, Integers]
+# Two arrays of equal length: the query and the row of each pair.
+Pairs: TypeAlias = tuple[Integers, Integers]
+# Those that may not be returned.
+Forbidden: TypeAlias = Pairs
 # A product may give equal rows scores that differ in their last bits, by their places in it.
 ROUNDING = 1e-6
 
@@ -31,20 +33,37 @@ def max_passage(scores: Floats, document_of: Integers) -> Floats:
     return np.maximum.reduceat(scores, starts, axis=1)
 
 
-def ranks(scores: Floats, gold: Integers) -> Integers:
-    """Return the rank, from 1, of each row's gold column; ties and scores that are NaN count against it.
+def ranks(scores: Floats, gold: Integers, right: Pairs | None = None) -> Integers:
+    """Return the rank, from 1, of each row's best right column; ties and scores that are NaN count against it.
 
-    Scores within `ROUNDING` of each other are ties.
+    Scores within `ROUNDING` of each other are ties. A right column does not count against another one.
 
     Args:
         scores: Float array `(q, n)`.
-        gold: Integer array `(q,)`.
+        gold: Integer array `(q,)`, the right column of each row.
+        right: All right columns, the gold ones among them; None for these alone.
 
     Returns:
         Integer array `(q,)`.
     """
-    right = np.take_along_axis(scores, gold[:, None], axis=1)
-    return (~(scores < right - ROUNDING)).sum(axis=1)
+    right = right or (np.arange(len(gold)), gold)
+    of_right = scores[right]
+    best = _best_scores(right, of_right, len(gold))
+    return (~(scores < best - ROUNDING)).sum(axis=1) - _count_surplus(right, of_right, best)
+
+
+def _best_scores(right, scores, many):
+    """Return the best score `(q, 1)` of each question's right candidates, NaN if one is NaN."""
+    best = np.full(many, -np.inf, dtype=scores.dtype)
+    with np.errstate(invalid="ignore"):
+        np.maximum.at(best, right[0], scores)
+    return best[:, None]
+
+
+def _count_surplus(right, scores, best):
+    """Return how many of each question's right candidates are not below the best of them, without that one."""
+    tied = ~(scores < best[right[0], 0] - ROUNDING)
+    return np.bincount(right[0][tied], minlength=len(best)) - 1
 
 
 def require_same_dimension(queries: Floats, corpus: Floats) -> None:
@@ -126,8 +145,9 @@ def candidate_ranks(
     block: int = ROWS,
     whole: int = WHOLE,
     columns: int = COLUMNS,
+    right: Pairs | None = None,
 ) -> Integers:
-    """Return the rank, from 1, of each question's right candidate; ties count against it.
+    """Return the rank, from 1, of each question's best right candidate; ties with wrong ones count against it.
 
     Args:
         questions: Unit rows `(q, d)`, memory-mapped or not.
@@ -136,6 +156,7 @@ def candidate_ranks(
         block: Number of questions that are scored at once.
         whole: Number of scores up to which a block of questions is scored against all vectors at once.
         columns: Number of vectors that are scored at once beyond that.
+        right: All right candidates, the targets among them, by question; None for the targets alone.
 
     Returns:
         Integer array `(q,)`.
@@ -144,26 +165,38 @@ def candidate_ranks(
         InputError: If questions and candidates differ in dimension.
     """
     require_same_dimension(questions, candidates.vectors)
-    many = len(candidates.vectors)
+    right, many = right or (np.arange(len(target)), target), len(candidates.vectors)
     if min(block, len(questions)) * many > whole:
-        return _ranks_in_blocks(questions, candidates, target, block, columns)
+        return _ranks_in_blocks(questions, candidates, target, block, columns, right)
     places, product = np.empty(len(questions), dtype=np.int64), Product()
     for rows in spans(len(questions), block):
-        places[rows] = ranks(candidates.scores(questions[rows], slice(0, many), product), target[rows])
+        scores = candidates.scores(questions[rows], slice(0, many), product)
+        places[rows] = ranks(scores, target[rows], _right_of(right, np.arange(rows.start, rows.stop)))
     return places
 
 
-def _ranks_in_blocks(questions, candidates, target, block, columns):
+def _right_of(right, rows):
+    """Return the pairs of some questions, with the places of these."""
+    places = np.full(max(rows, default=0) + 1, -1)
+    places[rows] = np.arange(len(rows))
+    known = right[0] < len(places)
+    there = np.flatnonzero(known)[places[right[0][known]] >= 0]
+    return places[right[0][there]], right[1][there]
+
+
+def _ranks_in_blocks(questions, candidates, target, block, columns, right):
     scored = BlockScorer(candidates, columns)
     places = np.zeros(len(questions), dtype=np.int64)
     # Questions are ordered by their targets, so that a block of them has its targets in few blocks of the corpus.
     order, many = np.argsort(target, kind="stable"), min(block, questions_per_block(scored.blocks, block * columns))
     for rows in (order[part] for part in spans(len(order), many)):
-        block_of = questions[rows]
-        right = scored.right(block_of, target[rows])
+        block_of, of_rows = questions[rows], _right_of(right, rows)
+        of_right = scored.right(block_of, of_rows)
+        best = _best_scores(of_rows, of_right, len(rows))
+        places[rows] -= _count_surplus(of_rows, of_right, best)
         for number in range(len(scored.blocks)):
             scores = scored(block_of, number)
-            places[rows] += scores.shape[1] - np.count_nonzero(scores < right - ROUNDING, axis=1)
+            places[rows] += scores.shape[1] - np.count_nonzero(scores < best - ROUNDING, axis=1)
     return places
 
 
@@ -184,24 +217,25 @@ class BlockScorer:
         """Return the scores `(q, columns)` of a block, which are held until the next call."""
         return self.candidates.scores(questions, self.blocks[number], self.product)
 
-    def right(self, questions: Floats, target: Integers) -> Floats:
-        """Return each question's score of its target.
+    def right(self, questions: Floats, pairs: Pairs) -> Floats:
+        """Return the scores of pairs.
 
         The scores are taken from whole blocks, as the same product in another shape could differ in the last bit from
         the scores that it is compared to.
 
         Args:
             questions: Unit rows `(q, d)`.
-            target: Integer array `(q,)`.
+            pairs: The question and the candidate of each pair.
 
         Returns:
-            Float array `(q, 1)`.
+            Float array `(p,)`.
         """
+        of, target = pairs
         home = np.searchsorted(self.starts, target, "right") - 1
-        scores = np.empty((len(target), 1), dtype=np.result_type(questions, self.candidates.vectors))
+        scores = np.empty(len(target), dtype=np.result_type(questions, self.candidates.vectors))
         for number in np.unique(home):
             at = np.flatnonzero(home == number)
-            scores[at, 0] = self(questions, number)[at, target[at] - self.starts[number]]
+            scores[at] = self(questions, number)[of[at], target[at] - self.starts[number]]
         return scores
 
 

@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 
 from ..settings.units import BY_NAME
+from ..system.text import count_copies
 from ..system.types import Floats, Integers
 from .blocks import COLUMNS, ROWS, Product, TopScores, spans
-from .exact import BlockScorer, Candidates, candidate_ranks
+from .exact import BlockScorer, Candidates, Pairs, candidate_ranks
 
 
 def candidates_of(unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Candidates:
@@ -44,8 +45,9 @@ def ranks_of(
     vectors: Mapping[str, Floats],
     gold: Integers,
     whole_of: Mapping[str, Integers],
+    first_of: Integers | None = None,
 ) -> Integers:
-    """Return the rank, from 1, of each question's document or passage.
+    """Return the rank, from 1, of each question's document or passage, or of one with a copy of the passage.
 
     Args:
         unit: Name of the unit.
@@ -54,12 +56,37 @@ def ranks_of(
         gold: Integer array `(q,)`, the passage that answers each question.
         whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
             arrays.
+        first_of: The first passage that equals each one, as `system.text.number_copies` returns it, or None.
 
     Returns:
         Integer array `(q,)`.
     """
-    target = gold if BY_NAME[unit].rank == "passage" else whole_of["passage"][gold]
-    return candidate_ranks(questions, candidates_of(unit, vectors, whole_of), target)
+    above = None if BY_NAME[unit].rank == "passage" else whole_of["passage"]
+    target, right = gold if above is None else above[gold], list_right(gold, first_of, above)
+    return candidate_ranks(questions, candidates_of(unit, vectors, whole_of), target, right=right)
+
+
+def list_right(gold: Integers, first_of: Integers | None = None, whole_of: Integers | None = None) -> Pairs:
+    """List the candidates that are right for each question: its own, and those that hold a copy of it.
+
+    Args:
+        gold: Integer array `(q,)`, the text that is right.
+        first_of: What `system.text.number_copies` returned for the texts; None for texts without copies.
+        whole_of: Integer array `(n,)`, the candidate that each text is a part of; None if the texts are ranked.
+
+    Returns:
+        The question and the candidate of each pair, integer arrays `(p,)`, each pair once and by question.
+    """
+    questions, right = np.arange(len(gold)), np.asarray(gold, dtype=np.int64)
+    if len(right) and first_of is not None and count_copies(first_of):
+        order = np.argsort(first_of, kind="stable")
+        begin, end = (np.searchsorted(first_of[order], first_of[right], side) for side in ("left", "right"))
+        questions = np.repeat(questions, end - begin)
+        right = np.concatenate([order[a:b] for a, b in zip(begin, end, strict=True)])
+    candidates = right if whole_of is None else np.asarray(whole_of)[right]
+    # A document may hold a text and its copy.
+    pairs = np.unique(np.stack([questions, candidates]), axis=1)
+    return pairs[0], pairs[1]
 
 
 def first_units(

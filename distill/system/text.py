@@ -1,4 +1,4 @@
-"""Text that has a UTF-8 form, its normalised length, and JSON that every parser accepts."""
+"""Text that has a UTF-8 form, its normalised length, equal texts, and JSON that every parser accepts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from .types import Json
+    from collections.abc import Sequence
+
+    from .types import Integers, Json
 
 # Where a word may break.
 SOFT_HYPHEN = "\xad"
@@ -42,6 +44,27 @@ def normalized_length(text: str) -> int:
 @lru_cache(1 << 15)
 def _more_characters(one):
     return len(unicodedata.normalize("NFKC", one)) - 1
+
+
+def number_copies(texts: Sequence[str]) -> Integers:
+    """Return for each text the number of the first text that equals it, but for blanks and compatibility characters.
+
+    Args:
+        texts: The texts.
+
+    Returns:
+        Integer array `(n,)`; a text without an equal before it has its own number.
+    """
+    import numpy as np
+
+    firsts: dict[str, int] = {}
+    keys = (" ".join(unicodedata.normalize("NFKC", text).split()) for text in texts)
+    return np.array([firsts.setdefault(key, number) for number, key in enumerate(keys)], dtype=np.int64)
+
+
+def count_copies(first_of: Integers) -> int:
+    """Return how many texts equal an earlier one, given what `number_copies` returned."""
+    return sum(first != number for number, first in enumerate(first_of.tolist()))
 
 
 def dump_json(value: Json, ascii: bool = False) -> str:

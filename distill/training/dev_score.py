@@ -82,7 +82,8 @@ class DevScore:
         ranks, questions = [], []
         for language, rows in self.questions.items():
             questions.append(_finite(encode_ids(used.small, used.ids(rows)), f"questions in {language}"))
-            ranks.append(ranks_of(self.unit, questions[-1], vectors, self.gold[language], whole_of))
+            gold, first_of = self.gold[language], self.dataset.first_of
+            ranks.append(ranks_of(self.unit, questions[-1], vectors, gold, whole_of, first_of))
         return ranks, questions
 
     def _collapse(self, vectors):

@@ -11,11 +11,11 @@ import numpy as np
 from keras import ops
 
 from ..errors import InputError
-from ..system.progress import task
+from ..system.progress import say, task
 from ..system.types import File, Floats
 from .batches import Make, make_ahead
 from .checkpoints import Groups
-from .rates import LearningRateSchedule
+from .rates import LearningRateSchedule, ScaledLoss
 from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, name_session
 from .training_model import TrainedModel, UnreadLosses
 
@@ -103,7 +103,14 @@ class Loop:
                 continue
             scores = self.phase(numbers, rounded, state)
             self.before, state = [*self.before, *scores], None
+        self.say_skipped()
         return self.before
+
+    def say_skipped(self) -> None:
+        """Say how many steps moved nothing, if the loss is scaled."""
+        if isinstance(self.trainer.optimizer, ScaledLoss):
+            skipped = self.trainer.optimizer.count_skipped(self.step)
+            say(f"{self.session.stage}: {skipped} of {self.step} steps were skipped, as their gradients overflowed")
 
     def phase(self, numbers: range, quantised: bool = False, state: State | None = None) -> list[Scores]:
         """Train some epochs, and leave their best weights or the mean of the last epochs'.

@@ -68,6 +68,14 @@ class ScaledLoss(keras.optimizers.LossScaleOptimizer):
             super().build(var_list)
             self.built = True
 
+    def count_skipped(self, steps: int) -> int:
+        """Return how many of the steps so far moved nothing, because their gradients overflowed.
+
+        Args:
+            steps: The number of steps so far.
+        """
+        return steps - int(self.inner_optimizer.iterations)
+
 
 def make_adam(
     learning_rate: float,

@@ -44,6 +44,7 @@ static void open_encoder(sqlite3_context *context, int count, sqlite3_value **va
 {
     opened *one = sqlite3_user_data(context), new = {NULL, NULL, 0};
     const char *path = (const char *)sqlite3_value_text(values[0]);
+    char *problem;
     size_t size = 0;
     distill_status status = path ? distill_read(path, &new.bytes, &size) : DISTILL_NO_FILE;
     (void)count;
@@ -51,7 +52,9 @@ static void open_encoder(sqlite3_context *context, int count, sqlite3_value **va
         status = distill_open(new.bytes, size, &new.encoder);
     if (status) {
         distill_free(new.bytes);
-        fail(context, "distill_encoder", distill_text(status));
+        problem = sqlite3_mprintf("%s: %s", path ? path : "NULL", distill_text(status));
+        fail(context, "distill_encoder", problem ? problem : distill_text(status));
+        sqlite3_free(problem);
         return;
     }
     distill_close(one->encoder);

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...encoders.tokenizer import Tokenizer, model_proto
 from ...system.types import IdLists, Integers, Json
+from .pieces import list_prompts
 from .scripts import SHARED, find_script
 
 UNSPACED = frozenset({"Thai", "Laoo", "Khmr", "Mymr", "Hani", "Hira", "Kana"})  # no spaces between words
@@ -24,16 +27,20 @@ def compare(before: Tokenizer, after: Tokenizer, old_ids: Integers, texts: Seque
     Returns:
         `texts`, their number; `unit`, "word" or "character"; `fertility`, the tokens per unit, and `unk`, the share of
             `<unk>` among the tokens, each as `[before, after]`; and `changed`, the share of texts that are cut
-            differently.
+            differently, alone or behind one of the prompts.
     """
     first, second = before.encode(list(texts), None), after.encode(list(texts), None)
+    changed = np.zeros(len(texts), dtype=bool)
+    for prompt in ("", *list_prompts(before)):
+        rows = (each.encode([prompt + text for text in texts], None) for each in (before, after))
+        changed |= [a != [old_ids[id] for id in b] for a, b in zip(*rows, strict=True)]
     unit = choose_unit(texts)
     return {
         "texts": len(texts),
         "unit": unit,
         "fertility": [compute_fertility(rows, texts, unit) for rows in (first, second)],
         "unk": [compute_unknown_share(first, before), compute_unknown_share(second, after)],
-        "changed": sum(a != [old_ids[id] for id in b] for a, b in zip(first, second, strict=True)) / len(texts),
+        "changed": float(changed.mean()),
     }
 
 

@@ -37,7 +37,10 @@ def find_used_tokens(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1)
 
 
 def count_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
-    """Count how often texts use each token, without bos and eos.
+    """Count how often texts use each token, without bos, eos, and the tokens of the prompts.
+
+    A prompt that ends without a blank changes how the text behind it is cut, so a token counts by the role that uses it
+    most.
 
     Args:
         tokenizer: The tokenizer.
@@ -46,8 +49,26 @@ def count_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
     Returns:
         The counts, int64 `(tokens,)`.
     """
-    ids = (id for row in tokenizer.encode(list(texts), None) for id in row[1:-1])
+    counts = _count(tokenizer, list(texts))
+    for prompt in list_prompts(tokenizer):
+        behind = _count(tokenizer, [prompt + text for text in texts]) - len(texts) * _count(tokenizer, [prompt])
+        counts = np.maximum(counts, behind)
+    return counts
+
+
+def _count(tokenizer, texts):
+    ids = (id for row in tokenizer.encode(texts, None) for id in row[1:-1])
     return np.bincount(np.fromiter(ids, dtype=np.int64), minlength=len(tokenizer))
+
+
+def list_prompts(tokenizer: Tokenizer) -> list[str]:
+    """Return the distinct prompts that the tokenizer puts before texts, by any role."""
+    return [prompt for prompt in dict.fromkeys(tokenizer.reading.prompts.values()) if prompt]
+
+
+def find_prompt_tokens(tokenizer: Tokenizer) -> set[int]:
+    """Find the tokens of the prompts, without which every text would have another vector."""
+    return {id for row in tokenizer.encode(list_prompts(tokenizer), None) for id in row[1:-1]}
 
 
 def find_added_tokens(before: Tokenizer, after: Tokenizer) -> Integers:
@@ -69,8 +90,8 @@ def prune_tokenizer(
 ) -> tuple[Tokenizer, Integers]:
     """Reduce a tokenizer to some of its tokens.
 
-    A BPE model also keeps all tokens from which the kept ones are merged. A text all of whose tokens are in `kept_ids`
-    is cut into the same tokens as before.
+    The tokens of its prompts are kept too, and those from which a BPE model merges the kept ones. A text all of whose
+    tokens are in `kept_ids` is cut into the same tokens as before.
 
     Args:
         tokenizer: The tokenizer.
@@ -88,6 +109,7 @@ def prune_tokenizer(
     if kept and not 0 <= min(kept) <= max(kept) < len(proto.pieces):
         raise EncoderError(f"{tokenizer.source}: it has {len(proto.pieces)} pieces, no id {min(kept)} or {max(kept)}")
     kept |= find_required_tokens(proto) if always is None else set(always)
+    kept |= find_prompt_tokens(tokenizer)
     if proto.trainer_spec.model_type == proto.trainer_spec.BPE:
         kept |= find_merge_parts(proto, kept)
     old_ids = np.array(sorted(kept), dtype=np.int64)

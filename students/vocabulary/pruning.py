@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data.dataset import Dataset
-from ...encoders.encoder import KerasEncoder
+from ...encoders.encoder import KerasEncoder, take_own_pieces
 from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json
 from .fertility import compare
+from .kept_vectors import require_kept_vectors
 from .pieces import (
     count_tokens,
     find_lowest_token,
+    find_prompt_tokens,
     find_required_tokens,
     list_bare_tokens,
     prune_tokenizer,
@@ -86,7 +88,8 @@ class PieceRule:
             The ids of the tokens to keep, and the ids that are kept whatever the lines use.
         """
         counts = count_by_language(tokenizer, lines)
-        always, uses = self._always(model_proto(tokenizer), counts), counts.sum(axis=0)
+        always = self._always(model_proto(tokenizer), counts) | find_prompt_tokens(tokenizer)
+        uses = counts.sum(axis=0)
         first = select_most_used(counts, self.most, always) if self.most else np.arange(len(uses))
         used = set(first[uses[first] >= self.least].tolist())
         return used | (find_script_tokens(tokenizer, self.scripts) if self.scripts else set()), always
@@ -227,12 +230,16 @@ def prune(
 
     Returns:
         The encoder and a report: `rows` and `bytes` (float32 weights and tokenizer) as `[before, after]`; `kept` and
-            `unseen`, `{language: figures of fertility.compare}` of the lines and of unseen text; `left`, the languages
-            of `others`; and the rule's `least` and `scripts`, and the `seed`.
+            `unseen`, `{language: figures of fertility.compare}` of the lines and of unseen text; `cosine`, `{language:
+            {role: least cosine}}` of some lines to the encoder before; `left`, the languages of `others`; the rule's
+            `least` and `scripts`; and the `seed`.
 
     Raises:
         InputError: If the rule leaves no tokens.
+        EncoderError: If distill has no pieces that read the lines as the encoder's own library does, or if a text that
+            loses no token has another vector.
     """
+    encoder = take_own_pieces(encoder, (line.text for line in (*lines, *others)))
     before = encoder.tokenizer
     kept, always = rule.choose(before, lines)
     if not kept:
@@ -240,6 +247,7 @@ def prune(
         raise InputError(f"no tokens left: {limits} used {rule.least} times or more; lower --least or raise --most")
     after, old_ids = prune_tokenizer(before, kept, always)
     smaller = replace_tokenizer(encoder, after, old_ids)
+    cosines = {name: require_kept_vectors(encoder, smaller, texts) for name, texts in group_texts(lines).items()}
     if rule.most:
         # Tables stored in parts keep their first rows at the highest precision.
         smaller = sort_by_use(smaller, compute_use(after, lines))
@@ -254,6 +262,7 @@ def prune(
         "seed": seed,
         "left": sorted({line.language for line in others}),
         "kept": _by_language(before, after, old_ids, lines),
+        "cosine": cosines,
         "unseen": dict(sorted(unseen.items())),
     }
 

@@ -16,6 +16,7 @@ from ..frequencies import Frequencies
 from ..shape import Shape, shape_encoder
 from ..static.start import make_static
 from .fertility import compute_unknown_share
+from .kept_vectors import require_kept_vectors
 from .new_pieces import (
     append_embeddings,
     compute_mean_embeddings,
@@ -106,7 +107,8 @@ class Vocabularies:
         if least or most:
             words = self._words(encoder.tokenizer)
             rule = PieceRule(least, most=max(1, most - len(words)) if most else 0)
-            encoder = prune_encoder(encoder, rule.pieces(encoder.tokenizer, self.counted) | words)
+            whole, encoder = encoder, prune_encoder(encoder, rule.pieces(encoder.tokenizer, self.counted) | words)
+            require_kept_vectors(whole, encoder, self.texts)
         encoder = sort_by_use(encoder, compute_use(encoder.tokenizer, self.counted)) if name.endswith(NEW) else encoder
         return self._realign(encoder, self.aligner) if self.below and self.aligner else encoder
 

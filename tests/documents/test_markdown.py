@@ -75,7 +75,7 @@ Last <script> one.
     assert content(text).text.split("\n\n") == [
         "The head",
         "A link, bold and code [[x]], a page, Other, gone, 1 < 2, http://u.rl, Ctrl & <name>.",
-        *("done", "two", "nested", "Quoted", "a", "b", "c", "d|e", "# comment", "x = 1", "S", "in it", "Last one."),
+        *("done", "two", "nested", "Quoted", "a | b", "c | d|e", "# comment", "x = 1", "S", "in it", "Last one."),
     ]
 
 

@@ -36,15 +36,14 @@ def test_readings_above_characters_are_left_out():
     assert texts("<p><ruby>東<rp>(</rp><rt>とう</rt>京<rt>きょう</rt></ruby>です") == ["東京です"]
 
 
-def test_items_cells_and_headings_are_sentences_of_their_own():
+def test_items_rows_and_headings_are_sentences_of_their_own():
     source = "<h1>Hours</h1><ul><li>Museum: closed<li>Ferry: nine</ul><table><tr><td>Zoo<td>open<tr><th>Bank</table>"
     page = read_page(source + "<dl><dt>a<dd>b</dl><select><option>c<option>d</select>One<hr>two<br>three")
     expected = [
         "Hours",
         "Museum: closed",
         "Ferry: nine",
-        "Zoo",
-        "open",
+        "Zoo | open",
         "Bank",
         "a",
         "b",

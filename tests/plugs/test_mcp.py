@@ -19,7 +19,7 @@ def kb(tmp_path_factory, sample):
     folder = tmp_path_factory.mktemp("kb")
     rows = [{"id": str(row), "text": text} for row, text in enumerate(sample.document_texts[:8])]
     (folder / "some.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    build_index(folder / "kb", IndexChange([folder / "some.jsonl"]), "released-small")
+    build_index(folder / "kb", IndexChange([folder / "some.jsonl"]), "multi12-static")
     return folder / "kb"
 
 

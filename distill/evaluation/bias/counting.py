@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from ...data.pool import NONE, Pool
 from ...retrieval.exact import ROUNDING
+from ...retrieval.units import list_right
+from ...system.text import number_copies
 from ...system.types import Floats
 
 # int32 saves memory, as there are many counts.
@@ -48,14 +50,14 @@ def count_candidates(questions: Floats, candidates: Floats, pool: Pool, top: int
     Returns:
         The counts.
     """
-    shape = (*pool.targets.shape, len(pool.languages))
+    shape, right = (*pool.targets.shape, len(pool.languages)), _find_right(pool)
     above, share = np.zeros(shape, dtype=np.int32), np.zeros((len(questions), shape[2]), dtype=np.float32)
     nearest = np.zeros_like(share)
     for first in range(0, len(questions), block):
         rows = slice(first, first + block)
         scores = questions[rows] @ candidates.T
         share[rows], nearest[rows] = (_share(scores, pool.starts, places) for places in (top, 1))
-        above[rows] = _above(scores, pool.targets[rows], pool.starts)
+        above[rows] = _above(scores, pool.targets[rows], pool.starts, _of_rows(right, rows))
     return Counts(above, share, nearest)
 
 
@@ -72,19 +74,31 @@ def count_above(questions: Floats, candidates: Floats, pool: Pool, block: int = 
         Int32 array `(q, r)`.
     """
     above = np.zeros(pool.targets.shape, dtype=np.int32)
-    ends = np.array([0, len(candidates)])
+    ends, right = np.array([0, len(candidates)]), _find_right(pool)
     for first in range(0, len(questions), block):
         rows = slice(first, first + block)
-        above[rows] = _above(questions[rows] @ candidates.T, pool.targets[rows], ends)[..., 0]
+        scores = questions[rows] @ candidates.T
+        above[rows] = _above(scores, pool.targets[rows], ends, _of_rows(right, rows))[..., 0]
     return above
 
 
-def _above(scores, targets, starts):
-    """Return int32 counts `(b, r, l)`; this takes the targets out of `scores`."""
+def _find_right(pool):
+    """Return the question and the candidate of each target and each copy of one, by question."""
+    rows, slots = np.nonzero(pool.targets != NONE)
+    of, right = list_right(pool.targets[rows, slots], number_copies(pool.sentences))
+    return rows[of], right
+
+
+def _of_rows(pairs, rows):
+    first, end = np.searchsorted(pairs[0], (rows.start, rows.stop))
+    return pairs[0][first:end] - rows.start, pairs[1][first:end]
+
+
+def _above(scores, targets, starts, right_ones):
+    """Return int32 counts `(b, r, l)`; this takes the targets and their copies out of `scores`."""
     right = np.take_along_axis(scores, np.where(targets == NONE, 0, targets), axis=1)
     right[targets == NONE] = np.inf
-    rows, slots = np.nonzero(targets != NONE)
-    scores[rows, targets[rows, slots]] = -np.inf
+    scores[right_ones] = -np.inf
     above = np.empty((*targets.shape, len(starts) - 1), dtype=np.int32)
     for slot in range(targets.shape[1]):
         # The test is "not below" rather than "at least", so that a score that is NaN counts against the target.

@@ -14,7 +14,10 @@ from ...report.bias_sections import Section, make_bitext_section
 from ...report.bias_tables import print_bitext
 from ...retrieval.exact import Candidates, candidate_ranks
 from ...retrieval.metrics import precision_at, question_scores
+from ...retrieval.units import list_right
 from ...system.hashes import hash_files
+from ...system.progress import say
+from ...system.text import count_copies, number_copies
 from ...system.types import Integers, Json, Progress
 from .task import Scores, Task, TaskOptions
 
@@ -61,7 +64,11 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
             InputError: If the data cannot be used.
         """
         data = options.data
-        return cls(load_bitext(source, data.languages, data.document_language), source)
+        bitext = load_bitext(source, data.languages, data.document_language)
+        copies = {language: count_copies(number_copies(lines)) for language, lines in bitext.sentences.items()}
+        if counts := ", ".join(f"{count} in {language}" for language, count in copies.items() if count):
+            say(f"{bitext.name}: sentences that repeat an earlier one: {counts}; a copy of a translation is right too")
+        return cls(bitext, source)
 
     @property
     def size(self) -> int:
@@ -134,7 +141,7 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 
 
 def retrieve(encoder: Encoder, bitext: Bitext, progress: Progress | None = None) -> BitextRanks:
-    """Return the rank of each sentence's translation among all sentences; ties count against it.
+    """Return the rank of each sentence's translation, or of a copy of it, among all; ties with others count against it.
 
     Args:
         encoder: The encoder.
@@ -151,10 +158,15 @@ def retrieve(encoder: Encoder, bitext: Bitext, progress: Progress | None = None)
         language: require_finite(encoder.encode(lines, "question", progress), encoder)
         for language, lines in bitext.sentences.items()
     }
-    pivot, right = vectors.pop(bitext.pivot), np.arange(bitext.size)
+    pivot, line = vectors.pop(bitext.pivot), np.arange(bitext.size)
+    right = {language: list_right(line, number_copies(lines)) for language, lines in bitext.sentences.items()}
+
+    def rank(asking, searched, language):
+        return candidate_ranks(asking, Candidates(searched), line, right=right[language])
+
     return BitextRanks(
-        {language: candidate_ranks(rows, Candidates(pivot), right) for language, rows in vectors.items()},
-        {language: candidate_ranks(pivot, Candidates(rows), right) for language, rows in vectors.items()},
+        {language: rank(rows, pivot, bitext.pivot) for language, rows in vectors.items()},
+        {language: rank(pivot, rows, language) for language, rows in vectors.items()},
     )
 
 

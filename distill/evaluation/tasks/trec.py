@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ...data.dataset import Dataset
 from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
-from ...retrieval.units import nearest_of
+from ...retrieval.units import list_right, nearest_of
 from ...settings.units import BY_NAME
 from ...system.files import write_text
 from ...system.progress import task as progress_of
@@ -69,16 +71,19 @@ def file_names(models: Sequence[str]) -> dict[str, str]:
 
 
 def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
-    """Yield the lines of a unit's qrels: question, 0, document or passage, 1.
+    """Yield the lines of a unit's qrels: question, 0, document or passage, 1. Copies of the passage are right too.
 
     Args:
         task: The task, with its data set, languages and split.
         unit: The unit of the ranking, such as "maxp".
     """
     names = text_names(task.dataset, unit)
+    above = None if BY_NAME[unit].rank == "passage" else task.dataset.document_of
     for language in task.languages:
-        for question in task.dataset.select(language, task.split):
-            yield f"{_question_name(question)} 0 {names[_target(task.dataset, unit, question)]} 1\n"
+        questions = task.dataset.select(language, task.split)
+        gold = np.array([question.passage for question in questions], dtype=np.int64)
+        for place, row in zip(*list_right(gold, task.dataset.first_of, above), strict=True):
+            yield f"{_question_name(questions[place])} 0 {names[row]} 1\n"
 
 
 def text_names(dataset: Dataset, unit: str) -> list[str]:
@@ -120,7 +125,3 @@ def _nearest(task, encoder, depth):
 
 def _question_name(question):
     return f"{question.language}-{FIELD.sub('_', question.id)}"
-
-
-def _target(dataset, unit, question):
-    return question.passage if BY_NAME[unit].rank == "passage" else dataset.passages[question.passage].document

@@ -67,6 +67,8 @@ def test_vectors_are_those_that_sqlite_vec_takes(database, extension, small):
         ("SELECT distill_embed('x')", "no encoder"),
         ("SELECT distill_encoder('nowhere.bin')", "cannot be read"),
         ("SELECT distill_encoder(NULL)", "cannot be read"),
+        # A folder, which some systems open as if it were a file.
+        ("SELECT distill_encoder('/')", "/: the file cannot be read"),
         ("SELECT distill_embed('x', 'passage')", "question"),
         ("SELECT distill_product(x'00000000', x'0000')", "same length"),
     ],

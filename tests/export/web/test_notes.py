@@ -10,7 +10,7 @@ from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.indexing.index_file import Index
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 READY = "document.documentElement?.dataset.ready"
 STATE = "document.getElementById('status').textContent"
 FIRST = "document.querySelector('#hits li p')?.textContent"
