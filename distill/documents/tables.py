@@ -77,7 +77,7 @@ class _Table:
     meter: Meter
     form: Form
 
-    def read(self, **more: int) -> Iterator[tuple[int, list[str]]]:
+    def read(self, **more):
         """Yield rows, with the line on which each ends. An unclosed quote takes all lines after it."""
         # The stubs give each keyword a type of its own.
         rows, first = csv.reader(_lines(self.source.path, self.meter), **{**self.form, **more}), 1  # type: ignore[arg-type]

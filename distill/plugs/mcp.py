@@ -6,7 +6,6 @@ import asyncio
 import io
 import json
 import sys
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -55,20 +54,20 @@ def serve_index(folder: File, model: File | None = None, hybrid: bool = False, n
 class _WellFormedLines(io.RawIOBase):
     """Lines of JSON with U+FFFD for lone surrogates: the SDK cannot parse a line with one, and leaves it unanswered."""
 
-    def __init__(self, lines: Iterable[bytes]) -> None:
+    def __init__(self, lines):
         self._lines, self._rest = iter(lines), memoryview(b"")
 
-    def readable(self) -> bool:
+    def readable(self):
         return True
 
-    def readinto(self, room: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, room):  # type: ignore[override]
         self._rest = self._rest or memoryview(_mend_line(next(self._lines, b"")))
         count = min(len(room), len(self._rest))
         room[:count], self._rest = self._rest[:count], self._rest[count:]
         return count
 
 
-def _mend_line(line: bytes) -> bytes:
+def _mend_line(line):
     if not SURROGATE.search(line.decode("ascii", "replace")):
         return line
     try:

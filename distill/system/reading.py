@@ -146,7 +146,7 @@ def _counted_parts(file, count):
 
 
 def _counted_lines(file, count):
-    parts: list[str] = []
+    parts = []
     while part := file.readline(PART):
         count(len(part))
         parts.append(part)
