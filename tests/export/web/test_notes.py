@@ -13,7 +13,7 @@ from distill.indexing.index_file import Index
 MODEL = "multi12-static"
 READY = "document.documentElement?.dataset.ready"
 STATE = "document.getElementById('status').textContent"
-FIRST = "document.querySelector('#hits li p')?.textContent"
+FIRST = "document.querySelector('#hits li p:not(.place)')?.textContent"
 LISTED = "[...document.querySelectorAll('#kept li > span')].map(one => one.textContent)"
 KEY = "The key of the shed hangs behind the clock in the kitchen."
 CAKE = "Grandmother's plum cake bakes for fifty minutes.\n\nIt needs a kilogram of plums."
