@@ -123,6 +123,9 @@ def _hold_translations(held, lines, rng):
     pivots = list(lines)
     for number in rng.permutation(len(pivots)).tolist():
         asking = lines[pivots[number]]
+        # A line that another one translates too would ask for both at once.
+        if not held.texts.isdisjoint(map(normalise, (pivots[number], *asking.values()))):
+            continue
         split = next((name for name in SPLITS if any(wanted[name][language] > 0 for language in asking)), None)
         if split:
             held.add(split, pivots[number], "", asking, [pivots[number], *asking.values()])

@@ -151,7 +151,9 @@ def drop_copies(dataset: Dataset, splits: Mapping[str, tuple[str, ...]]) -> dict
 
 
 def find_question_copies(dataset: Dataset) -> dict[str, str]:
-    """Find ids whose question another id before them asks too, in any language, by the words that `normalise` leaves.
+    """Find ids whose question another id before them asks too, in any language.
+
+    Two questions are the same if `normalise` makes them equal; a text without a letter or a digit asks nothing.
 
     Args:
         dataset: The data set.
@@ -168,7 +170,7 @@ def find_question_copies(dataset: Dataset) -> dict[str, str]:
 
     known: dict[tuple[str, str], str] = {}
     for language, questions in dataset.questions.items():
-        for id in sorted(questions):
+        for id in sorted(id for id in questions if any(map(str.isalnum, questions[id].text))):
             one, other = sorted((find(id), find(known.setdefault((language, normalise(questions[id].text)), id))))
             if one != other:
                 first_of[other] = one

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.corpus import read_corpus, read_words
-from ..data.dataset import Dataset, Passage, Question
+from ..data.dataset import Dataset, Passage, Question, normalise
 from ..data.parallel import Parallel, collect_texts, join_corpora, list_pivots, read_parallel
 from ..errors import InputError
 from ..system.progress import say
@@ -250,6 +250,8 @@ def hold_out_lines(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Da
         raise InputError(f"--parallel: {len(pairs)} lines, expected {SHARE} or more; give more translations")
     chosen, translations = np.random.default_rng(seed).choice(len(pairs), many, replace=False), list(pairs)
     rows = [(translations[place], *pairs[translations[place]]) for place in np.sort(chosen)]
+    # A line with two translations would ask for both at once.
+    rows = list({normalise(text): (translation, text, name) for translation, text, name in rows}.values())
     questions = [Question(str(n), language, text, n) for n, (_, text, language) in enumerate(rows)]
     return Dataset(
         "held out lines",

@@ -74,7 +74,8 @@ class ScaledLoss(keras.optimizers.LossScaleOptimizer):
         Args:
             steps: The number of steps so far.
         """
-        return steps - int(self.inner_optimizer.iterations)
+        # Of each gradient: the public number counts means of several.
+        return steps - int(self.inner_optimizer._iterations)
 
 
 def make_adam(

@@ -71,6 +71,15 @@ def numbered(many):
     return Parallel("a.tsv", 1.0, tuple(f"die Zeile {one}" for one in range(many)), ("de",) * many, tuple(english))
 
 
+def test_no_two_questions_share_a_line():
+    """Each German line translates two English ones: asked for both, no encoder finds more than one."""
+    lines = numbered(400)
+    twice = tuple(f"die Zeile {number // 2}" for number in range(400))
+    data = hold_out_lines([Parallel("a.tsv", 1.0, twice, lines.languages, lines.pivots)], [], "en").dataset
+    asked = [question.text for question in data.questions["de"].values()]
+    assert len(asked) == len(set(asked)) > 5
+
+
 @pytest.mark.parametrize(("many", "kind"), [(1000, 50), (20_000, 200), (40, 5)])
 def test_both_kinds_of_questions_together_are_a_tenth_of_the_lines_in_a_split(many, kind):
     """Each kind alone took a tenth, and for both splits together 36 % of the lines were gone."""

@@ -78,3 +78,12 @@ def test_rows_are_drawn_by_share_each_before_one_comes_again_and_draws_go_on_whe
     parts = [draw_rows(groups, chances, 12, 0, 3), draw_rows(groups, chances, 8, 12, 3)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
     assert draw_rows(groups, chances, 20, 0, seed=4).tolist() != whole.tolist()
+
+
+def test_rows_without_the_teachers_language_are_counted_aloud(tmp_path, table, capsys):
+    rows = [{"en": "one", "de": "eins"}, {"EN": "two", "de": "zwei"}, {"EN": "three", "fi": "kolme"}]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (read,) = read_parallel([tmp_path / "p.jsonl"], "en")
+    assert read.texts == ("one", "eins")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "2 of 3 rows are left out, as they have no text in en" in said and "EN, de, fi" in said

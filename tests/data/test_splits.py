@@ -7,7 +7,7 @@ from fixtures.data import write_lines
 
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.loading import load_dataset
-from distill.data.splits import draw_splits, read_splits
+from distill.data.splits import draw_splits, find_question_copies, read_splits
 from distill.errors import DataError, InputError
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.evaluation.tasks.task import TaskOptions
@@ -158,3 +158,47 @@ def test_a_data_set_without_a_split_is_measured_and_not_trained_on(tmp_path, emp
     assert [len(RetrievalTask.load(str(tmp_path), TaskOptions(data, "all")).dataset.splits["all"])] == [3]
     with pytest.raises(InputError, match=rf"\b{empty}\b"):
         RetrievalTask.load(str(tmp_path), TaskOptions(data, empty))
+
+
+def write_copies(folder, distinct=40):
+    """Each question three times, under three ids, once with other letters and blanks."""
+    documents = [{"id": f"d{i}", "passages": [f"Ship number {i} leaves pier {7 * i}."]} for i in range(distinct)]
+    text = {0: "Where does ship {} leave?", 1: "where does  SHIP {} leave?", 2: "Where does ship {} leave?"}
+    rows = [
+        {"id": f"q{i}.{k}", "language": "en", "text": text[k].format(i), "passage": f"d{i}/0"}
+        for i in range(distinct)
+        for k in text
+    ]
+    return write_lines(folder, documents, rows)
+
+
+def test_a_question_under_several_ids_is_in_the_split_of_the_first_and_what_moved_is_said(tmp_path, capsys):
+    data = load_dataset(write_copies(tmp_path))
+    drawn = {id: split for split, ids in draw_splits(data).items() for id in ids}
+    split_of = {id: split for split, ids in data.splits.items() for id in ids}
+    assert {split_of[f"q{i}.{k}"] == drawn[f"q{i}.0"] for i in range(40) for k in range(3)} == {True}
+    moved = sum(drawn[id] != split for id, split in split_of.items())
+    assert moved and f"{moved} questions are the same as another one" in capsys.readouterr().err
+
+
+def test_questions_that_test_asks_too_are_left_out_of_stored_train_and_dev_and_test_stays(tmp_path, capsys):
+    folder = write_copies(tmp_path, 4)
+    stored = {"train": ["q0.0", "q1.0", "q1.1"], "dev": ["q2.0", "q0.1"], "test": ["q0.2", "q3.0", "q3.1"]}
+    data = load_dataset(write_splits(folder, stored))
+    assert data.splits == {"train": ("q1.0", "q1.1"), "dev": ("q2.0",), "test": ("q0.2", "q3.0", "q3.1")}
+    assert "2 questions of splits.json are asked in test too" in capsys.readouterr().err
+
+
+def test_ids_are_copies_through_any_of_their_languages_and_without_copies_nothing_is_said(tmp_path, capsys):
+    data = dataset(4)
+    for id, language, text in (("q001", "de", "de q000?"), ("q003", "en", "EN  q001?")):
+        data.questions[language][id] = Question(id, language, text, 0)
+    assert find_question_copies(data) == {"q001": "q000", "q003": "q000"}
+    assert find_question_copies(dataset(4)) == {}
+    folder = write_lines(
+        tmp_path,
+        [{"id": f"d{i}", "passages": [f"Passage {i}."]} for i in range(20)],
+        [{"id": f"q{i}", "language": "en", "text": f"Which {i}?", "passage": f"d{i}/0"} for i in range(20)],
+    )
+    data = load_dataset(folder)
+    assert data.splits == draw_splits(data) and capsys.readouterr().err == ""

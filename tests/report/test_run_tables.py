@@ -233,6 +233,7 @@ def pruning():
         "left": ["el", "hi"],
         "seed": 7,
         "kept": {"th": segmentation(40, "character", [0.2584, 0.2586], [0.0123, 0.01], 0.025)},
+        "cosine": {"th": {"question": 1.0, "document": 0.98765}},
         "unseen": {"el": segmentation(9, "word", [5.1, 6.25], [0.5, 0.25], 1.0)},
     }
 
@@ -244,6 +245,7 @@ def test_pruning_shows_size_and_texts_before_and_after_and_what_was_not_kept(pru
         ["tokens", "128000", "4321"],
         ["MB (float32)", "278.2", "82.4"],
         ["th", "40", "per character", "0.258", "0.259", "1.23", "1.00", "2.50"],
+        ["th", "1.0000", "0.9877"],
         ["el", "9", "per word", "5.100", "6.250", "50.00", "25.00", "100.00"],
     ]
     assert "(seed 7)" in " ".join(out.split()) and "(el, hi)" in " ".join(out.split())

@@ -5,11 +5,12 @@ import pytest
 from fixtures.vectors import unit_rows
 
 from distill.errors import ConfigError
-from distill.retrieval.exact import candidate_ranks
-from distill.retrieval.units import candidates_of, ranks_of
+from distill.retrieval.exact import Candidates, candidate_ranks
+from distill.retrieval.units import candidates_of, list_right, ranks_of
 from distill.settings.choices import ALL_UNITS, UNITS
 from distill.settings.sections import EvaluationSettings, Settings
 from distill.settings.units import combine_units, list_measured_units, list_text_kinds
+from distill.system.text import number_copies
 
 DOCUMENT_OF = np.repeat(np.arange(6), [1, 3, 2, 1, 4, 1])
 PASSAGE_OF = np.repeat(np.arange(12), [2, 1, 5, 1, 3, 1, 1, 4, 1, 2, 1, 3])
@@ -84,3 +85,25 @@ def test_the_first_unit_that_is_named_steers_both_stages_and_all_are_measured():
     settings = Settings()
     settings.student.dev_unit = "document-sentence"
     assert measured(settings) == (*UNITS, "document-sentence")
+
+
+@pytest.mark.parametrize("blocks", [{}, {"whole": 0, "columns": 3, "block": 4}])
+def test_copies_of_the_right_passage_are_right_wherever_they_stand(blocks):
+    passages, questions = unit_rows(12, 8), unit_rows(15, 8, seed=1)
+    # Each passage from 6 on is a copy of one before.
+    passages[6:] = passages[:6]
+    first_of = number_copies([str(number % 6) for number in range(12)])
+    np.testing.assert_array_equal(first_of, np.arange(12) % 6)
+    pairs = zip(questions, GOLD % 6, strict=True)
+    distinct = [sum(row @ q >= passages[gold] @ q for row in passages[:6]) for q, gold in pairs]
+    # Both copies of each wrong passage above it count.
+    wanted = [2 * place - 1 for place in distinct]
+    right = list_right(GOLD, first_of)
+    assert candidate_ranks(questions, Candidates(passages), GOLD, right=right, **blocks).tolist() == wanted
+    # A document with a copy is right: document 0 holds passage 0, and 6 is in document 3.
+    one = np.array([0])
+    assert list_right(one, first_of, DOCUMENT_OF)[1].tolist() == sorted({DOCUMENT_OF[0], DOCUMENT_OF[6]})
+    whole_of = {"passage": DOCUMENT_OF}
+    query = passages[:1]
+    assert ranks_of("maxp", query, {"passage": passages}, one, whole_of).tolist() == [2]
+    assert ranks_of("maxp", query, {"passage": passages}, one, whole_of, first_of).tolist() == [1]

@@ -135,6 +135,8 @@ def test_a_step_whose_gradients_overflow_moves_nothing_and_halves_the_scale():
     trainer.train_on_batch(pack(TEXTS, model.gap))
     assert all(np.array_equal(one, other) for one, other in zip(before, model.get_weights(), strict=True))
     assert float(trainer.optimizer.dynamic_scale) == 2.0**125
+    assert trainer.optimizer.count_skipped(1) == 1
     trainer.optimizer.dynamic_scale.assign(2.0**15)
     trainer.train_on_batch(pack(TEXTS, model.gap))
     assert not np.array_equal(before[1], model.get_weights()[1])
+    assert trainer.optimizer.count_skipped(2) == 1

@@ -3,7 +3,9 @@ import pytest
 
 from distill.data.bitext import Bitext
 from distill.errors import EncoderError
-from distill.evaluation.tasks.bitext import accuracies, retrieve
+from distill.evaluation.tasks.bitext import BitextTask, accuracies, retrieve
+from distill.evaluation.tasks.task import TaskOptions
+from distill.settings.sections import DataSettings
 
 LINES = {"en": ["one", "two", "three"], "de": ["eins", "zwei", "drei"], "th": ["หนึ่ง", "สอง", "สาม"]}
 BITEXT = Bitext("lines", "en", LINES)
@@ -41,3 +43,20 @@ def test_vectors_that_are_no_numbers_are_refused():
     vectors = {word: [np.inf if word == "zwei" else 1.0] for lines in BITEXT.sentences.values() for word in lines}
     with pytest.raises(EncoderError, match="^given: 1 .*3 .* 1;"):
         retrieve(Given(vectors), BITEXT)
+
+
+def test_a_copy_of_the_translation_is_right_and_how_many_there_are_is_said_once(tmp_path, capsys):
+    vectors = {"one": [1, 0], "two": [0, 1], "eins": [0.8, 0.6], "zwei": [0.6, 0.8]}
+    once, twice = (
+        Bitext("lines", "en", {"en": ["one", "two"] * times, "de": ["eins", "zwei"] * times}) for times in (1, 2)
+    )
+    for bitext in (once, twice):
+        ranks = retrieve(Given(vectors), bitext)
+        assert {*ranks.to["de"].tolist(), *ranks.back["de"].tolist()} == {1}
+    # Both copies of a wrong one still count: eins is nearer to two.
+    vectors["eins"] = [0.6, 0.8]
+    assert retrieve(Given(vectors), twice).to["de"].tolist() == [3, 1, 3, 1]
+    path = tmp_path / "b.tsv"
+    path.write_text("en\tde\n" + "one\teins\ntwo\tzwei\n" * 2, encoding="utf-8")
+    BitextTask.load(str(path), TaskOptions(DataSettings()))
+    assert "2 in de, 2 in en" in " ".join(capsys.readouterr().err.split())
