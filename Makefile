@@ -17,8 +17,8 @@ run: $(VENV)/.installed
 
 demo: $(VENV)/.installed
 	rm -rf runs/demo
-	$(BIN)/distill index --model released --documents distill/data/sample/documents.jsonl --output runs/demo/kb
-	$(BIN)/distill export released --format web --index runs/demo/kb --output runs/demo/site
+	$(BIN)/distill index --model multi12-ngram --documents distill/data/sample/documents.jsonl --output runs/demo/kb
+	$(BIN)/distill export multi12-ngram --format web --index runs/demo/kb --output runs/demo/site
 	@echo "Serve it: $(BIN)/python -m http.server --directory runs/demo/site 8000, then open http://localhost:8000"
 
 # Keras and TensorFlow are compiled beside the pages, as otherwise each process of the tests does it.

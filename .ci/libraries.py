@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLACE, ANSWER = "http://127.0.0.1:8000", "The Nile ends in the sea.\n"
-SERVE = [sys.executable, "-m", "distill", "serve", "released", "--port", "0"]
+SERVE = [sys.executable, "-m", "distill", "serve", "multi12-ngram", "--port", "0"]
 # The folder that FastEmbed's block opens.
 EXPORT = "export multi12-transformer --format fastembed --precision float32 --languages en --output encoder"
 

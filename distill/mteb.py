@@ -1,4 +1,7 @@
-"""Encoders as models of mteb, such as `mteb.evaluate(distill.mteb.load("released"), tasks)`. Needs the extra `mteb`."""
+"""Encoders as models of mteb, such as `mteb.evaluate(distill.mteb.load("multi12-ngram"), tasks)`.
+
+Needs the extra `mteb`.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from .encoders.encoder import KerasEncoder
 from .errors import ConfigError, EncoderError, ExportError, InputError
 from .evaluation.mteb_predictions import RELEVANT
 from .settings.store import load_settings, values_by_name
+from .students.origin import ALL_OF
 from .system.extras import install_command
 from .system.files import write_json
 from .system.reading import read_json
@@ -239,8 +243,9 @@ def _count_keras_weights(encoder):
 
 
 def _read_licence(known):
-    licence = str(known.get("licence", "")).lower()
-    return licence if licence in get_args(Licenses) else None
+    licence = str(known.get("licence", ""))
+    name = "multiple" if ALL_OF in licence else licence.lower()
+    return name if name in get_args(Licenses) else None
 
 
 def _list_frameworks(card, encoder):

@@ -40,6 +40,7 @@ with TemporaryDirectory() as folder:
     write_data(Path(folder))
     dataset = distill.load_dataset(folder)
 
-evaluation = distill.evaluate(distill.load_encoder("released"), dataset, "dev", dataset.languages, units=("document",))
+encoder = distill.load_encoder("multi12-ngram")
+evaluation = distill.evaluate(encoder, dataset, "dev", dataset.languages, units=("document",))
 for language, metrics in evaluation.table()["document"].items():
     print(f"{language}: P@1 {100 * metrics['p@1']:.1f} %, MRR@10 {metrics['mrr@10']:.3f}")

@@ -9,7 +9,7 @@ import distill
 
 question = sys.argv[1] if len(sys.argv) > 1 else "Wer hat den Buchdruck erfunden?"
 
-encoder = distill.load_encoder("released")
+encoder = distill.load_encoder("multi12-ngram")
 dataset = distill.load_dataset("sample")  # or a folder of your own, docs/data.md
 
 passages = encoder.encode(dataset.passage_texts, "document")  # float32 (passages, dimension), rows of unit length

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..encoders.encoder import KerasEncoder
+from ..encoders.encoder import KerasEncoder, take_own_pieces
 from ..errors import EncoderError, ExportError, first_line
 from ..evaluation.bias.removal import LanguageRemoval
 from ..settings.choices import FORMATS
-from ..system.files import write_aside, write_text
+from ..system.files import write_aside, write_json, write_text
+from ..system.reading import read_text
 from ..system.types import File, Json, Progress
 from . import encode
-from .card import README, Card, JudgedCard, make_card, write_card, write_judged_card
+from .card import README, Card, JudgedCard, StoredFile, make_card, write_card, write_judged_card
 from .cost import spelling_cost
 from .form import Form
 from .formats.registry import format_of, load_artefact
@@ -21,6 +23,7 @@ from .gate import Gate, Reference, measure, require_passed
 from .hub_page import render_hub_page
 from .languages import TokenLanguages, find_token_languages, write_languages
 from .removal import write_removal
+from .student import form_of_bundle, read_checked_card
 from .web.site import PageText, add_index, write_page
 
 
@@ -56,6 +59,7 @@ def export_artefact(
             instead, and its card gives the reasons.
         ExportError: If the artefact cannot be run.
         InputError: If `removal` belongs to another vector space.
+        EncoderError: If distill has no pieces that read texts as the student's own library does.
 
     Example:
         >>> import distill
@@ -66,6 +70,7 @@ def export_artefact(
     """
     form = form or Form()
     form.require()
+    student = take_own_pieces(student)
     if removal:
         removal.require_own(student)
     with write_aside(folder) as aside:
@@ -75,6 +80,34 @@ def export_artefact(
         if format_of(form.format).library:
             write_text(aside / README, render_hub_page(judged))
     return judged
+
+
+def copy_bundle(folder: Path, output: File, source: str) -> JudgedCard:
+    """Copy a bundle with its page; only its name and its source are written anew.
+
+    Args:
+        folder: The folder of the bundle.
+        output: The folder to write.
+        source: The name of the encoder that it is a copy of, for the card.
+
+    Returns:
+        The card of the copy, without figures, as nothing was measured.
+
+    Raises:
+        EncoderError: If the bundle is incomplete or damaged.
+    """
+    card, name = read_checked_card(folder), Path(output).resolve().name
+    with write_aside(output) as aside:
+        aside.mkdir()
+        for file in card["files"]:
+            shutil.copyfile(folder / file, aside / file)
+        if (folder / README).is_file():
+            _, _, page = read_text(folder / README).partition("\n")
+            write_text(aside / README, f"# {name}\n{page}")
+        write_json(aside / encode.CARD, {**card, "name": name, "source": source})
+    files = {file: StoredFile(**said) for file, said in card["files"].items()}
+    form, notes = form_of_bundle(folder, Form()), {"source": source}
+    return JudgedCard(Card(name, form, card["dimension"], card["vocabulary"], files, notes), None)
 
 
 def _judge(student, folder, card, gate, progress):

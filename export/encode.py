@@ -42,6 +42,7 @@ CARD, TOKENIZER, SPELLINGS, REMOVAL = "card.json", "tokenizer.model", "spellings
 READING = "reading.json"
 MODELS = {"bundle": "encoder.tflite", "onnx": "encoder.onnx"}
 LONG = ("truncate", "refuse")
+SOFT_HYPHEN = "\xad"
 PADDING, END_OF_IDS, WIDTH = -1, -1, 64
 # What a card has to have, and of which type.
 FIELDS: dict = {
@@ -176,11 +177,12 @@ class Encoder:
             raise BundleError(f"{place}: {CARD} says {self.dimension} dimensions, the model has {dimension}; {AGAIN}")
 
     def tokenize(self, text: str, role: Literal["question", "document"] | None = "question") -> list[int]:
-        """A text's ids: bos, pieces, eos, those of its role's prompt before it. Lone surrogates become U+FFFD.
+        """A text's ids: bos, pieces, eos, those of its role's prompt before it. Lone surrogates become U+FFFD, and soft
+        hyphens, which would part a word, are left out.
 
         Pieces as people type them stand for those of the words as they are written. None: the text alone.
         """
-        text = self.reading.prompts.get(role or "", "") + well_formed(text)
+        text = (self.reading.prompts.get(role or "", "") + well_formed(text)).replace(SOFT_HYPHEN, "")
         cut = self._words.encode if self._words else self._encode
         ids = self._spellings.written(cut(text))
         limits = [limit for limit in (self.max_length, self.reading.longest if role else None) if limit]
@@ -757,6 +759,8 @@ def main(arguments: Sequence[str]) -> None:
     if len(arguments) != 2:
         sys.exit("usage: python encode.py texts.jsonl vectors.npy")
     source, target = map(Path, arguments)
+    if os.path.lexists(target) and (target.is_symlink() or not target.is_file()):
+        raise BundleError(f"{target}: a link, a folder or a device, which is not replaced; name another file")
     texts = [_text(number, line) for number, line in enumerate(_lines(source), start=1) if line.strip()]
     vectors = Encoder().encode(texts)
     aside = target.with_name(f".{target.name}.{os.getpid()}")

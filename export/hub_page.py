@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..students.origin import UNKNOWN, describe_origin
+from ..students.origin import ALL_OF, UNKNOWN, describe_origin
 from ..system.types import File, Json
 from .card import ORIGIN, README, Card, JudgedCard, costs_line, p1_table
 from .encode import read_card
@@ -84,6 +84,8 @@ def _metadata(card: Card, figures: Figures) -> dict[str, Json]:
 
 def _licence_terms(card: Card) -> dict[str, Json]:
     """Return the licence in the hub's terms; the data may add licences of their own."""
+    if ALL_OF in card.origin.licence:
+        return {"license": "other", "license_name": card.origin.licence}
     licence = card.origin.licence.lower()
     if _has_learned_section(card):
         return {"license": "other", "license_name": f"{licence}-and-those-of-its-data"}

@@ -116,7 +116,7 @@ def read_languages(folder: Path, card: Mapping[str, Json]) -> TokenLanguages:
     pieces = card.get(CARD_KEY)
     if not isinstance(pieces, dict) or FILE not in card["files"]:
         raise EncoderError(
-            f"{folder}: no {FILE} says which languages use its tokens; export it again, or use the encoder released"
+            f"{folder}: no {FILE} says which languages use its tokens; export it again, or use multi12-ngram"
         )
     try:
         names = tuple(pieces["languages"])

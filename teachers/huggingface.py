@@ -7,6 +7,7 @@ attention mask, as in Reimers and Gurevych (2019), section 3. Both are scaled to
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -23,12 +24,14 @@ from ..system.hashes import fingerprint_of
 from ..system.text import make_well_formed
 from ..system.types import File, Floats, Progress, Role
 from .st_modules import MODULES, require_no_code
-from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, select_prompts
+from .tokenizers.reading import E5, E5_PROMPTS, NO_PROMPTS, choose_prompts, select_prompts
 from .transformer_folder import is_transformer, load_transformer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+# A model of the hub with its owner. The few without one are refused: what has no slash is a folder, or a typing error.
+ON_HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+(@\S+)?")
 # The number of texts per call, of similar length: the texts of a batch are padded to the longest.
 BATCH = 32
 # The maximum number of tokens of a text for models without a limit, such as T5's.
@@ -68,8 +71,8 @@ def split_revision(model: str) -> tuple[str, str | None]:
 class TransformerEncoder:
     """An encoder by a model of the hub or a folder, on a GPU if PyTorch has one. Code of the model's own is never run.
 
-    The prompts in front of questions and documents are those that a Sentence-Transformers model names itself ("query";
-    "document" or "passage"), or E5's if E5 is in the model's name. A text that is too long for the model is cut.
+    The prompts in front of questions and documents are those that a Sentence-Transformers model names "query" and
+    "document", or E5's if it says nothing of prompts and E5 is in its name. A text that is too long for it is cut.
 
     Args:
         source: `st:NAME`, `hf:NAME` or a folder; a name may have a revision, `NAME@REVISION`.
@@ -86,7 +89,7 @@ class TransformerEncoder:
         self.name = model[0].rstrip("/").split("/")[-1]
         try:
             self._model = _Sentences(*model) if self.kind == "st" else _Hidden(*model)
-            self.prompts = self._model.prompts or (E5_PROMPTS if E5.search(self.name) else NO_PROMPTS)
+            self.prompts = self._model.prompts or _choose_prompts(self.source, self.name)
             self.dimension = self._vectors(["test"], "question").shape[1]
         except EncoderError:
             raise
@@ -130,6 +133,13 @@ class TransformerEncoder:
             weights.update(_as_bytes(weight))
         told = [self.kind, version(PACKAGES[self.kind]), weights.hexdigest(), sorted(self.prompts.items())]
         return fingerprint_of(*told, self._model.described, sorted(self._model.tokenizer.get_vocab().items()))
+
+
+def _choose_prompts(source, name):
+    """Return the prompts of a folder, or of a model of the hub that names none itself."""
+    if Path(source).is_dir():
+        return choose_prompts(Path(source))
+    return E5_PROMPTS if E5.search(name) else NO_PROMPTS
 
 
 class _Sentences:
@@ -241,7 +251,10 @@ def require_packages(kind: str, model: str) -> None:
     for package in ("torch", PACKAGES[kind]):
         if find_spec(package) is None:
             names = f"torch {PACKAGES[kind]}".replace("_", "-")
-            raise EncoderError(f"{package} is not installed; run: pip install {names}")
+            what = "" if Path(model).exists() else " is no folder, and as a model of the hub it"
+            raise EncoderError(
+                f"{kind}:{model}{what} needs {package}, which is not installed; run: pip install {names}"
+            )
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -254,8 +267,9 @@ class _Transformers(Kind):
         return parse_source(source) is not None
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
+        folder = self.folder(source)
         # PyTorch computes on a GPU and supports every architecture; without it our own network reads the weights.
-        if find_spec("torch") is None and (folder := self.folder(source)) and is_transformer(folder):
+        if find_spec("torch") is None and folder and is_transformer(folder):
             return load_transformer(folder)
         return TransformerEncoder(source)
 
@@ -264,7 +278,15 @@ class _Transformers(Kind):
 
     def folder(self, source: File) -> Path | None:
         model = self._model(source)
-        return Path(model) if model and Path(model).is_dir() else None
+        if not model or Path(model).is_dir():
+            return Path(model) if model else None
+        owner = model.partition("/")[0]
+        if not ON_HUB.fullmatch(model) or Path(owner).is_dir():
+            raise EncoderError(
+                f"{source}: there is no folder {model}; give the path of one, or a model of the hub with its owner, "
+                "such as st:intfloat/e5-small"
+            )
+        return None
 
     def place(self, source: File) -> str:
         folder, model = self.folder(source), self._model(source)

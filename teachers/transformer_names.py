@@ -1,19 +1,24 @@
 """Translate a transformer's config and weights from Hugging Face's names to the paths of a `TransformerEncoder`.
 
-BERT, RoBERTa, XLM-R and DistilBERT compute the same; they differ in names, and RoBERTa's positions begin after two for
-padding. ModernBERT has another block (`transformer_modern.py`).
+BERT, ELECTRA, RoBERTa, XLM-R, CamemBERT and DistilBERT compute the same; they differ in names, and RoBERTa's positions
+begin after two for padding. ModernBERT has another block (`transformer_modern.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import EncoderError
+from ..errors import EncoderError, first_line
+from ..system.reading import read_json
 from ..system.types import Floats, Json
 from . import transformer_modern
+
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 
 
 class Names(NamedTuple):
@@ -73,14 +78,19 @@ ARCHITECTURES = {
     "bert": Names(BERT_SIZES, BERT_BLOCK),
     "roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
     "xlm-roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
+    "camembert": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
+    "electra": Names(BERT_SIZES, BERT_BLOCK),
     "distilbert": Names(DISTIL_SIZES, DISTIL_BLOCK),
     "modernbert": Names(transformer_modern.SIZES, None, table=transformer_modern.TABLE),
 }
 # The id of RoBERTa's padding token.
 PADDING = 1
-ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
+ACTIVATIONS = {
+    **{"gelu": "gelu", "gelu_python": "gelu", "relu": "relu"},
+    **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_pytorch_tanh"), "gelu_tanh"),
+}
 # The prefixes of names in a model that was saved with a head, and the names of weight and bias in older files.
-PREFIXES = ("", "bert.", "roberta.", "distilbert.", "model.", "0.auto_model.")
+PREFIXES = ("", "bert.", "roberta.", "distilbert.", "electra.", "model.", "0.auto_model.")
 NORM_NAMES = {"weight": ("weight", "gamma"), "bias": ("bias", "beta")}
 
 
@@ -110,6 +120,8 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
     for name in ("width", "depth", "heads", "inner", "positions"):
         if not isinstance(sizes[name], int) or sizes[name] < 1:
             raise EncoderError(f"{source}: config.json says {names.sizes[name]} = {sizes[name]!r}, expected 1 or more")
+    if config.get("embedding_size", sizes["width"]) != sizes["width"]:
+        raise EncoderError(f"{source}: its embedding_size is {config['embedding_size']}, expected {sizes['width']}")
     if names.skipped and config.get("pad_token_id", PADDING) != PADDING:
         raise EncoderError(
             f"{source}: its padding is {config['pad_token_id']}, from which its positions count; expected {PADDING}"
@@ -203,3 +215,42 @@ def _rename_layer(path: str, weight: Floats, bias: Floats) -> dict[str, Floats]:
     if path.endswith("norm"):
         return {f"{path}/gamma": weight, f"{path}/beta": bias}
     return {f"{path}/kernel": np.ascontiguousarray(weight.T), f"{path}/bias": bias}
+
+
+def read_weights(folder: Path) -> dict[str, Floats]:
+    """Read the safetensors of a folder, in one file or several, as float32 arrays.
+
+    Raises `EncoderError` if there are none, if there are only pickles, or if a file is broken.
+    """
+    if not any((folder / name).is_file() for name in (WEIGHTS, INDEX)):
+        pickled = next((name for name in PICKLES if (folder / name).is_file()), None)
+        there = f"{pickled}, a pickle, which may run code" if pickled else "no weights"
+        raise EncoderError(f"{folder}: {there}; expected {WEIGHTS}; save it with safe_serialization=True")
+    if (folder / WEIGHTS).is_file():
+        return _read_arrays(folder / WEIGHTS)
+    parts = read_object(folder / INDEX).get("weight_map")
+    if not isinstance(parts, dict) or not all(Path(str(name)).name == name for name in parts.values()):
+        raise EncoderError(f"{folder / INDEX}: expected 'weight_map', the file of each weight; save the model again")
+    return {name: array for part in sorted(set(parts.values())) for name, array in _read_arrays(folder / part).items()}
+
+
+def _read_arrays(path: Path) -> dict[str, Floats]:
+    try:
+        from safetensors import safe_open
+    except ImportError as error:
+        raise EncoderError("safetensors is not installed; run: pip install safetensors") from error
+    import ml_dtypes  # noqa: F401 - bfloat16 for NumPy
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return {name: np.asarray(file.get_tensor(name), dtype=np.float32) for name in file.keys()}  # noqa: SIM118 - it is no dict
+    except Exception as error:  # the library's errors, the system's and NumPy's have no common type
+        raise EncoderError(f"{path}: no safetensors file, or a broken one: {first_line(error)}") from error
+
+
+def read_object(path: Path) -> dict[str, Json]:
+    """Read the object in a file of JSON. Raises `InputError` for another content."""
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise EncoderError(f"{path}: expected an object, got {type(content).__name__}")
+    return content

@@ -26,16 +26,16 @@ def test_without_mteb_the_extra_is_named():
 
 # The licence, dimensions, the columns of the table, and tasks whose data was learned from.
 CARDS = {
-    "released": (
-        *("apache-2.0", 512, 512),
+    "multi12-ngram": (
+        *("multiple", 512, 512),
         "XQuADRetrieval",
         "LAReQARetrieval",
         "MIRACLRetrieval",
         "MassiveIntentClassification",
         "RuBQRetrieval",
     ),
-    "released-small": ("apache-2.0", 512, 256, "XQuADRetrieval", "MKQARetrieval", "NTREXBitextMining"),
-    "released-transformer": ("mit", 384, 384, "XQuADRetrieval", "MIRACLRetrieval", "STSBenchmark", "MSMARCO"),
+    "multi12-static": ("multiple", 512, 256, "XQuADRetrieval", "MKQARetrieval", "NTREXBitextMining"),
+    "multi12-transformer": ("multiple", 384, 384, "XQuADRetrieval", "MIRACLRetrieval", "STSBenchmark", "MSMARCO"),
 }
 
 
@@ -48,7 +48,7 @@ def mteb():
 def model(mteb):
     from distill.mteb import load
 
-    return load("released-small")
+    return load("multi12-static")
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_what_a_runs_start_learned_from_counts_too(mteb, tmp_path):
 
     bundle = tmp_path / "run" / "bundle"
     shutil.copytree(ROOT / "distill" / "released_small", bundle)
-    (tmp_path / "run" / "config.toml").write_text('[teacher]\nbase = "released"\n', encoding="utf-8")
+    (tmp_path / "run" / "config.toml").write_text('[teacher]\nbase = "multi12-ngram"\n', encoding="utf-8")
     card = json.loads((bundle / "card.json").read_text(encoding="utf-8")) | {"dataset": "mine", "parallel_text": []}
     (bundle / "card.json").write_text(json.dumps(card), encoding="utf-8")
     meta = load(bundle).mteb_model_meta
@@ -210,4 +210,4 @@ def test_the_three_lines_of_the_page_evaluate(mteb, tasks, folder, tmp_path, mon
     monkeypatch.setattr(mteb, "evaluate", partial(mteb.evaluate, cache=None))
     monkeypatch.chdir(tmp_path)
     exec(lines, {})
-    assert (tmp_path / "predictions" / "released" / "XQuADRRetrieval_predictions.json").is_file()
+    assert (tmp_path / "predictions" / "multi12-ngram" / "XQuADRRetrieval_predictions.json").is_file()

@@ -1,6 +1,6 @@
 """Compare an adapted encoder with its base, on held-out questions of the collection and on other text.
 
-    python benchmarks/adaptation/measure.py runs/adapted --base released --collection collection --data data
+    python benchmarks/adaptation/measure.py runs/adapted --base multi12-ngram --collection collection --data data
 
 Both are asked in float32 and by the sum of a passage's and its best sentence's score. All that differs are the layers
 behind the sums, so each text goes through the others once. Other text: `mlqa-dev-a`, FLORES devtest (a sentence to its
@@ -28,7 +28,7 @@ METRICS = ("p@1", "mrr@10")
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run")
-    parser.add_argument("--base", default="released")
+    parser.add_argument("--base", default="multi12-ngram")
     parser.add_argument("--collection", default="collection")
     parser.add_argument("--data", default="data", help="the folder of the collections")
     options = parser.parse_args()

@@ -1,7 +1,7 @@
 """Fit how likely a first passage answers on collections without training data, and check what is called nothing found.
 
-    python benchmarks/answerable/answerable.py released-transformer released released-small --data data --write
-    python benchmarks/answerable/checked.py released-transformer --data data --json checked.json
+    python benchmarks/answerable/answerable.py multi12-transformer multi12-ngram multi12-static --data data --write
+    python benchmarks/answerable/checked.py multi12-transformer --data data --json checked.json
 
 Fitted on the sample's questions in 12 languages, those of its test split apart, and on questions and passages in
 Arabic, Chinese, Thai and Turkish, each collection and language alike, whole and cut to fewer passages. `--write` puts

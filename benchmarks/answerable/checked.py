@@ -1,8 +1,8 @@
 """Check what is called "nothing found" in collections of 10 passages, of 100 and whole, as `distill search` answers.
 
-    python benchmarks/answerable/checked.py released-transformer released released-small --data data --json checked.json
-    python benchmarks/answerable/checked.py released-transformer --hybrid --data data
-    python benchmarks/answerable/checked.py released:released-small --data data
+    python benchmarks/answerable/checked.py multi12-transformer multi12-ngram multi12-static --data data --json new.json
+    python benchmarks/answerable/checked.py multi12-transformer --hybrid --data data
+    python benchmarks/answerable/checked.py multi12-ngram:multi12-static --data data
 
 Each question of the sample's test split, of XQuAD's dev split and of `mlqa-dev-a` is asked twice in passages that a
 seed draws for it: with the one that answers and without its documents. `missed` is the share of the questions whose

@@ -1,7 +1,7 @@
 """Compare a page of `distill export --format web` in a real browser with Python on the same index: docs/web.md.
 
-    distill index --model released --documents path/to/wikipedia-en --output kb
-    distill export released --format web --index kb --output site
+    distill index --model multi12-ngram --documents path/to/wikipedia-en --output kb
+    distill export multi12-ngram --format web --index kb --output site
     python benchmarks/browser/page.py site kb --data path/to/mlqa-dev-a
 
 Types questions of a data set in each of its languages, with the server there and again without any network, and

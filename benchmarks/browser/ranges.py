@@ -1,7 +1,7 @@
 """Measure a page of `distill page --by-ranges` in a real browser over a slow network: docs/web.md.
 
-    distill index --model released-small --documents path/to/wikipedia-en --output kb
-    distill export released-small --format web --index kb --by-ranges --output site
+    distill index --model multi12-static --documents path/to/wikipedia-en --output kb
+    distill export multi12-static --format web --index kb --by-ranges --output site
     python benchmarks/browser/ranges.py site kb --data path/to/mlqa-dev-a
 
 Types questions of a data set in each of its languages. The server waits `--latency` before each answer and gives

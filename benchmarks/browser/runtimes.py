@@ -1,6 +1,6 @@
 """Run an artefact by LiteRT.js or MediaPipe's tasks-text in a real browser, and compare with Python: docs/export.md.
 
-    distill export released --max-length 64 --table int4-pq5 --output app/encoder
+    distill export multi12-ngram --max-length 64 --table int4-pq5 --output app/encoder
     python benchmarks/browser/runtimes.py app/encoder
 
 Needs Chromium and npm, which brings the runtime's package into a temporary folder (`--modules` names a node_modules

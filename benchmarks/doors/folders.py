@@ -1,6 +1,6 @@
 """Open folders of `distill export` by the libraries that they are for, and compare vectors and P@1.
 
-    python benchmarks/doors/folders.py released-small --format sentence-transformers --dataset data/xquad \
+    python benchmarks/doors/folders.py multi12-static --format sentence-transformers --dataset data/xquad \
         --python other-environment/bin/python --json figures.json
 
 Texts are the dev questions and all passages of a folder of XQuAD in each of its languages. `--python` has the library

@@ -1,6 +1,6 @@
 """Compare an encoder with Finnish with the one that it was made from, in Finnish and in the other languages.
 
-    python benchmarks/finnish/measure.py released released-fi --data data --materials materials/fi --json finnish.json
+    python benchmarks/finnish/measure.py multi12-ngram with-finnish --data data --materials materials/fi --json fi.json
 
 FLORES, XX -> en by the nearest vector; `mlqa-dev-a` by `passage-sum`, XQuAD dev by `document-sum`. Of TyDi QA's Finnish
 questions that were held out (`held.tsv`): how many find their translation among all English questions of XOR-TyDi, and
@@ -20,7 +20,7 @@ from distill.data.loading import read_dataset
 from distill.evaluation.evaluate import evaluate
 from distill.settings.choices import EVERY
 
-# Those of `released`, and Finnish.
+# Those of `multi12-ngram`, and Finnish.
 LANGUAGES = ("en", "ar", "de", "el", "es", "fi", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 TWINS = {
     "How many turtle species are there?": "How many species of turtle are there?",

@@ -1,6 +1,6 @@
 """Measure the bytes of an index against P@1: fewer bits, fewer axes, and rescoring of the best passages by their text.
 
-    distill index --model released --documents data/wikipedia-en/passages.en.*.jsonl --output kb --compact
+    distill index --model multi12-ngram --documents data/wikipedia-en/passages.en.*.jsonl --output kb --compact
     python benchmarks/indexing/compact.py kb --questions data/mlqa-dev-a --work vectors --json compact.json
 
 The questions' own passages are put among those of the index, which are distractors. The table is computed in NumPy, of
@@ -78,7 +78,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("index", help="a compact index of other documents")
     parser.add_argument("--questions", required=True, help="a data set's folder with documents.jsonl")
-    parser.add_argument("--model", default="released")
+    parser.add_argument("--model", default="multi12-ngram")
     parser.add_argument("--work", default="vectors", help="where vectors are kept")
     parser.add_argument("--json", default="compact.json")
     return parser.parse_args()

@@ -57,7 +57,7 @@ def main():
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="+", metavar="FOLDER:SPLIT")
-    parser.add_argument("--model", default="released")
+    parser.add_argument("--model", default="multi12-ngram")
     parser.add_argument("--json", default="hybrid.json")
     return parser.parse_args()
 

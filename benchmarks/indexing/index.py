@@ -131,7 +131,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--documents", action="append", default=[], help="files or folders")
     parser.add_argument("--questions", required=True, help="a data set's folder with documents.jsonl")
-    parser.add_argument("--model", default="released")
+    parser.add_argument("--model", default="multi12-ngram")
     parser.add_argument("--index", help="one that is there, which is not made anew")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--output", default="index.json")

@@ -37,7 +37,7 @@ def main():
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("dataset", metavar="FOLDER")
-    parser.add_argument("--model", default="released")
+    parser.add_argument("--model", default="multi12-ngram")
     parser.add_argument("--json", default="more_vectors.json")
     return parser.parse_args()
 

@@ -1,6 +1,6 @@
 """Compare replacements for a question's words that no passage has: nothing, names, a dictionary, near words.
 
-    python benchmarks/indexing/related_words.py data/xquad:dev data/mlqa-dev-a:all --model released \
+    python benchmarks/indexing/related_words.py data/xquad:dev data/mlqa-dev-a:all --model multi12-ngram \
         --names data/wikidata-names/names.tsv --dictionary materials/wiktionary.tsv --json related_words.json
 
 P@1 of `distill search --hybrid` by language. Files of names and of words have a column a language; a translation of
@@ -52,7 +52,7 @@ def main():
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="+", metavar="FOLDER:SPLIT")
-    parser.add_argument("--model", default="released")
+    parser.add_argument("--model", default="multi12-ngram")
     parser.add_argument("--names", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--dictionary", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--json", default="related_words.json")

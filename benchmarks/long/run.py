@@ -1,6 +1,6 @@
 """Compare ways to search documents of thousands of words: one vector, the best sentence, or cut passages.
 
-    python benchmarks/long/run.py released released-small --docs benchmarks/long/README.md --json long.json
+    python benchmarks/long/run.py multi12-ngram multi12-static --docs benchmarks/long/README.md --json long.json
 
 Passages of `mlqa-dev-a` are hidden in paragraphs of `wikipedia-en`, article after article, until a document has so many
 words; questions ask for the document. P@1 in per cent, English and the mean of the other languages.
@@ -131,8 +131,8 @@ def measured(encoder, texts, questions, many):
 
 
 def pieces_of(texts):
-    """Return the mean number of tokens per text, by the tokenizer of `released`."""
-    tokenizer = Tokenizer.load(released_folder("released") / "tokenizer.model")
+    """Return the mean number of tokens per text, by the tokenizer of `multi12-ngram`."""
+    tokenizer = Tokenizer.load(released_folder("multi12-ngram") / "tokenizer.model")
     return round(float(np.mean([len(ids) for ids in tokenizer.encode(texts)])))
 
 

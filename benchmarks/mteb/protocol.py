@@ -1,6 +1,6 @@
 """Evaluate MLQA, Belebele, XQuAD and Tatoeba as mteb defines them, from local files, beside published figures.
 
-    python benchmarks/mteb/protocol.py released released-small --data data --json figures.json
+    python benchmarks/mteb/protocol.py multi12-ngram multi12-static --data data --json figures.json
 
 mteb's own tasks rank and score; the data, which mteb takes from a hub, come from `--data` as their makers publish them:
 

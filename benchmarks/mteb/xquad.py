@@ -1,6 +1,6 @@
 """Evaluate encoders through `distill.mteb` on XQuAD's files, beside distill's own figures for the same questions.
 
-    python benchmarks/mteb/xquad.py released released-small --data data --json figures.json
+    python benchmarks/mteb/xquad.py multi12-ngram multi12-static --data data --json figures.json
 
 `--data` has `xquad/` and `xquad-r/`, folders of `{language}.json` with a `splits.json`. Compared are, by language: P@1
 of `XQuADCrossLingualRetrieval` with that of the unit `passage`, question by question too; with `--lareqa` the mAP of

@@ -1,6 +1,6 @@
 """LAReQA's candidates with their paragraph beside them, by encoders that read one text: mAP on XQuAD-R.
 
-    python benchmarks/papers/context.py released muse --dataset data/xquad-r
+    python benchmarks/papers/context.py multi12-ngram muse --dataset data/xquad-r
 
 The paper's encoders read a sentence and the paragraph around it, told apart by segment ids (section 3). Here the vector
 of a sentence is its own, the sum of its own and of its paragraph's, at unit length, or that of both as one text.

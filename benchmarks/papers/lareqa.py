@@ -39,7 +39,7 @@ STARTS = (
     ("muse", "", "--base muse --set teacher.learning_rate=1e-4", ()),
     ("layers", ", E5, 3 layers", "--base {runs}/e5-three-{seed} --set teacher.learning_rate=1e-5", ("e5-three",)),
 )
-ENCODERS, PACKAGED = ("muse", "released", "released-small", "e5"), ("muse", "e5")
+ENCODERS, PACKAGED = ("muse", "multi12-ngram", "multi12-static", "e5"), ("muse", "e5")
 
 
 def trained(name: str, command: str, after: tuple[str, ...], task: str) -> tuple[Row, ...]:

@@ -1,7 +1,7 @@
 """Compare the encoder in C for aarch64, in an emulator, with the same sources for this machine: IDs and vectors.
 
     apt-get install qemu-user-static && pip install ziglang
-    python benchmarks/plain_c/aarch64.py --model released --model released-small --texts data/flores/dev.tsv \
+    python benchmarks/plain_c/aarch64.py --model multi12-ngram --model multi12-static --texts data/flores/dev.tsv \
         --output aarch64.json
 
 ziglang cross-compiles it, with and without the processor's dot products of bytes, and qemu runs it. An emulator says

@@ -1,6 +1,6 @@
 """Compare the encoder in C with `encode.py`: IDs and vectors of many texts, broken texts and files, speed and size.
 
-    python benchmarks/plain_c/checks.py --model released --model released-small --texts data/flores/dev.tsv \
+    python benchmarks/plain_c/checks.py --model multi12-ngram --model multi12-static --texts data/flores/dev.tsv \
         --texts data/ntrex/newstest2019-ref.deu.txt --output plain_c.json
 
 Texts are the lines of .txt files and the cells of .tsv files, whose first line names languages. Ids are those of

@@ -1,7 +1,7 @@
 """Make files of sections that are well-formed but wrong: the sizes in an entry agree with each other.
 
-    distill export released-small --format c --output c
-    distill index --model released-small --documents distill/data/sample/documents.jsonl --output kb
+    distill export multi12-static --format c --output c
+    distill index --model multi12-static --documents distill/data/sample/documents.jsonl --output kb
     python benchmarks/plain_c/consistent.py --files kb/index.bin c/encoder.bin --encoder c/encoder.bin --count 100000
 
 Sections have no columns, other shapes, types, names and places, and numbers in them are those at which something

@@ -1,6 +1,6 @@
 """Compare the encoder and the searcher in Java with `encode.py`: IDs, vectors, nearest passages, milliseconds.
 
-    python benchmarks/plain_java/run.py released released-small --data data --json figures.json
+    python benchmarks/plain_java/run.py multi12-ngram multi12-static --data data --json figures.json
 
 Texts are of XQuAD and NTREX, `--texts` a language; the index is of XQuAD's paragraphs, asked with its questions in all
 languages. Needs a JDK.

@@ -1,12 +1,12 @@
 """Send `distill serve` the largest legal requests: who else waits, what work nobody needs, and when it ends.
 
     python benchmarks/serving/full.py --json full.json
-    python benchmarks/serving/full.py --documents documents.jsonl --model released-small --json full.json
+    python benchmarks/serving/full.py --documents documents.jsonl --model multi12-static --json full.json
 
 Without `--documents` the index is of 80,000 passages in 240,000 sentences, drawn from the sample's. A full request has
 2,048 questions with 9 passages each. Three of them at once, and a single search each second meanwhile; three whose
 clients go away, and the processor's seconds of the server afterwards; three, and SIGTERM. Then one long text after
-another to a server of `released`, and the memory of its process.
+another to a server of `multi12-ngram`, and the memory of its process.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", nargs="*")
     parser.add_argument("--index", help="one that is there")
-    parser.add_argument("--model", default="released-small")
+    parser.add_argument("--model", default="multi12-static")
     parser.add_argument("--json", default="full.json")
     return parser.parse_args()
 
@@ -143,7 +143,7 @@ async def stopped(server, full):
 
 async def long_texts():
     """Status, seconds, and megabytes of the process behind each text, and at most."""
-    server = started("released")
+    server = started("multi12-ngram")
     figures = [{"text": "none", "mb": server.memory()}]
     for name, part in TEXTS.items():
         for characters in (PIECES, CHARACTERS):

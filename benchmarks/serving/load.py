@@ -33,7 +33,7 @@ from distill.data.readers import SAMPLE
 from distill.system.files import require_writable, write_json
 
 HERE = Path(__file__).resolve().parent
-RELEASED = HERE.parents[1] / "distill" / "released" / "tokenizer.model"
+RELEASED = HERE.parents[1] / "distill" / "multi12-ngram" / "tokenizer.model"
 EMBEDDINGS, SEARCH = "/v1/embeddings", "/v1/search"
 # Clients at a time, and requests to each server.
 WORKERS = {1: (300, 100), 32: (3000, 200), 1000: (5000, 1000)}
@@ -102,7 +102,7 @@ def parse():
 
 
 def distill(*options):
-    return Server(sys.executable, "-m", "distill", "serve", "released", "--port", "0", *options)
+    return Server(sys.executable, "-m", "distill", "serve", "multi12-ngram", "--port", "0", *options)
 
 
 def peer(python, folder):
@@ -114,7 +114,7 @@ def peer(python, folder):
 
 def speed(options, texts, folder):
     """Measure the servers in turn, print each figure as it comes, and return the figures by server and clients."""
-    servers = {"distill serve released": distill("--timeout", "3600")}
+    servers = {"distill serve multi12-ngram": distill("--timeout", "3600")}
     if options.python:
         servers["sentence-transformers, e5-small's shape"] = peer(options.python, folder)
     rows = []
@@ -155,7 +155,7 @@ def requests(texts, count):
 
 
 def indexed(folder):
-    command = ["index", "--model", "released", "--documents", str(SAMPLE / "documents.jsonl"), "--hybrid"]
+    command = ["index", "--model", "multi12-ngram", "--documents", str(SAMPLE / "documents.jsonl"), "--hybrid"]
     command = [sys.executable, "-m", "distill", *command, "--output", str(folder / "kb")]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     return folder / "kb"

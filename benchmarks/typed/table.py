@@ -12,8 +12,8 @@ import numpy as np
 
 from distill.system.files import write_json
 
-ORDER = ("muse", "plain", "released", "released-small", "e5")
-BY_LANGUAGE = "released"
+ORDER = ("muse", "plain", "multi12-ngram", "multi12-static", "e5")
+BY_LANGUAGE = "multi12-ngram"
 MARKS = ("<!-- typed -->", "<!-- /typed -->")
 
 

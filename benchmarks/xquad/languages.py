@@ -1,4 +1,4 @@
-"""Count in open text which languages use each token of `released`: `languages.npz`, and the card that names it.
+"""Count in open text which languages use each token of `multi12-ngram`: `languages.npz`, and the card that names it.
 
     python benchmarks/xquad/languages.py --data data --bundle runs/released/bundle
 

@@ -143,7 +143,8 @@ def adapt_to_documents(
 
     Example:
         >>> import distill
-        >>> metrics = distill.adapt_to_documents(["notes.jsonl"], "my-run", base="released", document_language="en")
+        >>> base = "multi12-ngram"
+        >>> metrics = distill.adapt_to_documents(["notes.jsonl"], "my-run", base=base, document_language="en")
     """
     settings = recipe_settings(DEFAULT)
     settings.data.dataset, settings.data.document_language = Path(documents[0]).stem, document_language

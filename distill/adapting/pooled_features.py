@@ -60,8 +60,8 @@ def require_sums(encoder: KerasEncoder) -> None:
     if not encoder.model.sums:
         raise EncoderError(
             f"{encoder.name}: --documents trains what lies behind the sum over a text's pieces, and a "
-            f"{encoder.model.family} has no such sum; give an n-gram or a static encoder as --base, such as released, "
-            "or questions of the documents (--dataset)"
+            f"{encoder.model.family} has no such sum; give an n-gram or a static encoder as --base, such as "
+            "multi12-ngram, or questions of the documents (--dataset)"
         )
 
 

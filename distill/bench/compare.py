@@ -78,9 +78,9 @@ def time_encoders(
     Example:
         >>> import distill
         >>> few = distill.TimingConditions(rounds=1, questions=2)
-        >>> rows, note = distill.time_encoders(["released-small"], distill.load_dataset("sample"), ["en"], few)
+        >>> rows, note = distill.time_encoders(["multi12-static"], distill.load_dataset("sample"), ["en"], few)
         >>> list(rows), note["queries"]
-        (['released-small'], 2)
+        (['multi12-static'], 2)
     """
     translation = translation_settings(translators, beam)
     specs, others = specs_of(models), peer_names(",".join(peers))

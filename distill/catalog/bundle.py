@@ -46,15 +46,19 @@ class _Bundle(Kind):
 
 @dataclass(frozen=True)
 class _Released(_Bundle):
-    """A bundle in this copy of distill, found by its name or by its `alias`, its role in the documentation.
+    """A bundle in this copy of distill, found by its name or by its `alias`, the former name, which its folder has.
 
     Raises `EncoderError` if the copy does not have it.
     """
 
     alias: str = ""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.name, self.alias
+
     def matches(self, source: File) -> bool:
-        return source in (self.name, self.alias)
+        return source in self.names
 
     def folder(self, source: File) -> Path:
         folder = released_folder(self.alias)

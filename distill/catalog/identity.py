@@ -72,7 +72,7 @@ def describe_origin(source: File) -> dict[str, Json]:
     """Return where an encoder comes from, for the card of another: its name, and for a run its data and seed."""
     kind, folder = find_kind(source), Path(source)
     if kind and kind.name:
-        return {"source": str(source)}
+        return {"source": kind.name}
     if (folder / RUN_FILE).is_file():
         return _of_run(folder)
     if (folder.resolve().parent / RUN_FILE).is_file():

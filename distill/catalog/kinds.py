@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +16,11 @@ from ..system.files import usable_path
 
 if TYPE_CHECKING:
     from ..system.types import File
+
+
+def _enumerate(names: Iterable[str]) -> str:
+    return " or ".join(", ".join(filter(None, names)).rsplit(", ", 1))
+
 
 # In a run's folder, its settings.
 RUN_FILE, METRICS = "config.toml", "metrics.json"
@@ -28,14 +35,14 @@ KINDS = {
     "teachers.huggingface:KIND": "st:NAME, hf:NAME",
     "teachers.e5:KIND": "e5",
     "teachers.muse:KIND": "muse",
-    "catalog.bundle:TRANSFORMER": "released-transformer (multi12-transformer)",
-    "catalog.bundle:SMALL": "released-small (multi12-static)",
-    "catalog.bundle:RELEASED": "released (multi12-ngram)",
+    "catalog.bundle:TRANSFORMER": "multi12-transformer",
+    "catalog.bundle:SMALL": "multi12-static",
+    "catalog.bundle:RELEASED": "multi12-ngram",
 }
 # A reader, for `--help`.
 READER_HELP = "the folder of distill read train, or hf:NAME, a question-answering model"
 # All that may be given, for `--help`.
-ENCODER_HELP = " or ".join(", ".join(filter(None, KINDS.values())).rsplit(", ", 1))
+ENCODER_HELP = _enumerate(KINDS.values())
 
 
 def find_kind(source: File) -> Kind | None:
@@ -58,9 +65,16 @@ def require_kind(source: File) -> Kind:
     kind = find_kind(source)
     if kind is None:
         problem = f"{source}: no {MODEL_FILE} in it" if Path(source).exists() else f"no such encoder: {source}"
-        names = " or ".join(kind.name for kind in _kinds() if kind.name)
-        raise EncoderError(f"{problem}; give a run folder, a bundle, a saved encoder, {names}")
+        names = _enumerate(kind.name for kind in _kinds())
+        raise EncoderError(f"{problem}; {_suggest(source)}give a run folder, a bundle, a saved encoder, {names}")
     return kind
+
+
+def _suggest(source: File) -> str:
+    """Return words on the name that was meant, an empty text if none is near."""
+    names = {known: kind.name for kind in _kinds() for known in kind.names} | {name: name for name in BM25}
+    near = get_close_matches(str(source), names, n=1)
+    return f"did you mean {names[near[0]]}? Else " if near and not Path(source).exists() else ""
 
 
 def require_trainable(source: File) -> Kind:
@@ -71,7 +85,7 @@ def require_trainable(source: File) -> Kind:
     if not kind.trainable:
         raise EncoderError(
             f"{source}: {kind.what} can be measured, searched with and teach (distill transfer --teacher, with a "
-            "--start), but not be trained or exported; give a saved encoder, a bundle, released or muse"
+            "--start), but not be trained or exported; give a saved encoder, a bundle, multi12-ngram or muse"
         )
     return kind
 

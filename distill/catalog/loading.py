@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, cast
 
 from ..encoders.dual_encoder import AsymmetricEncoder
@@ -33,7 +34,7 @@ def load_encoder(source: File, threads: int = 1) -> Encoder:
 
     Example:
         >>> import distill
-        >>> encoder = distill.load_encoder("released-small")
+        >>> encoder = distill.load_encoder("multi12-static")
         >>> encoder.encode(["Where does the Danube end?"]).shape
         (1, 512)
     """
@@ -75,8 +76,11 @@ def load_trained(folder: File) -> KerasEncoder | DualEncoder:
 
 @training_stack()
 def load_teacher(source: File) -> Encoder:
-    """Load an encoder as `load_encoder` does. Vectors of a slow one, which has a `fingerprint`, are kept on disk."""
-    encoder = require_kind(source).load(source, 1, load_teacher)
+    """Load an encoder that computes on all cores, as many texts wait for it.
+
+    Vectors of a slow one, which has a `fingerprint`, are kept on disk.
+    """
+    encoder = require_kind(source).load(source, os.cpu_count() or 1, load_teacher)
     known = getattr(encoder, "fingerprint", None)
     return CachedEncoder(encoder, known) if known and not isinstance(encoder, CachedEncoder) else encoder
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..encoders.dual_encoder import is_dual, load_dual
 from ..encoders.encoder import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, KerasEncoder
 from ..encoders.kind import Kind
+from ..encoders.library_tokenizer import LIBRARY_FILE
 from ..encoders.spellings import FILE as SPELLINGS_FILE
 from ..encoders.tokenizer import READING as READING_FILE
 from ..system.backend import start
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..encoders.kind import Load
     from ..system.types import File
 
-FILES = (MODEL_FILE, TOKENIZER_FILE, SPELLINGS_FILE, READING_FILE, CARD_FILE)
+FILES = (MODEL_FILE, TOKENIZER_FILE, LIBRARY_FILE, SPELLINGS_FILE, READING_FILE, CARD_FILE)
 
 
 class _Saved(Kind):

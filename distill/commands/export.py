@@ -23,12 +23,15 @@ from .shared.options import (
     translator_option,
 )
 
+# The usual format, a folder with a TFLite file, and the name by which it is looked for.
+BUNDLE, TFLITE = "bundle", "tflite"
+
 
 @command(
     examples=[
         "distill export runs/my-run --output bundle",
-        "distill export released --format onnx --output onnx",
-        "distill export released --format web --index kb --output site",
+        "distill export multi12-ngram --format onnx --output onnx",
+        "distill export multi12-ngram --format web --index kb --output site",
     ],
 )
 @click.argument("model")
@@ -38,10 +41,11 @@ from .shared.options import (
     "format_",
     panel="format",
     main=True,
-    type=click.Choice(FORMATS),
-    default="bundle",
+    type=click.Choice([*FORMATS, TFLITE]),
+    callback=lambda context, parameter, value: BUNDLE if value == TFLITE else value,
+    default=BUNDLE,
     show_default=True,
-    help="What to write.",
+    help=f"What to write; {TFLITE} is the {BUNDLE}.",
 )
 @option(
     "--max-length",
@@ -131,7 +135,7 @@ def export(
     output: str,
     **values: Value | None,
 ) -> None:
-    """Export an encoder for a phone, a web page or a server.
+    """Export an encoder for a phone, a web page or a server: TFLite (the bundle), ONNX, C, Java, JavaScript and others.
 
     The artefact is run with its own runtime and checked against MODEL on the dev questions of the data set. It is
     refused if its tokens differ, if its vectors are too far off, or if its P@1 is worse: by more than --max-drop points
@@ -163,8 +167,8 @@ def export(
         whitening=whitening,
         force=force,
     )
-    named = any(name.startswith("data.") for name in requested)
-    dataset, languages = choose_data(settings.data, settings.seed) if named else (None, ())
+    named = any(name.startswith("data.") for name in requested if name != "data.languages")
+    dataset, languages = choose_data(settings.data, settings.seed) if named else (None, settings.data.languages)
     _say_exported(export_model(model, output, options, settings.export, dataset, languages), model, output)
 
 
@@ -189,8 +193,8 @@ def _plot_path(context, parameter, path):
 
 @command(
     examples=[
-        "distill bench released released-small",
-        "distill bench runs/my-run/bundle released --languages de,es --documents --json timings.json",
+        "distill bench multi12-ngram multi12-static",
+        "distill bench runs/my-run/bundle multi12-ngram --documents --json timings.json",
     ],
 )
 @click.argument("models", nargs=-1, required=True)

@@ -8,17 +8,23 @@ from ..catalog.kinds import ENCODER_HELP
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
 from .shared.help import option
+from .shared.options import add_limit_options
 from .use import add_engine_options, choose_engine
 
 
 @command(
     examples=[
-        "distill index --model released --documents notes --output kb",
-        "distill index --model released --documents faq.csv --text-field answer --hybrid --output kb",
-        "distill index --model released --documents notes --sync --output kb",
+        "distill index --documents notes --output kb",
+        "distill index --documents faq.csv --text-field answer --hybrid --output kb",
+        "distill index --documents notes --sync --output kb",
     ],
 )
-@option("--model", panel="encoder", required=True, help=f"The encoder: {ENCODER_HELP}.")
+@option(
+    "--model",
+    panel="encoder",
+    help=f"The encoder: {ENCODER_HELP}. multi12-transformer finds most; multi12-ngram takes a fifth of the time. "
+    "[default: that of the index; for a new one multi12-transformer]",
+)
 @option(
     "--question-model",
     panel="encoder",
@@ -42,7 +48,14 @@ from .use import add_engine_options, choose_engine
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
 @option("--remove", panel="documents", multiple=True, metavar="ID", help="Remove the document with this id.")
 @option("--sync", panel="documents", is_flag=True, help="Remove documents whose file or record no longer exists.")
+@option(
+    "--remove-most",
+    panel="documents",
+    is_flag=True,
+    help="Let --sync remove all documents of a file or a folder, or more than half of 20 or more.",
+)
 @option("--strict", panel="documents", is_flag=True, help="Stop at a bad file or record instead of skipping it.")
+@add_limit_options
 @option("--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]")
 @option("--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]")
 @option("--id-field", panel="documents", metavar="NAME", help="Field of a record's id. [default: id]")
@@ -60,7 +73,7 @@ from .use import add_engine_options, choose_engine
     "--word-model",
     panel="stored",
     help="With --hybrid: a small encoder that matches words across languages, or none to match words as they are "
-    "written. [default: released-small]",
+    "written. [default: multi12-static]",
 )
 @option(
     "--length", panel="passages", type=click.IntRange(50, 100_000), help="Most characters per passage. [default: 1000]"
@@ -78,13 +91,16 @@ from .use import add_engine_options, choose_engine
 )
 @add_engine_options
 def index(
-    model: str,
+    model: str | None,
     question_model: str | None,
     documents: tuple[str, ...],
     more: tuple[str, ...],
     remove: tuple[str, ...],
     sync: bool,
+    remove_most: bool,
     strict: bool,
+    most_megabytes: float,
+    most_seconds: float,
     text_field: str | None,
     title_field: str | None,
     id_field: str | None,
@@ -105,12 +121,14 @@ def index(
     A document replaces the one with the same id. If the command is interrupted, run it again: it continues where it
     stopped.
     """
+    from ..documents.limits import ReadingLimits
     from ..documents.records import Columns
     from ..indexing.building import COMPACT, IndexSettings, build_index
     from ..indexing.intake import IndexChange
     from ..system.progress import say
 
-    change = IndexChange((*documents, *more), remove, Columns(text_field, title_field, id_field), strict, sync)
+    columns, limits = Columns(text_field, title_field, id_field), ReadingLimits(most_megabytes, most_seconds)
+    change = IndexChange((*documents, *more), remove, columns, strict, sync, remove_most, limits)
     given = IndexSettings(length, overlap, language, score, COMPACT if compact else None, words or None)
     by = choose_engine(model, engine, workers, ray_address)
     card = build_index(output, change, model, given, by, question_model, word_model)

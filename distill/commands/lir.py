@@ -22,7 +22,7 @@ rank_option = option(
 
 @group(
     examples=[
-        "distill lir fit released --corpus de.txt --corpus es.txt --output lir.npz",
+        "distill lir fit multi12-ngram --corpus de.txt --corpus es.txt --output lir.npz",
         "distill lir apply vectors.npy --removal lir.npz --language de --output neutral.npy",
     ],
 )
@@ -33,7 +33,7 @@ def lir() -> None:
     """
 
 
-@lir.command(examples=["distill lir fit released --corpus de.txt --corpus es=news.txt --output lir.npz"])
+@lir.command(examples=["distill lir fit multi12-ngram --corpus de.txt --corpus es=news.txt --output lir.npz"])
 @click.argument("model")
 @settings_options("lir-fit")
 @corpus_option("Sample text of each language.", True)
@@ -98,7 +98,7 @@ def apply(vectors: str, removal: str, language: str, rank: int, output: str) -> 
     say(f"{output}: {count} vectors of {dimension}, without {rank} directions of {language}")
 
 
-@lir.command(examples=["distill lir fold released --removal lir.npz --output neutral"])
+@lir.command(examples=["distill lir fold multi12-ngram --removal lir.npz --output neutral"])
 @click.argument("model")
 @option(
     "--removal",

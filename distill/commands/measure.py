@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from ..catalog.kinds import READER_HELP
 from ..errors import InputError
-from ..settings.choices import ALL_UNITS, EVERY, SPLITS, TASKS, TYPED
+from ..settings.choices import ALL_UNITS, COMPARED_UNIT, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .shared.command import command
 from .shared.figures import json_option, write_figures
@@ -31,23 +31,26 @@ from .shared.setting_options import ASSIGNED, make_parameter_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Metrics that `distill compare` compares unless told otherwise, and the form of others.
-COMPARED_METRICS = ("p@1", "mrr@10", "map", "ndcg@10")
+# By which `distill compare` compares mteb's predictions by default.
+MTEB_METRIC = "ndcg@10"
+# The form of a metric.
 METRIC_FORM = re.compile(r"(p|mrr|ndcg)@[1-9]\d{0,5}|map|r@[1-9]\d{0,2}kt|em|f1")
 # A comma before the name of a task; any other is of a path.
 ANOTHER = re.compile(rf",(?=\s*(?:{'|'.join(TASKS)})\s*(?:[=,]|$))")
 # The task whose metrics are its own, and those.
 READING, READ_METRICS = "reading", ("em", "f1")
-units_option = option(
-    "--unit",
-    "units",
-    panel="evaluation",
-    main=True,
-    multiple=True,
-    type=click.Choice(ALL_UNITS),
-    help="What is ranked and how it is scored, as one name in place of --ranked and --score. May be repeated. "
-    "[default: document, passage, maxp]",
-)
+
+
+def units_option(default: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Return a decorator that adds the option `--unit`, whose help names the units that are measured by default."""
+    help = (
+        "What is ranked and how it is scored, as one name in place of --ranked and --score. May be repeated. "
+        f"[default: {default}]"
+    )
+    kind = click.Choice(ALL_UNITS)
+    return option("--unit", "units", panel="evaluation", main=True, multiple=True, type=kind, help=help)
+
+
 # Parameters of the options that say what is retrieved.
 RETRIEVED = ("units", "evaluation__ranked", "evaluation__score")
 # Options of `distill evaluate` that some tasks take.
@@ -90,11 +93,18 @@ def _metrics(default):
     return choose_metrics
 
 
-def metrics_option(default: tuple[str, ...]) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Return a decorator that adds the option `--metric`, with the metrics that are measured by default."""
+def metrics_option(
+    default: tuple[str, ...] = (), described: str = ""
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Return a decorator that adds the option `--metric`.
+
+    Args:
+        default: the metrics that are measured by default.
+        described: what the help says of them in place of their names.
+    """
     help = (
         "Metrics, comma-separated or repeated: p@k, mrr@k, ndcg@k, map, and r@nkt, the share of questions with an "
-        f"answer in the first n thousand words. [default: {','.join(default)}]"
+        f"answer in the first n thousand words. [default: {described or ','.join(default)}]"
     )
     return option(
         "--metric", "metrics", panel="evaluation", main=True, multiple=True, callback=_metrics(default), help=help
@@ -173,9 +183,9 @@ def _require_use(tasks, options):
 
 @command(
     examples=[
-        "distill evaluate released --metric p@1,mrr@10",
-        "distill evaluate released runs/my-run --dataset my-data --split test --json figures.json",
-        "distill evaluate released --task lareqa=xquad-r --report lareqa.html",
+        "distill evaluate multi12-ngram --metric p@1,mrr@10",
+        "distill evaluate multi12-ngram runs/my-run --dataset my-data --split test",
+        "distill evaluate multi12-ngram --task lareqa=xquad-r --report lareqa.html",
     ],
 )
 @click.argument("models", nargs=-1, required=True)
@@ -183,7 +193,7 @@ def _require_use(tasks, options):
 @metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
 @settings_options("evaluate")
 @split_option
-@units_option
+@units_option("document, passage, maxp")
 @typed_option
 @reader_option
 @corpus_option("Text of each language to fit LIR on.", default="the task's own")
@@ -307,18 +317,18 @@ def _options(data, evaluation, seed):
 
 @command(
     examples=[
-        "distill compare released released-small",
-        "distill compare runs/new runs/old --dataset my-data --split test --differences won-and-lost.jsonl",
-        "distill compare released bm25 --metric p@1,mrr@10 --json compared.json",
+        "distill compare multi12-ngram multi12-static",
+        "distill compare runs/new runs/old --split test --differences won-and-lost.jsonl",
+        "distill compare multi12-ngram bm25 --metric p@1,mrr@10 --json compared.json",
     ],
 )
 @click.argument("a")
 @click.argument("b")
 @task_option
-@metrics_option(COMPARED_METRICS)
+@metrics_option(described=f"p@1; map for lareqa, f1 for reading, {MTEB_METRIC} for mteb's predictions")
 @settings_options("compare")
 @split_option
-@units_option
+@units_option(COMPARED_UNIT)
 @option(
     "--draws",
     panel="evaluation",
@@ -363,9 +373,9 @@ def compare(
     """Test if one encoder is significantly better than another.
 
     A and B are compared question by question, in each language and over all: by McNemar's test for p@1 within a
-    language, else by random sign flips of questions, with Holm's correction over languages and tasks. The table has
-    differences and effect sizes with 95 % intervals, and the smallest difference that the test would detect in 80 of
-    100 cases.
+    language, else by random sign flips of questions, with Holm's correction over languages and tasks. By default this
+    is for one metric and one unit; --metric and --unit name others. The table has differences and effect sizes with
+    95 % intervals, and the smallest difference that the test would detect in 80 of 100 cases.
 
     Either can be bm25 or bm25-morphology. Both can be folders of mteb's predictions, by any two models on the same
     tasks.
@@ -376,9 +386,10 @@ def compare(
     from ..jobs.measuring import compare_models
 
     require_significance()
-    settings, of, metrics = take_settings(values), split, _metrics_of(tasks, metrics)
+    settings, of = take_settings(values), split
     if relevant or is_predictions(a) or is_predictions(b):
         _require_of_predictions(relevant)
+        metrics = metrics or (MTEB_METRIC,)
         compared, of = compare_predictions(a, b, str(relevant), metrics, draws, settings.seed), "mteb"
     else:
         _require_use(tasks, ("reader", *RETRIEVED, "split", "differences"))

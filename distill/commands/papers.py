@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
 from ..errors import escape_controls
@@ -162,7 +165,20 @@ def cl_relkt(
     if listed:
         click.echo(escape_controls("\n".join(list_cl_relkt_commands(study, request, folder))))
         return
-    reproduce_cl_relkt(study, request, folder)
+    with _say_what_goes_on():
+        reproduce_cl_relkt(study, request, folder)
     if "markdown" in formats:
         click.echo(escape_controls((folder / "tables.md").read_text(encoding="utf-8")))
     click.echo(escape_controls(f"tables: {folder}/tables.*"))
+
+
+@contextmanager
+def _say_what_goes_on() -> Iterator[None]:
+    """At Ctrl-C say what goes on, and nothing else: the command of a row, which gets it too, says what it was."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        click.echo("stopped; the same command goes on with what is missing", err=True)
+        if type(stop) is not KeyboardInterrupt:
+            raise
+        raise click.exceptions.Exit(130) from stop

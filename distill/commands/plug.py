@@ -7,6 +7,7 @@ import click
 from ..catalog.kinds import ENCODER_HELP
 from .shared.command import command
 from .shared.help import option
+from .shared.options import add_limit_options
 
 
 @command(quiet=True, examples=["distill mcp --index kb", "distill mcp --index kb --hybrid --name handbook"])
@@ -44,7 +45,13 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     ],
 )
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@option("--output", panel="page", required=True, type=click.Path(file_okay=False), help="Folder of the page.")
+@option(
+    "--output",
+    panel="page",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Folder of the page, new or to be replaced.",
+)
 @option(
     "--title",
     panel="page",
@@ -52,7 +59,7 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     help="Title of the page, and its name as an app. [default: Ask in your own language]",
 )
 @option("--about", panel="page", default="", help="A line below the title.")
-@option("--model", panel="encoder", default="released", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
+@option("--model", panel="encoder", default="multi12-ngram", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
 @option(
     "--compact",
     panel="stored",
@@ -65,29 +72,40 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     is_flag=True,
     help="Load only the parts of the index that a question needs. The server must support range requests.",
 )
+@option("--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]")
+@option("--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]")
 @option(
     "--language",
     panel="passages",
     help="Language of documents that do not name theirs, used to find sentences. [default: auto]",
 )
+@add_limit_options
 def page(
     documents: tuple[str, ...],
+    text_field: str | None,
+    title_field: str | None,
     model: str,
     title: str,
     about: str,
     compact: bool,
     by_ranges: bool,
     language: str | None,
+    most_megabytes: float,
+    most_seconds: float,
     output: str,
 ) -> None:
     """Make a web page that searches documents in the browser.
 
     FILE... are .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or folders of them. Any static server can
-    host the page, which works offline.
+    host the page, which works offline. The same command again takes in what has changed.
     """
+    from ..documents.limits import ReadingLimits
+    from ..documents.records import Columns
     from ..indexing.intake import IndexChange
     from ..jobs.make_page import make_page
     from ..system.progress import say
 
-    card = make_page(IndexChange(documents), output, model, title, about, compact, language, by_ranges).card
+    limits = ReadingLimits(most_megabytes, most_seconds)
+    change = IndexChange(documents, columns=Columns(text_field, title_field), limits=limits)
+    card = make_page(change, output, model, title, about, compact, language, by_ranges).card
     say(f"{output}: {card.bytes / 1e6:.1f} MB; python -m http.server --directory {output}")

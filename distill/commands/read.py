@@ -34,7 +34,7 @@ def lines_options(lines: str) -> Callable[[Command], Command]:
 
 @group(
     examples=[
-        "distill read train --encoder released --output reader",
+        "distill read train --encoder multi12-ngram --output reader",
         "distill read apply reader --input questions.jsonl --output answers.jsonl",
     ],
 )
@@ -47,8 +47,8 @@ def read() -> None:
 
 @read.command(
     examples=[
-        "distill read train --encoder released --output reader",
-        "distill read train --encoder released --dataset my-data --data more-data=0.5 --output reader",
+        "distill read train --encoder multi12-ngram --output reader",
+        "distill read train --encoder multi12-ngram --dataset my-data --data more-data=0.5 --output reader",
     ],
 )
 @option("--encoder", panel="encoder", required=True, help=f"The encoder, one with our weights: {ENCODER_HELP}.")

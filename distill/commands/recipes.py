@@ -10,7 +10,7 @@ import click
 from ..settings.recipes import find_recipe, read_recipe, recipe_names
 from ..system.reading import read_text
 from .shared.command import group
-from .shared.help import complete, option
+from .shared.help import WIDTH, complete, option
 
 
 @group(invoke_without_command=True, examples=["distill recipes", "distill recipes show small > my-run.toml"])
@@ -29,7 +29,7 @@ def recipes(context: click.Context, as_json: bool) -> None:
 def _describe_recipe(recipe):
     width = 2 + max(map(len, recipe_names()))
     lines = (recipe.purpose, f"bundle: {recipe.size}; time: {recipe.time}")
-    text = "\n".join(part for line in lines for part in textwrap.wrap(line, 110 - width))
+    text = "\n".join(part for line in lines for part in textwrap.wrap(line, WIDTH - width))
     return f"{recipe.name:<{width}}{textwrap.indent(text, ' ' * width).lstrip()}"
 
 

@@ -133,7 +133,7 @@ def prune(
     say(f"encoder: {output}, {report['rows'][1]} of {report['rows'][0]} tokens")
 
 
-@command(examples=["distill subset released --languages de,es --output released-de-es"])
+@command(examples=["distill subset multi12-ngram --languages de,es --output german-spanish"])
 @click.argument("model")
 @option(
     "--languages",
@@ -206,7 +206,7 @@ seed_option = option(
 @command(
     "add-language",
     examples=[
-        "distill add-language released fi --text fi.txt --parallel en-fi.tsv --output released-fi",
+        "distill add-language multi12-ngram fi --text fi.txt --parallel en-fi.tsv --output with-finnish",
         "distill add-language runs/my-run fi --text fi.txt --parallel en-fi.tsv --dictionary words.tsv --output fi",
     ],
 )
@@ -320,8 +320,8 @@ def add_language(
 @command(
     "add-words",
     examples=[
-        "distill add-words released de --dictionary de-en.tsv --output released-words",
-        "distill add-words released de --add-words de-words.tsv --aligner e5 --output released-words",
+        "distill add-words multi12-ngram de --dictionary de-en.tsv --output more-words",
+        "distill add-words multi12-ngram de --add-words de-words.tsv --aligner e5 --output more-words",
     ],
 )
 @click.argument("model")
@@ -390,8 +390,8 @@ def add_words(
 @command(
     "add-spellings",
     examples=[
-        "distill add-spellings released --text de=de.txt --text el=el.txt --output released-typed",
-        "distill add-spellings released --text el=el.txt --typed-kinds latin --output released-latin",
+        "distill add-spellings multi12-ngram --text de=de.txt --text el=el.txt --output with-spellings",
+        "distill add-spellings multi12-ngram --text el=el.txt --typed-kinds latin --output with-latin",
     ],
 )
 @click.argument("model")

@@ -294,7 +294,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
 @command(
     epilog=ORDER,
     examples=[
-        "distill transfer --teacher e5 --start released-small --dataset my-data --output student",
+        "distill transfer --teacher e5 --start multi12-static --dataset my-data --output student",
         "distill transfer --teacher runs/my-run --parallel en-de.tsv --output student",
     ],
 )

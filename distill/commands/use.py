@@ -47,11 +47,11 @@ def add_engine_options(function: Command) -> Command:
     return function
 
 
-def choose_engine(model: str, engine: str, workers: int | None, address: str | None) -> Engine | None:
+def choose_engine(model: str | None, engine: str, workers: int | None, address: str | None) -> Engine | None:
     """Return the engine that the options name.
 
     Args:
-        model: the encoder, as a user names it.
+        model: the encoder, as a user names it, or None.
         engine: "local" or "ray".
         workers: the number of Ray's processes, None for the default.
         address: the address of a Ray cluster, None for the default.
@@ -60,17 +60,19 @@ def choose_engine(model: str, engine: str, workers: int | None, address: str | N
         The engine, or None for this process.
 
     Raises:
-        InputError: for options of Ray without `--engine ray`.
+        InputError: for options of Ray without `--engine ray`, or that without a model.
     """
     from ..encoding.on_ray import ray_engine
 
     if engine != "ray" and (workers or address):
         raise InputError("--workers and --ray-address are of --engine ray, which is not given")
-    return ray_engine(model, workers or 2, address) if engine == "ray" else None
+    if engine == "ray" and not model:
+        raise InputError("--engine ray loads the encoder in each process; name it by --model")
+    return ray_engine(str(model), workers or 2, address) if engine == "ray" else None
 
 
 @command(
-    examples=["distill encode --model released --role question --input texts.jsonl --output vectors.npy"],
+    examples=["distill encode --model multi12-ngram --role question --input texts.jsonl --output vectors.npy"],
 )
 @option("--model", panel="encoder", required=True, help=f"The encoder: {ENCODER_HELP}.")
 @option(
@@ -233,7 +235,10 @@ def _lines():
 
 @command(
     quiet=True,
-    examples=["distill serve released --index kb", "distill serve runs/my-run --port 8080 --token-file tokens.txt"],
+    examples=[
+        "distill serve multi12-transformer --index kb",
+        "distill serve runs/my-run --port 8080 --token-file tokens.txt",
+    ],
 )
 @click.argument("model")
 @option(
@@ -342,8 +347,8 @@ def serve(
 ) -> None:
     """Serve an encoder, and an index, over HTTP.
 
-    MODEL is any encoder, such as released, a run's folder or a bundle. Clients of OpenAI's API can use /v1/embeddings;
-    /v1/search searches the index. Ctrl-C or SIGTERM stops the server.
+    MODEL is any encoder, such as multi12-ngram, a run's folder or a bundle. Clients of OpenAI's API can use
+    /v1/embeddings; /v1/search searches the index. Ctrl-C or SIGTERM stops the server.
     """
     from ..serving.start import serve_model
 

@@ -87,10 +87,10 @@ def _source(path, weight, pivot, languages):
             "expected a .tsv headed by languages, .jsonl objects by language, or a folder of {lang}.txt"
         )
     if lacking := [row for row in rows if not row.get(pivot, "").strip()]:
-        names = ", ".join(sorted({name for row in lacking for name, text in row.items() if text.strip()})) or "nothing"
+        spoken = ", ".join(sorted({name for row in lacking for name, text in row.items() if text.strip()})) or "nothing"
         say(
             f"{path}: {len(lacking)} of {len(rows)} rows are left out, as they have no text in {pivot}, the teacher's "
-            f"language, but in {names}"
+            f"language, but in {spoken}"
         )
     others = {name for row in rows for name, text in row.items() if text.strip()} - {pivot, *wanted}
     texts, names, sources = zip(*pairs, strict=True)

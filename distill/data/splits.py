@@ -138,8 +138,8 @@ def drop_copies(dataset: Dataset, splits: Mapping[str, tuple[str, ...]]) -> dict
     Returns:
         The ids by split.
     """
-    first_of, test = find_question_copies(dataset), splits.get("test", ())
-    tested = {first_of.get(id, id) for id in test}
+    first_of = find_question_copies(dataset)
+    tested = {first_of.get(id, id) for id in splits.get("test", ())}
     left = [id for split, ids in splits.items() if split != "test" for id in ids if first_of.get(id, id) in tested]
     if left:
         say(

@@ -23,6 +23,7 @@ IGNORED = ".gitignore"
 UNREAD = {"node_modules"}
 # What Word names the file beside a document that is open.
 OPEN = "~$"
+NOWHERE = "linked to what is not there"
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,15 @@ class _Rules:
 class _Walk:
     """A walk through a folder, which collects documents and counts other files."""
 
+    root: Path
     skipped: SkippedFiles
     files: list[Path] = field(default_factory=list)
     endings: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
 
-    def go(self, root: Path) -> None:
-        rules = {root: _outer(root)}
-        for place, folders, files in os.walk(root, onerror=self._unreadable):
+    def go(self) -> None:
+        rules = {self.root: _outer(self.root)}
+        for place, folders, files in os.walk(self.root, onerror=self._unreadable):
             here, real = Path(place), Path(os.path.realpath(place))
             inner = rules.pop(here).within(real)
             folders[:] = [name for name in folders if self._is_folder(here / name, inner.name(real / name, True))]
@@ -90,10 +92,19 @@ class _Walk:
         return not reason
 
     def _is_file(self, path: Path, is_named: bool) -> bool:
-        reason = _reason(path, is_named) or ("" if path.is_file() else "no file")
+        reason = _reason(path, is_named)
+        if not reason and not os.path.isfile(path):
+            reason = self._lose(path)
         # Hidden files of other formats are a system's, and no news.
-        self.unread.update([reason] if reason and is_readable(path.suffix.lower()) else [])
+        self.unread.update([reason] if reason == NOWHERE or (reason and is_readable(path.suffix.lower())) else [])
         return not reason
+
+    def _lose(self, path):
+        """Note what cannot be read now, and return why. What is behind a link may be on a disk that is not mounted."""
+        target = Path(os.path.realpath(path))
+        is_here = target.is_relative_to(os.path.realpath(self.root))
+        self.skipped.unread |= {locate_file(path)} if is_here else {locate_file(path), str(target)}
+        return NOWHERE if path.is_symlink() else "no file"
 
     def _unreadable(self, error: OSError) -> None:
         self.skipped.unread.add(locate_file(error.filename))
@@ -110,8 +121,8 @@ def find_documents(folder: Path, skipped: SkippedFiles) -> Iterator[Path]:
     Yields:
         The paths.
     """
-    walk = _Walk(skipped)
-    walk.go(folder)
+    walk = _Walk(folder, skipped)
+    walk.go()
     lacking = " and ".join(sorted(walk.endings.keys() & PACKAGES.keys()))
     extra = f"for {lacking} run: {install_command('files')}" if lacking else ""
     skipped.other_files(folder, walk.endings, walk.unread, extra)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from ..errors import DataError
 from ..system.reading import read_text
 from .document import Content, Document, Source
+from .limits import Meter
 from .markdown import read_markdown
 from .office import read_docx, read_pdf
 from .pages import read_html
@@ -20,14 +21,14 @@ from .tables import read_csv, read_tsv
 # How files of other formats begin that may be UTF-8.
 FOREIGN = ("%PDF-", "{\\rtf", "PK\x03\x04")
 
-Reader: TypeAlias = Callable[[Source, Columns, SkippedFiles], Iterator[Document]]
+Reader: TypeAlias = Callable[[Source, Columns, SkippedFiles, Meter], Iterator[Document]]
 
 
-def _single_reader(read: Callable[[Path], Content]) -> Reader:
+def _single_reader(read: Callable[[Path, Meter], Content]) -> Reader:
     """Make a reader of files that are one document each, named after its path."""
 
-    def reader(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
-        content, name = read(source.path), source.name
+    def reader(source: Source, columns: Columns, skipped: SkippedFiles, meter: Meter) -> Iterator[Document]:
+        content, name = meter.watch(lambda: read(source.path, meter)), source.name
         if content.text.startswith(FOREIGN):
             raise DataError(f"{name}: a PDF, RTF or ZIP file by another name; give it the ending of its format")
         if content.problem:
@@ -39,9 +40,9 @@ def _single_reader(read: Callable[[Path], Content]) -> Reader:
     return reader
 
 
-def read_plain(path: Path) -> Content:
+def read_plain(path: Path, meter: Meter) -> Content:
     """Return the text of a file. Raises `DataError` if it is not UTF-8."""
-    return Content(read_text(path))
+    return Content(read_text(path, meter.count))
 
 
 READERS: dict[str, Reader] = {

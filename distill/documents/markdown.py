@@ -15,7 +15,8 @@ from markdown_it.token import Token
 from ..system.reading import read_text
 from .document import Content
 from .front_matter import split_front_matter
-from .pages import BLOCKS, HEADINGS, HIDDEN, read_page
+from .limits import Meter
+from .pages import BLOCKS, CELLS, HEADINGS, HIDDEN, read_page
 from .records import TITLE, read_language_field
 
 # [[page]], [[page|its name here]], ![[file]]
@@ -35,12 +36,12 @@ IN_LINE = {
     *("q", "ruby", "s", "samp", "small", "source", "span", "strike", "strong", "sub", "sup", "time", "tt", "u"),
     *("var", "wbr"),
 }
-KNOWN = IN_LINE | BLOCKS | HEADINGS | HIDDEN
+KNOWN = IN_LINE | BLOCKS | CELLS | HEADINGS | HIDDEN
 
 
-def read_markdown(path: Path) -> Content:
+def read_markdown(path: Path, meter: Meter) -> Content:
     """Return a file's text, with the title of the front matter or the first heading."""
-    fields, text, problem = split_front_matter(read_text(path))
+    fields, text, problem = split_front_matter(read_text(path, meter.count))
     page = read_page(_to_html(text))
     # MultiMarkdown and Pelican write "Title".
     said = next((value for name, value in fields.items() if name.lower() == TITLE), None)

@@ -13,6 +13,7 @@ from ..errors import DataError, first_line
 from ..system.extras import require_extra
 from ..system.text import SOFT_HYPHEN
 from .document import Content
+from .limits import Meter
 from .pages import read_page
 
 # What mammoth has no headings and lines for, besides its own map.
@@ -30,30 +31,52 @@ BACK = re.compile('<a href="#[^"]*(?:foot|end)note-ref-[^"]*">↑</a>')
 PASSED_OVER = re.compile(rb":(?:ruby|bdo|dir|oMath|vanish|cr)\b")
 UNWRAPPED, DROPPED = {"ruby", "rubyBase", "bdo", "dir"}, {"rt", "rubyPr"}
 OFF = {"0", "false", "off"}
+# Members of a DOCX of the kinds that may hold text, but none of the document.
+TEXTLESS = ("word/media/", "word/embeddings/", "word/theme/", "customXml/", "docProps/")
+# Bytes of a member that are unpacked at a time.
+PART = 1 << 16
 
 
-def read_docx(path: Path) -> Content:
+def read_docx(path: Path, meter: Meter) -> Content:
     """Return the text, with the first heading as its title. Raises `DataError` if the file is no DOCX."""
     require_extra(f"{path}: DOCX", ["mammoth"], "files")
     import mammoth
 
     try:
-        page = read_page(BACK.sub("", mammoth.convert_to_html(_complete_docx(path), style_map=STYLES).value))
+        page = read_page(BACK.sub("", mammoth.convert_to_html(_complete_docx(path, meter), style_map=STYLES).value))
+    except DataError:
+        raise
     # A broken file ends in errors of many kinds there.
     except Exception as error:
         raise DataError(f"{path}: cannot be read as DOCX: {first_line(error)}") from error
     return Content(page.text, page.heading)
 
 
-def _complete_docx(path: Path) -> BytesIO:
-    """Return a DOCX in which text that mammoth would leave out is ordinary text, and hidden text is gone."""
+def _complete_docx(path: Path, meter: Meter) -> BytesIO:
+    """Return a DOCX in which text that mammoth would leave out is ordinary text, and hidden text is gone.
+
+    Of members that hold no text, such as images and embedded files, only the names are kept.
+    """
     completed = BytesIO()
     with ZipFile(path) as source, ZipFile(completed, "w") as target:
         for name in source.namelist():
-            part = b"" if name.startswith("word/media/") else source.read(name)
+            part = _read_part(source, name, meter) if _holds_text(name) else b""
             is_text = name.startswith("word/") and PASSED_OVER.search(part)
             target.writestr(name, _complete_part(part) if is_text else part)
     return completed
+
+
+def _holds_text(name: str) -> bool:
+    return name.endswith((".xml", ".rels")) and not name.startswith(TEXTLESS)
+
+
+def _read_part(source: ZipFile, name: str, meter: Meter) -> bytes:
+    with source.open(name) as member:
+        parts = []
+        while part := member.read(PART):
+            meter.count(len(part))
+            parts.append(part)
+    return b"".join(parts)
 
 
 def _complete_part(part: bytes) -> bytes:
@@ -97,7 +120,7 @@ def _make_run(equation, space):
     return run
 
 
-def read_pdf(path: Path) -> Content:
+def read_pdf(path: Path, meter: Meter) -> Content:
     """Return the text of all pages and the title. Raises `DataError` if the file is no PDF or needs a password."""
     require_extra(f"{path}: PDF", ["pypdf"], "files")
     import pypdf
@@ -105,9 +128,15 @@ def read_pdf(path: Path) -> Content:
     # What it mends in a file is nothing to a reader.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
-        document = pypdf.PdfReader(path)
-        text = re.sub(f"{SOFT_HYPHEN}\n?", "", "\n".join(page.extract_text() for page in document.pages))
+        meter.count_file(path)
+        document, pages = pypdf.PdfReader(path), []
+        for page in document.pages:
+            pages.append(page.extract_text())
+            meter.count(len(pages[-1]))
+        text = re.sub(f"{SOFT_HYPHEN}\n?", "", "\n".join(pages))
         title = document.metadata.title if document.metadata else None
+    except DataError:
+        raise
     # A broken file ends in errors of many kinds there.
     except Exception as error:
         raise DataError(f"{path}: cannot be read as PDF: {first_line(error)}") from error

@@ -1,4 +1,4 @@
-"""Read the text that an HTML page shows, in blocks: paragraphs, headings, list items, table cells."""
+"""Read the text that an HTML page shows, in blocks: paragraphs, headings, list items, rows of tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import justhtml
 from ..system.reading import read_text
 from ..system.text import drop_soft_hyphens
 from .document import Content
+from .limits import Meter
 
 BLANKS = re.compile(r"[ \t\r\f\n]+")
 # Of these no text is shown, or, as a navigation, none that is the page's own.
@@ -24,9 +25,11 @@ BLOCKS = {
     *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir"),
     *("div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "frameset", "header", "hgroup", "hr"),
     *("html", "legend", "li", "listing", "main", "menu", "ol", "optgroup", "option", "p", "plaintext", "pre"),
-    *("search", "section", "select", "summary", "table", "tbody", "td", "textarea", "tfoot", "th", "thead", "tr"),
+    *("search", "section", "select", "summary", "table", "tbody", "textarea", "tfoot", "thead", "tr"),
     *("ul", "xmp"),
 }
+# The cells of a row stand in one line.
+CELLS, BETWEEN = {"td", "th"}, " | "
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 AS_WRITTEN = {"pre", "listing", "xmp", "plaintext", "textarea"}
 # In XHTML an element without content may be one tag, which HTML takes for the begin of one.
@@ -43,7 +46,7 @@ UNSHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, heading, list item or table cell, as one line apart from explicit breaks."""
+    """A paragraph, heading, list item or row of a table, as one line apart from explicit breaks."""
 
     text: str
     is_heading: bool = False
@@ -68,9 +71,9 @@ class Page:
         return next((" ".join(block.text.split()) for block in self.blocks if block.is_heading), "")
 
 
-def read_html(path: Path) -> Content:
+def read_html(path: Path, meter: Meter) -> Content:
     """Return what a page shows, with the title of its head or the first heading."""
-    text = read_text(path)
+    text = read_text(path, meter.count)
     is_xhtml = path.suffix.lower() == ".xhtml" or text.lstrip().startswith("<?xml")
     page = read_page(SINGLE_TAG.sub(_add_end_tag, text) if is_xhtml else text)
     return Content(page.text, page.title or page.heading, page.language)
@@ -93,6 +96,8 @@ def read_page(source: str) -> Page:
             language = attributes.get("lang") or attributes.get("xml:lang") or ""
         elif node.name == "br" and not is_end:
             blocks.add_break()
+        elif node.name in CELLS and not is_end:
+            blocks.add_cell()
         elif node.name in BLOCKS or node.name in HEADINGS:
             blocks.end(node.name in HEADINGS and is_end)
             blocks.as_written += (node.name in AS_WRITTEN) * (-1 if is_end else 1)
@@ -141,6 +146,10 @@ class _Blocks:
     def add(self, text):
         text = drop_soft_hyphens(text)
         self._parts[-1] += text if self.as_written else BLANKS.sub(" ", text)
+
+    def add_cell(self):
+        if "".join(self._parts).strip():
+            self._parts[-1] = f"{self._parts[-1].rstrip()}{BETWEEN}"
 
     def add_break(self):
         self._parts.append("")

@@ -12,10 +12,11 @@ from ..system.types import File
 from .document import Document, Source, locate_file
 from .folders import find_documents
 from .formats import find_reader
+from .limits import Meter, ReadingLimits
 from .records import Columns
 from .skipped_files import SkippedFiles
 
-DEFAULT = Columns()
+DEFAULT, USUAL = Columns(), ReadingLimits()
 
 
 def read_documents(
@@ -23,6 +24,7 @@ def read_documents(
     columns: Columns = DEFAULT,
     skipped: SkippedFiles | None = None,
     names: Mapping[str, str] | None = None,
+    limits: ReadingLimits = USUAL,
 ) -> Iterator[Document]:
     """Yield the documents of files and folders, those of a folder in the order of their paths, and each file once.
 
@@ -33,6 +35,7 @@ def read_documents(
         columns: The names of fields of records.
         skipped: Collects files without text or of no format. Without it they raise an error.
         names: The names of files in ids, by `locate_file`, if these are not their paths.
+        limits: The limits of each document. One beyond them is left out.
 
     Yields:
         The documents.
@@ -46,7 +49,8 @@ def read_documents(
             place = locate_file(file)
             if place not in seen:
                 seen.add(place)
-                yield from _documents(Source(file, (names or {}).get(place, file.as_posix()), place), columns, skipped)
+                source = Source(file, (names or {}).get(place, file.as_posix()), place)
+                yield from _documents(source, columns, skipped, Meter(source.name, limits))
 
 
 def _files(path: File, skipped: SkippedFiles) -> Iterator[Path]:
@@ -59,13 +63,15 @@ def _files(path: File, skipped: SkippedFiles) -> Iterator[Path]:
         raise DataError(f"{path}: cannot be read: no such file or folder")
 
 
-def _documents(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
+def _documents(source: Source, columns: Columns, skipped: SkippedFiles, meter: Meter) -> Iterator[Document]:
     left_out, is_empty, without_text = skipped.count, True, 0
     try:
-        for document in find_reader(source.path)(source, columns, skipped):
+        for document in find_reader(source.path)(source, columns, skipped, meter):
             is_empty = False
             if document.text.strip():
                 yield replace(document, source=source)
+                # What is done with a document is none of the next one's time.
+                meter.begin()
             else:
                 without_text += 1
                 problem = f"{document.place}: a document without text; give it some, or leave it out"

@@ -11,6 +11,7 @@ from ..system.reading import NOT_UTF8, iter_lines, parse_line
 from ..system.text import dump_json
 from ..system.types import Json
 from .document import Document, Part, Source
+from .limits import Meter
 from .skipped_files import SkippedFiles
 
 # The first of these that a record has; a passage's own text is under one of TEXTS too.
@@ -125,13 +126,14 @@ def _join_parts(place, row, columns):
     return " ".join(texts), tuple(parts)
 
 
-def read_jsonl(source: Source, columns: Columns, skipped: SkippedFiles) -> Iterator[Document]:
+def read_jsonl(source: Source, columns: Columns, skipped: SkippedFiles, meter: Meter) -> Iterator[Document]:
     """Yield the documents of a file, without malformed lines.
 
     Args:
         source: The file.
         columns: The names of fields.
         skipped: Counts malformed lines.
+        meter: Counts what is read of each line.
 
     Yields:
         The documents.
@@ -139,7 +141,9 @@ def read_jsonl(source: Source, columns: Columns, skipped: SkippedFiles) -> Itera
     Raises:
         DataError: If the file cannot be read.
     """
-    for number, line in enumerate(iter_lines(source.path, errors="surrogateescape"), start=1):
+    lines = iter_lines(source.path, errors="surrogateescape", count=meter.count)
+    for number, line in enumerate(lines, start=1):
+        meter.begin()
         if not line.strip():
             continue
         place = f"{source.name}, line {number}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -16,6 +16,7 @@ from ..system.reading import read_json
 from ..system.types import File, Floats, IdLists, Json, Model, Progress, Role
 from .batching import group_by_length, pad
 from .keras_file import require_own
+from .library_tokenizer import LibraryTokenizer, load_tokenizer
 from .tokenizer import Tokenizer, without_spellings
 
 MODEL_FILE, TOKENIZER_FILE, CARD_FILE = "encoder.keras", "tokenizer.model", "encoder.json"
@@ -28,7 +29,7 @@ class Encoder(Protocol):
 
     Example:
         >>> import distill
-        >>> encoder = distill.load_encoder("released-small")
+        >>> encoder = distill.load_encoder("multi12-static")
         >>> encoder.encode(["The Danube ends in the Black Sea."], "document").shape
         (1, 512)
     """
@@ -117,7 +118,25 @@ class KerasEncoder:
         except Exception as error:  # the zip, the JSON and the weights in it each raise their own
             raise EncoderError(f"{folder / MODEL_FILE}: not a saved encoder: {first_line(error)}") from error
         name = read_name(folder) if (folder / CARD_FILE).is_file() else folder.name
-        return cls(model, Tokenizer.load(folder / TOKENIZER_FILE), name)
+        return cls(model, load_tokenizer(folder / TOKENIZER_FILE), name)
+
+
+def take_own_pieces(encoder: KerasEncoder, texts: Iterable[str] = ()) -> KerasEncoder:
+    """Return the encoder with distill's own tokenizer, if another library's reads its texts.
+
+    Args:
+        encoder: The encoder.
+        texts: The texts of the job, on which the ids are compared.
+
+    Returns:
+        The encoder.
+
+    Raises:
+        EncoderError: If there is no such tokenizer, or a text has other ids.
+    """
+    if not isinstance(encoder.tokenizer, LibraryTokenizer):
+        return encoder
+    return KerasEncoder(encoder.model, encoder.tokenizer.to_own(texts), encoder.name)
 
 
 def read_name(folder: File) -> str:

@@ -29,9 +29,14 @@ class Kind:
     name: str = ""
     trainable: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names that it may be given by, `name` the first; none for a kind with many encoders."""
+        return (self.name,) if self.name else ()
+
     def matches(self, source: File) -> bool:
         """Return True if `source`, a name, a handle or a path, is of this kind."""
-        return bool(self.name) and source == self.name
+        return source in self.names
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
         """Load the encoder.
@@ -80,8 +85,8 @@ class Kind:
         return fingerprint_of(*(self.files(folder) if folder else [str(source)]))
 
     def place(self, source: File) -> str:
-        """Return a name that is valid in any folder: an absolute path, or `source` as it is."""
-        return str(source) if self.name or self.folder(source) is None else str(Path(source).resolve())
+        """Return a name that is valid in any folder: an absolute path, its `name`, or `source` as it is."""
+        return self.name or (str(source) if self.folder(source) is None else str(Path(source).resolve()))
 
     def on_disk(self, source: File) -> list[str]:
         """Return the files and folders that count for its size."""

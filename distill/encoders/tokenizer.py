@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import EncoderError, InputError, first_line
-from ..system.text import make_well_formed
+from ..system.text import drop_soft_hyphens, make_well_formed
 from .spellings import FILE, Expansions, Spelling, pack_spellings, serialise_spellings
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Tokenizer:
         spellings: bytes | None = None,
         reading: Reading | None = None,
     ) -> None:
-        self.proto, self.source, self.spellings = proto, source, spellings
+        self._proto, self.source, self.spellings = proto, source, spellings
         self.reading = reading or parse_reading(b"{}", source)
         pieces = self._processor.get_piece_size()
         self._expansions = None if spellings is None else Expansions.of(pieces, spellings, source)
@@ -67,6 +67,11 @@ class Tokenizer:
         except OSError as error:
             raise EncoderError(f"{path}: cannot be read: {error.strerror}") from error
         return cls(proto, str(path), stored, options)
+
+    @property
+    def proto(self) -> bytes:
+        """The serialised SentencePiece model."""
+        return self._proto
 
     @cached_property
     def _processor(self):
@@ -101,7 +106,7 @@ class Tokenizer:
             Path(path).with_name(READING).write_bytes(content)
 
     def encode(self, texts: Sequence[str], role: Role | None = "question") -> list[list[int]]:
-        """Tokenize texts. Lone surrogates become U+FFFD.
+        """Tokenize texts. Lone surrogates become U+FFFD, and soft hyphens are left out.
 
         Args:
             texts: The texts.
@@ -114,12 +119,15 @@ class Tokenizer:
             raise InputError(f"expected a list of texts, got one text; give [{texts[:20]!r}]")
         if not texts:
             return []
+        prompt = self.reading.prompts.get(role or "", "")
+        rows = self._rows([drop_soft_hyphens(prompt + make_well_formed(text)) for text in texts])
+        rows = [self._expansions.expand(row) for row in rows] if self._expansions else rows
+        return [self._shorten(ids) for ids in rows] if role else rows
+
+    def _shorten(self, ids):
         from ..export.encode import shortened
 
-        prompt = self.reading.prompts.get(role or "", "")
-        rows = self._rows([prompt + make_well_formed(text) for text in texts])
-        rows = [self._expansions.expand(row) for row in rows] if self._expansions else rows
-        return [shortened(ids, self.reading.longest) for ids in rows] if role else rows
+        return shortened(ids, self.reading.longest)
 
     def _rows(self, texts):
         if self._words:
@@ -170,9 +178,10 @@ class Tokenizer:
 
     def normalize(self, texts: Sequence[str]) -> list[str]:
         """Return each text as it is cut into tokens: normalised, with U+2581 for a space."""
+        texts = [drop_soft_hyphens(make_well_formed(text)) for text in texts]
         if self._words:
-            return ["".join(SPACE + word for word in self._words.words(make_well_formed(text))) for text in texts]
-        return [self._processor.normalize(make_well_formed(text)) for text in texts]
+            return ["".join(SPACE + word for word in self._words.words(text)) for text in texts]
+        return [self._processor.normalize(text) for text in texts]
 
 
 def _placed_words(words, text):

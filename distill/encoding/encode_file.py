@@ -56,7 +56,7 @@ def encode_file(
     Example:
         >>> import distill, pathlib
         >>> _ = pathlib.Path("texts.jsonl").write_text('{"id": "1", "text": "Where does the Danube end?"}')
-        >>> distill.encode_file("texts.jsonl", "texts.npy", "released-small", "question")
+        >>> distill.encode_file("texts.jsonl", "texts.npy", "multi12-static", "question")
         (1, 512)
     """
     if not isinstance(texts, TextFile):

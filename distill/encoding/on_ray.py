@@ -55,11 +55,11 @@ def ray_engine(source: File, workers: int, address: str | None = None) -> Engine
 
     Example:
         >>> import distill
-        >>> engine = distill.ray_engine("released-small", workers=2)
+        >>> engine = distill.ray_engine("multi12-static", workers=2)
         >>> callable(engine)
         True
 
-        `distill.encode_file("texts.jsonl", "texts.npy", "released-small", engine=engine)` then encodes on Ray.
+        `distill.encode_file("texts.jsonl", "texts.npy", "multi12-static", engine=engine)` then encodes on Ray.
     """
     require_extra("--engine ray", PACKAGES, "ray")
 

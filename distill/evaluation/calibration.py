@@ -215,15 +215,15 @@ def confidence_figures(cases: Cases, confidence: Doubles, threshold: float | Non
     known = ConfidenceFigures(len(right), float(right.mean()), auroc(confidence, right), curve)
     if threshold is None:
         return known
-    found = confidence >= threshold
+    answered = confidence >= threshold
     return replace(
         known,
         ece=calibration_error(confidence, right),
         threshold=threshold,
-        answered=float(found.mean()),
-        precision=_share(right[found]),
-        missed=_share(~found[right]),
-        told=_share(~found[~cases.there]),
+        answered=float(answered.mean()),
+        precision=_share(right[answered]),
+        missed=_share(~answered[right]),
+        told=_share(~answered[~cases.there]),
     )
 
 

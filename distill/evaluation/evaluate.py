@@ -141,7 +141,7 @@ def evaluate(
 
     Example:
         >>> import distill
-        >>> encoder, sample = distill.load_encoder("released-small"), distill.load_dataset("sample")
+        >>> encoder, sample = distill.load_encoder("multi12-static"), distill.load_dataset("sample")
         >>> evaluation = distill.evaluate(encoder, sample, "dev", ["de", "en"], units=["document"])
         >>> list(evaluation.table()["document"])
         ['de', 'en']

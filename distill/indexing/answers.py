@@ -11,7 +11,7 @@ from ..catalog.identity import weights_fingerprint
 from ..catalog.kinds import find_kind
 from ..catalog.loading import load_encoder
 from ..encoders.encoder import Encoder
-from ..encoders.health import require_finite
+from ..encoding.questions import encode_question, require_question
 from ..errors import EncoderError, InputError
 from ..export.encode import COMPARED
 from ..retrieval.duplicates import find_repeated
@@ -147,15 +147,15 @@ class Answers:
             The answers.
 
         Raises:
-            InputError: If a threshold is given but the encoder is not calibrated for its score.
+            InputError: If a question is empty or too long, or if a threshold is given but the encoder is not
+                calibrated for its score.
         """
         if self.calibration is None and threshold is not None:
             raise InputError(f"--threshold: {self.encoder.name} is not calibrated for this score; leave it out")
         mask = self.index.mask(where) if where else None
         for question in questions:
-            if not question.strip():
-                raise InputError("the question is empty; give a text")
-            [vector] = require_finite(self.encoder.encode([question], "question"), self.encoder)
+            require_question(question)
+            vector = encode_question(self.encoder, question)
             answer = self.judge(question, vector, k, mask, self.hybrid)
             yield answer if threshold is None else replace(answer, threshold=threshold)
 
@@ -237,14 +237,14 @@ def search(
         An iterator with an `Answer` per question, as soon as it is ready. Its best passages come first.
 
     Raises:
-        InputError: If a question is empty, or if a threshold is given and the encoder is not calibrated.
+        InputError: If a question is empty or too long, or if a threshold is given and the encoder is not calibrated.
         DataError: If the folder holds no index.
         EncoderError: If the encoder is none of the index's.
 
     Example:
         >>> import distill, pathlib
         >>> _ = pathlib.Path("facts.txt").write_text("The Danube ends in the Black Sea.")
-        >>> card = distill.build_index("kb", distill.IndexChange(["facts.txt"]), "released-small")
+        >>> card = distill.build_index("kb", distill.IndexChange(["facts.txt"]), "multi12-static")
         >>> [answer] = distill.search("kb", "Wo endet die Donau?")
         >>> answer.hits[0].text
         'The Danube ends in the Black Sea.'

@@ -204,25 +204,38 @@ class Batches:
         """Return the arrays of a batch's texts."""
         return read_sections(self.path(number, TEXTS))
 
-    def write(self, number: int, vectors: Floats, known: Index | None) -> None:
+    def write(self, number: int, parts: Iterable[Floats], known: Index | None) -> None:
         """Write the codes of a batch.
 
         Args:
             number: The batch.
-            vectors: The vectors of its texts, float32 `(rows, d)`, in the order of `read`.
+            parts: The vectors of its texts in the order of `read`, in one or more parts, float32 `(rows of a part, d)`.
             known: The index that has the other ones, or None.
         """
         arrays = self.texts(number)
         copied, counts = arrays["copied"], arrays["sentence_counts"].astype(np.int64)
         new = copied == NEW
-        stored = _fill_rows("passage", new, copied, quantise_to_bits(vectors[: new.sum()], self.bits), known)
+        split, (codes, scales) = int(new.sum()), self._quantise(parts, self.rows(number))
+        stored = _fill_rows("passage", new, copied, (codes[:split], scales[:split]), known)
         if self.with_sentences:
             which = np.repeat(new, counts)
             rows = np.full(len(which), NEW)
             if known and not which.all():
                 rows[~which] = rows_of(known.array("sentence_starts"), copied[~new].astype(np.int64))
-            stored |= _fill_rows("sentence", which, rows, quantise_to_bits(vectors[new.sum() :], self.bits), known)
+            stored |= _fill_rows("sentence", which, rows, (codes[split:], scales[split:]), known)
         write_sections(self.path(number, VECTORS), stored)
+
+    def _quantise(self, parts, rows):
+        """Return the codes and scales of all parts, of whose vectors one part is held at a time."""
+        codes = scales = np.zeros(0)
+        end = 0
+        for part in parts:
+            of_part = quantise_to_bits(part, self.bits)
+            if not end:
+                codes, scales = (np.empty((rows, *made.shape[1:]), made.dtype) for made in of_part)
+            start, end = end, end + len(part)
+            codes[start:end], scales[start:end] = of_part
+        return codes, scales
 
     def batch(self, number: int) -> StoredBatch:
         """Return a batch that has its vectors."""
@@ -245,8 +258,11 @@ def _fill_rows(kind, new, rows, codes_and_scales, known):
     """Return codes and scales of rows: new ones as given, the others from an index."""
     stored: dict[str, NDArray[np.generic]] = {}
     for name, of_new in zip((f"{kind}_vectors", f"{kind}_scales"), codes_and_scales, strict=True):
+        if new.all():
+            stored[name] = of_new
+            continue
         stored[name] = np.zeros((len(new), *of_new.shape[1:]), of_new.dtype)
         stored[name][new] = of_new
-        if known and not new.all():
+        if known:
             stored[name][~new] = known.array(name)[rows[~new]]
     return stored

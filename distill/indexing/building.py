@@ -32,6 +32,7 @@ from ..system.locking import hold_lock
 from ..system.progress import Progress, say, task
 from ..system.types import File, Integers, Json
 from ..words.cutting import Cut
+from ..words.detection import is_language
 from .assembling import list_kept, write_index
 from .batches import VECTORS, Batches
 from .index_file import FILE, FORMAT, QUESTIONS, Index, hash_id
@@ -41,8 +42,12 @@ from .words.loading import CARD as OF_WORD_ENCODER
 from .words.loading import name_word_encoder
 
 PART, LOCK = ".part", ".lock"
+# The encoder of a new index where none is named: of those that ship, the one that finds most for its size.
+BEST = "multi12-transformer"
 # Bits of a number of `--compact`.
 COMPACT = 1
+# Texts of a batch that are encoded at a time: a long document's vectors are many times its size.
+ROWS = 16_384
 # Documents that are named of many.
 NAMED = 5
 # Of an encoder that names no other.
@@ -78,7 +83,7 @@ class IndexSettings:
 def build_index(
     folder: File,
     change: IndexChange,
-    source: File,
+    source: File | None = None,
     given: IndexSettings | None = None,
     engine: Engine | None = None,
     question_model: File | None = None,
@@ -93,14 +98,15 @@ def build_index(
     Args:
         folder: The folder of the index.
         change: The files and folders of documents to add, and the ids to remove.
-        source: The encoder, by any name that `load_encoder` takes.
+        source: The encoder, by any name that `load_encoder` takes; None for that of the existing index, or for
+            `BEST`.
         given: How documents are cut and stored; None for the settings of the existing index, or the defaults.
         engine: Encodes the texts elsewhere, such as `ray_engine`; None for this process.
         question_model: The encoder of the questions, a small one in the space of `source`. None takes the one that the
             index has, or `source`.
         word_model: The encoder that finds words of the index with the meaning of a question's word, if words are
             indexed: a small one that knows the languages of the questions. "none" compares words only as they are
-            written. None takes the one that the index has, or `released-small`.
+            written. None takes the one that the index has, or `multi12-static`.
 
     Returns:
         The card of the index, with the numbers of `documents`, `passages` and `sentences`.
@@ -114,7 +120,7 @@ def build_index(
     Example:
         >>> import distill, pathlib
         >>> _ = pathlib.Path("rivers.txt").write_text("The Danube ends in the Black Sea.")
-        >>> card = distill.build_index("my-index", distill.IndexChange(["rivers.txt"]), "released-small")
+        >>> card = distill.build_index("my-index", distill.IndexChange(["rivers.txt"]), "multi12-static")
         >>> card["documents"]
         1
     """
@@ -123,7 +129,7 @@ def build_index(
     if not change.documents and not change.removed and not more:
         raise InputError("no documents; give --documents FILE…, or --remove ID")
     _require_folder(folder)
-    there = folder.exists()
+    there, source = folder.exists(), source or _usual_encoder(folder)
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
     folder.mkdir(parents=True, exist_ok=True)
     # Where a link leads: of all folders that have one to an index, one command writes it.
@@ -138,14 +144,22 @@ def build_index(
             card |= _name_question_encoder(known, card, encoder, question_model)
             card |= name_word_encoder(word_model, card, known.card if known else None)
             job = _Job(encoder, card, part, known)
-            return job.run(folder / FILE, change, engine)
+            return job.run(resolve_target(folder / FILE), change, engine)
     finally:
         if not there and not any(folder.iterdir()):
             folder.rmdir()
 
 
+def _usual_encoder(folder: File) -> str:
+    """Return the encoder that an index takes unless told otherwise: its own, or for a new one `BEST`."""
+    path = Path(folder) / FILE
+    return str(Index(path.parent).card["encoder"]) if path.exists() else BEST
+
+
 def _require_folder(folder):
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / FILE).exists() and not (folder / PART).exists():
+    content = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    # A command that was killed leaves its lock.
+    if content - {LOCK} and not content & {FILE, PART}:
         raise InputError(f"{folder} is a folder that is not empty, and no index; choose another name")
     if not folder.is_dir():
         require_writable(folder)
@@ -199,6 +213,8 @@ def _require_possible(values):
         raise InputError(
             f"--overlap {values['overlap']}: expected at least 0 and less than --length {values['length']}"
         )
+    if values["language"] != AUTO and not is_language(values["language"]):
+        raise InputError(f"--language {values['language']}: no such language; expected a code such as de, or {AUTO}")
     for name, known in (("score", PASSAGE_SCORES), ("bits", (*FEW, WHOLE))):
         if values[name] not in known:
             raise InputError(f"{name} {values[name]!r}: expected one of {', '.join(map(str, known))}")
@@ -252,6 +268,8 @@ class _Job:
         sources = read_sources(path.parent, self.known)
         intake = take_in(self.part, change, self.card, self.known, sources.names)
         gone = self._find_gone(change, intake, sources)
+        if change.synced and not change.removes_most:
+            sources.require_most(change.documents, intake.sources, gone)
         if change.documents and not intake.keys and not (change.synced and gone):
             raise intake.skipped.make_error(", ".join(map(str, change.documents)))
         intake.skipped.say()
@@ -263,8 +281,12 @@ class _Job:
         stored = [jobs.batch(number) for number in range(jobs.blocks)]
         earlier = list_kept(self.known, stay) if self.known else []
         whole = {**self.card, "dimension": self.encoder.dimension, "axes": self.encoder.dimension}
-        sources.apply_change(intake.sources, out).write(path.parent)
-        return write_index(path, [*earlier, *stored], whole, self.encoder.dimension, words_by)
+        after = sources.apply_change(intake.sources, out)
+        # Wherever this stops, the sources are those of the index: sources.py.
+        sources.join(after).write(path.parent)
+        written = write_index(path, [*earlier, *stored], whole, self.encoder.dimension, words_by)
+        after.write(path.parent)
+        return written
 
     def _load_word_encoder(self) -> Encoder | None:
         """Return the encoder of words, or None if they have no vectors."""
@@ -306,17 +328,22 @@ class _Job:
         rows = {number: jobs.rows(number) for number in missing}
         with task("encode", sum(rows.values())) as advance:
             for number in (number for number in missing if not rows[number]):
-                jobs.write(number, np.zeros((0, self.encoder.dimension), np.float32), self.known)
-            for number, vectors in self._vectors(jobs, [number for number in missing if rows[number]], engine, advance):
-                jobs.write(number, vectors, self.known)
+                jobs.write(number, [np.zeros((0, self.encoder.dimension), np.float32)], self.known)
+            for number, parts in self._vectors(jobs, [number for number in missing if rows[number]], engine, advance):
+                jobs.write(number, parts, self.known)
                 if left_out.is_looking:
                     left_out.look(jobs.read(number), sum(rows[before] for before in missing if before < number))
 
     def _vectors(self, jobs, missing, engine, advance: Progress):
         if engine:
             for number, vectors in engine(jobs, missing, "document"):
-                yield number, vectors
+                yield number, [vectors]
                 advance(len(vectors))
             return
         for number in missing:
-            yield number, require_finite(self.encoder.encode(jobs.read(number), "document", advance), self.encoder)
+            yield number, self._encode_parts(jobs.read(number), advance)
+
+    def _encode_parts(self, texts, advance):
+        for start in range(0, len(texts), ROWS):
+            part = texts[start : start + ROWS]
+            yield require_finite(self.encoder.encode(part, "document", advance), self.encoder)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..documents.document import Document, Source
+from ..documents.limits import ReadingLimits
 from ..documents.reading import read_documents
 from ..documents.records import Columns
 from ..documents.skipped_files import SkippedFiles
@@ -34,6 +35,8 @@ class IndexChange:
         columns: The names of fields of records.
         strict: Whether a malformed document raises an error instead of being skipped.
         synced: Whether documents are removed that are no longer in the given files and folders.
+        removes_most: Whether they are removed even if none is left in a file or a folder, or less than half of 20.
+        limits: The limits of each document. One beyond them is skipped as a malformed one is.
 
     Example:
         >>> import distill
@@ -47,6 +50,8 @@ class IndexChange:
     columns: Columns = field(default_factory=Columns)
     strict: bool = False
     synced: bool = False
+    removes_most: bool = False
+    limits: ReadingLimits = field(default_factory=ReadingLimits)
 
     def __post_init__(self) -> None:
         # A text is a sequence, too, of letters.
@@ -93,7 +98,7 @@ def take_in(
     skipped = SkippedFiles(change.strict)
     keys, hashes, sources = [], [], {}
     with task("read documents", None) as advance:
-        documents = read_documents(change.documents, change.columns, skipped, names)
+        documents = read_documents(change.documents, change.columns, skipped, names, change.limits)
         for batch in group_documents(_detect_languages(documents) if card["language"] == AUTO else documents):
             keys.append(make_key(batch, made_of))
             ids = [hash_id(document.id) for document in batch]
@@ -104,7 +109,8 @@ def take_in(
                 write_texts(target, batch, cut, known)
             advance(len(batch))
     every = np.concatenate([*hashes, np.zeros(0, dtype=np.uint64)])
-    _require_distinct(every, read_documents(change.documents, change.columns, SkippedFiles(), names))
+    again = read_documents(change.documents, change.columns, SkippedFiles(), names, change.limits)
+    _require_distinct(every, again)
     return Intake(keys, every, sources, skipped)
 
 

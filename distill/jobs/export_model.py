@@ -6,40 +6,46 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
-from ..catalog.bundle import find_shipped, is_artefact, read_answerable
+from ..catalog.bundle import find_artefact, find_shipped, is_artefact, read_answerable
 from ..catalog.identity import describe_origin, weights_fingerprint
 from ..catalog.kinds import find_folder
 from ..catalog.loading import combine_encoders, load_encoder, load_keras_encoder, load_stored_table
 from ..data.dataset import Dataset
-from ..data.loading import load_dataset
-from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder, take_own_pieces
 from ..errors import InputError
 from ..evaluation.bias.removal import LanguageRemoval
 from ..evaluation.mcnemar import require_significance
-from ..export.artefact import export_artefact
+from ..export.artefact import copy_bundle, export_artefact
 from ..export.card import JudgedCard
 from ..export.encode import ANSWERABLE
 from ..export.form import Form
-from ..export.formats.folder import read_label
 from ..export.formats.registry import format_of
 from ..export.gate import Gate, count_gate_texts
 from ..export.hub_page import read_origin_notes
 from ..export.removal import read_removal
 from ..export.student import StoredEncoder, form_of_bundle
 from ..export.web.site import CLUSTERS, PageText
-from ..export.weights.precision import Precision
 from ..indexing.clusters.writing import write_clusters
 from ..indexing.index_file import Index
 from ..settings.choices import MOST_WHITENING
-from ..settings.sections import ExportSettings, Settings
+from ..settings.sections import ExportSettings
 from ..system.files import require_writable
 from ..system.progress import say, task
 from ..system.types import File, Json
+from .export_source import (
+    BUNDLE,
+    choose_precision,
+    find_bundle,
+    load_questions,
+    name_source,
+    read_token_languages,
+    state_precision,
+    states_limits,
+)
 from .whitening import whiten_encoder
-
-SAMPLE = Settings().data.dataset
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,8 @@ class ExportOptions:
 
     Args:
         format: The format, a name of `choices.FORMATS`.
-        precision: The precision of the dense layers. None takes that of `ExportSettings`, of the format or of the
-            bundle.
+        precision: The precision of the dense layers. None takes that of `ExportSettings`, of the encoder's bundle or of
+            the format.
         table: The precision of the embedding table; None as for `precision`.
         max_length: The fixed length of the input in tokens; None for any length.
         signatures: The lengths in tokens that get a signature each, in ascending order.
@@ -102,16 +108,17 @@ def export_model(
 ) -> JudgedCard:
     """Write an encoder as an artefact and check it against the encoder on dev questions.
 
-    Codewords of a released table are kept. A format that takes a bundle as it is stored needs no Keras. The figures on
-    answers of the encoder's card are copied.
+    An encoder with a bundle, such as a run, has the bundle's precision in the artefact too, and where the format can,
+    its bytes, which needs no Keras. Codewords of its table are kept, and what its card says on answers is copied.
 
     Args:
-        model: A run folder, a bundle, a saved encoder, or a name such as `released`.
+        model: A run folder, a bundle, a saved encoder, or a name such as `multi12-ngram`.
         output: The folder to make. It does not exist if the gate refuses.
         options: The format and the contents; None for a bundle.
         settings: The precision if `options` name none, the limits of the gate, and its number of threads.
-        dataset: The data set whose dev questions the gate uses. None takes the sample; then an encoder that distill
-            comes with is not measured again if its bytes are taken as they are.
+        dataset: The data set whose dev questions the gate uses. None takes that of the encoder's run, or the sample;
+            then a bundle that is copied is not measured again, nor is an encoder that distill comes with if its bytes
+            are taken as they are.
         languages: The languages of the questions; empty for all.
 
     Returns:
@@ -126,37 +133,43 @@ def export_model(
     Example:
         >>> import distill
         >>> options = distill.ExportOptions(format="c")
-        >>> judged = distill.export_model("released-small", "encoder-c", options)
+        >>> judged = distill.export_model("multi12-static", "encoder-c", options)
         >>> judged.card.form.format, judged.card.dimension
         ('c', 512)
     """
     options, settings = options or ExportOptions(), settings or ExportSettings()
     require_writable(output)
-    form = _make_form(model, options, settings)
+    bundle = find_bundle(model)
+    form = _make_form(model, bundle, options, settings)
+    source = name_source(model, bundle if form.precision.content else None)
+    form = replace(form, index=_find_index(options.index, source))
     components = _read_components(options, form)
     chosen = (dataset, languages) if dataset is not None or languages else None
     gate = _make_gate(model, form, chosen, (settings, options.force))
+    if gate is None and form.format == BUNDLE and not (components or options.document_model):
+        say(f"{model}: its bundle is copied as it is, and was measured when it was made")
+        return copy_bundle(find_artefact(source), output, describe_origin(source)["source"])
+    known = read_token_languages(bundle, form)
     texts = _collect_texts(gate, options.corpus) if gate and not form.precision.content else None
-    encoder, notes = (
-        _load_student(model, form, settings.threads),
-        {**describe_origin(model), **_copy_answerable(model, form)},
-    )
-    form = _add_codewords(form, model, encoder)
-    used = _load_used(model, options.document_model, settings.threads, form)
+    encoder = _load_student(source, form, settings.threads)
+    notes = {**describe_origin(source), **_copy_answerable(source, form)}
+    form = _add_codewords(form, bundle, encoder)
+    used = _load_used(model, source, options.document_model, settings.threads, form) if gate else None
     if options.whitening:
         passages = gate.dataset.passage_texts
         encoder, used = whiten_encoder(encoder, texts or {}, passages, options.whitening, used), None
         notes = _note_whitening(notes, options.whitening)
-    # The gate compares with the encoder before rounding, so that the loss by rounding counts.
-    whole, encoder = encoder, _round_encoder(encoder, form, texts)
-    form, notes = _describe_source(form, notes, model)
+    # The gate compares with the encoder before rounding, so that the loss by rounding counts, and by its own tokenizer.
+    whole, encoder = encoder, take_own_pieces(encoder, chain.from_iterable((texts or {}).values()))
+    encoder = _round_encoder(encoder, form, texts)
+    form, notes = _describe_source(form, notes, source)
     if options.document_model:
         combine_encoders(encoder, options.document_model)
         notes["documents"] = describe_origin(options.document_model)["source"]
         whole = encoder = _add_route(encoder, options.document_model, form)
     gate = gate and replace(gate, model=used or whole)
     with _lay_out(options, form) as form:
-        return _write_artefact(encoder, output, gate, form, notes, components, texts)
+        return _write_artefact(encoder, output, gate, form, notes, components, known or texts)
 
 
 @contextmanager
@@ -171,32 +184,23 @@ def _lay_out(options: ExportOptions, form: Form) -> Iterator[Form]:
         yield replace(form, clusters=clusters)
 
 
-def _make_form(model: str, options: ExportOptions, settings: ExportSettings) -> Form:
-    usual = ExportSettings()
-    stated = (settings.precision, settings.table) != (usual.precision, usual.table)
-    is_stated = bool(options.precision or options.table or stated)
-    precision = Precision(options.precision or settings.precision, options.table or settings.table)
-    if format_of(options.format).library and not is_stated:
-        precision = Precision("float32", "float32")
+def _make_form(model: str, bundle: Path | None, options: ExportOptions, settings: ExportSettings) -> Form:
+    dense, table = state_precision(settings)
+    precision = choose_precision(options.format, bundle, options.precision or dense, options.table or table)
     form = Form(options.format, precision, options.max_length, options.signatures, spelled=options.spelled)
-    if options.corpus and precision.dense != "int4" and not options.whitening:
-        raise InputError(f"--corpus is for --precision int4, or for --whiten, got {precision.dense}; leave it out")
     if options.by_ranges and options.index is None:
         raise InputError("--by-ranges: only for a page with an index; give its folder as --index")
     page = PageText(options.title, options.about) if options.title or options.about else None
-    form = replace(form, index=_find_index(options.index, model), page=page)
-    form = _keep_precision(form, model, is_stated)
+    form = replace(form, page=page)
     if options.whitening and (options.document_model or options.removal):
         raise InputError(
             "--whiten makes another space than that of --document-model or --removal; leave one of them out"
         )
     if not 0 <= options.whitening <= MOST_WHITENING:
         raise InputError(f"--whiten: expected a power from 0 to {MOST_WHITENING}, got {options.whitening}")
-    if options.whitening and form.precision.content:
-        raise InputError(
-            f"--whiten: the format {form.format} keeps the weights of the bundle {model}; "
-            "export a bundle with --whiten and --precision first"
-        )
+    form = _keep_weights(form, model, bundle, options)
+    if options.corpus and not options.whitening and (form.precision.dense != "int4" or form.precision.content):
+        raise InputError(f"--corpus is for --precision int4, or for --whiten, got {precision.dense}; leave it out")
     form.require()
     return form
 
@@ -210,17 +214,32 @@ def _find_index(folder: File | None, model: str) -> Path | None:
     return index.path
 
 
-def _keep_precision(form: Form, model: str, is_stated: bool) -> Form:
-    """Return the form with the precision that a bundle stores, if the format keeps that."""
-    folder = find_folder(model) if format_of(form.format).keeps else None
-    if folder is None or not is_artefact(folder) or read_label(folder).format != "bundle":
+def _keep_weights(form: Form, model: str, bundle: Path | None, options: ExportOptions) -> Form:
+    """Return the form with the weights that a bundle stores, if the artefact can have them as they are."""
+    keeps = format_of(form.format).keeps
+    if bundle is None or not (keeps or form.format == BUNDLE):
         return form
-    if is_stated:
+    stored = form_of_bundle(bundle, form)
+    same = stored.precision == form.precision
+    if keeps and name_source(model, bundle) == model:
+        _require_kept(form, model, same, options.whitening)
+        return stored
+    remade = options.whitening or options.corpus or (not keeps and (options.max_length or options.signatures))
+    return stored if same and not remade else form
+
+
+def _require_kept(form, model, same, whitening):
+    """Raise `InputError` if a bundle's weights would have to change for a format that keeps them."""
+    if not same:
         raise InputError(
             f"--precision, --table: the format {form.format} keeps those of the bundle {model}; leave them out, "
             "or export a bundle with others first"
         )
-    return form_of_bundle(folder, form)
+    if whitening:
+        raise InputError(
+            f"--whiten: the format {form.format} keeps the weights of the bundle {model}; "
+            "export a bundle with --whiten and --precision first"
+        )
 
 
 def _read_components(options: ExportOptions, form: Form) -> LanguageRemoval | None:
@@ -230,15 +249,17 @@ def _read_components(options: ExportOptions, form: Form) -> LanguageRemoval | No
 
 
 def _make_gate(model, form, chosen, limits):
-    """Make the gate with its data. Return None for an unchanged encoder of distill's own if no data were chosen."""
-    if form.precision.content and form.spelled and find_shipped(model) and chosen is None:
+    """Make the gate with its data. Return None where nothing was chosen to measure and the bytes stay the same."""
+    wanted = chosen is not None or states_limits(limits[0])
+    content = form.precision.content
+    if content and form.spelled and not wanted and (form.format == BUNDLE or find_shipped(model)):
         return None
-    if form.precision.content:
+    if content:
         # Only an installation without the training stack may lack statsmodels.
         require_significance()
     dataset, languages = chosen or (None, ())
-    dataset = dataset or load_dataset(SAMPLE)
-    languages = tuple(languages) or dataset.languages
+    dataset, known = (dataset, dataset.languages) if dataset else load_questions(model)
+    languages = tuple(languages) or known
     dataset.require(languages)
     return Gate(dataset, languages, *limits)
 
@@ -283,14 +304,14 @@ def _copy_answerable(model: str, form: Form) -> dict[str, Json]:
     return {ANSWERABLE: entry} if entry else {}
 
 
-def _add_codewords(form: Form, model: str, encoder: KerasEncoder) -> Form:
-    """Return the form with the stored table of the encoder.
+def _add_codewords(form: Form, bundle: Path | None, encoder: KerasEncoder) -> Form:
+    """Return the form with the table that the encoder's bundle stores.
 
     Choosing its codewords again would lose quality once more.
     """
-    if form.precision.content:
+    if form.precision.content or bundle is None:
         return form
-    stored = load_stored_table(model, form.precision.table, encoder)
+    stored = load_stored_table(str(bundle), form.precision.table, encoder)
     return replace(form, precision=replace(form.precision, stored=stored))
 
 
@@ -309,13 +330,19 @@ def _add_route(encoder, document_model, form):
         return encoder
     from ..export.hub.students import EncoderPair
 
-    return EncoderPair(encoder, load_keras_encoder(document_model))
+    return EncoderPair(encoder, take_own_pieces(load_keras_encoder(document_model)))
 
 
-def _load_used(model: str, document_model: str | None, threads: int, form: Form) -> Encoder | None:
-    """Load `model` as it is used, if that is a bundle and not the student. Return None for one that cuts texts."""
+def _load_used(model: str, source: str, document_model: str | None, threads: int, form: Form) -> Encoder | None:
+    """Load the encoder that the gate compares with, if it is not the one that is written.
+
+    That is the student of a run whose bundle is written, so that the loss of the bundle counts, or the bundle whose
+    weights are written anew, unless it cuts texts.
+    """
     folder = find_folder(model)
-    if folder is None or not is_artefact(folder) or form.precision.content:
+    if form.precision.content:
+        return combine_encoders(load_encoder(model, threads), document_model) if source != model else None
+    if folder is None or not is_artefact(folder):
         return None
     encoder = load_encoder(model, threads)
     return None if getattr(encoder, "max_length", None) else combine_encoders(encoder, document_model)
@@ -325,7 +352,7 @@ def _write_artefact(encoder, output, gate, form, notes, components, texts) -> Ju
     """Write the artefact, with progress, and return its `JudgedCard`."""
     if gate is None:
         say(f"{form.format}: writing; what distill comes with is not measured again")
-        return export_artefact(encoder, output, None, form, notes, components)
+        return export_artefact(encoder, output, None, form, notes, components, texts=texts)
     total = count_gate_texts(gate.dataset, gate.languages, form.longest)
     say(f"{form.format}: writing, and measuring on the dev questions of {gate.dataset.name}")
     with task("export", total) as advance:

@@ -66,7 +66,7 @@ def fit_removal(
         >>> import distill
         >>> texts = {"en": ["The Danube ends in the Black Sea.", "Printing began in Mainz."],
         ...          "de": ["Die Donau mündet ins Schwarze Meer.", "Der Buchdruck begann in Mainz."]}
-        >>> fitted = distill.fit_removal("released-small", texts, "lir.npz", rank=1)
+        >>> fitted = distill.fit_removal("multi12-static", texts, "lir.npz", rank=1)
         >>> fitted.removal.components["de"].shape
         (1, 512)
     """
@@ -99,8 +99,8 @@ def remove_language(vectors: File, output: File, removal: File, language: str, r
     Example:
         >>> import distill, numpy
         >>> texts = {name: ["What is a river?", "Who wrote it?"] for name in ("en", "de")}
-        >>> path = distill.fit_removal("released-small", texts, "lir.npz", rank=1).path
-        >>> numpy.save("texts.npy", distill.load_encoder("released-small").encode(texts["en"]))
+        >>> path = distill.fit_removal("multi12-static", texts, "lir.npz", rank=1).path
+        >>> numpy.save("texts.npy", distill.load_encoder("multi12-static").encode(texts["en"]))
         >>> distill.remove_language("texts.npy", "without.npy", path, "en")
         (2, 512)
     """

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from ..catalog.bundle import find_artefact
+from ..catalog.bundle import CARD_FILE, READ_ME, find_artefact, is_artefact
+from ..encoders.kind import files_in
 from ..errors import InputError
 from ..export.card import JudgedCard
+from ..export.formats.folder import read_label
 from ..indexing.building import COMPACT, IndexSettings, build_index
 from ..indexing.intake import IndexChange
-from ..system.files import require_writable
+from ..system.files import require_writable, resolve_target, usable_path
 from ..system.types import File
 from .export_model import ExportOptions, export_model
 
-MODEL = "released"
+MODEL = "multi12-ngram"
 
 
 def make_page(
@@ -31,7 +34,7 @@ def make_page(
 
     Args:
         change: The documents, as `build_index` takes them.
-        output: The folder of the page, which must not exist yet.
+        output: The folder of the page, new or that of an earlier page, which is replaced.
         model: The encoder of questions and documents.
         title: The title of the page, and its name as an app; empty for the default.
         about: The line under the title; empty for the default.
@@ -44,18 +47,20 @@ def make_page(
 
     Raises:
         InputError: If there are no documents, if a compact index is to be read by ranges, or if the folder cannot be
-            written.
+            written or holds anything but a page.
         DataError: If documents cannot be read. The message names file and line.
         EncoderError: If a page cannot run the encoder.
 
     Example:
         >>> import distill, pathlib
         >>> _ = pathlib.Path("lakes.txt").write_text("Lake Geneva lies in the Alps.")
-        >>> made = distill.make_page(distill.IndexChange(["lakes.txt"]), "lakes", "released-small", title="Lakes")
+        >>> made = distill.make_page(distill.IndexChange(["lakes.txt"]), "lakes", "multi12-static", title="Lakes")
         >>> pathlib.Path("lakes", "index.html").exists()
         True
     """
-    require_writable(output)
+    is_again = holds_page(output)
+    if not is_again:
+        require_writable(output)
     if compact and by_ranges:
         raise InputError("--by-ranges has codes of its own, and takes no --compact; leave one of them out")
     # A page holds a bundle bit for bit, and its index has to be built by that bundle, also for the folder of a run.
@@ -64,6 +69,28 @@ def make_page(
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "index"
         build_index(index, change, source, IndexSettings(language=language, bits=COMPACT if compact else None))
-        return export_model(
-            source, output, ExportOptions("web", index=index, by_ranges=by_ranges, title=title, about=about)
-        )
+        options = ExportOptions("web", index=index, by_ranges=by_ranges, title=title, about=about)
+        if not is_again:
+            return export_model(source, output, options)
+        return _replace_page(Path(output), lambda aside: export_model(source, aside, options))
+
+
+def holds_page(folder: File) -> bool:
+    """Return True for the folder of a page. Raises `InputError` if it holds a file that no page has."""
+    folder = usable_path(folder)
+    if not is_artefact(folder) or (label := read_label(folder)).format != "web":
+        return False
+    others = {path.relative_to(folder).as_posix() for path in files_in(folder)} - {CARD_FILE, READ_ME, *label.files}
+    if others:
+        raise InputError(f"{folder}: {min(others)} in it is of no page; move it, or choose another name")
+    return True
+
+
+def _replace_page(folder: Path, write: Callable[[Path], JudgedCard]) -> JudgedCard:
+    """Write a page beside the one in `folder`, which stays until the new one is whole."""
+    folder = resolve_target(folder)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name[:50]}.") as aside:
+        judged = write(Path(aside) / "new")
+        folder.rename(Path(aside) / "old")
+        (Path(aside) / "new").rename(folder)
+    return judged

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +19,8 @@ from ..evaluation.bias.analyses import Samples
 from ..evaluation.bm25 import Bm25
 from ..evaluation.paired_comparison import Comparisons, require_draws
 from ..evaluation.tasks.measures import TaskFigures, compare_all, measure_all, measure_both, require_one_dimension
-from ..evaluation.tasks.registry import load_tasks
-from ..settings.choices import BM25, TASKS
+from ..evaluation.tasks.registry import judging_metrics, load_tasks
+from ..settings.choices import BM25, COMPARED_UNIT, TASKS
 from ..system.types import File
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def compare_models(
 
     Args:
         models: The names of the two encoders.
-        options: The data set, the split, the metrics to compare, and the seed.
+        options: The data set, the split, the metrics and units to compare by, and the seed. Without metrics each task
+            is judged by its own, and without units documents are.
         tasks: Names of `choices.TASKS`, each with data of its own or None.
         document_model: The encoder of the documents, in the same space; None for the same encoder.
         draws: The number of draws of a sign-flip test and of a confidence interval.
@@ -108,12 +110,12 @@ def compare_models(
         >>> data = distill.Settings().data
         >>> data.languages = ("de",)
         >>> options = distill.TaskOptions(data, metrics=("p@1",), units=("document",))
-        >>> compared = distill.compare_models(("released-small", "bm25"), options, draws=1000, any_dimension=True)
+        >>> compared = distill.compare_models(("multi12-static", "bm25"), options, draws=1000, any_dimension=True)
         >>> german = compared["p@1"]["document"]["de"]
         >>> german.a > german.b
         True
     """
-    load = _make_loader(models, document_model, tasks)
+    load, options = _make_loader(models, document_model, tasks), _with_defaults(options, tasks)
     loaded = load_tasks(tasks, options)
     require_draws(draws, sum(task.tests for task in loaded))
     encoders = {name: load(name) for name in models}
@@ -124,6 +126,11 @@ def compare_models(
     if differences:
         _write_differences(differences, results, encoders, models)
     return compared
+
+
+def _with_defaults(options, tasks):
+    units = options.units if options.ranked or options.score else options.units or (COMPARED_UNIT,)
+    return replace(options, units=units, metrics=options.metrics or judging_metrics(dict(tasks)))
 
 
 def read_samples(corpus: Sequence[File]) -> Samples | None:

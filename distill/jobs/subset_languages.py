@@ -23,7 +23,7 @@ def subset_languages(model: File, output: File, languages: Sequence[str]) -> Sub
     no token keeps its vector to the last bit.
 
     Args:
-        model: A bundle, a run folder that holds one, or a name such as `released`.
+        model: A bundle, a run folder that holds one, or a name such as `multi12-ngram`.
         output: The folder to make.
         languages: The languages to keep.
 

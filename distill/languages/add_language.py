@@ -79,7 +79,7 @@ def add_language(model: str, plan: LanguagePlan, output: File) -> dict[str, Json
     codes. Another encoder is saved in Keras' format.
 
     Args:
-        model: A bundle, a run folder, a saved encoder, or a name such as `released`.
+        model: A bundle, a run folder, a saved encoder, or a name such as `multi12-ngram`.
         plan: The files of the language, and how much is learned from them.
         output: The folder to make.
 
@@ -96,7 +96,7 @@ def add_language(model: str, plan: LanguagePlan, output: File) -> dict[str, Json
         >>> import distill
         >>> sources = distill.LanguageSources("fi", text=("fi.txt",), parallel=("en-fi.tsv",))
         >>> plan = distill.LanguagePlan(sources, learned=2000, aligner="none")
-        >>> figures = distill.add_language("released", plan, "with-finnish")
+        >>> figures = distill.add_language("multi12-ngram", plan, "with-finnish")
     """
     plan = replace(plan, aligner=choose_aligner(plan.aligner))
     language, seconds = plan.sources.language, dict[str, Json]()

@@ -49,7 +49,7 @@ def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
     No embedding or weight is added or changed. A text that is cut into the same tokens as before keeps its vector.
 
     Args:
-        model: A bundle, a run folder that holds one, or a name such as `released`.
+        model: A bundle, a run folder that holds one, or a name such as `multi12-ngram`.
         plan: The files of the language, and how many words are added.
         output: The folder to make.
 

@@ -26,7 +26,8 @@ TEACHER, STUDENT = "teacher", "student"
 ABOUT = (
     "Per cent of the {split} questions. * is better and † worse than {base} by McNemar's test, p < .05 after Holm's "
     'correction over the languages of the line, in each seed. "best of" is the number of evaluations among which dev '
-    'chose the weights, "at the end" the mean of the last one on dev, which nothing chose.'
+    'chose the weights, "at the end" the mean of the last one on dev, which nothing chose. Where dev kept the start, '
+    "the line is the encoder that the training began with."
 )
 
 

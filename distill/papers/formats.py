@@ -18,6 +18,10 @@ NOT_RUN = "not run"
 LEVEL, BETTER, WORSE = 0.05, "*", "†"
 # Headings behind the columns, where a training's log has what they name.
 LAST, BEST_OF = "at the end", "best of"
+CSV_HEADS = (
+    *("table", "line", "column", "seed", "value", "p_holm", "better_than_base", "last", "best_of", "start_kept"),
+    "command",
+)
 SPECIAL = str.maketrans({**{sign: f"\\{sign}" for sign in "&%$#_{}"}, "\\": r"\textbackslash{}"})
 SIGNS = {BETTER: "$^{*}$", WORSE: r"$^{\dagger}$", "±": r"$\pm$", "<": "$<$", ">": "$>$"}
 
@@ -37,7 +41,7 @@ def to_markdown(table: Table, figures: TableFigures) -> str:
         if row["paper"]:
             lines.append(_join([f"{name}, paper", *_paper_cells(table, row, len(heads))]))
         if row["here"]:
-            lines.append(_join([f"**{_label(name, row)}**", *_our_cells(table, row, heads)]))
+            lines.append(_join([f"**{_label(name, row)}**{_describe_kept(row)}", *_our_cells(table, row, heads)]))
     head = [_join(["", *heads]), "|" + "---|" * (len(heads) + 1)] if lines else []
     parts = [f"### {table.title}", _wrap(table.note), "\n".join([*head, *lines]), *_missing(figures)]
     return "\n\n".join(filter(None, parts))
@@ -57,7 +61,7 @@ def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
         if row["paper"]:
             body.append([f"{name}, the paper", *_paper_cells(table, row, len(heads))])
         ours = _our_cells(table, row, heads) if row["here"] else [_reason(row), *[""] * (len(heads) - 1)]
-        body.append([_label(name, row), *ours])
+        body.append([f"{_label(name, row)}{_describe_kept(row)}", *ours])
     caption = " ".join(filter(None, (f"{table.title}.", table.note, about)))
     lines = [" & ".join(map(_escape, cells)) + r" \\" for cells in (["", *heads], *body)]
     return "\n".join(
@@ -78,8 +82,7 @@ def to_csv(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    heads = ("table", "line", "column", "seed", "value", "p_holm", "better_than_base", "last", "best_of", "command")
-    writer.writerow(heads)
+    writer.writerow(CSV_HEADS)
     for table in tables:
         for name, row in figures[table.name].items():
             writer.writerows([table.name, name, *cells] for cells in _values(row))
@@ -87,18 +90,19 @@ def to_csv(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
 
 
 def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
-    """Yield column, seed, figure, p, whether it is better, the last evaluation, their number, and the command."""
+    """Yield the cells of a figure behind its table and line, as `CSV_HEADS` names them."""
     for column, value in row["paper"].items():
-        yield column, "paper", value, "", "", "", "", ""
+        yield column, "paper", value, *[""] * 6
     for seed, values in row["here"].items():
         tests: Mapping[str, ColumnTest] = row.get("against_base", {}).get(seed, {})
         last = row.get("last", {}).get(seed, {})
         many: str | float = row.get("best_of", {}).get(seed, "")
+        kept = str(row.get("start_kept", {}).get(seed, "")).lower()
         for column, value in values.items():
             test = tests.get(column)
             p: str | float = test["p"] if test else ""
             better = str(test["better"]).lower() if test else ""
-            yield column, seed, value, p, better, last.get(column, ""), many, row["command"]
+            yield column, seed, value, p, better, last.get(column, ""), many, kept, row["command"]
 
 
 def _headings(table: Table, figures: TableFigures) -> list[str]:
@@ -115,6 +119,13 @@ def _has(key) -> Callable[[LineFigures], bool]:
 def _label(name: str, row: LineFigures) -> str:
     """Return the name of a line, with its seeds where there are several."""
     return name if len(row["here"]) < 2 else f"{name}, seeds {', '.join(row['here'])}"
+
+
+def _describe_kept(row: LineFigures) -> str:
+    """Return what follows the name of a line whose training changed nothing, with its seeds where there are several."""
+    kept = [seed for seed, stays in row.get("start_kept", {}).items() if stays and seed in row["here"]]
+    seeds = f" in seed{'s' * (len(kept) > 1)} {', '.join(kept)}" if len(row["here"]) > 1 else ""
+    return f", dev kept the start{seeds}" if kept else ""
 
 
 def _reason(row: LineFigures) -> str:

@@ -13,7 +13,9 @@ from typing import TypeAlias
 
 from ..encoders.encoder import CARD_FILE
 from ..system.progress import say
+from ..system.reading import read_jsonl
 from ..system.types import Json
+from ..training.log import LOG
 
 # Commands whose seed is an option and which leave a folder.
 TRAINING = ("run", "transfer", "teach", "reduce", "prune", "export")
@@ -92,9 +94,9 @@ class Place:
 
     def evaluations(self, row: Row) -> list[Json]:
         """Return the evaluations on dev of a training, the start's first; empty if it left no log."""
-        path = self.runs / self.name(row) / "log.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        return [one for one in map(json.loads, lines) if one["event"] in ("teacher", "student")]
+        path = self.runs / self.name(row) / LOG
+        rows = (one for _, one in read_jsonl(path)) if path.is_file() else ()
+        return [one for one in rows if one["event"] in ("teacher", "student")]
 
     def has_encoder(self, row: Row) -> bool:
         """Return True if the row is a training that came to its end."""

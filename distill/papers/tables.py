@@ -12,6 +12,7 @@ import numpy as np
 
 from ..evaluation.mcnemar import correct_holm, mcnemar_p
 from ..system.types import File, Json
+from ..training.log import read_outcome
 from .readers import Against, Read
 from .rows import Place, Row, program_of
 
@@ -26,8 +27,9 @@ class ColumnTest(TypedDict):
 class LineFigures(TypedDict, total=False):
     """The figures of a line by column: the paper's, and `here` by seed.
 
-    By seed too are the tests `against_base`, `best_of`, the number of evaluations among which dev chose, and `last`,
-    what the last of them had. Lines of another metric than the log's have no `last`.
+    By seed too are the tests `against_base`, `best_of`, the number of evaluations among which dev chose, `last`, what
+    the last of them had, and `start_kept`, whether dev chose the start. Lines of another metric than the log's have no
+    `last`.
     """
 
     paper: dict[str, float]
@@ -37,10 +39,11 @@ class LineFigures(TypedDict, total=False):
     against_base: dict[str, dict[str, ColumnTest]]
     best_of: dict[str, int]
     last: dict[str, dict[str, float]]
+    start_kept: dict[str, bool]
 
 
 TableFigures: TypeAlias = dict[str, LineFigures]
-BY_SEED = ("here", "against_base", "best_of", "last")
+BY_SEED = ("here", "against_base", "best_of", "last", "start_kept")
 
 
 @dataclass(frozen=True)
@@ -119,9 +122,13 @@ def _read_chosen(log):
 
 
 def _add_evaluations(figures, logs, logged):
-    """Add the number of evaluations on dev by seed, and the figures of the last one if they are the line's metric."""
+    """Add the number of evaluations on dev by seed, whether dev chose the start, and the last one's figures."""
     if logs:
         figures["best_of"] = {seed: len(log) for seed, log in logs.items()}
+        # A run has both stages in its log, and its line is that of the last one.
+        ends = {seed: [one for one in log if one["event"] == log[-1]["event"]] for seed, log in logs.items()}
+        outcomes = {seed: read_outcome(rows) for seed, rows in ends.items()}
+        figures["start_kept"] = {seed: one.kept_start for seed, one in outcomes.items() if one}
     if logs and logged:
         figures["last"] = {
             seed: {name: 100 * one for name, one in log[-1].get("languages", {}).items()} for seed, log in logs.items()

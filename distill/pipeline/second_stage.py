@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..catalog.loading import load_aligner, load_keras_encoder, load_teacher
 from ..data.loading import choose_data, load_dev
 from ..data.parallel import collect_texts, join_corpora
-from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder, take_own_pieces
 from ..export.weights.precision import Precision
 from ..settings.assignments import refuse_unused
 from ..settings.sections import Settings, ShapeSettings, TeacherSettings
@@ -57,16 +57,21 @@ def determine_start(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> S
 
     Raises:
         ConfigError: If the encoder cannot be cut to the shape.
-        EncoderError: If the encoder's vocabulary cannot take the tokens of new languages.
+        EncoderError: If the encoder's vocabulary cannot take the tokens of new languages, or distill has no pieces that
+            read texts as the encoder's own library does.
     """
     from ..students.shape import Shape
     from ..students.vocabulary.new_pieces import load_unigram_proto
+    from ..students.vocabulary.pruning import collect_lines
 
     source, teacher = inputs.student.start, inputs.fixed or base
     named = load_keras_encoder(source) if source else None
     first = named or base
     if inputs.vocabulary.add_languages:
         load_unigram_proto(first.tokenizer)
+    # A student becomes a bundle, so texts that its pieces would read otherwise are told before anything is trained.
+    lines = collect_lines(inputs.dataset, inputs.languages, {})[0]
+    take_own_pieces(first, (line.text for line in lines))
     shape = Shape.of(cut).check(first.model)
     foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, inputs.teacher.language, inputs.lines)
     if foreign:
@@ -125,6 +130,7 @@ def make_untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: S
     folder = run.folder / CHECKPOINT / "start"
     if folder.is_dir():
         return load_keras_encoder(folder)
+    first = take_own_pieces(first)
     start = shape_student(run.inputs, first, teacher, beginning.shape, beginning.foreign)
     if start is not first:
         start.save(folder)

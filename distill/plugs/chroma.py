@@ -1,6 +1,6 @@
 """An embedding function for Chroma: an encoder of distill encodes the questions and documents of a collection.
 
-client.create_collection("notes", embedding_function=DistillEmbedding("released"))
+client.create_collection("notes", embedding_function=DistillEmbedding("multi12-ngram"))
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class DistillEmbedding(EmbeddingFunction[Documents]):
     A collection stores the name of the encoder, so that it can be opened again without an embedding function.
 
     Args:
-        model: A run folder, a bundle, or a name such as `released`.
+        model: A run folder, a bundle, or a name such as `multi12-ngram`.
 
     Raises:
         EncoderError: If `model` names no encoder.
     """
 
-    def __init__(self, model: str = "released") -> None:
+    def __init__(self, model: str = "multi12-ngram") -> None:
         self.model, self._encoder, self.fingerprint = str(model), load_encoder(model), weights_fingerprint(model)
 
     def __call__(self, input: Documents) -> Embeddings:

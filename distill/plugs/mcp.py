@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import __version__
+from ..encoding.questions import SECONDS, late_problem, require_question
 from ..errors import InputError
 from ..indexing.answers import Answers
 from ..system.extras import install_command, require_extra
+from ..system.reading import SURROGATE
+from ..system.text import dump_json
 from ..system.types import File, Json
 
 if TYPE_CHECKING:
@@ -38,10 +46,39 @@ def serve_index(folder: File, model: File | None = None, hybrid: bool = False, n
         >>> import distill
         >>> distill.serve_index("my-index", hybrid=True)
     """
-    make_server(folder, model, hybrid, name).run("stdio")
+    server = make_server(folder, model, hybrid, name)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_WellFormedLines(sys.stdin.buffer)), encoding="utf-8")
+    server.run("stdio")
 
 
-def make_server(folder: File, model: File | None = None, hybrid: bool = False, name: str = "distill") -> MCPServer:
+class _WellFormedLines(io.RawIOBase):
+    """Lines of JSON with U+FFFD for lone surrogates: the SDK cannot parse a line with one, and leaves it unanswered."""
+
+    def __init__(self, lines):
+        self._lines, self._rest = iter(lines), memoryview(b"")
+
+    def readable(self):
+        return True
+
+    def readinto(self, room):  # type: ignore[override]
+        self._rest = self._rest or memoryview(_mend_line(next(self._lines, b"")))
+        count = min(len(room), len(self._rest))
+        room[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
+def _mend_line(line):
+    if not SURROGATE.search(line.decode("ascii", "replace")):
+        return line
+    try:
+        return dump_json(json.loads(line)).encode() + b"\n"
+    except (ValueError, RecursionError):
+        return line
+
+
+def make_server(
+    folder: File, model: File | None = None, hybrid: bool = False, name: str = "distill", seconds: float = SECONDS
+) -> MCPServer:
     """Load an index and make the server that searches it.
 
     Args:
@@ -49,6 +86,7 @@ def make_server(folder: File, model: File | None = None, hybrid: bool = False, n
         model: The encoder of the questions; None for the one of the index.
         hybrid: If True, passages that hold the words of the question rank higher.
         name: The name of the server for the assistant.
+        seconds: The time in which a question is answered.
 
     Returns:
         The server.
@@ -68,13 +106,19 @@ def make_server(folder: File, model: File | None = None, hybrid: bool = False, n
     answers = Answers(folder, model, hybrid=hybrid)
     server = MCPServer(name, instructions=_describe(answers), version=__version__, log_level="ERROR")
 
-    # The tool is async and thus runs in no other thread: the encoder answers one question at a time.
+    # The encoder answers one question at a time, and those that wait too long are not begun.
+    thread = ThreadPoolExecutor(1, "questions")
+
     @server.tool(description=_describe(answers))
     async def search(question: str, count: int = SHOWN) -> Structured:
         try:
-            return find_passages(answers, question, count)
+            _require_call(question, count)
+            work = asyncio.get_running_loop().run_in_executor(thread, find_passages, answers, question, count)
+            return await asyncio.wait_for(work, seconds)
         except InputError as error:
             raise ToolError(str(error)) from error
+        except asyncio.TimeoutError:
+            raise ToolError(late_problem(seconds)) from None
 
     return server
 
@@ -100,11 +144,14 @@ def find_passages(answers: Answers, question: str, count: int = SHOWN) -> dict[s
         The passages in the form of `distill search --json`.
 
     Raises:
-        InputError: If the question is empty, or if `count` is not between 1 and `MOST`.
+        InputError: If the question is empty or too long, or if `count` is not between 1 and `MOST`.
     """
-    if not question.strip():
-        raise InputError("the question is empty; give a text")
-    if not 1 <= count <= MOST:
-        raise InputError(f"count: expected a number from 1 to {MOST}, got {count}")
+    _require_call(question, count)
     (answer,) = answers.answers([question], count)
     return answer.as_dict()
+
+
+def _require_call(question, count):
+    require_question(question)
+    if not 1 <= count <= MOST:
+        raise InputError(f"count: expected a number from 1 to {MOST}, got {count}")

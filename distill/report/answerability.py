@@ -34,7 +34,7 @@ def print_answerable(encoders: Mapping[str, Mapping[str, ConfidenceFigures]], pl
         place: the data set and the split, for the title.
     """
     languages = next(iter(encoders.values()))
-    table = new_table(f"half without an answer, {place}, %", "encoder", "", *languages)
+    table = new_table(f"half without an answer, {place}, %", "encoder", "", *languages, names=2)
     for name, figures in encoders.items():
         for place_of, (label, field) in enumerate(ROWS.items()):
             values = [getattr(row, field) for row in figures.values()]

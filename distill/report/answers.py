@@ -36,6 +36,19 @@ def list_peers(metrics: Mapping[str, Json]) -> list[str]:
     return [name for name in _select_shown(metrics)["mean_p@1"] if name not in ENCODERS]
 
 
+def label_rows(metrics: Mapping[str, Json]) -> dict[str, str]:
+    """Return the labels of the rows of a run's tables, by encoder.
+
+    A teacher that is the base has no row of its own, and a student that dev left as it began says so.
+    """
+    labels = {name: name for name in (*list_peers(metrics), *list_distinct_encoders(metrics))}
+    if "teacher" not in labels:
+        labels["base"] = "base, also teacher"
+    if metrics.get("stages", {}).get("student", {}).get("kept_start"):
+        labels["student"] = "student, as it began"
+    return labels
+
+
 def list_verdicts(metrics: Mapping[str, Json]) -> list[Verdict]:
     """Return the three verdicts that a report opens with."""
     return [judge_against_peers(metrics), judge_against_base(metrics), judge_by_language(metrics)]

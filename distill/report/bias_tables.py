@@ -37,7 +37,7 @@ def print_lareqa(pool: Pool, split: str, encoders: Mapping[str, BiasFigures]) ->
 
 def _map_table(pool, split, encoders):
     place = f"{pool.name}, {split}, {len(pool.questions)} questions, {len(pool.sentences)} sentences"
-    table = new_table(f"LAReQA, mAP, %: {place}", "encoder", "pool", *pool.languages, "all")
+    table = new_table(f"LAReQA, mAP, %: {place}", "encoder", "pool", *pool.languages, "all", names=2)
     for name, figures in encoders.items():
         every, alone = figures.lareqa.precision, figures.lareqa.monolingual.values()
         table.add_row(Text(name), "multilingual", *format_percents([*every.languages.values(), every.map]))
@@ -71,7 +71,7 @@ def _bias_table(pool, encoders):
 def _removal_table(pool, encoders):
     corpora = {figures.lir.corpus for figures in encoders.values()}
     title = f"LIR, mAP, %: r directions of each language removed, learned from {', '.join(corpora)}"
-    table = new_table(title, "encoder", "r", *pool.languages, "all")
+    table = new_table(title, "encoder", "r", *pool.languages, "all", names=2)
     for name, figures in encoders.items():
         for rank, row in figures.lir.ranks.items():
             values = format_percents([*row.languages.values(), row.map])
@@ -89,7 +89,7 @@ def print_classified(encoders: Mapping[str, ClassificationFigures], what: str) -
     languages = list(next(iter(encoders.values())).plain)
     corpora = ", ".join(dict.fromkeys(figures.corpus for figures in encoders.values()))
     title = f"classification, accuracy, %: {what}; r directions of each language removed, learned from {corpora}"
-    table = new_table(title, "encoder", "r", *languages, "mean")
+    table = new_table(title, "encoder", "r", *languages, "mean", names=2)
     for name, figures in encoders.items():
         rows = {0: [(accuracy, False) for accuracy in figures.plain.values()]}
         rows |= {r: [(one.accuracy, one.significant) for one in of.values()] for r, of in figures.ranks.items()}
@@ -121,7 +121,7 @@ def print_translated(task: str, done: TranslationCounts) -> None:
 
 def _usage_table(pool, encoders, key, places):
     """Return Sentri's Table 7, where a row sums to 100."""
-    table = new_table(f"languages of {places}, %", "encoder", "question", *pool.languages, "most used other")
+    table = new_table(f"languages of {places}, %", "encoder", "question", *pool.languages, "most used other", names=2)
     for name, figures in encoders.items():
         shares, usage = getattr(figures.lareqa, key), figures.lareqa.usage[key]
         for language, of in shares.items():
@@ -151,7 +151,7 @@ def print_bitext(bitext: Bitext, encoders: Mapping[str, Mapping[str, Mapping[str
     """
     languages = list(next(iter(encoders.values())))
     title = f"bitext retrieval, accuracy, %: {bitext.name}, {bitext.size} sentences"
-    table = new_table(title, "encoder", "direction", *languages, "mean")
+    table = new_table(title, "encoder", "direction", *languages, "mean", names=2)
     for name, row in encoders.items():
         for way, arrow in (("to", f"→ {bitext.pivot}"), ("from", f"{bitext.pivot} →")):
             values = [row[language][way] for language in languages]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from copy import copy
+from dataclasses import replace
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Column, Table
+from rich.text import Text, TextType
 
 from ..system.progress import SafeConsole
+
+# Wider than any table is.
+WIDEST = 10_000
 
 
 def new_console() -> Console:
@@ -17,14 +22,63 @@ def new_console() -> Console:
     return console if console.is_terminal else SafeConsole(highlight=False, emoji=False, width=160)
 
 
-def new_table(title: str, *columns: str) -> Table:
+class FoldingTable(Table):
+    """A table that goes on below itself where a terminal is too narrow for all its columns, so that none is cut.
+
+    Attributes:
+        names: the number of columns at the left that say what a row is; each part repeats them.
+    """
+
+    names = 1
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table, or its parts.
+
+        Args:
+            console: the console.
+            options: its width among them.
+        """
+        for part in self._fold(console, options):
+            yield from Table.__rich_console__(part, console, options)
+
+    def _fold(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        """Yield parts as wide as the terminal at most, but for one column that is wider by itself."""
+        left = [_narrow(column, options.max_width // 3) for column in self.columns[: self.names]]
+        part, title = self._select(left, self.title), None
+        for column in self.columns[self.names :]:
+            longer = self._select([*part.columns, column], part.title)
+            if len(part.columns) > len(left) and _measure_width(longer, console, options) > options.max_width:
+                yield part
+                longer = self._select([*left, column], title)
+            part = longer
+        # A table that is whole may have its names as wide as there is room for.
+        yield self if len(part.columns) == len(self.columns) else part
+
+    def _select(self, columns: list[Column], title: TextType | None) -> Table:
+        part = copy(self)
+        part.columns, part.title = columns, title
+        return part
+
+
+def _narrow(column: Column, width: int) -> Column:
+    """Return a column whose texts are folded at a width, unless they are never folded."""
+    return column if column.no_wrap else replace(column, max_width=width)
+
+
+def _measure_width(table: Table, console: Console, options: ConsoleOptions) -> int:
+    return Table.__rich_measure__(table, console, options.update_width(WIDEST)).maximum
+
+
+def new_table(title: str, *columns: str, names: int = 1) -> Table:
     """Return an empty table.
 
     Args:
         title: its title.
         columns: the headings; the first column holds names, the others figures.
+        names: how many columns say what a row is; the others may go on below them.
     """
-    table = Table(title=Text(title), title_justify="left")
+    table = FoldingTable(title=Text(title), title_justify="left")
+    table.names = names
     table.add_column(columns[0], overflow="fold")  # names may be long paths; figures are never cut
     for column in columns[1:]:
         table.add_column(column, justify="right", no_wrap=True)
@@ -34,6 +88,11 @@ def new_table(title: str, *columns: str) -> Table:
 def format_percents(values: Iterable[float | None]) -> list[str]:
     """Return shares as cells in per cent; None gives an empty cell."""
     return ["" if value is None else f"{100 * value:.1f}" for value in values]
+
+
+def format_p_value(p: float) -> str:
+    """Return a p value with three digits and without the zero before the point; a very small one is < .001."""
+    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
 def _short(value):

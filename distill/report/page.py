@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..retrieval.metrics import mean_of
 from ..system.files import write_text
 from ..system.types import File, Json
+from .layout import format_p_value
 from .verdicts import format_signed
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -54,11 +55,6 @@ def format_percent(share: float | None) -> str:
 def join_figures(text: str) -> str:
     """Return a sentence with no-break spaces between figures and their signs."""
     return re.sub(r" (?=[%<=])|(?<=[<=]) ", "\u00a0", text)
-
-
-def format_p_value(p: float) -> str:
-    """Return a p value with three digits and without the zero before the point; a very small one is <.001."""
-    return "<.001" if p < 0.0005 else f"{p:.3f}".removeprefix("0")
 
 
 def format_megabytes(size: float | None) -> str:

@@ -10,8 +10,8 @@ from . import verdicts
 from .answerability import make_answerable_section
 from .answers import (
     judge_best_peer,
+    label_rows,
     list_costs,
-    list_peers,
     list_unmeasured,
     list_verdicts,
     make_language_rows,
@@ -24,7 +24,6 @@ from .charts import (
     draw_curves,
     draw_front_chart,
     draw_latency_chart,
-    list_distinct_encoders,
 )
 from .closeness import COLUMNS, describe_closeness, describe_gain, make_closeness_rows
 from .page import write_page
@@ -50,7 +49,8 @@ def write_report(
     first, kept, above = list_verdicts(metrics), verdicts.judge_bundle(metrics), judge_best_peer(metrics)
     unit = verdicts.choose_unit(metrics)
     units = sorted(verdicts.list_units(metrics), key=lambda name: name != unit)
-    names = (*list_peers(metrics), *list_distinct_encoders(metrics))
+    labels = label_rows(metrics)
+    names = tuple(labels)
     query, points, others = metrics["timings"].get("query"), list_costs(metrics), list_unmeasured(metrics)
     write_page(
         path,
@@ -66,7 +66,7 @@ def write_report(
         contents=list_contents(metrics, search),
         splits=order_splits(metrics["splits"]),
         units=units,
-        encoders=names,
+        encoders=labels,
         same_teacher="teacher" not in names,
         closeness=(COLUMNS, make_closeness_rows(metrics), describe_closeness(metrics), describe_gain(metrics)),
         picture=draw_cost_chart(points, others) if _has_picture(metrics) else "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from .answers import judge_against_base, judge_best_peer
+from .answers import judge_against_base, judge_best_peer, label_rows
 from .closeness import describe_gain, print_closeness
 from .layout import _short, new_console, new_table
 from .verdicts import judge_bundle, make_headline
@@ -25,15 +25,16 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
         metrics: the content of `metrics.json`.
         folder: the run's folder.
     """
-    console, languages = new_console(), metrics["languages"]
+    console, languages, labels = new_console(), metrics["languages"], label_rows(metrics)
     for split, part in metrics["splits"].items():
         questions = part["encoders"]["base"]["document"][languages[0]]["questions"]
         for unit in (unit for unit in part["mean_p@1"]["student"] if unit != "passage"):
             title = f"P@1, %, unit {unit}, {split} ({questions} questions per language)"
             table = new_table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")
-            for name, figures in part["encoders"].items():
-                cells = [f"{100 * figures[unit][language]['p@1']:.1f}" for language in languages]
-                table.add_row(Text(name), *cells, f"{100 * part['mean_p@1'][name][unit]:.1f}")
+            for name, label in labels.items():
+                figures = part["encoders"][name][unit]
+                cells = [f"{100 * figures[language]['p@1']:.1f}" for language in languages]
+                table.add_row(Text(label), *cells, f"{100 * part['mean_p@1'][name][unit]:.1f}")
             console.print(table)
     print_closeness(metrics)
     query = metrics["timings"]["query"]

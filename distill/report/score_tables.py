@@ -11,7 +11,7 @@ from rich.text import Text
 from ..evaluation.evaluate import HEAD, Evaluation
 from ..evaluation.paired_comparison import ALL, Comparisons
 from ..retrieval.metrics import summarise_ranks
-from .layout import format_percents, new_console, new_table
+from .layout import format_p_value, format_percents, new_console, new_table
 
 if TYPE_CHECKING:
     from ..evaluation.answers import AnswerFigures
@@ -32,7 +32,7 @@ def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics
     """
     console, first = new_console(), next(iter(evaluations.values()))
     for unit, by_language in first.ranks.items() if metrics else ():
-        table = new_table(f"unit {unit}, {split}, %", "encoder", "metric", *by_language, "mean")
+        table = new_table(f"unit {unit}, {split}, %", "encoder", "metric", *by_language, "mean", names=2)
         for name, evaluation in evaluations.items():
             figures = [summarise_ranks(ranks, metrics) for ranks in evaluation.ranks[unit].values()]
             rows = {metric: [row[metric] for row in figures] for metric in metrics}
@@ -49,7 +49,7 @@ def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics
 def _typed_table(evaluations, split, unit, metric, languages):
     """Return a table with a row per kind of `choices.TYPED`, and the points that each loses."""
     title = f"unit {unit}, {split}, {metric} in % of questions as people type them"
-    table = new_table(title, "encoder", "typed", *languages, "mean", "points lost")
+    table = new_table(title, "encoder", "typed", *languages, "mean", "points lost", names=2)
     for name, evaluation in evaluations.items():
         clean = _scores(evaluation.ranks[unit], metric)
         cells = format_percents([*clean.values(), np.mean([*clean.values()])])
@@ -75,7 +75,9 @@ def _scores(ranks, metric):
 def _spoken_table(evaluations, split):
     """Return a table with a row per language of passages and a column per language of questions."""
     columns = next(iter(evaluations.values())).spoken
-    table = new_table(f"languages of the first {HEAD} passages, {split}, %", "encoder", "passages in", *columns, "mean")
+    table = new_table(
+        f"languages of the first {HEAD} passages, {split}, %", "encoder", "passages in", *columns, "mean", names=2
+    )
     for name, evaluation in evaluations.items():
         for language in next(iter(evaluation.spoken.values())):
             shares = [of[language] for of in evaluation.spoken.values()]
@@ -87,7 +89,7 @@ def _recall_table(evaluations, split):
     first = next(iter(evaluations.values()))
     counts = {language: len(hits) for language, (_, hits) in next(iter(first.recall.values())).items()}
     title = f"an answer within the first words of the passages, {split}, %"
-    table = new_table(title, "encoder", "metric", *counts, "mean")
+    table = new_table(title, "encoder", "metric", *counts, "mean", names=2)
     for name, evaluation in evaluations.items():
         rows = {metric: [np.mean(hits) for _, hits in of.values()] for metric, of in evaluation.recall.items()}
         _add_metrics(table, name, rows, counts.values())
@@ -100,9 +102,10 @@ def _add_metrics(table, model, rows, questions):
     table.add_row("", "questions", *map(str, questions), "", end_section=True)
 
 
+# What the verdict rests on comes first: it fills a line of 80 columns, and the others go below it there.
 SCORE_HEADS = (
-    "A, %", "B, %", "A - B, points\n(95 % interval)", "only A", "only B", "questions", "p", "p (Holm)",
-    "effect d_z\n(95 % interval)", "detect-\nable", "verdict",
+    "A, %", "B, %", "A - B, points\n(95 % interval)", "p", "p\n(Holm)", "verdict",
+    "only A", "only B", "questions", "effect d_z\n(95 % interval)", "detect-\nable",
 )  # fmt: skip
 TESTS = {"mcnemar": "McNemar's test within a language", "sign-flip": "sign flips by question"}
 
@@ -135,7 +138,7 @@ def _score_cells(row):
     shares = (f"{100 * row.a:.1f}", f"{100 * row.b:.1f}", difference)
     counts = map(str, (row.only_a, row.only_b, row.questions))
     least = "" if row.detectable is None else f"{100 * row.detectable:.1f}"
-    return *shares, *counts, _p(row.p), _p(row.p_holm), effect, least, _verdict(row)
+    return *shares, *map(format_p_value, (row.p, row.p_holm)), _verdict(row), *counts, effect, least
 
 
 def _verdict(row):
@@ -149,10 +152,6 @@ def _format_difference(value, decimals):
 
 def _interval(value, low, high):
     return f"{value} ({low} to {high})"
-
-
-def _p(value):
-    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
 def _families(comparisons):
@@ -196,7 +195,7 @@ def print_reading(figures: ReadingFigures, milliseconds: Mapping[str, float], sp
     """
     first = next(iter(figures.values()))
     for part, by_language in first.items():
-        table = new_table(f"{part}, {split}, read by {reader}, %", "encoder", "", *by_language, "mean")
+        table = new_table(f"{part}, {split}, read by {reader}, %", "encoder", "", *by_language, "mean", names=2)
         for name, parts in figures.items():
             for place, (label, key) in enumerate(ANSWER_METRICS.items()):
                 values = [means[key] for means in parts[part].values()]

@@ -56,7 +56,7 @@ def ranks_of(
         gold: Integer array `(q,)`, the passage that answers each question.
         whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
             arrays.
-        first_of: The first passage that equals each one, as `system.text.number_copies` returns it; None for no copies.
+        first_of: The first passage that equals each one, as `system.text.number_copies` returns it, or None.
 
     Returns:
         Integer array `(q,)`.

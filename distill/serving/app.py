@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from .. import __version__
 from ..errors import first_line, one_line
-from ..system.text import dump_json
+from ..system.text import drop_soft_hyphens, dump_json
 from ..system.types import Floats, Json
 from .batching import Batcher
 from .bodies import RequestPool
@@ -89,7 +89,7 @@ class Server:
             raise Refusal(404, "no index is served; start it with --index", "no_index")
         request = parse_search_request(body, self.limits)
         self.served.require(request.model)
-        vectors = await self.batcher.encode(request.questions, "question")
+        vectors = await self.batcher.encode(list(map(drop_soft_hyphens, request.questions)), "question")
         parts = await self._turns.parts(encode_answers(self.collection, request, vectors.rows))
         content = b'{"results": [' + b", ".join(parts) + b"]}" if request.many else parts[0]
         return Reply(content, media_type="application/json")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..encoding.questions import late_problem
 from .limits import BODIES, BODY_SECONDS, MOST_REQUESTS, Limits
 from .refusals import ClientGone, Refusal, busy_refusal, size_refusal
 
@@ -109,7 +110,7 @@ class RequestPool:
                 raise busy_refusal("it is told to stop")
             if task.done():
                 return task.result()
-            raise ClientGone if gone.done() else busy_refusal(f"no answer within {seconds:g} s")
+            raise ClientGone if gone.done() else Refusal(503, late_problem(seconds), "busy")
         finally:
             self._work.discard(task)
             task.cancel()

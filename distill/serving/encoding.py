@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.encoder import Encoder
 from ..encoders.health import require_finite
-from ..export.formats.bundle import Bundle
+from ..encoding.questions import count_pieces, encode_apart, pieces_problem
 from ..system.types import File, Floats, Progress, Role
 from .batching import Vectors
-from .limits import LONG_PIECES, Limits
+from .limits import Limits
 from .refusals import Refusal, busy_refusal, size_refusal
 
 # Suffixes of the model's name, for clients that have no other way to state the role of a text.
@@ -71,24 +70,11 @@ class ServedEncoder:
         Raises:
             Refusal: If a text has too many tokens.
         """
-        pieces = np.array([self._pieces(text, role) for text in texts])
+        pieces = count_pieces(self._encoder, texts, role)
         longest = int(pieces.argmax())
-        if pieces[longest] > self._most:
-            start = f"{texts[longest][:20]}…"
-            raise size_refusal(None, f"a text of {pieces[longest]} pieces ({start!r}); it has {self._most} at most")
-        if pieces[longest] < LONG_PIECES:
-            return Vectors(self.encode(texts, role), pieces)
-        # An interpreter keeps the memory of its longest text until its thread ends.
-        with ThreadPoolExecutor(1, "long") as alone:
-            return Vectors(alone.submit(self.encode, texts, role).result(), pieces)
-
-    def _pieces(self, text, role):
-        encoder = getattr(self._encoder, role, self._encoder)
-        if isinstance(encoder, KerasEncoder):
-            return len(encoder.tokenizer.encode([text], role)[0])
-        if isinstance(encoder, Bundle):
-            return len(encoder.tokenize(text, role))
-        return len(getattr(encoder, "tokenize", str.split)(text))
+        if problem := pieces_problem(int(pieces[longest]), self._most):
+            raise size_refusal(None, f"{f'{texts[longest][:20]}…'!r}: {problem}")
+        return Vectors(encode_apart(self.encode, texts, role, pieces), pieces)
 
     def stop(self) -> None:
         """Encode nothing from now on."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import orjson
 
+from ..encoding.questions import length_problem
 from ..indexing.index_file import as_text
-from ..system.text import normalized_length
 from ..system.types import Json, Role
 from .limits import MOST_FIELDS, MOST_HITS, MOST_HITS_TOGETHER, Limits
 from .refusals import Refusal, shorten_quote, size_refusal, value_refusal
@@ -174,9 +174,8 @@ def _require_text(text, place, limits):
         raise value_refusal(place, f"expected a text, got {_shorten(text)}")
     if not text.strip():
         raise value_refusal(place, "an empty text")
-    if (length := normalized_length(text)) > limits.characters:
-        what = "characters" if length == len(text) else "characters once it is normalised"
-        raise size_refusal(place, f"{place}: {length} {what}; a text has {limits.characters} at most")
+    if problem := length_problem(text, limits.characters):
+        raise size_refusal(place, f"{place}: {problem}")
 
 
 def _is_tokens(value):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..encoding import questions
+
 # Limits of one pass of the encoder. They are small, so that a text does not wait long behind others. Characters are
 # counted in normalised texts, which hardly have fewer characters than tokens.
 BATCH_TEXTS, BATCH_CHARACTERS = 64, 8192
-# From this number of tokens on, a text is encoded in a thread of its own, whose memory is released.
-LONG_PIECES = 1024
 # Seconds of a search's work at a time, before other searches have their turn.
 LOT_SECONDS = 0.05
 # The greatest number of fields of `where`.
@@ -46,9 +46,9 @@ class Limits:
         (16, 16384)
     """
 
-    texts: int = 2048
-    characters: int = 20_000
+    texts: int = questions.TEXTS
+    characters: int = questions.CHARACTERS
     body: int = 8_000_000
     waiting: int = 20_000
-    seconds: float = 30.0
-    pieces: int = 16_384
+    seconds: float = questions.SECONDS
+    pieces: int = questions.PIECES

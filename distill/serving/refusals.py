@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..encoding.questions import busy_problem
 from ..errors import one_line
 from ..system.types import Json
 from .limits import AGAIN_SECONDS
@@ -43,7 +44,7 @@ class ClientGone(Exception):
 
 def busy_refusal(what: str) -> Refusal:
     """Return the refusal of a request that finds the server full."""
-    return Refusal(503, f"the server is busy: {what}; try again", "busy")
+    return Refusal(503, busy_problem(what), "busy")
 
 
 def value_refusal(param: str, problem: str) -> Refusal:

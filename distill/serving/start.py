@@ -55,7 +55,7 @@ def serving_app(
 
     Example:
         >>> import distill
-        >>> app = distill.serving_app("released-small")
+        >>> app = distill.serving_app("multi12-static")
         >>> callable(app)
         True
     """
@@ -96,7 +96,7 @@ def serve_model(
 
     Example:
         >>> import distill
-        >>> distill.serve_model("released-small", "my-index", ("127.0.0.1", 8000), None, None, distill.Limits())
+        >>> distill.serve_model("multi12-static", "my-index", ("127.0.0.1", 8000), None, None, distill.Limits())
     """
     require_extra("distill serve", PACKAGES, "serve")
     from .origins import determine_origins, is_loopback

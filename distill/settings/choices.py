@@ -11,6 +11,8 @@ SCORES = ("vector", "maxp", "sentence", "sum")
 # in this order.
 PASSAGE_SCORES = ("vector", "sentence", "sum")
 UNITS = ("document", "passage", "maxp")
+# The unit by which two encoders are compared unless told otherwise.
+COMPARED_UNIT = UNITS[0]
 SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "passage-sum")
 ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
 # The power of whitening at which each direction has the same energy.

@@ -77,7 +77,7 @@ def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Jso
     added or changed. A text that is cut into the same tokens as before keeps its vector.
 
     Args:
-        model: A bundle, a run folder that holds one, or a name such as `released`.
+        model: A bundle, a run folder that holds one, or a name such as `multi12-ngram`.
         plan: The texts that aliases are made from.
         output: The folder to make.
 

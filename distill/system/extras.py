@@ -26,6 +26,7 @@ TRAINING = (
         "matplotlib",
         "nltk",
         "regex",
+        "safetensors",
         "sklearn",
         "snowballstemmer",
         "statsmodels",

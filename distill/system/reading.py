@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from ..errors import DataError, InputError, first_line
@@ -26,14 +26,29 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 NOT_UTF8 = re.compile("[\udc80-\udcff]")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 GZIP = b"\x1f\x8b"
+# Characters that are read at a time where they are counted.
+PART = 1 << 20
+# Counts characters that were read.
+Count: TypeAlias = Callable[[int], None]
 
 
-def read_text(path: File) -> str:
-    """Return the text of a UTF-8 file. Raises `DataError` with the file and the problem."""
+def read_text(path: File, count: Count | None = None) -> str:
+    """Return the text of a UTF-8 file.
+
+    Args:
+        path: The file.
+        count: Called with the number of characters of each part as it is read; what it raises ends the reading.
+
+    Returns:
+        The text.
+
+    Raises:
+        DataError: If the file cannot be read or decoded.
+    """
     try:
         with open(path, encoding="utf-8-sig") as file:
             _refuse_foreign(path, file)
-            return file.read()
+            return "".join(_decode_file(path, file, _counted_parts(file, count))) if count else file.read()
     except UnicodeDecodeError as error:
         raise _not_utf8(path, error.start) from error
     except (OSError, ValueError) as error:
@@ -99,13 +114,16 @@ def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
             yield number, parse_line(path, number, line)
 
 
-def iter_lines(path: File, newline: str | None = None, errors: str = "strict") -> Iterator[str]:
+def iter_lines(
+    path: File, newline: str | None = None, errors: str = "strict", count: Count | None = None
+) -> Iterator[str]:
     """Yield the lines of a UTF-8 file.
 
     Args:
         path: The file.
         newline: The line ends, as in `open`.
         errors: The errors, as in `open`. With "surrogateescape" only an unreadable file raises.
+        count: Called as in `read_text`, several times for a long line.
 
     Yields:
         The lines.
@@ -116,14 +134,32 @@ def iter_lines(path: File, newline: str | None = None, errors: str = "strict") -
     try:
         with open(path, encoding="utf-8-sig", newline=newline, errors=errors) as file:
             _refuse_foreign(path, file)
-            yield from _decode_file(path, file)
+            yield from _decode_file(path, file, _counted_lines(file, count) if count else file)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _decode_file(path, file):
+def _counted_parts(file, count):
+    while part := file.read(PART):
+        count(len(part))
+        yield part
+
+
+def _counted_lines(file, count):
+    parts = []
+    while part := file.readline(PART):
+        count(len(part))
+        parts.append(part)
+        if len(part) < PART or part.endswith("\n"):
+            yield "".join(parts)
+            parts = []
+    if parts:
+        yield "".join(parts)
+
+
+def _decode_file(path, file, parts):
     try:
-        yield from file
+        yield from parts
     except UnicodeDecodeError as error:
         # The error counts from the start of what was being decoded, which ends where the file has been read to.
         byte = file.buffer.tell() - len(error.object) + error.start

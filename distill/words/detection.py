@@ -10,6 +10,16 @@ import numpy as np
 
 # The language of a text that is too short or too mixed to tell.
 FALLBACK = "en"
+# The languages that have a code of two letters (ISO 639-1), by the first of them; others have one of three.
+# fmt: off
+SECOND = {
+    "a": "abefkmnrsvyz", "b": "aegimnors", "c": "aehorsuvy", "d": "aevz", "e": "elnostu", "f": "afijory",
+    "g": "adlnuv", "h": "aeiortuyz", "i": "adegikostu", "j": "av", "k": "agijklmnorsuvwy", "l": "abginotuv",
+    "m": "ghiklnrsty", "n": "abdeglnorvy", "o": "cjmrs", "p": "ailst", "q": "u", "r": "mnouw",
+    "s": "acdegiklmnoqrstuvw", "t": "aeghiklnorstwy", "u": "gkrz", "v": "eio", "w": "ao", "x": "h", "y": "io",
+    "z": "ahu",
+}
+# fmt: on
 # The least probability of a detected language.
 LEAST = 0.9
 # The greatest number of characters that the detector reads.
@@ -17,6 +27,12 @@ LOOKED_AT = 2000
 LETTER = re.compile(r"[^\W\d_]")
 # Thai, and the packages of the extra `morphology` that its sentences need.
 THAI, FOR_THAI = "th", ("pycrfsuite", "pythainlp")
+
+
+def is_language(code: str) -> bool:
+    """Return whether a text can be the code of a language, such as de, fil or pt-BR."""
+    first = re.split("[-_]", code)[0].lower()
+    return first[1:] in [*SECOND.get(first[:1], "")] or bool(re.fullmatch("[a-z]{3}", first))
 
 
 def detect_language(text: str) -> str:

@@ -1775,17 +1775,39 @@ void distill_close(distill_encoder *encoder)
 
 size_t distill_dimension(const distill_encoder *encoder) { return encoder->dimension; }
 
+/* The size of a text up to its first soft hyphen, U+00AD. */
+static size_t up_to_hyphen(const char *text, size_t size)
+{
+    for (size_t i = 0; i + 1 < size; i++)
+        if (text[i] == '\xc2' && text[i + 1] == '\xad')
+            return i;
+    return size;
+}
+
+/* A text without its soft hyphens, between which the parts of a word would be read as words. */
+static distill_status append_joined(buffer *out, const char *text, size_t size)
+{
+    distill_status status = DISTILL_OK;
+    while (size && !status) {
+        size_t part = up_to_hyphen(text, size), taken = part < size ? part + 2 : part;
+        status = append(out, text, part);
+        text += taken;
+        size -= taken;
+    }
+    return status;
+}
+
 /* A text as it is cut into pieces behind the prompt of its role, in `out`, which is to be freed in any case. */
 static distill_status prompted(const distill_encoder *encoder, distill_role role, const char *text, size_t size, buffer *out)
 {
     const array *prompt = encoder->prompts + (role == DISTILL_DOCUMENT);
     buffer whole = {NULL, 0, 0};
     distill_status status;
-    if (!prompt->rows)
+    if (!prompt->rows && up_to_hyphen(text, size) == size)
         return normal_of(&encoder->tokenizer, text, size, out);
-    status = size < LONGEST ? append(&whole, prompt->data, prompt->rows) : DISTILL_TOO_LONG;
+    status = size < LONGEST ? append(&whole, prompt->rows ? prompt->data : "", prompt->rows) : DISTILL_TOO_LONG;
     if (!status)
-        status = append(&whole, text, size);
+        status = append_joined(&whole, text, size);
     if (!status)
         status = normal_of(&encoder->tokenizer, whole.bytes, whole.size, out);
     free(whole.bytes);
@@ -2919,6 +2941,9 @@ void distill_free(void *bytes)
 static distill_status read_all(FILE *file, void **bytes, size_t *size)
 {
     long end;
+    /* Some systems open a folder, and then say that it is as large as can be. */
+    if (fgetc(file) == EOF && ferror(file))
+        return DISTILL_NO_FILE;
     if (fseek(file, 0, SEEK_END) || (end = ftell(file)) < 0 || fseek(file, 0, SEEK_SET))
         return DISTILL_NO_FILE;
     *size = (size_t)end;

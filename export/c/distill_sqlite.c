@@ -5,7 +5,7 @@
        SELECT distill_encoder('encoder.bin');            -- opens it for this connection; the numbers of a vector
        (SELECT distill_embed('a question'))              -- its vector: float32, little-endian, of unit length; within
                                                          -- a query of its own it is computed once and not for each row
-       distill_embed('a passage', 'document')
+       distill_embed('a passage', 'document')            -- of any length; a question has limits
        distill_product(one, other)                       -- the cosine of two such vectors
 
    A vector is what sqlite-vec takes, too. */
@@ -44,6 +44,7 @@ static void open_encoder(sqlite3_context *context, int count, sqlite3_value **va
 {
     opened *one = sqlite3_user_data(context), new = {NULL, NULL, 0};
     const char *path = (const char *)sqlite3_value_text(values[0]);
+    char *problem;
     size_t size = 0;
     distill_status status = path ? distill_read(path, &new.bytes, &size) : DISTILL_NO_FILE;
     (void)count;
@@ -51,7 +52,9 @@ static void open_encoder(sqlite3_context *context, int count, sqlite3_value **va
         status = distill_open(new.bytes, size, &new.encoder);
     if (status) {
         distill_free(new.bytes);
-        fail(context, "distill_encoder", distill_text(status));
+        problem = sqlite3_mprintf("%s: %s", path ? path : "NULL", distill_text(status));
+        fail(context, "distill_encoder", problem ? problem : distill_text(status));
+        sqlite3_free(problem);
         return;
     }
     distill_close(one->encoder);
@@ -70,6 +73,36 @@ static int role_of(int count, sqlite3_value **values)
     return name && !strcmp(name, "document") ? DISTILL_DOCUMENT : -1;
 }
 
+/* The limits of a question, as distill/encoding/questions.py has them for every way in. A text of fewer bytes is within
+   them: a character is 18 at most where it is normalised, and a piece one or more. */
+enum { MOST_CHARACTERS = 20000, MOST_PIECES = 16384, FEW_BYTES = 512 };
+
+/* Whether a question is within the limits; if it is not, the result is an error. */
+static int is_within(sqlite3_context *context, const distill_encoder *encoder, const char *text, size_t size)
+{
+    size_t most = MOST_CHARACTERS, found = 0;
+    const char *unit = "characters";
+    distill_status status = DISTILL_OK;
+    char *problem;
+    for (size_t i = 0; i < size; i++)
+        found += ((unsigned char)text[i] & 0xC0) != 0x80;
+    if (found <= most && size > FEW_BYTES) {
+        most = MOST_PIECES;
+        unit = "pieces";
+        status = distill_tokenize(encoder, DISTILL_QUESTION, text, size, NULL, 0, &found);
+    }
+    if (status) {
+        fail(context, "distill_embed", distill_text(status));
+        return 0;
+    }
+    if (found <= most)
+        return 1;
+    problem = sqlite3_mprintf("%lld %s; a text has %lld at most", (sqlite3_int64)found, unit, (sqlite3_int64)most);
+    fail(context, "distill_embed", problem ? problem : "the text is too long");
+    sqlite3_free(problem);
+    return 0;
+}
+
 static void embed(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const opened *one = sqlite3_user_data(context);
@@ -85,6 +118,8 @@ static void embed(sqlite3_context *context, int count, sqlite3_value **values)
              role < 0 ? "expected 'question' or 'document'" : "no encoder; call distill_encoder('encoder.bin') first");
         return;
     }
+    if (role == DISTILL_QUESTION && !is_within(context, one->encoder, text, size))
+        return;
     vector = sqlite3_malloc64(distill_dimension(one->encoder) * sizeof *vector);
     if (!vector) {
         sqlite3_result_error_nomem(context);

@@ -728,6 +728,29 @@ static distill_status take_document(distill_writer *writer, order *file, size_t 
     return DISTILL_OK;
 }
 
+static int by_hash(const void *left, const void *right)
+{
+    uint64_t a = (*(const document *const *)left)->hash, b = (*(const document *const *)right)->hash;
+    return (a > b) - (a < b);
+}
+
+/* No two documents may have one id: a change of it would leave the other. */
+static distill_status require_distinct(const distill_writer *writer)
+{
+    const document **sorted = malloc((writer->count + 1) * sizeof *sorted);
+    distill_status status = sorted ? DISTILL_OK : DISTILL_NO_MEMORY;
+    for (size_t i = 0; i < writer->count && !status; i++)
+        sorted[i] = writer->documents + i;
+    if (!status)
+        qsort(sorted, writer->count, sizeof *sorted, by_hash);
+    for (size_t i = 1; i < writer->count && !status; i++)
+        for (size_t j = i; j-- > 0 && sorted[j]->hash == sorted[i]->hash;)
+            if (is_same_id(id_in(object_of(sorted[j])), id_in(object_of(sorted[i]))))
+                status = DISTILL_NOT_AN_INDEX;
+    free(sorted);
+    return status;
+}
+
 static distill_status take_documents(distill_writer *writer, order *file)
 {
     distill_status status = DISTILL_OK;
@@ -738,7 +761,7 @@ static distill_status take_documents(distill_writer *writer, order *file)
     }
     if (!status && (passage != file->passages || file->text != file->end))
         status = DISTILL_NOT_AN_INDEX;
-    return status;
+    return status ? status : require_distinct(writer);
 }
 
 /* The sections of an index that was opened, and which are therefore there in these shapes. */

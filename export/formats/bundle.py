@@ -91,11 +91,16 @@ vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, {{dime
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    from ..tflite.convert import convert
-
-    content = convert(student.model, precision, lengths.fixed, lengths.signatures)
+    content = precision.content or _convert(student, precision, lengths)
     (folder / encode.MODELS["bundle"]).write_bytes(content)
     write_tokenizer(student, folder)
+
+
+def _convert(student, precision, lengths):
+    # This import needs TensorFlow, which the weights of another bundle do not.
+    from ..tflite.convert import convert
+
+    return convert(student.model, precision, lengths.fixed, lengths.signatures)
 
 
 def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:

@@ -66,6 +66,6 @@ def linear_rows(student: KerasEncoder) -> Floats:
     """Return rows `(tokens, d)` whose sum over a text's tokens, at unit length, is the text's vector.
 
     Raises:
-        ExportError: If the student is not such a sum.
+        EncoderError: If the student is not such a sum.
     """
     return family_part(student.model.family, "modules", "a model2vec folder").linear_rows(student)

@@ -119,9 +119,12 @@ final class Pieces {
         return new Normalizer(settings, units, Arrays.copyOfRange(map, 4 + size, map.length), symbols);
     }
 
-    /** A text's ids: the begin, its pieces, the end. Surrogates without a partner are taken for U+FFFD. */
+    /**
+     * A text's ids: the begin, its pieces, the end. Surrogates without a partner are taken for U+FFFD. Soft hyphens, between
+     * which the parts of a word would be read as words, are left out.
+     */
     int[] tokenize(String text) {
-        byte[] normal = normalizer.normalize(utf8(text));
+        byte[] normal = normalizer.normalize(utf8(text.replace("\u00AD", "")));
         int[] from = new int[normal.length + 1], ids = new int[normal.length + 1];
         findBestPath(normal, from, ids);
         // Read from its end; unknown pieces that follow each other are one.

@@ -25,6 +25,8 @@ const coder = new TextEncoder();
 // What a text is, as the program counts it.
 const QUESTION = 0, DOCUMENT = 1;
 const ROLES = { question: QUESTION, document: DOCUMENT };
+// Characters of a question once it is normalised, as distill/encoding/questions.py has them for every way in.
+const CHARACTERS = 20000;
 // What closes a sentence, as encode.py cuts passages.
 const END = /[.!?…।؟]["'»”’)\]]*\s+|[。！？][」』”’）]*|\n\s*/gu;
 
@@ -572,6 +574,7 @@ export class Index {
 
   async search(text, most = 10) {
     requireText("search", text);
+    requireQuestion("search", text);
     if (!Number.isInteger(most) || most < 1) throw new DistillError(`search: expected a whole number of at least 1 of hits, got ${most}.`);
     const { kind, passages } = this.current();
     const nearest = await this.nearest(text, Math.max(most, COMPARED));
@@ -657,6 +660,14 @@ export class Index {
 function asHit({ score, document, parts: [before, best, after] }) {
   const sentence = best ? [before.length, before.length + best.length] : null;
   return { score, document, text: before + best + after, sentence };
+}
+
+// Each character is normalised by itself, as one may become 18.
+export function requireQuestion(call, text) {
+  const characters = Array.from(text);
+  const length = characters.reduce((sum, one) => sum + Array.from(one.normalize("NFKC")).length, 0);
+  const what = length === characters.length ? "characters" : "characters once it is normalised";
+  if (length > CHARACTERS) throw new DistillError(`${call}: ${length} ${what}; a text has ${CHARACTERS} at most.`);
 }
 
 function requireText(call, text) {

@@ -1,12 +1,11 @@
 // The worker of the page: it fetches the files, keeps them, and answers messages, so that the page stays quick meanwhile.
-import { COMPARED, DistillError, Encoder, Pasted, Program, SUM, indexAt } from "./distill.js";
+import { COMPARED, DistillError, Encoder, Pasted, Program, SUM, indexAt, requireQuestion } from "./distill.js";
 import { Notes } from "./notes.js";
 import { RangedPage } from "./ranged.js";
 import { arrive, notWhole, requireWell } from "./ranges.js";
 
-// Notes that a page lists, and characters of a question: more than a person types.
+// Notes that a page lists.
 const LISTED = 100;
-const LONGEST = 65536;
 // Milliseconds after an answer until more is loaded.
 const PAUSE = 1000;
 
@@ -42,10 +41,10 @@ const ANSWERS = {
 
   async search({ number, text, most }) {
     const start = performance.now();
-    const asked = text.slice(0, LONGEST);
-    const noted = notes ? await notes.search(asked, Math.max(most, COMPARED)) : [];
+    requireQuestion("question", text);
+    const noted = notes ? await notes.search(text, Math.max(most, COMPARED)) : [];
     const early = async hits => postMessage({ number, early: true, ...(await answerOf(hits, noted, most, start)) });
-    const hits = await (index || pasted).search(asked, Math.max(most, COMPARED), early, () => number !== newest);
+    const hits = await (index || pasted).search(text, Math.max(most, COMPARED), early, () => number !== newest);
     if (hits) loadAhead(number);
     return hits ? answerOf(hits, noted, most, start) : { kind: "late" };
   },

@@ -210,7 +210,7 @@ element("ask").addEventListener("submit", event => {
 async function search() {
   const text = question.value.trim();
   history.replaceState(null, "", text ? `#${new URLSearchParams({ q: text })}` : location.pathname + location.search);
-  const answer = text ? await ask("search", { text, most: MOST }, early => show(text, early), clusters ? warn : fail) : { hits: [], ms: 0 };
+  const answer = text ? await ask("search", { text, most: MOST }, early => show(text, early), warn) : { hits: [], ms: 0 };
   if (answer && show(text, answer)) hits.dataset.question = text;
 }
 
@@ -240,31 +240,48 @@ function show(text, answer) {
 function said({ hits: shownHits, ms, probability, least }) {
   hits.dataset.said = "once";
   state.classList.remove("failed");
-  const time = `${counted(shownHits.length, "passage", "passages")} in ${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`;
+  const time = `the nearest ${counted(shownHits.length, "passage", "passages")} in ${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`;
   const likely = probability === undefined ? "" : `${(100 * probability).toFixed(0)} % likely that the first answers`;
   const nothing = shownHits.length && isNothing({ probability, least });
   const doubt = probability < EVEN ? "Unsure: " : "";
-  state.textContent = nothing ? `Nothing found: ${likely}. The nearest of ${time}` : doubt + [likely, time].filter(Boolean).join(", ");
+  state.textContent = nothing ? `Nothing found: ${likely}; ${time}` : doubt + [likely, likely || doubt ? time : time.replace("the", "The")].filter(Boolean).join(", ");
 }
 
 function isNothing({ probability, least }) {
   return probability < least;
 }
 
-function shown({ score, note, document: { title, url, language, lang }, parts: [before, best, after] }) {
+function shown({ score, note, document: { id, title, path, url, language, lang }, parts: [before, best, after] }) {
   const item = document.createElement("li");
   item.tabIndex = -1;
   item.dir = "auto";
   if (language || lang) item.lang = language || lang;
   const head = document.createElement("h2");
-  head.append(titleOf(note ? title || "Your note" : title, url), ...(note ? [notebook.opener(note)] : []), scoreOf(score));
+  const place = String(note ? "" : path || id || "");
+  const name = title || (note ? "Your note" : place);
+  head.append(titleOf(name, url), ...(note ? [notebook.opener(note)] : []), scoreOf(score));
   const text = document.createElement("p");
   text.dir = "auto";
   const mark = document.createElement("mark");
   mark.textContent = best;
-  text.append(before, ...(best ? [mark] : []), after);
-  item.append(head, text);
+  text.append(withoutTitle(before, title), ...(best ? [mark] : []), after);
+  item.append(head, ...placeOf(place, name), text);
   return item;
+}
+
+// The title stands above the text already.
+function withoutTitle(before, title) {
+  return title && before.startsWith(`${title}\n`) ? before.slice(title.length).replace(/^\n+/, "") : before;
+}
+
+// The file of a passage, or the id of its record, unless the title says it.
+function placeOf(place, name) {
+  if (!place || place === name) return [];
+  const line = document.createElement("p");
+  line.className = "place";
+  line.dir = "auto";
+  line.textContent = place;
+  return [line];
 }
 
 function titleOf(title, url) {

@@ -1,8 +1,7 @@
 """A transformer encoder like BERT or ModernBERT as a Keras model: token ids to a vector of unit length.
 
 Embeddings with their positions go through blocks of attention. The vectors of a text's tokens are pooled to one by
-their mean, their maximum or the first token, and may go through a dense layer. Padding is any negative id, at any
-place. Reimers and Gurevych (2019), Sentence-BERT, section 3, describe the poolings.
+their mean, for example (`pooling.py`), and may go through a dense layer. Padding is any negative id, at any place.
 """
 
 from __future__ import annotations
@@ -16,10 +15,9 @@ from keras import ops
 from ...encoders.batching import pack_rows
 from ...system.types import IdLists, Json, Tensor
 from ..student import Projection, Student, scale_to_unit
-from .block import MASKED_SCORE, Block, Parts, split_rows
+from .block import Block, Parts, split_rows
 from .layers import make_blocks, make_final_norm, make_rows
-
-POOLINGS = ("mean", "first", "max")
+from .pooling import pool_packed, pool_padded
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -34,9 +32,9 @@ class TransformerEncoder(Student):
         head_size: The size of a head.
         inner: The number of hidden units of a block.
         positions: The maximum number of tokens of a text.
-        pooling: One of `POOLINGS`.
+        pooling: One of `pooling.POOLINGS`, or several with "+" between them.
         dense: The activation, or "linear", of a dense layer behind the pooling; None for no layer, where the dimension
-            is `width`.
+            is `width` for each pooling.
         dimension: The dimension of the vectors.
         rank: The number of columns of the table, projected to `width`; None for `width` columns.
         space: The dimension in front of a projection to `dimension`; None for no projection.
@@ -96,7 +94,7 @@ class TransformerEncoder(Student):
         ids = keras.Input((None,), dtype="int32", name="ids")
         x, there, places = place_tokens(ids, embedding, factor, placed)
         x = apply_blocks(x, there[:, None], places, blocks, final_norm)
-        vectors = PADDED[pooling](x, ops.cast(there, "float32")[:, :, None])
+        vectors = pool_padded(pooling, x, ops.cast(there, "float32")[:, :, None])
         if dense:
             vectors = keras.layers.Dense(space or dimension, activation=dense, name="dense")(vectors)
         vectors = scale_to_unit(vectors)
@@ -175,7 +173,7 @@ class TransformerEncoder(Student):
         x = self.get_layer("positions")(x, places)
         x = apply_blocks(x, looks, split_rows(places, looks), self.blocks, self.final_norm)
         there = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None]
-        return self.finish(PACKED[self.pooling](x, there, segments, counts, starts))
+        return self.finish(pool_packed(self.pooling, x, there, segments, counts, starts))
 
     def place(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the inputs of the first block: tokens `(b, t, w)`, their mask `(b, t)` and their places `(b, t)`."""
@@ -194,7 +192,7 @@ class TransformerEncoder(Student):
         """
         x, there, order = self.place(ids)
         x = apply_blocks(x, there[:, None], order, [self.blocks[place] for place in places], self.final_norm)
-        return self.finish(PADDED[self.pooling](x, ops.cast(there, "float32")[:, :, None]))
+        return self.finish(pool_padded(self.pooling, x, ops.cast(there, "float32")[:, :, None]))
 
     def finish(self, pooled: Tensor) -> Tensor:
         """Compute the vectors `(n, dimension)` of pooled tokens `(n, width)`."""
@@ -272,29 +270,4 @@ def _find_places(ids, segments, texts):
     return ops.maximum(order - ops.take(starts, segments), 0), starts
 
 
-def _mean_padded(x, there):
-    return ops.sum(x * there, axis=1) / ops.maximum(ops.sum(there, axis=1), 1)
-
-
-def _first_padded(x, there):
-    return ops.take_along_axis(x, ops.argmax(there, axis=1)[:, None], axis=1)[:, 0]
-
-
-def _max_padded(x, there):
-    return ops.max(x + (1 - there) * MASKED_SCORE, axis=1)
-
-
-# Tokens `(b, t, w)` and their mask `(b, t, 1)` -> `(b, w)`.
-PADDED = {"mean": _mean_padded, "first": _first_padded, "max": _max_padded}
-# Tokens of packed texts `(t, w)`, their mask `(t, 1)`, the text of each `(t,)`, the number of tokens of each text
-# `(n, 1)` and the place at which it begins `(n,)` -> `(n, w)`.
-PACKED = {
-    "mean": lambda x, there, segments, counts, starts: (
-        ops.segment_sum(x * there, segments, num_segments=ops.shape(counts)[0]) / counts
-    ),
-    "first": lambda x, there, segments, counts, starts: ops.take(x, starts, axis=0),
-    "max": lambda x, there, segments, counts, starts: ops.segment_max(
-        x + (1 - there) * MASKED_SCORE, segments, num_segments=ops.shape(counts)[0]
-    ),
-}
 NETWORK = TransformerEncoder

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from ...system.types import Floats, Json
 from ..families import read_settings
+from .pooling import count_poolings
 
 ATTENTION = ("block", "local", "window", "global_theta", "local_theta")
 # The default is ModernBERT's; the network reads texts of any length.
@@ -39,7 +40,7 @@ def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
     if shared % heads:
         raise ValueError(f"{heads} heads do not share {shared} numbers evenly")
     behind, projection = weights.get("dense/kernel"), weights.get("projection/kernel")
-    size = width if behind is None else behind.shape[1]
+    size = width * count_poolings(said["pooling"]) if behind is None else behind.shape[1]
     return {
         "width": width,
         "depth": sum(bool(BLOCK.fullmatch(name)) for name in weights),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data.dataset import Dataset
-from ...encoders.encoder import KerasEncoder
+from ...encoders.encoder import KerasEncoder, take_own_pieces
 from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json
@@ -231,13 +231,15 @@ def prune(
     Returns:
         The encoder and a report: `rows` and `bytes` (float32 weights and tokenizer) as `[before, after]`; `kept` and
             `unseen`, `{language: figures of fertility.compare}` of the lines and of unseen text; `cosine`, `{language:
-            {role: least cosine}}` of some lines to the encoder before; `left`, the languages of `others`; and the
-            rule's `least` and `scripts`, and the `seed`.
+            {role: least cosine}}` of some lines to the encoder before; `left`, the languages of `others`; the rule's
+            `least` and `scripts`; and the `seed`.
 
     Raises:
         InputError: If the rule leaves no tokens.
-        EncoderError: If a text that loses no token has another vector.
+        EncoderError: If distill has no pieces that read the lines as the encoder's own library does, or if a text that
+            loses no token has another vector.
     """
+    encoder = take_own_pieces(encoder, (line.text for line in (*lines, *others)))
     before = encoder.tokenizer
     kept, always = rule.choose(before, lines)
     if not kept:

@@ -1,5 +1,5 @@
-"""Convert the tokenizers of other libraries' models to a SentencePiece model that gives the same ids."""
+"""Run the tokenizers of other libraries' models, and convert them to a SentencePiece model that gives the same ids."""
 
-from .folder import convert_tokenizer
+from .folder import convert_tokenizer, load_tokenizer
 
-__all__ = ["convert_tokenizer"]
+__all__ = ["convert_tokenizer", "load_tokenizer"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,10 @@ from ...errors import EncoderError
 from ...system.reading import read_text
 from ...system.types import Json
 from .added_tokens import find_ends, list_names
+from .classes import BERT_NAMES, name_special
 
 if TYPE_CHECKING:
-    from ...export.encode import Reading
+    from ...export.encode import Reading, Rules
 
 
 def convert_wordpiece(content: Json, source: str, reading: Reading) -> Tokenizer:
@@ -30,7 +32,7 @@ def convert_wordpiece(content: Json, source: str, reading: Reading) -> Tokenizer
     Raises:
         EncoderError: If the normaliser or other rules are not those of BERT.
     """
-    from ...export.encode import LONGEST_WORD, WITHIN, Rules
+    from ...export.encode import LONGEST_WORD, WITHIN
 
     model, read = content["model"], content.get("normalizer") or {}
     cut = content.get("pre_tokenizer") or {}
@@ -43,8 +45,7 @@ def convert_wordpiece(content: Json, source: str, reading: Reading) -> Tokenizer
     added = content.get("added_tokens") or ()
     if words := [one["content"] for one in added if not one["special"]]:
         raise EncoderError(f"{source}: {words[0]!r} is added to BERT's pieces, which its rules would not find")
-    strip = read["lowercase"] if read.get("strip_accents") is None else read["strip_accents"]
-    rules = Rules(read["lowercase"], strip, read["handle_chinese_chars"])
+    rules = read_rules(content)
     ends = find_ends(content.get("post_processor"), source)
     special = Special(model["unk_token"], ends.bos, ends.eos)
     others = tuple(one["content"] for one in added)
@@ -52,39 +53,33 @@ def convert_wordpiece(content: Json, source: str, reading: Reading) -> Tokenizer
     return wordpiece_tokenizer(names, reading._replace(wordpiece=rules), special, source, others)
 
 
-def convert_vocabulary(path: Path, settings: Json, reading: Reading) -> Tokenizer:
-    """Convert a `vocab.txt`.
+def read_rules(content: Json) -> Rules | None:
+    """Return BERT's rules of a WordPiece model in a `tokenizer.json`, or None for one that is read otherwise."""
+    from ...export.encode import Rules
+
+    read = content.get("normalizer") or {}
+    if content["model"].get("type") != "WordPiece" or read.get("type") != "BertNormalizer":
+        return None
+    strip = read["lowercase"] if read.get("strip_accents") is None else read["strip_accents"]
+    return Rules(read["lowercase"], strip, read["handle_chinese_chars"])
+
+
+def read_vocabulary(path: Path, settings: Mapping[str, Json]) -> Json:
+    """Return what a `tokenizer.json` would hold of a `vocab.txt`: its tokens. The class of the tokenizer adds the rest.
 
     Args:
         path: The file.
         settings: The content of the `tokenizer_config.json` beside it.
-        reading: The prompts and the maximum length.
 
     Returns:
-        The tokenizer.
-    """
-    from ...export.encode import Rules
+        The content.
 
-    lowercase = settings.get("do_lower_case", True)
-    strip = lowercase if settings.get("strip_accents") is None else settings["strip_accents"]
-    rules = Rules(bool(lowercase), bool(strip), bool(settings.get("tokenize_chinese_chars", True)))
-    usual = Special()
-    names = {name: _read_name(settings.get(key), getattr(usual, name)) for name, key in KEYS.items()}
+    Raises:
+        EncoderError: If the unknown token, bos or eos is missing.
+    """
     lines = read_text(path).split("\n")
     pieces = [line.rstrip("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
-    return wordpiece_tokenizer(pieces, reading._replace(wordpiece=rules), Special(**names), str(path))
-
-
-KEYS = {
-    "unknown": "unk_token",
-    "bos": "cls_token",
-    "eos": "sep_token",
-    "padding": "pad_token",
-    "mask": "mask_token",
-}
-
-
-def _read_name(value, usual):
-    """Return the name of a special token, which may be given as an object with further settings."""
-    named = value.get("content") if isinstance(value, dict) else value
-    return named if isinstance(named, str) else usual
+    needed = [name_special(settings, kind, BERT_NAMES) for kind in ("unk", "cls", "sep")]
+    if missing := [str(name) for name in needed if name not in pieces]:
+        raise EncoderError(f"{path}: {', '.join(missing)} missing among {len(pieces)} pieces; give BERT's vocab.txt")
+    return {"version": "1.0", "model": {"type": "WordPiece", "vocab": {name: id for id, name in enumerate(pieces)}}}

@@ -17,6 +17,12 @@ def compile_builtin_charsmap(rule: str) -> bytes:
     return _compile(normalization_rule_name=rule)
 
 
+def compile_blanks_charsmap() -> bytes:
+    """Compile a map that makes every white space a blank and leaves all other characters."""
+    blanks = (chr(code) for code in range(0x3001) if chr(code).isspace() and chr(code) != " ")
+    return _compile_rules({sign: " " for sign in blanks})
+
+
 def compile_charsmap(characters: Mapping[str, str]) -> bytes:
     """Compile the map of `{character: text}`, and of characters that are written as several, such as e and U+0301.
 
@@ -27,6 +33,10 @@ def compile_charsmap(characters: Mapping[str, str]) -> bytes:
         apart = unicodedata.normalize("NFD", sign)
         if apart != sign and unicodedata.normalize("NFC", apart) == sign:
             rules[apart] = characters.get(sign, sign)
+    return _compile_rules(rules)
+
+
+def _compile_rules(rules):
     lines = [
         "\t".join(" ".join(f"{ord(sign):X}" for sign in text) for text in rule)
         for rule in rules.items()

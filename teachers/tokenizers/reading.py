@@ -17,25 +17,37 @@ if TYPE_CHECKING:
 E5 = re.compile(r"(?<![a-z0-9])e5(?![a-z0-9])(?!.*instruct)", re.IGNORECASE)
 E5_PROMPTS = {"question": "query: ", "document": "passage: "}
 NO_PROMPTS = {"question": "", "document": ""}
-SENTENCE_FILE, PROMPTS_FILE, SETTINGS_FILE = (
-    "sentence_bert_config.json",
-    "config_sentence_transformers.json",
-    "tokenizer_config.json",
-)
+PROMPTS_FILE, SETTINGS_FILE = "config_sentence_transformers.json", "tokenizer_config.json"
+# The first that is there counts.
+ARCHITECTURES = ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+SENTENCE_FILES = tuple(f"sentence_{name}_config.json" for name in ARCHITECTURES)
+# Where these hold settings of the tokenizer, by the name of older versions and of newer ones.
+TOKENIZER_ARGUMENTS = ("tokenizer_args", "processor_kwargs")
 # Tokenizers without a limit have 10 ** 30.
 LIMIT = 1_000_000
 
 
 def select_prompts(named: Mapping[str, str | None]) -> dict[str, str] | None:
-    """Return the prompts by role that a Sentence-Transformers model names itself, or None if it has none."""
-    prompts = {"question": named.get("query"), "document": named.get("document") or named.get("passage")}
+    """Return the prompts by role that Sentence-Transformers takes of those a model names, or None if there are none.
+
+    Since its version 5 it puts the prompt "document" before documents, be it empty, and no other.
+    """
+    prompts = {"question": named.get("query"), "document": named.get("document")}
     return {role: prompt or "" for role, prompt in prompts.items()} if any(prompts.values()) else None
+
+
+def choose_prompts(folder: Path) -> dict[str, str]:
+    """Return the prompts by role of a model's folder: its own, or E5's if it says nothing of any and E5 is its name."""
+    named = read_settings(folder / PROMPTS_FILE).get("prompts")
+    if isinstance(named, dict):
+        return select_prompts(named) or NO_PROMPTS
+    return E5_PROMPTS if E5.search(folder.resolve().name) else NO_PROMPTS
 
 
 def read_folder_reading(folder: Path, inner: Path, positions: int | None = None) -> Reading:
     """Read the prompts and the maximum number of tokens from a model's folder.
 
-    If a model names no prompts, they are E5's if E5 is in the folder's name.
+    The number is that of Sentence-Transformers' settings, or else the tokenizer's; at most that of the positions.
 
     Args:
         folder: The folder.
@@ -47,18 +59,32 @@ def read_folder_reading(folder: Path, inner: Path, positions: int | None = None)
     """
     from ...export.encode import Reading
 
-    named = _read_settings(folder / PROMPTS_FILE).get("prompts")
-    prompts = select_prompts(named if isinstance(named, dict) else {})
-    if prompts is None:
-        prompts = E5_PROMPTS if E5.search(folder.resolve().name) else {}
-    limits = [
-        _read_settings(inner / SENTENCE_FILE).get("max_seq_length"),
-        _read_settings(inner / SETTINGS_FILE).get("model_max_length"),
-    ]
-    known = [limit for limit in (*limits, positions) if type(limit) is int and 2 <= limit < LIMIT]
+    prompts = choose_prompts(folder)
+    sentence = read_settings(find_sentence_file(inner))
+    limit = read_arguments(sentence).get("model_max_length") or sentence.get("max_seq_length")
+    if limit is None:
+        limit = read_settings(inner / SETTINGS_FILE).get("model_max_length")
+    known = [limit for limit in (limit, positions) if type(limit) is int and 2 <= limit < LIMIT]
     return Reading({role: prompt for role, prompt in prompts.items() if prompt}, min(known, default=None))
 
 
-def _read_settings(path: Path) -> Json:
+def find_sentence_file(inner: Path) -> Path:
+    """Return the file of Sentence-Transformers' settings of a module, which older versions named by architecture."""
+    paths = [inner / name for name in SENTENCE_FILES]
+    return next((path for path in paths if read_settings(path)), paths[0])
+
+
+def read_tokenizer_settings(inner: Path) -> dict[str, Json]:
+    """Return the settings of a tokenizer, those that Sentence-Transformers hands to its class among them."""
+    return {**read_settings(inner / SETTINGS_FILE), **read_arguments(read_settings(find_sentence_file(inner)))}
+
+
+def read_arguments(sentence: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the settings of a tokenizer that Sentence-Transformers' settings of a module have."""
+    return {key: value for name in TOKENIZER_ARGUMENTS for key, value in (sentence.get(name) or {}).items()}
+
+
+def read_settings(path: Path) -> Json:
+    """Return the object in a file, empty for another content and for a file that is not there."""
     content = read_json(path) if path.is_file() else {}
     return content if isinstance(content, dict) else {}

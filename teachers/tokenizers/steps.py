@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...encoders.tokenizer import SPACE
 from ...errors import EncoderError
 from ...system.types import Json
-from .charsmap import compile_builtin_charsmap
+from .charsmap import compile_blanks_charsmap, compile_builtin_charsmap
 from .container import Normalizer
 
 RULES = {("NFKC",): "nfkc", ("Nmt", "NFKC"): "nmt_nfkc"}
@@ -23,6 +23,7 @@ class _Steps:
     escaped: bool = False
     prefix: bool = False
     one_blank: bool = False
+    splits: bool = False
 
 
 def convert_normalizer(content: Json, source: str) -> Normalizer:
@@ -39,24 +40,29 @@ def convert_normalizer(content: Json, source: str) -> Normalizer:
         EncoderError: If a step has no counterpart in SentencePiece.
     """
     steps = _Steps()
-    parts = list(_flatten(content.get("normalizer"), "normalizers"))
+    parts = list(flatten_steps(content.get("normalizer"), "normalizers"))
     rule = RULES.get(tuple(part["type"] for part in parts if part["type"] in ("Nmt", "NFKC")))
     if rule:
         steps.charsmap = compile_builtin_charsmap(rule)
         parts = [part for part in parts if part["type"] not in ("Nmt", "NFKC")]
     for part in parts:
         _normalize(steps, part, source)
-    for part in _flatten(content.get("pre_tokenizer"), "pretokenizers"):
+    for part in flatten_steps(content.get("pre_tokenizer"), "pretokenizers"):
         _cut(steps, part, source)
+    if steps.splits and rule in (None, RULES[("NFKC",)]):
+        # Words are split at line breaks and tabs, too, which a map of SentencePiece's has to make blanks.
+        blanks = compile_builtin_charsmap(RULES["Nmt", "NFKC"]) if rule else compile_blanks_charsmap()
+        steps.charsmap = blanks if rule else steps.charsmap or blanks
     if not steps.escaped:
         raise EncoderError(f"{source}: it does not mark blanks by {SPACE}, as SentencePiece does")
     return Normalizer(steps.charsmap, steps.prefix, steps.one_blank)
 
 
-def _flatten(step: Json, name: str) -> Iterator[Json]:
+def flatten_steps(step: Json, name: str) -> Iterator[Json]:
+    """Yield the steps of a normaliser or a pre-tokenizer, which may be sequences of others under `name`."""
     if step is not None and step["type"] == "Sequence":
         for one in step[name]:
-            yield from _flatten(one, name)
+            yield from flatten_steps(one, name)
     elif step is not None:
         yield step
 
@@ -81,7 +87,7 @@ def _cut(steps, part, source):
         scheme = part.get("prepend_scheme") or ("always" if part.get("add_prefix_space", True) else "never")
         steps.escaped, steps.prefix = True, steps.prefix or scheme != "never"
     elif kind in ("WhitespaceSplit", "Whitespace") and kind != "Whitespace":
-        steps.one_blank = True
+        steps.one_blank = steps.splits = True
     elif kind == "Split" and part["pattern"] == {"String": " "} and part["behavior"] == "MergedWithPrevious":
         # The normaliser has replaced all blanks, so nothing is split.
         return

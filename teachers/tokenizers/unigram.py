@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from ...encoders.tokenizer import Tokenizer, empty_proto
 from ...errors import EncoderError
 from ...system.types import Json
 from .added_tokens import find_ends, find_kinds, list_names
-from .container import Ends, Normalizer, Vocabulary
+from .container import Vocabulary
 from .steps import convert_normalizer
 
 if TYPE_CHECKING:
@@ -56,15 +57,14 @@ def convert_unigram(content: Json, source: str, reading: Reading) -> Tokenizer:
     )
 
 
-def convert_fairseq(path: Path, reading: Reading) -> Tokenizer:
-    """Convert XLM-R's SentencePiece model, with fairseq's ids.
+def read_fairseq(path: Path) -> Json:
+    """Return what a `tokenizer.json` would hold of XLM-R's SentencePiece model, with fairseq's ids.
 
     Args:
         path: The file.
-        reading: The prompts and the maximum length.
 
     Returns:
-        The tokenizer.
+        The content, to which the class of the tokenizer adds its steps.
 
     Raises:
         EncoderError: If it is another file.
@@ -80,13 +80,11 @@ def convert_fairseq(path: Path, reading: Reading) -> Tokenizer:
         raise EncoderError(
             f"{path}: its first pieces are not <unk>, <s> and </s>, as in XLM-R's; give a tokenizer.json"
         )
-    rest, spec = proto.pieces[3:], proto.normalizer_spec
-    pieces = Vocabulary(
-        [*FIRST, *(piece.piece for piece in rest), MASK],
-        [0.0] * len(FIRST) + [piece.score for piece in rest] + [0.0],
-        "UNIGRAM",
-        FIRST[3],
-        {FIRST[1]: "CONTROL", MASK: "CONTROL"},
-    )
-    normalizer = Normalizer(spec.precompiled_charsmap, spec.add_dummy_prefix, spec.remove_extra_whitespaces)
-    return pieces.tokenizer(Ends(FIRST[0], FIRST[2]), normalizer, str(path), reading)
+    rest = [[piece.piece, piece.score] for piece in proto.pieces[3:]]
+    names = [*([name, 0.0] for name in FIRST), *rest, [MASK, 0.0]]
+    charsmap = base64.b64encode(proto.normalizer_spec.precompiled_charsmap).decode()
+    return {
+        "version": "1.0",
+        "normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap} if charsmap else None,
+        "model": {"type": "Unigram", "unk_id": FIRST.index("<unk>"), "vocab": names, "byte_fallback": False},
+    }

@@ -37,4 +37,4 @@ def test_a_model_with_a_peers_name_is_refused(scripted, sample):
 
 def test_an_encoder_of_documents_needs_documents(sample):
     with pytest.raises(InputError, match="--documents"):
-        time_encoders(["released"], sample, ["de"], TimingConditions(document_model="released-small"))
+        time_encoders(["multi12-ngram"], sample, ["de"], TimingConditions(document_model="multi12-static"))

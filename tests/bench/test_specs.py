@@ -46,10 +46,10 @@ def test_what_encoders_of_others_weigh(one, tmp_path):
 
 def test_what_is_released_is_run_by_its_own_code(one, tiny_bundle, tmp_path, monkeypatch):
     monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda name: tiny_bundle)
-    assert (one("released").kind, one("released").path) == ("bundle", str(tiny_bundle))
+    assert (one("multi12-ngram").kind, one("multi12-ngram").path) == ("bundle", str(tiny_bundle))
     monkeypatch.setattr("distill.catalog.bundle.released_folder", lambda name: tmp_path)
-    with pytest.raises(EncoderError, match=f"^released: .*{tmp_path}"):
-        specs_of(["released"])
+    with pytest.raises(EncoderError, match=f"^multi12-ngram: .*{tmp_path}"):
+        specs_of(["multi12-ngram"])
 
 
 def test_a_fixed_teacher_weighs_what_it_is_made_of(one, tiny_folder, tmp_path, monkeypatch):

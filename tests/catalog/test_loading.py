@@ -88,6 +88,25 @@ def test_what_is_no_encoder_is_refused(load, run, tmp_path, tiny_folder):
             load(source)
 
 
+@pytest.mark.parametrize(
+    "typed, meant",
+    [
+        *(("relased", "multi12-ngram"), ("released-smal", "multi12-static"), ("musee", "muse"), ("bm52", "bm25")),
+        *(("multi-ngram", "multi12-ngram"), ("multi12-transfomer", "multi12-transformer")),
+    ],
+)
+def test_a_misspelt_name_gets_the_one_that_was_meant(typed, meant):
+    with pytest.raises(EncoderError, match=f"{typed}; .* {meant}[?]"):
+        load_encoder(typed)
+
+
+def test_a_name_that_is_like_none_gets_no_suggestion_and_no_former_name(tmp_path):
+    for source in ("sentence", tmp_path):
+        with pytest.raises(EncoderError, match="multi12-ngram") as left:
+            load_encoder(source)
+        assert "released" not in str(left.value) and "?" not in str(left.value)
+
+
 def test_a_saved_model_and_an_artefact_of_one_file_cannot_be_trained(artefacts, saved_model):
     for source in (artefacts(Form("string")), saved_model):
         with pytest.raises(EncoderError, match=f"^{source}: "):
@@ -178,7 +197,8 @@ def test_released_is_the_bundle_that_comes_with_the_package(released, tiny_bundl
     shutil.copytree(tiny_folder, tmp_path / "here" / "released")
     monkeypatch.chdir(tmp_path / "here")
     assert find_artefact("released") == find_artefact("multi12-ngram") == released
-    assert (describe_origin("released"), locate_encoder("released")) == ({"source": "released"}, "released")
+    for name in ("released", "multi12-ngram"):
+        assert (describe_origin(name), locate_encoder(name)) == ({"source": "multi12-ngram"}, "multi12-ngram")
     vectors = load_keras_encoder("released").encode(TEXTS)
     np.testing.assert_allclose(vectors, load_encoder(tiny_bundle).encode(TEXTS), atol=0.02)
 

@@ -44,6 +44,25 @@ def test_every_example_is_a_command_line_that_can_be_parsed(example, tmp_path, m
     assert not (isinstance(context.command, click.Group) and context.args)
 
 
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: "-".join(path) or "distill")
+def test_lists_of_choices_and_examples_fit_80_columns(distill, path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    whole = distill(*path, "--help-all" if path and not isinstance(EVERY[path], click.Group) else "--help").out
+    assert [line for line in whole.splitlines() if len(line) > 80 and "[" in line] == []
+    for option in EVERY[path].params:
+        if isinstance(option.type, click.Choice) and len(option.type.choices) > 9:
+            assert all(choice in " ".join(whole.split()) for choice in option.type.choices)
+
+
+def test_tflite_is_a_name_of_the_bundle(tmp_path):
+    words = ["multi12-static", "--format", "tflite", "--output", str(tmp_path / "out")]
+    assert EVERY["export",].make_context("export", words).params["format_"] == "bundle"
+
+
+def test_the_help_of_export_begins_with_tflite(distill):
+    assert "TFLite" in "".join(distill("export", "--help").out.splitlines()[2:4])
+
+
 def test_the_commands_are_in_groups_and_each_is_in_one(distill):
     help = distill("--help").out
     assert [line[:-1] for line in help.splitlines() if line[:-1] in SECTIONS] == list(SECTIONS)

@@ -10,7 +10,7 @@ from distill.catalog.loading import load_encoder
 from distill.indexing.index_file import FILE
 from distill.indexing.sources import SOURCES
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 RIVER, CASTLE = "The Nile flows north. It ends in the sea.", "The castle is of stone. Its tower burned down."
 
 
@@ -103,7 +103,7 @@ def test_bad_records_are_left_out_and_fields_are_named(distill, tmp_path):
     assert left.code == 0 and "a.csv, line 3" in left.err and "1 documents" in left.err
 
 
-def test_a_deleted_file_is_told_of_and_taken_out_by_sync(distill, tmp_path):
+def test_a_deleted_file_is_told_of_and_taken_out_by_sync(distill, refused, tmp_path):
     for name in ("river", "castle"):
         (tmp_path / f"{name}.md").write_text(f"The {name}.", encoding="utf-8")
     make = ["index", "--model", MODEL, "--documents", tmp_path, "--output", tmp_path / "kb"]
@@ -113,6 +113,10 @@ def test_a_deleted_file_is_told_of_and_taken_out_by_sync(distill, tmp_path):
     assert left.code == 0 and "castle.md" in left.err and "--sync" in left.err and "2 documents" in left.err
     left = distill(*make, "--sync")
     assert left.code == 0 and "castle.md" in left.err and "1 documents" in left.err
+    (tmp_path / "river.md").unlink()
+    assert "--remove-most" in refused(*make, "--sync")
+    left = distill(*make, "--sync", "--remove-most")
+    assert left.code == 0 and "river.md" in left.err and "0 documents" in left.err
 
 
 def test_an_index_is_searched_with_its_own_encoder_and_what_is_none_is_refused(distill, refused, kb, folder):

@@ -74,6 +74,9 @@ def test_a_reader_is_measured_behind_an_encoder_and_compared(distill, reader, sl
     # A sentence such as "river 0 is 100 years old." has the answer, one of five words.
     assert {row["em"] for row in parts["gold, best sentence"].values()} == {0.0}
     left = distill("compare", slim_folder, slim_folder, *of, "--draws", 1000)
+    assert list(json.loads((tmp_path / "figures.json").read_text())["metrics"]) == ["f1"]
+    more = ("--metric", "em,f1", "--ranked", "passage")
+    left = distill("compare", slim_folder, slim_folder, *of, *more, "--draws", 1000)
     assert left.code == 0, left.err
     compared = json.loads((tmp_path / "figures.json").read_text())["metrics"]
     assert compared["em"]["gold"]["de"]["test"] == "mcnemar" and compared["f1"]["gold"]["de"]["test"] == "sign-flip"

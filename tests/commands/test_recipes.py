@@ -82,3 +82,7 @@ def test_commands_and_recipes_are_completed(distill, monkeypatch, words, expecte
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
     assert distill().out.splitlines() == [f"plain,{name}" for name in expected]
+
+
+def test_the_list_fits_80_columns(distill):
+    assert max(map(len, distill("recipes").out.splitlines())) <= 80

@@ -13,7 +13,7 @@ from fixtures.commands import environment
 for package in ("orjson", "starlette", "uvicorn"):
     pytest.importorskip(package)
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 
 
 def test_it_serves_until_it_is_told_to_stop(tmp_path):

@@ -10,7 +10,7 @@ from fixtures.commands import environment
 
 from distill.cli import main
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 TEXT = "Die Fähre fährt um neun.\nSie \x1b]52;c;b3duZWQ=\x07 kommt um \x9b2J zehn. 渡"
 ROWS = [{"id": "a", "title": "Ferry\n2. 0.9  Train \x1b[31mred\u202e", "text": TEXT}, {"id": "b", "text": "Bread."}]
 
@@ -37,7 +37,7 @@ def ask(kb, *arguments, closed="", encoding="utf-8:strict", given=b""):
 def test_a_document_is_shown_in_lines_of_its_own_that_no_terminal_obeys(distill, kb):
     out = distill("search", "--index", kb, "-k", "1", "--", "\x1b[2JFähre?").out
     assert out.replace("**", "").splitlines()[:2] == [
-        "1. " + out[3:8] + r"  Ferry 2. 0.9 Train \u001b[31mred\u202e",
+        "1. " + out[3:8] + r"  Ferry 2. 0.9 Train \u001b[31mred\u202e (a)",
         r"   Die Fähre fährt um neun. Sie \u001b]52;c;b3duZWQ=\u0007 kommt um \u009b2J zehn. 渡",
     ]
 

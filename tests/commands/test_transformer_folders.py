@@ -92,7 +92,7 @@ def test_a_whitened_bundle_has_the_energy_of_its_vectors_evened_out(distill, tra
 
 
 def test_what_keeps_a_bundles_weights_cannot_be_whitened(refused, tmp_path):
-    command = ["export", "released-small", "--format", "c", "--whiten", "0.1", "--output", tmp_path / "c"]
+    command = ["export", "multi12-static", "--format", "c", "--whiten", "0.1", "--output", tmp_path / "c"]
     assert "--whiten" in refused(*command)
-    command[2:] = ["--document-model", "released", "--whiten", "0.1", "--output", tmp_path / "pair"]
+    command[2:] = ["--document-model", "multi12-ngram", "--whiten", "0.1", "--output", tmp_path / "pair"]
     assert "--document-model" in refused(*command)

@@ -3,6 +3,7 @@
 import pytest
 
 from distill.documents.front_matter import split_front_matter
+from distill.documents.limits import Meter, ReadingLimits
 from distill.documents.markdown import read_markdown
 from distill.documents.reading import read_documents
 
@@ -12,7 +13,7 @@ def content(tmp_path):
     def read(text):
         path = tmp_path / "a.md"
         path.write_text(text, encoding="utf-8")
-        return read_markdown(path)
+        return read_markdown(path, Meter(path.name, ReadingLimits()))
 
     return read
 
@@ -74,7 +75,7 @@ Last <script> one.
     assert content(text).text.split("\n\n") == [
         "The head",
         "A link, bold and code [[x]], a page, Other, gone, 1 < 2, http://u.rl, Ctrl & <name>.",
-        *("done", "two", "nested", "Quoted", "a", "b", "c", "d|e", "# comment", "x = 1", "S", "in it", "Last one."),
+        *("done", "two", "nested", "Quoted", "a | b", "c | d|e", "# comment", "x = 1", "S", "in it", "Last one."),
     ]
 
 

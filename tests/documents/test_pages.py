@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from distill.documents.limits import Meter, ReadingLimits
 from distill.documents.pages import read_html, read_page
 from distill.words.sentences import find_sentences
 
@@ -27,7 +28,7 @@ def test_what_stands_in_a_line_does_not_break_it(line):
 def test_an_element_of_xhtml_may_end_where_it_begins(tmp_path):
     path = tmp_path / "a.xhtml"
     path.write_text('<head><title/><script src="a>b.js"/></head><h1 id=\'x\'>Ferry</h1><p>At <a id="p1" />nine<br/>ten')
-    content = read_html(path)
+    content = read_html(path, Meter(path.name, ReadingLimits()))
     assert (content.title, content.text) == ("Ferry", "Ferry\n\nAt nine\nten")
 
 
@@ -35,15 +36,14 @@ def test_readings_above_characters_are_left_out():
     assert texts("<p><ruby>東<rp>(</rp><rt>とう</rt>京<rt>きょう</rt></ruby>です") == ["東京です"]
 
 
-def test_items_cells_and_headings_are_sentences_of_their_own():
+def test_items_rows_and_headings_are_sentences_of_their_own():
     source = "<h1>Hours</h1><ul><li>Museum: closed<li>Ferry: nine</ul><table><tr><td>Zoo<td>open<tr><th>Bank</table>"
     page = read_page(source + "<dl><dt>a<dd>b</dl><select><option>c<option>d</select>One<hr>two<br>three")
     expected = [
         "Hours",
         "Museum: closed",
         "Ferry: nine",
-        "Zoo",
-        "open",
+        "Zoo | open",
         "Bank",
         "a",
         "b",

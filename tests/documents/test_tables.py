@@ -3,6 +3,7 @@
 import pytest
 
 from distill.documents.reading import read_documents
+from distill.documents.records import Columns
 from distill.errors import DataError
 
 
@@ -69,3 +70,17 @@ def test_a_row_that_does_not_fit_leaves_its_whole_table_out(tmp_path):
         read(tmp_path / "a.csv", "id,text,,\n1,One, two.\n2,Three.\n")
     with pytest.raises(DataError, match="line 3 to 4"):
         read(tmp_path / "a.csv", 'id,text\n1,One.\n2,"Two.\n3,Three.\n')
+
+
+def test_a_table_without_a_text_is_read_by_all_columns_with_letters_and_says_so(tmp_path, capsys):
+    content = "id,title,rolle,telefon,language,url\n1,Kim,Hausmeister,030 1,de,http://a.b\n2,Lee,,2,,\n"
+    assert [text for text, _ in read(tmp_path / "a.csv", content)] == ["Kim\nHausmeister", "Lee"]
+    assert "rolle" in capsys.readouterr().err
+
+
+def test_a_column_that_is_named_is_read_alone_and_has_to_be_there(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("name,rolle\nKim,Hausmeister\n", encoding="utf-8")
+    assert [document.text for document in read_documents([path], Columns("rolle"))] == ["Hausmeister"]
+    with pytest.raises(DataError, match="line 1"):
+        list(read_documents([path], Columns("role")))

@@ -49,5 +49,5 @@ def test_an_encoder_of_another_space_or_dimension_is_refused():
 
 
 def test_the_encoders_of_one_teacher_that_distill_comes_with_have_one_space():
-    small, large = load_encoder("released-small"), load_encoder("released")
+    small, large = load_encoder("multi12-static"), load_encoder("multi12-ngram")
     assert require_space(small, large.encode(PROBES, "question"), NAMES) > 0.7

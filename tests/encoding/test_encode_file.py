@@ -16,7 +16,7 @@ from distill.encoding.text_file import TextFile
 from distill.errors import DataError, EncoderError, InputError
 
 # The encoder that comes with distill runs without Keras.
-MODEL, BLOCK = "released-small", 4
+MODEL, BLOCK = "multi12-static", 4
 TEXTS = [f"Wo liegt {'die Stadt ' * (7 * n % 5)}{n}?" for n in range(14)]
 
 

@@ -16,7 +16,7 @@ from distill.indexing import batches
 from distill.indexing.building import IndexChange, build_index
 from distill.indexing.index_file import FILE
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 
 
 @pytest.fixture(scope="module")

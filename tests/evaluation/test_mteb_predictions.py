@@ -109,6 +109,8 @@ def test_the_command_compares_folders_and_refuses_what_is_of_encoders(folders, d
     figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
     assert set(figures["metrics"]) == {"p@1", "ndcg@10"}
     assert figures["metrics"]["p@1"]["Task test"]["de"]["difference"] == pytest.approx(0.6)
+    assert distill(*command[:5], "--draws", "1000", "--json", tmp_path / "figures.json") == 0
+    assert set(json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["metrics"]) == {"ndcg@10"}
     for more, named in (
         (["--unit", "maxp"], "--unit"),
         (["--split", "dev"], "--split"),
@@ -118,4 +120,7 @@ def test_the_command_compares_folders_and_refuses_what_is_of_encoders(folders, d
         assert distill(*command[:5], *more) == 2
         assert named in capsys.readouterr().err
     assert distill("compare", a, b) == 2 and "--relevant" in capsys.readouterr().err
-    assert distill("compare", a, "released", "--relevant", relevant) == 2 and "released" in capsys.readouterr().err
+    assert (
+        distill("compare", a, "multi12-ngram", "--relevant", relevant) == 2
+        and "multi12-ngram" in capsys.readouterr().err
+    )

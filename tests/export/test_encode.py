@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sentencepiece
 from fixtures.folders import card_in, change_card, names
 from fixtures.pieces import trained_tokenizer
 
@@ -152,6 +154,16 @@ def test_tokens_by_hand(encoder, tokenizer):
     assert encoder.tokenize("a \ud800 b") == encoder.tokenize("a \ufffd b")
     # Two code units, which stay together.
     assert encoder.tokenize("\U0001f600 a") == tokenizer.encode(["\U0001f600 a"])[0]
+
+
+def test_soft_hyphens_are_left_out(encoder, tokenizer):
+    plain, hyphened = "Die Fährverbindung endet.", "\xadDie Fähr\xadver\xad\xadbindung endet.\xad"
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
+    expected = pieces.encode(plain, add_bos=True, add_eos=True)
+    assert pieces.encode(hyphened, add_bos=True, add_eos=True) != expected
+    assert encoder.tokenize(hyphened) == tokenizer.encode([hyphened])[0] == expected
+    np.testing.assert_array_equal(*encoder.encode([plain, hyphened]))
+    assert tokenizer.normalize([hyphened]) == tokenizer.normalize([plain])
 
 
 @pytest.mark.parametrize(
@@ -539,8 +551,22 @@ def test_the_script_imports_nothing_of_ours(tiny_bundle, lines, tmp_path):
         ("", "vectors.npy", "tokenizer.model"),
         (LINES, "copy", "copy"),
         (LINES, "nowhere/vectors.npy", "nowhere"),
+        (LINES, "link.npy", "link.npy"),
+        (LINES, "gone.npy", "gone.npy"),
     ],
-    ids=["not-json", "no-text", "no-object", "number", "no-file", "utf-16", "no-tokenizer", "taken", "nowhere"],
+    ids=[
+        "not-json",
+        "no-text",
+        "no-object",
+        "number",
+        "no-file",
+        "utf-16",
+        "no-tokenizer",
+        "taken",
+        "nowhere",
+        "link",
+        "dangling",
+    ],
 )
 def test_what_cannot_be_done_is_one_line_on_standard_error_and_changes_no_file(copy, tmp_path, content, target, place):
     if content is not None:
@@ -548,12 +574,22 @@ def test_what_cannot_be_done_is_one_line_on_standard_error_and_changes_no_file(c
     if place == "tokenizer.model":
         (copy / place).unlink()
     (tmp_path / "vectors.npy").write_bytes(b"old")
+    (tmp_path / "link.npy").symlink_to("vectors.npy")
+    (tmp_path / "gone.npy").symlink_to("nowhere.npy")
     before = sorted(tmp_path.rglob("*"))
     done = script(copy, tmp_path / "texts.jsonl", tmp_path / target)
     # The runtime may have written a line of its own before.
     last = done.stderr.splitlines()[-1]
     assert done.returncode == 1 and last.startswith("error: ") and place in last and "Traceback" not in done.stderr
     assert sorted(tmp_path.rglob("*")) == before and (tmp_path / "vectors.npy").read_bytes() == b"old"
+    assert (tmp_path / "link.npy").is_symlink() and (tmp_path / "gone.npy").is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_a_pipe_at_the_output_stays_one(copy, lines, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    done = script(copy, lines, tmp_path / "pipe")
+    assert done.returncode == 1 and "pipe" in done.stderr.splitlines()[-1] and (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.parametrize("arguments", [[], ["texts.jsonl"], ["a", "b", "c"]])

@@ -19,7 +19,7 @@ from distill.export.formats.registry import load_artefact
 from distill.export.student import StoredEncoder, form_of_bundle
 from distill.export.weights.precision import Precision
 
-MODELS = ("released", "released-small")
+MODELS = ("multi12-ngram", "multi12-static")
 FLOAT = Precision("float32", "float32")
 # Texts of a language; as many as half of them differ without spellings, where the sample has these.
 MANY = 16
@@ -73,7 +73,7 @@ def expected(name, texts):
 
 @pytest.fixture(scope="module")
 def student():
-    return load_keras_encoder("released-small")
+    return load_keras_encoder("multi12-static")
 
 
 def require_same(name, questions, vectors_of, least=0.99):
@@ -88,7 +88,10 @@ def require_same(name, questions, vectors_of, least=0.99):
 
 
 def test_the_texts_are_such_as_another_encoder_reads_otherwise(questions):
-    for name, languages in (("released", {"el", "es", "hi", "ro", "tr", "de", "en"}), ("released-small", {"el", "hi"})):
+    for name, languages in (
+        ("multi12-ngram", {"el", "es", "hi", "ro", "tr", "de", "en"}),
+        ("multi12-static", {"el", "hi"}),
+    ):
         spelled, bare = tokenizers(name)
         for language in languages:
             rows = questions[name][language]
@@ -153,10 +156,10 @@ RUN_BY = {
 }
 
 
-# What is converted from the weights of `released` takes the longest; its modules are tested in hub/test_students.
+# What is converted from the weights of `multi12-ngram` takes the longest; its modules are tested in hub/test_students.
 @pytest.mark.parametrize("format_", FORMS)
 def test_a_format_that_is_converted(format_, questions, student, tmp_path):
     for package in RUN_BY.get(format_, ()):
         pytest.importorskip(package)
-    write_artefact(student, tmp_path / "out", FORMS[format_], "released-small")
-    require_same("released-small", questions, load_artefact(tmp_path / "out").encode)
+    write_artefact(student, tmp_path / "out", FORMS[format_], "multi12-static")
+    require_same("multi12-static", questions, load_artefact(tmp_path / "out").encode)

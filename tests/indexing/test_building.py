@@ -1,9 +1,14 @@
 """An index is the same however its documents came into it, and whatever stopped the command on the way."""
 
+import errno
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,14 +19,14 @@ from distill.catalog.loading import load_encoder
 from distill.errors import DataError, EncoderError, InputError
 from distill.indexing import batches
 from distill.indexing.answers import Answers
-from distill.indexing.building import IndexChange, IndexSettings, build_index
+from distill.indexing.building import BEST, IndexChange, IndexSettings, build_index
 from distill.indexing.index_file import FILE, Index
 from distill.indexing.sources import SOURCES
 from distill.jobs.subset_languages import subset_languages
 from distill.system.locking import hold_lock
 from distill.system.sections import read_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 # Files that are written before a command is killed.
 PLACES = (0, 4, 9)
 TEXTS = [f"The {name} is old. It has {n} rooms and {n + 3} windows! Who {name}?" for n, name in enumerate("abcdefghij")]
@@ -135,6 +140,44 @@ for place in {PLACES}:
         assert content(tmp_path / str(place)) == whole, place
 
 
+def test_a_sync_that_fails_at_any_write_is_made_good_by_the_next(tmp_path, monkeypatch):
+    documents, before, place, replace = tmp_path / "d", tmp_path / "before", 0, os.replace
+
+    def sync(kb, **numbers):
+        for name, rows in numbers.items():
+            write(documents / f"{name}.jsonl", rows)
+        build_index(kb, IndexChange([documents], synced=True), MODEL)
+        return content(kb), (kb / SOURCES).read_bytes()
+
+    def failing(*paths):
+        steps.append(Path(paths[1]).name)
+        if len(steps) > place:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *paths)
+        replace(*paths)
+
+    documents.mkdir()
+    # One goes, one goes into the other file, one comes; then the latter two go.
+    during, after = {"a": (0, 2, 5), "b": (3, 1)}, {"a": (0, 2), "b": (3, 6)}
+    expected = {"during": sync(tmp_path / "during", **during), "after": sync(tmp_path / "after", **after)}
+    expected["before"] = sync(before, a=(0, 1, 2), b=(3, 4))
+    for place in range(6):  # noqa: B007
+        steps, kb = [], shutil.copytree(before, tmp_path / f"{place}")
+        with monkeypatch.context() as patch:
+            patch.setattr("distill.system.files.os.replace", failing)
+            with pytest.raises(OSError, match="space") if place < 5 else nullcontext():
+                sync(kb, **during)
+        assert (kb / FILE).read_bytes() == expected["before" if place < 4 else "during"][0], place
+        assert sync(kb, **after) == expected["after"], place
+    assert steps[-3:] == [SOURCES, FILE, SOURCES] and len(steps) == 5
+
+
+def test_a_command_that_is_killed_before_its_first_file_is_no_obstacle(tmp_path):
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / ".lock").touch()
+    build_index(tmp_path / "kb", IndexChange([write(tmp_path / "all.jsonl", range(2))]), MODEL)
+    content(tmp_path / "kb")
+
+
 def test_what_is_wrong_is_said_with_its_place_and_leaves_nothing(tmp_path):
     path = write(tmp_path / "all.jsonl", range(3))
     for line, place in (
@@ -164,7 +207,7 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
     for change, given, model, kind, place in (
         (IndexChange([path]), IndexSettings(length=500), MODEL, InputError, "--length 1000"),
         (IndexChange([path]), IndexSettings(score="vector"), MODEL, InputError, "--score sum"),
-        (IndexChange([path]), IndexSettings(), "released", EncoderError, "released"),
+        (IndexChange([path]), IndexSettings(), "multi12-ngram", EncoderError, "multi12-ngram"),
         (IndexChange([], ["x"]), IndexSettings(), MODEL, InputError, "--remove x"),
         (IndexChange([tmp_path / "none.txt"]), IndexSettings(), MODEL, DataError, r"none\.txt"),
     ):
@@ -177,10 +220,10 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
 
 def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expected, tmp_path):
     path, _ = expected
-    card = build_index(tmp_path / "kb", IndexChange([path]), "released", question_model=MODEL)
-    assert (card["encoder"], card["question_encoder"]) == ("released", MODEL)
+    card = build_index(tmp_path / "kb", IndexChange([path]), "multi12-ngram", question_model=MODEL)
+    assert (card["encoder"], card["question_encoder"]) == ("multi12-ngram", MODEL)
     [answer] = Answers(tmp_path / "kb").answers(["Who g?"], 10)
-    large, small = load_encoder("released"), load_encoder(MODEL)
+    large, small = load_encoder("multi12-ngram"), load_encoder(MODEL)
     passages = large.encode([text for text in TEXTS], "document") @ small.encode(["Who g?"], "question")[0]
     assert answer.hits[0].fields["title"] == "T6"
     # By the card of the encoder that asks.
@@ -191,18 +234,18 @@ def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expect
     scores = {hit.fields["id"]: hit.score for hit in next(by_vector).hits}
     assert [scores[str(n)] for n in range(10)] == pytest.approx(passages, abs=0.01)
     # More documents leave it as it is, and the same files without it make another index.
-    build_index(tmp_path / "kb", IndexChange([], ["9"]), "released")
+    build_index(tmp_path / "kb", IndexChange([], ["9"]), "multi12-ngram")
     assert Index(tmp_path / "kb").question_encoder == MODEL and Index(tmp_path / "kb").is_asked_by(
         weights_fingerprint(MODEL)
     )
-    build_index(tmp_path / "plain", IndexChange([path]), "released")
+    build_index(tmp_path / "plain", IndexChange([path]), "multi12-ngram")
     with pytest.raises(EncoderError, match=f"--question-model {MODEL}"):
         Answers(tmp_path / "plain", MODEL)
-    build_index(tmp_path / "plain", IndexChange(), "released", question_model=MODEL)
+    build_index(tmp_path / "plain", IndexChange(), "multi12-ngram", question_model=MODEL)
     assert Index(tmp_path / "plain").question_encoder == MODEL
     # The encoder of the documents itself is no other one.
-    build_index(tmp_path / "plain", IndexChange(), "released", question_model="released")
-    assert Index(tmp_path / "plain").question_encoder == "released"
+    build_index(tmp_path / "plain", IndexChange(), "multi12-ngram", question_model="multi12-ngram")
+    assert Index(tmp_path / "plain").question_encoder == "multi12-ngram"
 
 
 def test_an_encoder_of_another_space_asks_nothing(expected, tmp_path):
@@ -210,7 +253,7 @@ def test_an_encoder_of_another_space_asks_nothing(expected, tmp_path):
     with pytest.raises(EncoderError, match="384 .*512"):
         build_index(tmp_path / "kb", IndexChange([path]), MODEL, question_model="multi12-transformer")
     with pytest.raises(InputError, match="--question-model"):
-        build_index(tmp_path / "kb", IndexChange([path]), "released", IndexSettings(bits=1), question_model=MODEL)
+        build_index(tmp_path / "kb", IndexChange([path]), "multi12-ngram", IndexSettings(bits=1), question_model=MODEL)
     assert not (tmp_path / "kb").exists()
     build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     with pytest.raises(EncoderError, match="multi12-transformer"):
@@ -250,3 +293,20 @@ def test_a_subset_of_languages_asks_the_index_of_the_whole_encoder(expected, tmp
     [subset] = Answers(tmp_path / "kb").answers(["Wie viele Zimmer hat g?"], 10)
     assert [hit.row for hit in subset.hits] == [hit.row for hit in whole.hits]
     assert [hit.score for hit in subset.hits] == pytest.approx([hit.score for hit in whole.hits], abs=1e-3)
+
+
+def test_an_encoder_that_is_not_named_is_the_best_that_ships_or_that_of_the_index(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_text("The Nile ends in the sea.", encoding="utf-8")
+    assert build_index(tmp_path / "new", IndexChange([path]))["encoder"] == BEST == "multi12-transformer"
+    build_index(tmp_path / "kb", IndexChange([path]), MODEL)
+    path.write_text("The Nile ends in the Mediterranean.", encoding="utf-8")
+    card = build_index(tmp_path / "kb", IndexChange([path]))
+    assert (card["encoder"], card["documents"]) == (MODEL, 1)
+
+
+@pytest.mark.parametrize("code", ["xx", "german", "d"])
+def test_what_is_no_language_is_refused(code, tmp_path):
+    (tmp_path / "note.txt").write_text("Der Nil.", encoding="utf-8")
+    with pytest.raises(InputError, match=code):
+        build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), MODEL, IndexSettings(language=code))

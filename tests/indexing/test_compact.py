@@ -14,7 +14,7 @@ from distill.indexing.index_file import FILE, Index
 from distill.retrieval.codes import unpack
 from distill.system.sections import read_sections, write_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 WORDS = ["river", "castle", "bread", "night", "copper", "garden", "letter", "winter", "horse", "market"]
 TEXTS = [
     f"The {a} is near the {b}. Its {c} is {n} years old."

@@ -14,7 +14,7 @@ from distill.indexing.index_file import FILE, Index
 from distill.indexing.words.lexical import Lexical, invert_texts
 from distill.system.sections import read_sections, write_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 TEXTS = [
     "The ferry X-41 leaves the harbour at noon.",
     "Trains to the harbour leave every hour.",

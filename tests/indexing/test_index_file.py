@@ -12,7 +12,7 @@ from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build
 from distill.indexing.index_file import FILE, Index
 from distill.system.sections import read_sections, write_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 TEXTS = ["The Danube ends in the Black Sea. It is long.", "The Nile is longer! Who knows?", "Bread needs an oven."]
 FORMS = {
     "plain": IndexSettings(),

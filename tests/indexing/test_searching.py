@@ -14,7 +14,7 @@ from distill.retrieval import products
 from distill.retrieval.codes import quantise
 from distill.system.sections import read_sections, write_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +134,14 @@ def test_an_answer_has_its_document_and_its_best_sentence(kb):
     ):
         hits = next(answers.answers(["Wohin fließt die Donau?"], 5, where)).hits
         assert sorted(hit.fields["id"] for hit in hits) == list(ids)
+
+
+def test_a_question_is_asked_without_its_soft_hyphens(kb):
+    answers, questions = Answers(kb), []
+    encode = answers.encoder.encode
+    answers.encoder.encode = lambda texts, role: questions.extend(texts) or encode(texts, role)
+    list(answers.answers(["Wo en\xaddet die Donau?"], 1))
+    assert questions == ["Wo endet die Donau?"]
 
 
 def test_an_index_that_is_broken_or_none_is_refused(kb, tmp_path):

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from distill.papers.formats import to_csv, to_latex
+from distill.papers.formats import to_csv, to_latex, to_markdown
 from distill.papers.tables import Line, Table
 
 TABLE = Table(
@@ -21,6 +21,7 @@ FIGURES = {
         "against_base": {"0": TESTS, "1": TESTS},
         "best_of": {"0": 3, "1": 5},
         "last": {"0": {"de": 40.0, "th": 20.0}, "1": {"de": 40.0, "th": 20.0}},
+        "start_kept": {"0": False, "1": True},
         "command": "distill teach",
     },
     "B": {"paper": {}, "here": {}, "command": "distill teach"},
@@ -35,7 +36,8 @@ def test_latex_has_the_marks_the_means_and_no_sign_of_its_own():
         r" & de & th & mean of 2 & at the end & best of \\",
         r"\midrule",
         r"A\_1, the paper & 61.5 &  &  &  &  \\",
-        r"A\_1, seeds 0, 1 & 55.0$^{*}$ & 30.0$^{\dagger}$ & 42.5 $\pm$ 7.1 & 30.0 $\pm$ 0.0 & 3 to 5 \\",
+        r"A\_1, seeds 0, 1, dev kept the start in seed 1"
+        r" & 55.0$^{*}$ & 30.0$^{\dagger}$ & 42.5 $\pm$ 7.1 & 30.0 $\pm$ 0.0 & 3 to 5 \\",
         r"B & not run &  &  &  &  \\",
         *(r"\bottomrule", r"\end{tabular}", r"\caption{P@1 \& more. 100 \% of dev, p $<$ .05}", r"\end{table}"),
     ]
@@ -55,3 +57,18 @@ def test_csv_has_a_figure_per_line_with_its_seed_and_its_test():
         *(("de", "0", 50.0), ("th", "0", 25.0), ("de", "1", 60.0), ("th", "1", 35.0)),
     ]
     assert rows[2]["p_holm"] == "0.04" and rows[2]["better_than_base"] == "false" and rows[2]["best_of"] == "3"
+    assert [row["start_kept"] for row in rows] == ["", "false", "false", "true", "true"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "seeds", "told"),
+    [
+        ({"0": True, "1": True}, 2, "**A_1, seeds 0, 1**, dev kept the start in seeds 0, 1"),
+        ({"0": True}, 1, "**A_1**, dev kept the start"),
+        ({"0": False}, 1, "**A_1**"),
+    ],
+)
+def test_a_line_that_is_its_start_says_so_behind_its_name(kept, seeds, told):
+    here = dict(list(FIGURES["A_1"]["here"].items())[:seeds])
+    text = to_markdown(TABLE, {"A_1": {**FIGURES["A_1"], "here": here, "start_kept": kept}})
+    assert text.splitlines()[7].split("|")[1] == told

@@ -6,9 +6,11 @@ import json
 import shlex
 import shutil
 
+import numpy as np
 import pytest
 from fixtures.data import squad, write_squad
 
+from distill.catalog.loading import load_keras_encoder
 from distill.cli import main
 from distill.errors import ConfigError, DataError, EncoderError, InputError, TrainingError
 from distill.papers.study import TableRequest, list_cl_relkt_commands, plan_cl_relkt, reproduce_cl_relkt
@@ -64,6 +66,13 @@ def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, t
     log = (output / "runs" / "student-0" / "log.jsonl").read_text().splitlines()
     evaluations = [row for row in map(json.loads, log) if row["event"] == "student"]
     assert figures["student"]["best_of"]["0"] == len(evaluations) > 1
+    # dev kept the start exactly where the weights are still those of the base.
+    weights = [
+        load_keras_encoder(place).model.get_weights() for place in (static_folder, output / "runs" / "teacher-0")
+    ]
+    stays = all(np.array_equal(*pair) for pair in zip(*weights, strict=True))
+    assert figures["teacher"]["start_kept"] == {"0": stays}
+    assert ("**teacher**, dev" in (output / "tables.md").read_text()) is stays
     rows = list(csv.DictReader(io.StringIO((output / "tables.csv").read_text())))
     [row] = [row for row in rows if (row["line"], row["column"]) == ("student", "de")]
     assert float(row["value"]) == 100 * compared["de"]["a"] and int(row["best_of"]) == len(evaluations)

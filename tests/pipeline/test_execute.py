@@ -304,8 +304,8 @@ def test_the_teachers_language_comes_first_and_once_and_all_by_default(sample):
     assert find_unseen_languages("muse", ("en", "el", "de", "hi")) == ["el", "hi"]
     assert find_unseen_languages("path/to/encoder", ("en", "el")) == []
     assert (
-        find_unseen_languages("released", ("en", "el", "fi"))
-        == find_unseen_languages("released-small", ("fi",))
+        find_unseen_languages("multi12-ngram", ("en", "el", "fi"))
+        == find_unseen_languages("multi12-static", ("fi",))
         == ["fi"]
     )
 

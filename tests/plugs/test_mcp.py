@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 
 import pytest
@@ -10,7 +11,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from distill.errors import DataError, InputError
 from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, build_index
-from distill.plugs.mcp import MOST, find_passages, serve_index
+from distill.plugs.mcp import MOST, find_passages, make_server, serve_index
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def kb(tmp_path_factory, sample):
     folder = tmp_path_factory.mktemp("kb")
     rows = [{"id": str(row), "text": text} for row, text in enumerate(sample.document_texts[:8])]
     (folder / "some.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    build_index(folder / "kb", IndexChange([folder / "some.jsonl"]), "released-small")
+    build_index(folder / "kb", IndexChange([folder / "some.jsonl"]), "multi12-static")
     return folder / "kb"
 
 
@@ -36,11 +37,39 @@ def asked(kb, *calls):
 
 def test_an_assistant_finds_what_the_library_finds(kb):
     question = "Wo endet die Donau?"
-    tool, (answer, empty) = asked(kb, {"question": question, "count": 2}, {"question": " "})
+    calls = ({"question": question, "count": 2}, {"question": " "}, {"question": "Danube " * 3000})
+    tool, (answer, empty, long) = asked(kb, *calls)
     (expected,) = Answers(kb).answers([question], 2)
     assert not answer.is_error and answer.structured_content == expected.as_dict()
     assert tool.name == "search" and str(Answers(kb).index.passages) in tool.description
     assert empty.is_error and "empty" in empty.content[0].text
+    assert long.is_error and long.content[0].text.endswith("question: 21000 characters; a text has 20000 at most")
+
+
+def test_half_a_character_is_answered_as_the_one_that_stands_for_it(kb):
+    command = [sys.executable, "-m", "distill", "mcp", "--index", str(kb)]
+    version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    calls = [
+        {"id": 0, "method": "initialize", "params": version},
+        {"method": "notifications/initialized"},
+        {"id": 1, "method": "tools/call", "params": {"name": "search", "arguments": {"question": "Danube \ud800"}}},
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for call in calls:
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **call}).encode() + b"\n")
+            process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+    assert answers[1]["id"] == 1 and answers[1]["result"]["structuredContent"]["question"] == "Danube \ufffd"
+
+
+def test_a_question_that_is_not_answered_in_time_is_refused_as_by_the_server(kb):
+    async def ask():
+        async with Client(make_server(kb, seconds=0)) as client:
+            return await client.call_tool("search", {"question": "Wo endet die Donau?"})
+
+    answer = asyncio.run(ask())
+    assert answer.is_error and answer.content[0].text.endswith("the server is busy: no answer within 0 s; try again")
 
 
 @pytest.mark.parametrize("count", [0, MOST + 1])

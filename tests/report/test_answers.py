@@ -7,6 +7,7 @@ from distill.report.answers import (
     judge_against_peers,
     judge_best_peer,
     judge_by_language,
+    label_rows,
     list_costs,
     list_verdicts,
     make_language_rows,
@@ -138,3 +139,14 @@ def test_the_picture_has_what_was_measured_in_full(beside):
     del beside["peers"]["muse"]["ms"], beside["timings"]["query"]["beside"]
     assert [cost.name for cost in list_costs(beside)] == ["bundle"]
     assert order_splits(["dev", "test"]) == ["test", "dev"] and order_splits(["dev"]) == ["dev"]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_row_that_is_the_bases_or_as_it_began_says_so(beside, kept):
+    """The terminal's tables and the page's have these rows."""
+    beside["stages"] = {"student": {"kept_start": kept}}
+    assert list(label_rows(beside)) == ["muse", "base", "teacher", "student", "bundle"]
+    for part in beside["splits"].values():
+        part["encoders"]["teacher"] = part["encoders"]["base"]
+    student = "student, as it began" if kept else "student"
+    assert list(label_rows(beside).values()) == ["muse", "base, also teacher", student, "bundle"]

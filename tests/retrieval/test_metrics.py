@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from distill.commands.measure import COMPARED_METRICS
 from distill.retrieval.metrics import mrr_at, precision_at, question_scores, summarise_ranks
 
 RANKS = np.array([1, 2, 5, 6, 10, 11, 400, 1])
@@ -34,6 +33,6 @@ def test_scores_of_each_question():
     assert question_scores(ranks, "ndcg@10") == pytest.approx([1, 0.63093, 0.5, 0.28906, 0], abs=1e-5)
 
 
-@pytest.mark.parametrize("metric", COMPARED_METRICS)
+@pytest.mark.parametrize("metric", ["p@1", "mrr@10", "map", "ndcg@10"])
 def test_every_metric_scores_a_question_from_0_to_1(metric):
     assert question_scores(np.array([1, 500]), metric).tolist() == [1.0, 1 / 500 if metric == "map" else 0.0]

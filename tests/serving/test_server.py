@@ -106,7 +106,7 @@ def test_openais_client_runs_unchanged(place, locked, encoder):
 
 def test_the_page_says_what_works(place):
     pytest.importorskip("openai")
-    page = (ROOT / "docs" / "serve.md").read_text(encoding="utf-8").replace('"released"', f'"{MODEL}"')
+    page = (ROOT / "docs" / "serve.md").read_text(encoding="utf-8").replace('"multi12-ngram"', f'"{MODEL}"')
     requests = re.findall(r"^curl http://127.0.0.1:8000(\S+) -d '(.*)'$", page, re.MULTILINE)
     assert [post(place, path, body.encode())[0] for path, body in requests] == [200, 200]
     [block] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

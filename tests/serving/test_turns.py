@@ -116,7 +116,7 @@ def test_a_server_that_stops_refuses_what_takes_too_long(one, slow, monkeypatch)
 
 
 def test_a_text_of_many_pieces_is_refused_and_the_memory_of_a_long_one_given_back():
-    command = [sys.executable, "-m", "distill", "serve", "released", "--port", "0"]
+    command = [sys.executable, "-m", "distill", "serve", "multi12-ngram", "--port", "0"]
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as process:
         place = process.stderr.readline().partition("://")[2].partition("/")[0].split(":")
 

@@ -4,6 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
+from distill.catalog.identity import locate_encoder
 from distill.catalog.kinds import require_kind
 from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.errors import EncoderError
@@ -63,7 +64,7 @@ def sentences(bert):
 
     modules = [Transformer(str(bert)), Pooling(16, "cls")]
     folder = bert.parent / "sentences"
-    SentenceTransformer(modules=modules, prompts={"query": "ask: ", "passage": "search: "}).save(str(folder))
+    SentenceTransformer(modules=modules, prompts={"query": "ask: ", "document": "search: "}).save(str(folder))
     return folder
 
 
@@ -166,12 +167,14 @@ def test_a_sentence_model_pools_and_prompts_as_it_says(sentences, states):
         assert (vectors.dtype, sum(steps)) == (np.float32, len(TEXTS))
 
 
-def test_a_sentence_model_without_prompts_may_be_e5(sentences, states, tmp_path):
+def test_a_sentence_model_that_says_nothing_of_prompts_may_be_e5(sentences, states, tmp_path):
     settings = json.loads((sentences / "config_sentence_transformers.json").read_text())
-    for name, prefix in (("other", ""), ("small-e5", "query: ")):
+    del settings["prompts"]
+    told = ("other", {}, ""), ("small-e5", {}, "query: "), ("own-e5", {"prompts": {}}, "")
+    for name, prompts, prefix in told:
         shutil.copytree(sentences, tmp_path / name)
         path = tmp_path / name / "config_sentence_transformers.json"
-        path.write_text(json.dumps({**settings, "prompts": {}}))
+        path.write_text(json.dumps({**settings, **prompts}))
         vectors = load_encoder(f"st:{tmp_path / name}").encode(TEXTS)
         np.testing.assert_allclose(vectors, unit([states(prefix + text)[0] for text in TEXTS]), atol=1e-5)
 
@@ -233,9 +236,19 @@ def test_models_are_told_by_prefix_or_by_their_files_but_not_our_own(folders, ti
 def test_an_absent_package_names_what_to_install(monkeypatch, kind, package, line, lacking):
     absent = package if lacking == "package" else "torch"
     monkeypatch.setattr(huggingface, "find_spec", lambda name: None if name == absent else object())
-    said = rf"{absent} is not installed; run: pip install {line}"
+    said = rf"^{kind}:some/model is no folder.* {absent}, which is not installed; run: pip install {line}"
     with pytest.raises(EncoderError, match=said):
         load_encoder(f"{kind}:some/model")
+
+
+@pytest.mark.parametrize("model", ["typo", "./typo", "models/typo", "a/b/c", "/nowhere/typo"])
+@pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, locate_encoder])
+def test_a_folder_that_is_not_there_is_refused_before_a_package_is_looked_for(load, model, tmp_path, monkeypatch):
+    (tmp_path / "models").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(huggingface, "find_spec", lambda name: pytest.fail(f"looked for {name}"))
+    with pytest.raises(EncoderError, match=f"^st:{model}: "):
+        load(f"st:{model}")
 
 
 def test_a_folder_weighs_what_it_holds_and_a_name_nothing_and_without_weights_it_is_not_trained(folders):

@@ -98,9 +98,9 @@ WRONG = {
         lambda folder: changed(folder, "config.json", intermediate_size=20),
         "modernbert",
     ),
-    "two poolings": (
-        "mean, max",
-        lambda folder: changed(folder, "1_Pooling/config.json", pooling_mode=["mean", "max"]),
+    "an unknown pooling": (
+        "pooling_mode is median",
+        lambda folder: changed(folder, "1_Pooling/config.json", pooling_mode="median"),
     ),
 }
 

@@ -11,20 +11,20 @@ def test_encoders_are_rows_and_data_sets_columns(tiny_bundle, sentence_data, tmp
     (tmp_path / "other").symlink_to(sentence_data)
     options = ["--data", sentence_data, tmp_path / "other", "--rounds", "1", "--questions", "9"]
     options += ["--languages", "de", "--documents"]
-    done = process(SCRIPT, tiny_bundle, "released-small", *options, cwd=tmp_path)
+    done = process(SCRIPT, tiny_bundle, "multi12-static", *options, cwd=tmp_path)
     assert done.code == 0, done.err
     written = json.loads((tmp_path / "latency.json").read_text(encoding="utf-8"))
     columns = [str(sentence_data), str(tmp_path / "other")]
-    assert list(written["encoders"]) == [str(tiny_bundle), "released-small"]
+    assert list(written["encoders"]) == [str(tiny_bundle), "multi12-static"]
     assert all(list(row) == columns for row in written["encoders"].values())
-    cell = written["encoders"]["released-small"][columns[0]]
+    cell = written["encoders"]["multi12-static"][columns[0]]
     assert cell["mean_ms"] > 0 < cell["std_ms"]
     assert list(written["data"]) == columns
     bench = written["data"][columns[0]]
-    assert list(bench["languages"]) == ["de"] and bench["encoders"]["released-small"]["search"]["median_ms"] > 0
+    assert list(bench["languages"]) == ["de"] and bench["encoders"]["multi12-static"]["search"]["median_ms"] > 0
     table = [line for line in done.out.splitlines() if line.startswith("|")]
     assert table[0] == f"| encoder | {' | '.join(columns)} |"
-    assert f"| released-small | {cell['mean_ms']:.2f} ± {cell['std_ms']:.2f} | " in table[3]
+    assert f"| multi12-static | {cell['mean_ms']:.2f} ± {cell['std_ms']:.2f} | " in table[3]
 
 
 def test_peers_are_those_of_the_command(tiny_bundle, sentence_data, tmp_path):

@@ -78,3 +78,14 @@ def test_the_released_encoder_has_the_script_that_export_writes():
         assert shipped.read_bytes() == (ROOT / "export" / "encode.py").read_bytes(), (
             f"{shipped.relative_to(ROOT)} is another than export/encode.py: copy it and write card.json anew"
         )
+
+
+def test_a_shipped_encoder_has_one_name_wherever_a_user_reads():
+    """The former names, which are still taken, stand in no help, page, recipe or example."""
+    former = re.compile(
+        r"released-(small|transformer)\b(?!-)|[`\"']released[`\"']|(?<!--name) released (?=released|muse|[-|#])"
+    )
+    places = [*ROOT.glob("*.md"), *(ROOT / "distill" / "recipes").glob("*"), *(ROOT / "examples").rglob("*.py")]
+    places += [*(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md"), *(ROOT / "distill").rglob("*.py")]
+    named = {path.relative_to(ROOT).as_posix() for path in places if former.search(path.read_text(encoding="utf-8"))}
+    assert named == {"distill/catalog/bundle.py"}

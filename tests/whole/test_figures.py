@@ -97,13 +97,13 @@ def test_no_page_says_otherwise():
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        ("`released` has 25.3 MB and takes .35 ms.", 0),
-        ("`released` has 23 MB.", 1),
-        ("A bundle has 23 MB. `released` is one.", 0),
-        ("`released-small` takes 0.35 ms.", 1),
-        ("P@1 of `released` is 53.0, not 52.4.", 1),
-        ("```\n`released` has 23 MB.\n```", 0),
-        ("| `released` | 23 MB |\n| other | 24 MB |", 1),
+        ("`multi12-ngram` has 25.3 MB and takes .35 ms.", 0),
+        ("`multi12-ngram` has 23 MB.", 1),
+        ("A bundle has 23 MB. `multi12-ngram` is one.", 0),
+        ("`multi12-static` takes 0.35 ms.", 1),
+        ("P@1 of `multi12-ngram` is 53.0, not 52.4.", 1),
+        ("```\n`multi12-ngram` has 23 MB.\n```", 0),
+        ("| `multi12-ngram` | 23 MB |\n| other | 24 MB |", 1),
     ],
 )
 def test_a_contradiction_is_seen(text, count):

@@ -637,7 +637,7 @@ def test_a_zip_of_other_members_is_refused(place, members, compression):
 @cases(40, st.one_of(VALUE, damaged({"source": "nowhere", "dimension": 4, "fingerprint": "f", "centred": False})))
 def test_a_fixed_teachers_card_is_read_or_refused(place, value):
     folder = place / "fixed"
-    if isinstance(value, dict) and str(value.get("source")).startswith(("muse", "e5", "released")):
+    if isinstance(value, dict) and str(value.get("source")).startswith(("muse", "e5", "multi12")):
         return
     written(folder / "teacher.json", json.dumps(value))
     assert tried(lambda: load_encoder(folder)) is None
@@ -706,9 +706,9 @@ FILES = {
     "lir fold nowhere --removal FILE --output out": "lir.npz",
     "export nowhere --removal FILE --output out": "lir.npz",
     "tune --base nowhere --study study.db --output best.toml --space FILE": "space.toml",
-    "add-language released-small fi --parallel FILE --aligner none --output out": "parallel.jsonl",
+    "add-language multi12-static fi --parallel FILE --aligner none --output out": "parallel.jsonl",
     "add-spellings nowhere --output out --text en=FILE": "en.txt",
-    "add-words released-small el --dictionary FILE --output out": "meant.tsv",
+    "add-words multi12-static el --dictionary FILE --output out": "meant.tsv",
     "read apply nowhere --input FILE --output out.jsonl": "questions.jsonl",
     "read write nowhere --index nowhere --input FILE --output out.jsonl": "questions.jsonl",
     "index --model nowhere --output out FILE": "notes.jsonl",

@@ -3,7 +3,7 @@
 import pytest
 
 from distill.words import detection
-from distill.words.detection import detect_language
+from distill.words.detection import detect_language, is_language
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,8 @@ def test_thai_counts_where_its_sentences_can_be_cut(monkeypatch):
     for installed in (True, False):
         monkeypatch.setattr(detection, "_cuts_thai", lambda installed=installed: installed)
         assert detect_language("เรือออกเวลาเก้าโมงเช้าทุกวัน") == ("th" if installed else "en")
+
+
+def test_a_code_of_a_language_is_told_from_what_is_none():
+    codes = ["de", "EN", "pt-BR", "zh_Hant", "fil", "xx", "german", "d", ""]
+    assert list(filter(is_language, codes)) == ["de", "EN", "pt-BR", "zh_Hant", "fil"]

@@ -39,6 +39,8 @@ TITLES = {
 }
 # A command with no more parameters than these shows them all in its short help.
 FEW = 23
+# The width of a terminal for which helps are written.
+WIDTH = 80
 # The key of a context under which `--help-all` leaves that every option is shown.
 WHOLE = "distill.every-option"
 
@@ -56,6 +58,13 @@ class PanelOption(cloup.Option):
     def __init__(self, declared: Sequence[str], panel: str, main: bool = False, **attributes: Attribute) -> None:
         super().__init__(declared, **attributes)  # type: ignore[arg-type]
         self.panel, self.main = panel, main
+        if isinstance(self.type, click.Choice) and self._is_wide(self.type.choices):
+            before, mark, default = (self.help or "").partition(" [default:")
+            self.metavar, self.help = "NAME", f"{before} One of {', '.join(self.type.choices)}.{mark}{default}"
+
+    def _is_wide(self, choices: Sequence[str]) -> bool:
+        """Return True if flags and choices do not fit a line of a help, which are then told in its text."""
+        return len(f"  {', '.join(self.opts)} [{'|'.join(choices)}]") > WIDTH
 
     def describe_replacement(self, flag: str) -> str:
         """Return a message on what takes the place of a flag that the command does not have; empty if nothing does."""

@@ -180,3 +180,14 @@ beam_option = option(
     type=click.IntRange(1, 64),
     help="Number of hypotheses of --translator; 1 is greedy. [default: 4]",
 )
+
+
+def add_limit_options(function: Command) -> Command:
+    """Add the options `--most-megabytes` and `--most-seconds`, the limits of a document that is read."""
+    for flag, most, help in (
+        ("--most-seconds", 30, "Skip a document that takes longer to read."),
+        ("--most-megabytes", 200, "Skip a document that is larger once it is unpacked."),
+    ):
+        kind = FiniteRange(0, min_open=True)
+        function = option(flag, panel="documents", type=kind, default=most, show_default=True, help=help)(function)
+    return function

@@ -52,6 +52,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     seed: int = 0
     removed: RemovalOptions = DEFAULT_REMOVAL
     name = "lareqa"
+    judged_by = "map"
     takes = ("corpus", "split", "lir_ranks", "lir_rescaled", "translations", "translators", "report")
     needs = ("sklearn",)
 

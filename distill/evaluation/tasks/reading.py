@@ -76,6 +76,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
     # The gold passages are read only once, for all encoders.
     kept: dict[str, dict[str, ReadingScores]] = field(default_factory=dict)
     name = "reading"
+    judged_by = "f1"
     takes = ("units", "evaluation__ranked", "evaluation__score", "split", "reader", "metrics")
 
     @classmethod

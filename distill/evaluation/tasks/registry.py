@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from ...errors import InputError
@@ -18,6 +18,11 @@ def task_class(name: str) -> type[Task]:
 def tasks_with_option(option: str) -> list[str]:
     """Return the names of the tasks that take an option, given by its parameter's name."""
     return [name for name in TASKS if option in task_class(name).takes]
+
+
+def judging_metrics(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the metrics by which named tasks are judged unless told otherwise, each once."""
+    return tuple(dict.fromkeys(task_class(name).judged_by for name in names))
 
 
 def load_tasks(requested: Sequence[tuple[str, str | None]], options: TaskOptions) -> list[Task]:

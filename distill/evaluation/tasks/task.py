@@ -77,11 +77,13 @@ class Task(ABC, Generic[Result, Figures]):
         name: Name of the task and of its module, listed in `choices.TASKS`.
         takes: Options of `distill evaluate` that only some tasks take, by their parameters' names.
         needs: Packages of the extra `train` that the figures are computed with.
+        judged_by: The metric that two encoders are compared by unless told otherwise.
     """
 
     name: ClassVar[str]
     takes: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[tuple[str, ...]] = ()
+    judged_by: ClassVar[str] = "p@1"
 
     @classmethod
     @abstractmethod

@@ -18,7 +18,7 @@ from .related import RelatedWords
 # Entries of an index's card.
 CARD = ("word_encoder", "word_fingerprint")
 # The encoder of words where none is named: a static one, as a question has many words. And the name of none.
-USUAL, NONE = "released-small", "none"
+USUAL, NONE = "multi12-static", "none"
 
 
 def name_word_encoder(

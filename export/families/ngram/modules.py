@@ -9,7 +9,7 @@ import numpy as np
 from ....encoders.encoder import KerasEncoder
 from ....encoders.spellings import pack_spellings
 from ....encoders.tokenizer import list_spellings
-from ....errors import ExportError
+from ....errors import EncoderError
 from ....students.ngram.network import NGramEncoder
 from ....system.types import Floats, Json
 from ...hub.modules import LINEAR, NGRAM, SPELLINGS, Module
@@ -42,8 +42,8 @@ def modules_of(student: KerasEncoder) -> list[Module]:
 
 
 def linear_rows(student: KerasEncoder) -> Floats:
-    """Raise `ExportError`, because an n-gram encoder is not a sum of rows."""
-    raise ExportError(f"the format model2vec needs a static student, this is an n-gram student; {LINEAR}")
+    """Raise `EncoderError`, because an n-gram encoder is not a sum of rows."""
+    raise EncoderError(f"the format model2vec needs a static student, this is an n-gram student; {LINEAR}")
 
 
 def ngram_weights(model: NGramEncoder) -> dict[str, Floats]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....encoders.encoder import KerasEncoder
 from ....encoders.tokenizer import Tokenizer, list_spellings
-from ....errors import ExportError
+from ....errors import EncoderError
 from ....students.static.network import StaticEncoder
 from ....system.types import Floats
 from ...hub.modules import LINEAR, Module, dense_module, embedding_module, normalize_module
@@ -63,7 +63,7 @@ def add_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
 
 def _require_static(model: StaticEncoder) -> None:
     if model.channels:
-        raise ExportError(
+        raise EncoderError(
             f"a static student with a window of {model.order} tokens (shape.channels = {model.channels}) is no sum of "
             "rows; export one without them, or as a bundle"
         )
@@ -78,10 +78,10 @@ def linear_rows(student: KerasEncoder) -> Floats:
     """Return rows `(tokens, d)` whose sum over a text's tokens, at unit length, is the text's vector.
 
     Raises:
-        ExportError: If the student is not such a sum.
+        EncoderError: If the student is not such a sum.
     """
     model = student.model
     _require_static(model)
     if not is_linear(model):
-        raise ExportError(f"the format model2vec does not support a network behind the table; {LINEAR}")
+        raise EncoderError(f"the format model2vec does not support a network behind the table; {LINEAR}")
     return add_sums(_table(model) @ merge_projection(model), student.tokenizer)

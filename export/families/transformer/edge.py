@@ -10,6 +10,7 @@ from keras import ops
 from ....students.student import scale_to_unit
 from ....students.transformer.block import MASKED_SCORE
 from ....students.transformer.network import TransformerEncoder
+from ....students.transformer.pooling import require_bundled
 from ....system.types import Tensor
 from ...tflite.layers import Norm, Padding, Table, keep_apart, remove_padding
 from ...weights.precision import Precision
@@ -34,6 +35,7 @@ class EdgeEncoder(keras.layers.Layer):
     """
 
     def __init__(self, model: TransformerEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
+        require_bundled(model.pooling, model.dense)
         super().__init__(**kwargs)
         self.padding, self.dimension, self.pooling = padding, model.dimension, model.pooling
         # Layers that occur once are small, so they keep 8 bits.

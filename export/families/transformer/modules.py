@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from ....encoders.encoder import KerasEncoder
-from ....errors import ExportError
+from ....errors import EncoderError
 from ....students.transformer.network import TransformerEncoder
+from ....students.transformer.pooling import require_bundled
 from ....system.types import Floats, Json
 from ...hub.modules import LENGTHS, LINEAR, PLAIN, Module, plain_dense_module
 from ...hub.plain_tokenizer import plain_tokenizer_json, tokenizer_config
@@ -40,6 +41,7 @@ def modules_of(student: KerasEncoder) -> list[Module]:
         ExportError: If BERT does not support its heads or its tokenizer.
     """
     model = student.model
+    require_bundled(model.pooling, model.dense)
     behind = [_dense(model)] if model.dense else []
     if (projection := projection_of(model)) is not None:
         behind.append(plain_dense_module(projection))
@@ -47,8 +49,8 @@ def modules_of(student: KerasEncoder) -> list[Module]:
 
 
 def linear_rows(student: KerasEncoder) -> NoReturn:
-    """Raise `ExportError`, because a transformer is not a sum of rows."""
-    raise ExportError(f"the format model2vec needs a static student, this is a transformer; {LINEAR}")
+    """Raise `EncoderError`, because a transformer is not a sum of rows."""
+    raise EncoderError(f"the format model2vec needs a static student, this is a transformer; {LINEAR}")
 
 
 def _transformer(student: KerasEncoder) -> Module:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ....students.transformer.pooling import require_bundled
 from ...onnx.layers import ACTIVATIONS, PRODUCTS, Product, to_unit_length
 from ...onnx.nodes import Graph
 from ...weights.rewrite import factor_of, projection_of
@@ -32,6 +33,7 @@ class OnnxEncoder:
     """
 
     def __init__(self, graph: Graph, model: TransformerEncoder, products: tuple[Product, Product]) -> None:
+        require_bundled(model.pooling, model.dense)
         self.graph, self.model = graph, model
         self.token_product, self.text_product = products
         # Position embeddings are stored as in a bundle.

@@ -24,7 +24,7 @@ from distill.indexing.rescoring import Rescorer
 from distill.indexing.searching import Searcher
 from distill.system.sections import read_sections, write_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 # What is trained on a few lines, cut otherwise each.
 CUTTERS = {
     "plain": {},
@@ -175,7 +175,7 @@ def test_the_probability_of_an_answer_is_that_of_a_card(plain_program, small, kb
         assert (known, least) == (pytest.approx(line.probability(scores, kb[1].passages), abs=1e-5), pytest.approx(0.6))
     # An index of one passage that another encoder made, and that this one asks.
     (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
-    build_index(tmp_path / "pair", IndexChange([tmp_path / "note.txt"]), "released", question_model=MODEL)
+    build_index(tmp_path / "pair", IndexChange([tmp_path / "note.txt"]), "multi12-ngram", question_model=MODEL)
     pair = program.PlainIndex(plain_program, (tmp_path / "pair" / "index.bin").read_bytes(), encoder)
     assert pair.probability(encoder, [1.0])[0] == pytest.approx(line.probability([1.0], 1), abs=1e-5)
     assert abs(line.probability([1.0], 1) - line.probability([1.0], kb[1].passages)) > 0.01

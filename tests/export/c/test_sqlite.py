@@ -67,6 +67,8 @@ def test_vectors_are_those_that_sqlite_vec_takes(database, extension, small):
         ("SELECT distill_embed('x')", "no encoder"),
         ("SELECT distill_encoder('nowhere.bin')", "cannot be read"),
         ("SELECT distill_encoder(NULL)", "cannot be read"),
+        # A folder, which some systems open as if it were a file.
+        ("SELECT distill_encoder('/')", "/: the file cannot be read"),
         ("SELECT distill_embed('x', 'passage')", "question"),
         ("SELECT distill_product(x'00000000', x'0000')", "same length"),
     ],
@@ -74,6 +76,14 @@ def test_vectors_are_those_that_sqlite_vec_takes(database, extension, small):
 def test_what_cannot_be_is_refused_by_name(statement, said, database):
     with pytest.raises(apsw.SQLError, match=said):
         database(statement)
+
+
+@pytest.mark.parametrize(("text", "said"), [("é" * 20_001, "20001 characters"), ("vk" * 10_000, "pieces")])
+def test_a_question_has_limits_and_a_document_none(text, said, database, small):
+    database("SELECT distill_encoder(?)", str(small))
+    with pytest.raises(apsw.SQLError, match=f"distill_embed: .*{said}; a text has .* at most"):
+        database("SELECT distill_embed(?)", text)
+    assert len(database("SELECT distill_embed(?, 'document')", text)[0][0]) == 24
 
 
 def test_a_file_that_is_none_leaves_the_encoder_that_is_open(database, small, tmp_path):

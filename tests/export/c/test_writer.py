@@ -24,8 +24,8 @@ from distill.retrieval.codes import quantise
 from distill.system.sections import read_sections, write_sections
 from distill.words.clusters import is_within_cluster
 
-MODEL, ROOT = "released-small", Path(__file__).resolve().parents[3]
-OTHER_ENCODER, NOT_WHOLE, NOT_CHANGEABLE, NO_TEXT, NOT_WRITTEN = 7, 3, 12, 13, 14
+MODEL, ROOT = "multi12-static", Path(__file__).resolve().parents[3]
+NOT_AN_INDEX, OTHER_ENCODER, NOT_WHOLE, NOT_CHANGEABLE, NO_TEXT, NOT_WRITTEN = 5, 7, 3, 12, 13, 14
 # Their ids, in the order in which they are left.
 LEFT = ["zh", "th", "hi", NOTES[4][0], "long", "ar", "en"]
 
@@ -56,7 +56,7 @@ def indexes(tmp_path_factory, sample):
     build_index(folder / "plain", change, MODEL, IndexSettings(length=300, overlap=90))
     build_index(folder / "compact", change, MODEL, IndexSettings(bits=1))
     build_index(folder / "hybrid", change, MODEL, IndexSettings(hybrid=True), word_model="none")
-    build_index(folder / "pair", change, "released", question_model=MODEL)
+    build_index(folder / "pair", change, "multi12-ngram", question_model=MODEL)
     return {name: folder / name for name in ("plain", "compact", "hybrid", "pair")}
 
 
@@ -207,6 +207,23 @@ def test_what_is_not_to_be_changed_is_refused(indexes, new, plain_program, encod
     with pytest.raises(program.Refused) as caught:
         writer.save(tmp_path / "nowhere" / FILE)
     assert caught.value.args[0] == NOT_WRITTEN and not list(tmp_path.glob("**/*.part"))
+
+
+def test_an_index_with_one_id_twice_is_not_changed(encoder, indexes, plain_program, tmp_path):
+    arrays = {name: np.array(array) for name, array in read_sections(indexes["plain"] / FILE).items()}
+    objects = arrays["documents"].tobytes()
+    one, other = (json.dumps(f"é{row}", ensure_ascii=False).encode() for row in (2, 7))
+    assert objects.count(one) == objects.count(other) == 1
+    for number, (id, opens) in enumerate([(one, False), (json.dumps("é9", ensure_ascii=False).encode(), True)]):
+        changed = np.frombuffer(objects.replace(other, id), dtype=np.uint8)
+        write_sections(tmp_path / f"{number}", {**arrays, "documents": changed})
+        content = (tmp_path / f"{number}").read_bytes()
+        if opens:
+            program.PlainWriter(plain_program, encoder, content).close()
+            continue
+        with pytest.raises(program.Refused) as caught:
+            program.PlainWriter(plain_program, encoder, content)
+        assert caught.value.args[0] == NOT_AN_INDEX
 
 
 def test_an_encoder_that_is_nowhere_is_named_in_one_line(plain_program, tokenizer, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from fixtures.encoders import STUDENTS, made_student
 from fixtures.pieces import spelled_tokenizer
 
-from distill.errors import ExportError
+from distill.errors import EncoderError
 from distill.export.artefact import student_for_form
 from distill.export.form import Form
 from distill.export.formats import sentence
@@ -99,7 +99,7 @@ def test_a_pair_may_be_read_without_spellings_and_stays_a_pair(tokenizer, random
 
 
 def test_a_window_of_tokens_is_refused(student, written):
-    with pytest.raises(ExportError, match="shape.channels = 16"):
+    with pytest.raises(EncoderError, match="shape.channels = 16"):
         written(student("context"))
 
 

@@ -60,7 +60,7 @@ def some(count):
 
 def as_typed(name):
     """Texts for an encoder that distill comes with, in lower case too, which its spellings change."""
-    texts = some(8 if name == "released-small" else 2)
+    texts = some(8 if name == "multi12-static" else 2)
     return [*texts, *(text.lower() for text in texts)]
 
 
@@ -92,7 +92,7 @@ def small(tokenizer, tmp_path_factory):
 def shipped(tmp_path_factory):
     """`{name: encoder.bin}` of the two encoders that distill comes with."""
     folder = tmp_path_factory.mktemp("shipped")
-    tables = {"released": "int4-pq5", "released-small": "int4-pq5", TRANSFORMER: "int4-pq3"}
+    tables = {"multi12-ngram": "int4-pq5", "multi12-static": "int4-pq5", TRANSFORMER: "int4-pq3"}
     return {
         name: JAVA["write_encoder"](folder / f"{name}.bin", find_artefact(name), name, table)
         for name, table in tables.items()
@@ -105,8 +105,8 @@ def indexes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("indexes")
     lines = (SAMPLE / "documents.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (folder / "some.jsonl").write_text("".join(lines[:24]), encoding="utf-8")
-    change, asker = IndexChange([folder / "some.jsonl"]), "released-small"
-    build_index(folder / "8", change, "released", question_model=asker)
+    change, asker = IndexChange([folder / "some.jsonl"]), "multi12-static"
+    build_index(folder / "8", change, "multi12-ngram", question_model=asker)
     build_index(folder / "own", change, asker)
     build_index(folder / str(COMPACT), change, asker, IndexSettings(bits=COMPACT))
     shutil.copytree(folder / "own", folder / "hybrid")
@@ -228,7 +228,7 @@ def add_written(ran, model, indexes):
 @pytest.fixture(scope="module")
 def ran(small, shipped, indexes, tmp_path_factory):
     folder = tmp_path_factory.mktemp("java")
-    ran, model = Ran(folder), shipped["released-small"]
+    ran, model = Ran(folder), shipped["multi12-static"]
     ran.first = Index(indexes["own"]).fields(0)["id"]
     for name, path in {**small, **shipped}.items():
         texts = JAVA["write_texts"](folder / f"{name}.texts", some(8) if name in small else as_typed(name))
@@ -277,7 +277,9 @@ def test_every_kind_of_layer_and_table_gives_the_vectors_of_numpy(name, ran, sma
     assert np.median(cosines) > 0.999999 and cosines.min() > 0.998
 
 
-@pytest.mark.parametrize(("name", "least"), [("released", 0.9999), ("released-small", 0.9999), (TRANSFORMER, 0.998)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("multi12-ngram", 0.9999), ("multi12-static", 0.9999), (TRANSFORMER, 0.998)]
+)
 def test_the_encoders_that_distill_comes_with_have_the_ids_and_vectors_of_encode_py(name, least, ran):
     encoder, texts = distill.load_encoder(name), as_typed(name)
     ids, vectors = JAVA["read_encoded"](ran.folder / f"{name}.out", encoder.dimension)
@@ -330,7 +332,7 @@ def test_a_file_with_other_bytes_is_refused_or_gives_other_numbers(ran):
 
 
 def test_an_index_is_written_as_c_writes_it(ran, shipped, plain_program):
-    encoder = program.PlainEncoder(plain_program, shipped["released-small"].read_bytes())
+    encoder = program.PlainEncoder(plain_program, shipped["multi12-static"].read_bytes())
     writer = program.PlainWriter(plain_program, encoder)
     for note in NOTES_TWICE:
         writer.add(*note)

@@ -18,7 +18,7 @@ from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.jobs.export_model import ExportOptions, export_model
 
-MODEL, NAME = "released-small", "distill-encoder"
+MODEL, NAME = "multi12-static", "distill-encoder"
 TEXTS = ["Where does the Danube end?", "多瑙河在哪里结束？", "a\0b \ud800", "river " * 20000]
 NOTES = [
     {"id": "1", "title": "Rivers", "text": "The Danube rises in the Black Forest. It ends in the Black Sea."},
@@ -106,7 +106,7 @@ def indexes(tmp_path_factory):
     build_index(folder / "8", change, MODEL)
     build_index(folder / "compact", change, MODEL, IndexSettings(bits=COMPACT))
     (folder / "note.txt").write_text("The tower burned down.", encoding="utf-8")
-    build_index(folder / "other", IndexChange([folder / "note.txt"]), "released")
+    build_index(folder / "other", IndexChange([folder / "note.txt"]), "multi12-ngram")
     return folder
 
 

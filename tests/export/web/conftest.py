@@ -39,10 +39,10 @@ def page_of():
 
 @pytest.fixture(scope="session")
 def kb(tmp_path_factory):
-    """The sample's passages, indexed by `released`: the index's folder."""
+    """The sample's passages, indexed by `multi12-ngram`: the index's folder."""
     from distill.data.readers import SAMPLE
     from distill.indexing.building import IndexChange, build_index
 
     folder = tmp_path_factory.mktemp("index") / "kb"
-    build_index(folder, IndexChange([SAMPLE / "documents.jsonl"]), "released")
+    build_index(folder, IndexChange([SAMPLE / "documents.jsonl"]), "multi12-ngram")
     return folder

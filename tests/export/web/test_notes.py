@@ -10,10 +10,10 @@ from distill.indexing.answers import Answers
 from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.indexing.index_file import Index
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 READY = "document.documentElement?.dataset.ready"
 STATE = "document.getElementById('status').textContent"
-FIRST = "document.querySelector('#hits li p')?.textContent"
+FIRST = "document.querySelector('#hits li p:not(.place)')?.textContent"
 LISTED = "[...document.querySelectorAll('#kept li > span')].map(one => one.textContent)"
 KEY = "The key of the shed hangs behind the clock in the kitchen."
 CAKE = "Grandmother's plum cake bakes for fifty minutes.\n\nIt needs a kilogram of plums."

@@ -36,7 +36,7 @@ console.log(JSON.stringify({ same, late: await parts.vector(texts[0], () => true
 
 @pytest.fixture(scope="module")
 def folder(page_of, tmp_path_factory):
-    folder = page_of(tmp_path_factory.mktemp("pieces") / "page", "released-small")
+    folder = page_of(tmp_path_factory.mktemp("pieces") / "page", "multi12-static")
     write_pieces(folder / "encoder.bin", folder / "pieces.bin")
     return folder
 

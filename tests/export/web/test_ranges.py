@@ -11,7 +11,7 @@ from distill.indexing.answers import Answers
 from distill.indexing.building import IndexChange, build_index
 from distill.indexing.index_file import Index
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 READY = "document.documentElement?.dataset.ready"
 STATE = "document.getElementById('status').textContent"
 ROWS = "document.getElementById('hits').dataset.rows.split(',').map(row => Number(row.split(' ')[0]))"

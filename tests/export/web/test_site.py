@@ -25,8 +25,8 @@ def size(folder):
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-# Of `released` six are its spellings.
-@pytest.mark.parametrize(("name", "most"), [("released", 27), ("released-small", 12)])
+# Of `multi12-ngram` six are its spellings.
+@pytest.mark.parametrize(("name", "most"), [("multi12-ngram", 27), ("multi12-static", 12)])
 def test_a_page_without_an_index_is_small(page_of, name, most, tmp_path):
     folder = page_of(tmp_path / "site", name)
     assert {path.name for path in folder.iterdir()} == {"encoder.bin", *TEMPLATES, *COPIED}
@@ -72,14 +72,16 @@ def test_text_has_the_contrast_of_wcag_aa_in_light_and_in_dark():
 
 
 def test_an_index_of_another_encoder_and_a_file_that_is_none_are_refused(page_of, tmp_path):
-    folder = page_of(tmp_path / "site", "released-small")
+    folder = page_of(tmp_path / "site", "multi12-static")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
-    build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), "released")
-    with pytest.raises(EncoderError, match=r"index\.bin.*released"):
+    build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), "multi12-ngram")
+    with pytest.raises(EncoderError, match=r"index\.bin.*multi12-ngram"):
         add_index(folder, tmp_path / "kb" / "index.bin")
-    build_index(tmp_path / "pair", IndexChange([tmp_path / "note.txt"]), "released", question_model="released-small")
-    other = page_of(tmp_path / "pair-site", "released-small")
+    build_index(
+        tmp_path / "pair", IndexChange([tmp_path / "note.txt"]), "multi12-ngram", question_model="multi12-static"
+    )
+    other = page_of(tmp_path / "pair-site", "multi12-static")
     add_index(other, tmp_path / "pair" / "index.bin")
     assert (other / "index.bin").read_bytes() == (tmp_path / "pair" / "index.bin").read_bytes()
     (tmp_path / "half").write_bytes((tmp_path / "kb" / "index.bin").read_bytes()[:-100])
@@ -92,8 +94,8 @@ def test_an_index_of_another_encoder_and_a_file_that_is_none_are_refused(page_of
 @pytest.mark.parametrize(("format_", "named"), [("web", "index.bin"), ("bundle", "--index")])
 def test_the_command_refuses_an_index_before_it_exports(distill, capsys, tmp_path, format_, named):
     (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
-    build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), "released-small")
-    model = "released" if format_ == "web" else "released-small"
+    build_index(tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), "multi12-static")
+    model = "multi12-ngram" if format_ == "web" else "multi12-static"
     site = tmp_path / "site"
     assert distill("export", model, "--format", format_, "--index", tmp_path / "kb", "--output", site) == 2
     assert named in capsys.readouterr().err.splitlines()[-1] and not site.exists()

@@ -12,7 +12,7 @@ from distill.indexing.index_file import Index
 from distill.jobs.make_page import make_page
 from distill.system.sections import read_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 
 
 @pytest.fixture(scope="module")

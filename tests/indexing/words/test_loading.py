@@ -16,7 +16,7 @@ from distill.indexing.building import IndexChange, IndexSettings, build_index
 from distill.indexing.index_file import FILE, Index
 from distill.system.sections import read_sections, write_sections
 
-MODEL = "released-small"
+MODEL = "multi12-static"
 TEXTS = ["The dog sleeps under the table.", "Bread is baked in the morning.", "The train leaves at noon."]
 
 
@@ -71,14 +71,14 @@ def test_an_encoder_of_words_that_is_gone_leaves_the_words_as_they_are_written(t
     place = tmp_path / "place"
     shutil.copytree(find_folder(MODEL), place)
     change, given = IndexChange([write(tmp_path)]), IndexSettings(hybrid=True)
-    build_index(tmp_path / "kb", change, "released", given, word_model=place)
+    build_index(tmp_path / "kb", change, "multi12-ngram", given, word_model=place)
     assert shares(tmp_path / "kb")[0] > 0.3
     shutil.rmtree(place)
     assert shares(tmp_path / "kb").tolist() == [0] * 3
     assert "--word-model" in capsys.readouterr().err
     with pytest.raises(EncoderError, match="--word-model"):
-        build_index(tmp_path / "kb", IndexChange([], ["0"]), "released")
-    build_index(tmp_path / "kb", IndexChange([], ["0"]), "released", word_model="none")
+        build_index(tmp_path / "kb", IndexChange([], ["0"]), "multi12-ngram")
+    build_index(tmp_path / "kb", IndexChange([], ["0"]), "multi12-ngram", word_model="none")
     assert not Index(tmp_path / "kb").has_related_words
 
 

@@ -65,7 +65,7 @@ def test_a_cut_that_changes_a_prompt_is_refused(prompted, tokenizer):
     # Cut by a tokenizer that knows of no prompts, and read with them.
     cut_blindly, old_ids = prune_tokenizer(tokenizer, used)
     blind = replace_tokenizer(prompted, Tokenizer(cut_blindly.proto, reading=Reading(PROMPTS)), old_ids)
-    with pytest.raises(EncoderError):
+    with pytest.raises(EncoderError, match="cosine"):
         require_kept_vectors(prompted, blind, TEXTS)
 
 

@@ -53,7 +53,7 @@ def test_other_names_and_lines_of_windows_are_read(tmp_path):
         ("normalizer", {"type": "Lowercase"}, "Lowercase"),
         ("normalizer", None, "None"),
         ("pre_tokenizer", {"type": "Whitespace"}, "Whitespace"),
-        ("post_processor", None, "nothing"),
+        ("post_processor", None, r"\$A"),
     ],
 )
 def test_other_rules_than_berts_are_refused(learned, tmp_path, place, value, named):

@@ -18,7 +18,7 @@ def test_the_tokenizer_may_lie_in_the_folder_of_its_module_beside_which_its_long
     (inner / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 5, "do_lower_case": False}))
     modules = [{"type": "sentence_transformers.models.Transformer", "path": "0_Transformer"}, {"type": "x.Pooling"}]
     (tmp_path / "modules.json").write_text(json.dumps(modules))
-    prompts = {"query": "query: ", "passage": "the ", "classification": "none"}
+    prompts = {"query": "query: ", "document": "the ", "passage": "other ", "classification": "none"}
     (tmp_path / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
     tokenizer = convert_tokenizer(tmp_path, positions=512)
     assert tokenizer.encode(["Nile Niles", "nile"]) == [[2, 5, 7, 9, 3], [2, 5, 7, 9, 3]]

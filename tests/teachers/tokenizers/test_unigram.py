@@ -89,13 +89,13 @@ def test_names_of_special_pieces_are_text_and_what_is_never_read_goes_first(cont
         ({"pre_tokenizer": {"type": "Whitespace"}}, "Whitespace"),
         ({"pre_tokenizer": {"type": "ByteLevel"}}, "byte-level"),
         ({"pre_tokenizer": None}, "\u2581"),
-        ({"post_processor": None}, "nothing"),
+        ({"post_processor": None}, r"\$A"),
         ({"post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A"}}]}}, r"\$A"),
         ({"model": {"type": "Unigram", "unk_id": None, "vocab": []}}, "unknown"),
         ({"model": {"type": "Unigram", "unk_id": 7, "vocab": []}}, "tokenizer"),
         ({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0]]}, "added_tokens": []}, "<s>"),
         ({"model": {"type": "Unigram", "unk_id": 0}}, "vocab"),
-        ({"model": {"type": "WordLevel"}}, "WordLevel"),
+        ({"model": {"type": "WordLevel", "vocab": {}}}, "WordLevel"),
         ({"model": None}, "tokenizer"),
     ],
 )
@@ -111,3 +111,10 @@ def test_a_sentencepiece_model_that_is_none_or_no_xlm_rs_is_refused(broken, tmp_
     (tmp_path / "sentencepiece.bpe.model").write_bytes(other.proto if broken is None else broken)
     with pytest.raises(EncoderError, match=r"sentencepiece\.bpe\.model"):
         convert_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize("normalizer", [None, {"type": "NFKC"}])
+def test_words_are_split_at_line_breaks_and_tabs_as_the_package_splits_them(content, folder, normalizer):
+    place, text = folder({**content, "normalizer": normalizer}), "one\ntwo\tthree\r\n four\u3000five\u2003six"
+    reference = Reference.from_file(str(place / "tokenizer.json"))
+    assert convert_tokenizer(place).encode([text]) == [reference.encode(text).ids]

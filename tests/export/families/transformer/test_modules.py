@@ -7,7 +7,7 @@ import pytest
 
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.wordpiece import wordpiece_tokenizer
-from distill.errors import ExportError
+from distill.errors import EncoderError, ExportError
 from distill.export.encode import Reading, Rules
 from distill.export.formats import sentence
 from distill.export.formats.format import Lengths
@@ -83,5 +83,5 @@ def test_heads_without_room_and_model2vec_are_refused_in_one_line(tokenizer, ran
         folder_of(encoder_of({"heads": 5}, tokenizer, randomised), tmp_path / "folder")
     with pytest.raises(ExportError, match="5 heads of 4"):
         folder_of(encoder_of({**MODERN, "heads": 5, "head_size": 4}, tokenizer, randomised), tmp_path / "modern")
-    with pytest.raises(ExportError, match="model2vec"):
+    with pytest.raises(EncoderError, match="model2vec"):
         linear_rows(encoder_of({}, tokenizer, randomised))

@@ -1,0 +1,146 @@
+"""Find what an export begins with: the bundle of an encoder, its precision and bytes, and the questions of its run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ..catalog.bundle import is_artefact
+from ..catalog.kinds import RUN_FILE, find_folder
+from ..data.dataset import Dataset
+from ..data.loading import load_dataset, load_settings_data
+from ..errors import DataError
+from ..export.form import Form
+from ..export.formats.folder import read_label
+from ..export.formats.registry import format_of
+from ..export.languages import CARD_KEY, TokenLanguages, read_languages
+from ..export.student import read_checked_card
+from ..export.weights.precision import Precision
+from ..settings.sections import ExportSettings, Settings
+from ..settings.store import load_settings
+from ..system.progress import say
+
+BUNDLE, STUDENT = "bundle", "student"
+SAMPLE = Settings().data.dataset
+
+
+def find_run(folder: Path | None) -> Path | None:
+    """Return the folder of the run that an encoder's folder lies in, or None."""
+    above = folder.resolve().parents[:2] if folder else ()
+    return next((parent for parent in above if (parent / RUN_FILE).is_file()), None)
+
+
+def find_bundle(model: str) -> Path | None:
+    """Return the bundle that an encoder is, or that its run made of it.
+
+    Args:
+        model: A bundle, a run folder or the student in it, or any other encoder.
+
+    Returns:
+        The folder, or None for an encoder without a bundle.
+
+    Raises:
+        EncoderError: If `model` names no encoder.
+    """
+    folder = find_folder(model)
+    if folder and folder.name == STUDENT and (run := find_run(folder)):
+        folder = run / BUNDLE
+    there = folder and is_artefact(folder) and read_label(folder).format == BUNDLE
+    return folder if there else None
+
+
+def name_source(model: str, bundle: Path | None) -> str:
+    """Return the name of the encoder whose weights are written.
+
+    Args:
+        model: The encoder that a user named.
+        bundle: The bundle whose weights are taken, if any.
+
+    Returns:
+        The bundle's folder if it is that of a run, else `model`.
+    """
+    return model if bundle is None or find_folder(model) == bundle else str(bundle)
+
+
+def choose_precision(name: str, bundle: Path | None, dense: str | None, table: str | None) -> Precision:
+    """Choose the precision of an artefact: what is stated, or else what the encoder's bundle has.
+
+    Args:
+        name: The format.
+        bundle: The encoder's bundle, if it has one.
+        dense: The stated precision of dense layers, or None.
+        table: The stated precision of the table, or None.
+
+    Returns:
+        The precision. int4 becomes int8 in a format whose dense layers cannot be int4.
+    """
+    format_, usual = format_of(name), Precision()
+    if format_.library:
+        usual = Precision("float32", "float32")
+    elif bundle:
+        stored = Precision(**read_checked_card(bundle)["precision"])
+        narrow = stored.dense == "int4" and not (format_.keeps or name == BUNDLE)
+        usual = replace(stored, dense=usual.dense) if narrow else stored
+    return Precision(dense or usual.dense, table or usual.table)
+
+
+def state_precision(settings: ExportSettings) -> tuple[str | None, str | None]:
+    """Return the precision of dense layers and of the table that settings state, each None if it is the default."""
+    usual, pair = ExportSettings(), (settings.precision, settings.table)
+    stated = zip(pair, (usual.precision, usual.table), strict=True)
+    dense, table = (None if name == default else name for name, default in stated)
+    return dense, table
+
+
+def states_limits(settings: ExportSettings) -> bool:
+    """Return True if settings state limits of the gate that are not the default."""
+    usual = ExportSettings()
+    return (settings.min_cosine, settings.max_drop) != (usual.min_cosine, usual.max_drop)
+
+
+def read_token_languages(bundle: Path | None, form: Form) -> TokenLanguages | None:
+    """Read which languages use each token of a bundle whose weights are taken as they are; None where that is unknown.
+
+    Args:
+        bundle: The bundle.
+        form: The form of the artefact. One without spellings has no languages of them.
+
+    Returns:
+        The languages.
+    """
+    if bundle is None or not form.precision.content:
+        return None
+    card = read_checked_card(bundle)
+    known = read_languages(bundle, card) if CARD_KEY in card else None
+    return known if known is None or form.spelled else replace(known, spelled=None)
+
+
+def load_questions(model: str) -> tuple[Dataset, tuple[str, ...]]:
+    """Load the data set whose dev questions an encoder is checked on, and the languages of its questions.
+
+    Args:
+        model: The encoder.
+
+    Returns:
+        Those of the encoder's run; those of the sample if it has no run, or if the run's data are gone.
+    """
+    if run := find_run(find_folder(model)):
+        try:
+            return _load_questions_of_run(run)
+        except DataError as error:
+            say(
+                f"the data of the run {run.name} cannot be read: {error}; the questions of the sample are asked instead"
+            )
+    dataset = load_dataset(SAMPLE)
+    return dataset, dataset.languages
+
+
+def _load_questions_of_run(run):
+    from ..pipeline.preparing import choose_languages
+    from ..pipeline.translated_questions import add_translated_questions
+
+    settings = load_settings(run / RUN_FILE)
+    data, teacher, translation = settings.data, settings.teacher, settings.translation
+    dataset = load_settings_data(data, settings.seed, with_lines=settings.learns_lines)
+    languages = choose_languages(dataset, teacher.language, data.languages, translation)
+    return add_translated_questions(translation, dataset, teacher.language, languages), languages
