@@ -232,7 +232,7 @@ class Batches:
         for part in parts:
             of_part = quantise_to_bits(part, self.bits)
             if not end:
-                codes, scales = (np.empty((rows, *made.shape[1:]), made.dtype) for made in of_part)
+                codes, scales = (np.empty((rows, *one.shape[1:]), one.dtype) for one in of_part)
             start, end = end, end + len(part)
             codes[start:end], scales[start:end] = of_part
         return codes, scales
