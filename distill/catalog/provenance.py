@@ -72,7 +72,7 @@ def describe_learned(sources: Sources, teacher: TeacherSettings, student: Studen
     """
     dataset, languages = sources.dataset, sources.languages
     taught, studied = trains_teacher(teacher), student.epochs > 0
-    passages = _described_passages(dataset, sources.described) if sources.described and studied else set()
+    passages = _described_passages(dataset, sources.described) if sources.described else set()
     learned = _names(sources, len(passages)) if taught or studied else ["nothing"]
     dev = f"dev of {Path(dev_dataset).name}" if dev_dataset else "dev"
     judged = {"teacher": taught, "student": studied and not student.averaged_epochs}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..data.corpus import parse_named_file
-from ..data.descriptions import find_own_text
+from ..data.descriptions import DESCRIPTIONS, find_own_text
 from ..data.more_questions import parse_source
 from ..data.readers import SAMPLE, SHIPPED, find
 from ..evaluation.translators import parse_folders
@@ -57,13 +57,14 @@ def select_learned(named: Iterable[NamedPath]) -> list[NamedPath]:
 
 def select_own(named: Iterable[NamedPath]) -> list[Path]:
     """Return the data set's own parallel text and descriptions, if they are learned."""
-    return [one.path for one in named if one.kind is Names.OWN_TEXT]
+    return list(dict.fromkeys(one.path for one in named if one.kind in OWN))
 
 
 def _paths(kind, value, dataset):
     """Return the paths that a value names; the data set's own text is in its folder."""
-    if kind is Names.OWN_TEXT:
-        return find_own_text(find(dataset)) if value else []
+    if kind in OWN:
+        texts = find_own_text(find(dataset)) if value else []
+        return [path for path in texts if kind is Names.OWN_TEXT or path.name == DESCRIPTIONS]
     return READERS[kind](value if isinstance(value, tuple) else (value,)) if value else []
 
 
@@ -76,6 +77,7 @@ def _encoders(sources):
     return [folder for source in sources if (folder := find_folder(source)) is not None]
 
 
+OWN = (Names.OWN_TEXT, Names.OWN_DESCRIPTIONS)
 TEXTS = (Names.DATASET, Names.FILE, Names.FILES, Names.WEIGHTED_FILES, Names.LANGUAGE_FILES)
 # The paths in a setting's value, by what it names.
 READERS: dict[Names, Callable[[Sequence[str]], list[Path]]] = {

@@ -83,7 +83,10 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
         require_new(folder)
     if settings.evaluation.lareqa:
         inputs = replace(inputs, pool=load_lareqa_pool(settings.data, settings.seed, inputs.dataset, inputs.languages))
-    of = Sources(inputs.dataset, inputs.languages, named, inputs.student_lines, inputs.described)
+    described = inputs.described
+    if described is None and inputs.titled is not None:
+        described = add_descriptions(inputs.dataset, find(settings.data.dataset))
+    of = Sources(inputs.dataset, inputs.languages, named, inputs.student_lines, described)
     learned = describe_learned(of, settings.teacher, settings.student, settings.evaluation.dev_dataset)
     return Run(
         inputs,

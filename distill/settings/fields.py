@@ -36,6 +36,8 @@ class Names(Enum):
     TRANSLATORS = "translation models"
     # The data set's own parallel.tsv and descriptions.jsonl.
     OWN_TEXT = "the data set's own text"
+    # Its descriptions.jsonl alone.
+    OWN_DESCRIPTIONS = "the data set's own descriptions"
 
 
 class Offer(Enum):

@@ -36,7 +36,10 @@ RENAMED = dict(list_renames(Settings()))
 
 
 # Removed settings, each with the value that is now the only behaviour and is still read, and the message for others.
-GONE = {"teacher.mining": ("exact", "hard negatives are looked for exactly, in all passages; leave it out")}
+GONE = {
+    "teacher.mining": ("exact", "hard negatives are looked for exactly, in all passages; leave it out"),
+    "teacher.train_table": (True, 'give teacher.trained_weights = "network" in its place'),
+}
 
 
 def is_removed(name: str, value: Json) -> bool:

@@ -106,7 +106,7 @@ class TeacherSettings:
         False,
         "--teacher-own-text/--no-teacher-own-text",
         "Let the data set's descriptions.jsonl and the titles of its documents ask too.",
-        names=Names.OWN_TEXT,
+        names=Names.OWN_DESCRIPTIONS,
     )
     triplets: tuple = common(
         (),

@@ -69,11 +69,12 @@ def test_descriptions_are_counted_and_those_of_what_test_asks_about_told(toys, t
     assert seen == "no question" + f"; described in training: {share} passages that answer its questions" * bool(share)
     # Both are files that it learned from, with what is in them.
     files, _ = hash_run_files(toys, named_paths(settings))
-    assert list(files) == ["questions.jsonl", "parallel.tsv", "descriptions.jsonl"]
+    assert sorted(files) == ["descriptions.jsonl", "parallel.tsv", "questions.jsonl"]
     assert files["descriptions.jsonl"] == hashlib.sha256(text.encode()).hexdigest()
-    assert list(hash_run_files(toys, named_paths(change_settings(settings, {"student.own_text": False})))[0]) == [
-        "questions.jsonl"
-    ]
+    # The teacher reads no parallel text.
+    for teacher, expected in ((True, ["questions.jsonl", "descriptions.jsonl"]), (False, ["questions.jsonl"])):
+        own = change_settings(settings, {"student.own_text": False, "teacher.own_text": teacher})
+        assert list(hash_run_files(toys, named_paths(own))[0]) == expected
 
 
 def test_questions_of_test_that_stand_in_other_text_and_passages_of_both_splits_are_told(toys):

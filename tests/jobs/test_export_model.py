@@ -109,5 +109,5 @@ def test_no_bundle_of_a_shipped_encoder_needs_the_training_stack(tmp_path):
     for number, name in enumerate(SHIPPED):
         assert same_files(released_folder(name), tmp_path / str(number))
     pair = card_in(tmp_path / "3")
-    assert pair["documents"] == "released" and len(pair["pieces"]["languages"]) == 12
+    assert pair["documents"] == "multi12-ngram" and len(pair["pieces"]["languages"]) == 12
     assert (tmp_path / "3" / "languages.npz").is_file()
