@@ -15,12 +15,10 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import require_finite
 from ..errors import InputError
 from ..export.formats.bundle import Bundle
+from ..settings.choices import CHARACTERS, PIECES
 from ..system.text import drop_soft_hyphens, normalized_length
 from ..system.types import Floats, Integers, Role
 
-# The most questions at a time, the most characters and tokens of each, and the most seconds until they are answered.
-# export/c/distill_sqlite.c and export/web/distill.js have the same numbers.
-TEXTS, CHARACTERS, PIECES, SECONDS = 2048, 20_000, 16_384, 30.0
 # From this number of tokens on, a text is encoded in a thread of its own, whose memory is released.
 LONG_PIECES = 1024
 # A character is at most so many tokens, the bytes of UTF-8.

@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import __version__
-from ..encoding.questions import SECONDS, late_problem, require_question
+from ..encoding.questions import late_problem, require_question
 from ..errors import InputError
 from ..indexing.answers import Answers
+from ..settings.choices import SECONDS
 from ..system.extras import install_command, require_extra
 from ..system.reading import SURROGATE
 from ..system.text import dump_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..encoding import questions
+from ..settings import choices
 
 # Limits of one pass of the encoder. They are small, so that a text does not wait long behind others. Characters are
 # counted in normalised texts, which hardly have fewer characters than tokens.
@@ -46,9 +46,9 @@ class Limits:
         (16, 16384)
     """
 
-    texts: int = questions.TEXTS
-    characters: int = questions.CHARACTERS
+    texts: int = choices.TEXTS
+    characters: int = choices.CHARACTERS
     body: int = 8_000_000
     waiting: int = 20_000
-    seconds: float = questions.SECONDS
-    pieces: int = questions.PIECES
+    seconds: float = choices.SECONDS
+    pieces: int = choices.PIECES

@@ -29,6 +29,9 @@ BM25 = {"bm25": "plain", "bm25-morphology": "morphology"}
 NORMALISATIONS = ("plain", "morphology", "xor", "mlqa")
 COMPARED = NORMALISATIONS[:2]
 TASKS = ("retrieval", "lareqa", "bitext", "answerable", "classification", "reading")
+# The most questions at a time, the most characters and tokens of each, and the most seconds until they are answered.
+# export/c/distill_sqlite.c and export/web/distill.js have the same numbers.
+TEXTS, CHARACTERS, PIECES, SECONDS = 2048, 20_000, 16_384, 30.0
 # The greatest number that a setting may have.
 MOST = 2**63 - 1
 FORMATS = (

@@ -108,7 +108,7 @@ def test_help_is_there_for_every_command(distill):
         assert (left.code, left.err) == (0, "") and left.out.startswith(f"Usage: distill {command} ")
     assert sorted(COMMANDS) == sorted(MODULES)
     shown = " ".join(distill("run", "--help-all").out.split())
-    assert "[triplet|contrastive|softmax]" in shown and "[default: 0.3]" in shown and "[default: muse]" in shown
+    assert "[triplet|contrastive|softmax]" in shown and "[default: 0.1]" in shown and "[default: triplet]" in shown
     assert distill("--version").out.strip().endswith(__version__)
     # No command at all is not the help squeezed into an error.
     left = distill()

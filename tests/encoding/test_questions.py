@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from distill.catalog.loading import load_encoder
-from distill.encoding import questions
 from distill.encoding.questions import encode_apart, encode_question, length_problem, require_question
 from distill.errors import InputError
 from distill.serving.limits import Limits
+from distill.settings import choices
 
 NODE, EXPORT = shutil.which("node"), Path(__file__).resolve().parents[2] / "export"
 # One character that is 18 once it is normalised.
@@ -53,12 +53,12 @@ def test_a_page_counts_and_says_the_same(tmp_path):
 def test_the_server_the_page_and_sqlite_have_the_same_numbers():
     page = (EXPORT / "web" / "distill.js").read_text(encoding="utf-8")
     database = (EXPORT / "c" / "distill_sqlite.c").read_text(encoding="utf-8")
-    assert re.search(r"const CHARACTERS = (\d+)", page)[1] == str(questions.CHARACTERS)
+    assert re.search(r"const CHARACTERS = (\d+)", page)[1] == str(choices.CHARACTERS)
     numbers = re.search(r"MOST_CHARACTERS = (\d+), MOST_PIECES = (\d+)", database).groups()
-    assert numbers == (str(questions.CHARACTERS), str(questions.PIECES))
+    assert numbers == (str(choices.CHARACTERS), str(choices.PIECES))
     served = Limits()
-    assert (served.texts, served.characters) == (questions.TEXTS, questions.CHARACTERS)
-    assert (served.pieces, served.seconds) == (questions.PIECES, questions.SECONDS)
+    assert (served.texts, served.characters) == (choices.TEXTS, choices.CHARACTERS)
+    assert (served.pieces, served.seconds) == (choices.PIECES, choices.SECONDS)
 
 
 @pytest.mark.parametrize("text", [" ", "a" * 20_001, "\u57ce\u3007" * 10_000], ids=["empty", "characters", "pieces"])

@@ -102,7 +102,7 @@ NAMED_BY = {
     Names.TRANSLATORS: (("model.bin", "source.spm", "target.spm"), lambda path: (f"de={path}",)),
 }
 # The data set has hashes of its own, a fixed teacher is told by what was loaded, own text by the data set.
-APART = ("data.dataset", "teacher.model", "student.own_text")
+APART = ("data.dataset", "teacher.model", "teacher.own_text", "student.own_text")
 NAMES = [
     name for name, _, item in walk(Settings()) if item.metadata["names"] is not Names.NOTHING and name not in APART
 ]

@@ -27,7 +27,7 @@ STAGES = {
     "evaluate base": "log.jsonl",
     "teacher": "checkpoint/measured-base/state.npz",
     "evaluate teacher": "teacher",
-    "student": "checkpoint/measured-teacher/state.npz",
+    "student": "checkpoint/student/state.npz",
     "evaluate student": "student",
     "export": "checkpoint/measured-student/state.npz",
     "evaluate bundle": "bundle",
