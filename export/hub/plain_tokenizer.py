@@ -14,7 +14,17 @@ from ...errors import ExportError
 from ...system.types import Json
 from ..encode import LONGEST_WORD, WITHIN, Rules
 from .plain_merges import merges_of
-from .tokenizer_json import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, ends_of, require_unigram, template_of
+from .tokenizer_json import (
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    ends_of,
+    join_normalizers,
+    require_unigram,
+    template_of,
+)
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -44,6 +54,7 @@ def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
         "padding": None,
         "added_tokens": list(_added_tokens(proto)),
         **parts,
+        "normalizer": join_normalizers(parts["normalizer"]),
         "post_processor": template_of(proto),
     }
 

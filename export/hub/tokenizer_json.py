@@ -30,6 +30,12 @@ PENALTY = 10
 ENDS = 2
 
 
+def join_normalizers(*normalizers: Json) -> dict[str, Json]:
+    """Return a normalizer that takes soft hyphens out of a text first, as our tokenizers do, and then does these."""
+    first = {"type": "Replace", "pattern": {"String": "\u00ad"}, "content": ""}
+    return {"type": "Sequence", "normalizers": [first, *normalizers]}
+
+
 def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: bool = False) -> dict[str, Json]:
     """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, including bos and eos.
 
@@ -66,7 +72,7 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: b
         "truncation": None,
         "padding": None,
         "added_tokens": [],
-        "normalizer": {"type": "Sequence", "normalizers": normalizers[:-ENDS] if template else normalizers},
+        "normalizer": join_normalizers(*(normalizers[:-ENDS] if template else normalizers)),
         "pre_tokenizer": {
             "type": "Metaspace",
             "replacement": SPACE,
