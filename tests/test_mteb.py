@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from fixtures.commands import ROOT, process
 
+from distill.catalog.bundle import released_folder
+
 WITHOUT = """
 import sys
 sys.modules["mteb"] = None
@@ -87,7 +89,7 @@ def test_the_model_is_described_by_its_card(mteb, name):
     from distill.mteb import load
 
     (licence, dimension, columns, *learned), model = CARDS[name], load(name, trained_on=["Tatoeba"])
-    meta, folder = model.mteb_model_meta, ROOT / "distill" / name.replace("-", "_")
+    meta, folder = model.mteb_model_meta, released_folder(name)
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     assert isinstance(model, EncoderProtocol)
     assert (meta.name, meta.license, meta.embed_dim) == (f"distill/{name}", licence, dimension)

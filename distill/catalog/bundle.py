@@ -71,8 +71,9 @@ class _Released(_Bundle):
 
 
 def released_folder(name: str) -> Path:
-    """Return the folder of the shipped bundle with that alias."""
-    return Path(__file__).resolve().parent.parent / name.replace("-", "_")
+    """Return the folder of the shipped bundle with that name or alias."""
+    alias = next((kind.alias for kind in SHIPPED if name in kind.names), name)
+    return Path(__file__).resolve().parent.parent / alias.replace("-", "_")
 
 
 def is_artefact(folder: File) -> bool:
