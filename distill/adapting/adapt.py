@@ -99,7 +99,7 @@ def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Adap
     held = hold_out(collection, settings.seed)
     # Its questions are those that are held out, which are to lie in the folder.
     data, student = replace(settings.data, dataset=str(folder / QUERIES)), replace(settings.student, own_text=False)
-    settings = replace(settings, data=data, student=student)
+    settings = replace(settings, data=data, student=student, teacher=replace(settings.teacher, own_text=False))
     export = settings.export
     inputs = Inputs(
         held.dataset,

@@ -47,7 +47,7 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
     data, teacher, vocabulary = settings.data, settings.teacher, settings.vocabulary
     text = vocabulary.text
     sources, labelled = read_texts(student, text, teacher.language, data.languages)
-    teacher = replace(teacher, language=_choose_pivot(teacher.language, sources, labelled))
+    teacher = replace(teacher, language=_choose_pivot(teacher.language, sources, labelled), own_text=False)
     held = hold_out_lines(sources, labelled, teacher.language, settings.seed)
     teacher = _choose_centring(teacher, held, "teacher.centre" in named)
     # Text that is learned alone is in the folder of the lines, without those that are held out.

@@ -29,7 +29,7 @@ BAD = {
         lambda folder: changed(folder / "config.json", lambda told: told.update(model_type="mamba")),
     ),
     "another tokenizer": (
-        "its model is WordLevel; expected Unigram",
+        "tokenizer.json",
         lambda folder: changed(folder / "tokenizer.json", lambda told: told["model"].update(type="WordLevel")),
     ),
     "other sizes": (
