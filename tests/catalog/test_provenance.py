@@ -73,8 +73,8 @@ def test_descriptions_are_counted_and_those_of_what_test_asks_about_told(toys, t
     assert files["descriptions.jsonl"] == hashlib.sha256(text.encode()).hexdigest()
     # The teacher reads no parallel text.
     for teacher, expected in ((True, ["questions.jsonl", "descriptions.jsonl"]), (False, ["questions.jsonl"])):
-        own = change_settings(settings, {"student.own_text": False, "teacher.own_text": teacher})
-        assert list(hash_run_files(toys, named_paths(own))[0]) == expected
+        changed = change_settings(settings, {"student.own_text": False, "teacher.own_text": teacher})
+        assert list(hash_run_files(toys, named_paths(changed))[0]) == expected
 
 
 def test_questions_of_test_that_stand_in_other_text_and_passages_of_both_splits_are_told(toys):
