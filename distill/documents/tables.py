@@ -79,8 +79,7 @@ class _Table:
 
     def read(self, **more):
         """Yield rows, with the line on which each ends. An unclosed quote takes all lines after it."""
-        # The stubs give each keyword a type of its own.
-        rows, first = csv.reader(_lines(self.source.path, self.meter), **{**self.form, **more}), 1  # type: ignore[arg-type]
+        rows, first = csv.reader(_lines(self.source.path, self.meter), **{**self.form, **more}), 1
         try:
             for cells in rows:
                 self.meter.begin()

@@ -61,7 +61,7 @@ class _WellFormedLines(io.RawIOBase):
     def readable(self):
         return True
 
-    def readinto(self, room):  # type: ignore[override]
+    def readinto(self, room):
         self._rest = self._rest or memoryview(_mend_line(next(self._lines, b"")))
         count = min(len(room), len(self._rest))
         room[:count], self._rest = self._rest[:count], self._rest[count:]
