@@ -12,7 +12,7 @@ import numpy as np
 
 from ..evaluation.mcnemar import correct_holm, mcnemar_p
 from ..system.types import File, Json
-from ..training.log import read_outcome
+from ..training.log import START_KEPT, read_outcome
 from .readers import Against, Read
 from .rows import Place, Row, program_of
 
@@ -124,14 +124,15 @@ def _read_chosen(log):
 def _add_evaluations(figures, logs, logged):
     """Add the number of evaluations on dev by seed, whether dev chose the start, and the last one's figures."""
     if logs:
-        figures["best_of"] = {seed: len(log) for seed, log in logs.items()}
+        figures["best_of"] = {seed: sum(START_KEPT not in one for one in log) for seed, log in logs.items()}
         # A run has both stages in its log, and its line is that of the last one.
         ends = {seed: [one for one in log if one["event"] == log[-1]["event"]] for seed, log in logs.items()}
         outcomes = {seed: read_outcome(rows) for seed, rows in ends.items()}
         figures["start_kept"] = {seed: one.kept_start for seed, one in outcomes.items() if one}
     if logs and logged:
+        last = {seed: [one for one in log if START_KEPT not in one][-1] for seed, log in logs.items()}
         figures["last"] = {
-            seed: {name: 100 * one for name, one in log[-1].get("languages", {}).items()} for seed, log in logs.items()
+            seed: {name: 100 * one for name, one in row.get("languages", {}).items()} for seed, row in last.items()
         }
 
 

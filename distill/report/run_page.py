@@ -28,9 +28,6 @@ from .charts import (
 from .closeness import COLUMNS, describe_closeness, describe_gain, make_closeness_rows
 from .page import write_page
 
-# Stages by their events in the log.
-STAGES = {"teacher": "1, teacher", "student": "2, student"}
-
 
 def write_report(
     path: File,
@@ -133,10 +130,10 @@ def list_training_rows(rows: Sequence[Mapping[str, Json]]) -> list[tuple[str, ..
     Args:
         rows: the rows of `log.jsonl`.
     """
-    trained = [row for row in rows if row["event"] in STAGES and "p@1" in row]
+    trained = [row for row in rows if row["event"] in ("teacher", "student") and "p@1" in row]
     return [
         (
-            STAGES[row["event"]],
+            row["event"],
             f"{row['epoch']}{', rounded' if row.get('quantised') else ''}{', mean' if 'averaged' in row else ''}",
             str(row["step"]),
             f"{row['triplets']:,} by {row['negatives']}" if "triplets" in row else "–",

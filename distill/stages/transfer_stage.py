@@ -115,8 +115,11 @@ def train_towards(
     with share_devices(session.options):
         stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, session)
         before = stage.reciprocal_ranks() if settings.significance and settings.epochs else None
-        fit(stage.trainer, stage.batches, stage.dev, student_schedule(settings), session)
+        scores = fit(stage.trainer, stage.batches, stage.dev, student_schedule(settings), session)
         if before is not None and not stage.has_learned(before):
+            session.log.write(
+                session.stage, step=session.log.of(session.stage)[-1]["step"], **scores[0], start_kept=True
+            )
             return KerasEncoder(start.model, start.tokenizer, "student")
     student = interpolate_weights(start.model, stage.used.restore(start.model), settings.start_share)
     return KerasEncoder(student, start.tokenizer, "student")

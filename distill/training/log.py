@@ -15,6 +15,8 @@ from ..system.types import File, Json
 LOG = "log.jsonl"
 # The scores of a training's rows, the first before the second.
 SCORES = ("p@1", "mrr@10")
+# In the row of a start that a training returned, though other weights had better scores.
+START_KEPT = "start_kept"
 
 
 class RunLog:
@@ -70,7 +72,8 @@ class Outcome:
         start: P@1 and MRR@10 of the weights that it began with.
         trained: The best P@1 and MRR@10 of the weights that it trained, or those of the mean that it left.
         epoch: The epoch of `trained`.
-        kept_start: Whether it left the weights that it began with, as no others were better.
+        kept_start: Whether it left the weights that it began with, as no others were better, or not surely.
+        averaged: The number of epochs whose mean it left, 0 for one epoch.
     """
 
     steps: int
@@ -78,14 +81,15 @@ class Outcome:
     trained: tuple[float, float]
     epoch: int
     kept_start: bool
+    averaged: int = 0
 
     def describe(self, stage: str) -> str:
         """Return a line on the training, such as "stage 1: 96 steps, dev P@1 .893 to .911; epoch 2 was kept"."""
         change = f"dev P@1 {_short(self.start[0])} to {_short(self.trained[0])}"
         if f"{self.start[0]:.3f}" == f"{self.trained[0]:.3f}":
             change += f", MRR@10 {_short(self.start[1])} to {_short(self.trained[1])}"
-        kept = "the start" if self.kept_start else f"epoch {self.epoch}"
-        return f"{stage}: {self.steps} steps, {change}; {kept} was kept"
+        one = f"the mean of {self.averaged} epochs" if self.averaged > 1 else f"epoch {self.epoch}"
+        return f"{stage}: {self.steps} steps, {change}; {'the start' if self.kept_start else one} was kept"
 
 
 def _short(score):
@@ -97,15 +101,22 @@ def read_outcome(rows: Sequence[Mapping[str, Json]]) -> Outcome | None:
 
     Quantised epochs begin with the best of the others, which has a row of its own as it is scored when it is rounded.
     """
-    scored = [row for row in rows if all(name in row for name in SCORES)]
+    scored = [row for row in rows if all(name in row for name in SCORES) and START_KEPT not in row]
     if len(scored) < 2:
         return None
     phases = [[row for row in scored if row.get("quantised", False) is rounded] for rounded in (False, True)]
     # `max` takes the first of equal rows, as the training does.
     best = [rows[-1] if "averaged" in rows[-1] else max(rows, key=_scores_of) for rows in phases if rows]
-    kept = all(row is rows[0] for row, rows in zip(best, filter(None, phases), strict=True))
-    trained = max(scored[1:], key=_scores_of) if kept else best[-1]
-    return Outcome(int(scored[-1]["step"]), _scores_of(scored[0]), _scores_of(trained), int(trained["epoch"]), kept)
+    unmoved = all(row is rows[0] for row, rows in zip(best, filter(None, phases), strict=True))
+    trained, returned = max(scored[1:], key=_scores_of) if unmoved else best[-1], any(START_KEPT in row for row in rows)
+    return Outcome(
+        int(scored[-1]["step"]),
+        _scores_of(scored[0]),
+        _scores_of(trained),
+        int(trained["epoch"]),
+        kept_start=unmoved or returned,
+        averaged=int(trained.get("averaged", 0)),
+    )
 
 
 def _scores_of(row):

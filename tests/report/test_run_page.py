@@ -296,7 +296,7 @@ def test_each_evaluation_of_a_training_has_its_losses_and_negatives():
         | {"terms": {"qq": 1.0, "dd": 2.0}},
     ]
     assert list_training_rows(rows) == [
-        ("1, teacher", "0", "0", "–", "–", "–", "50.0", "60.0"),
-        ("1, teacher", "1", "4", "1,234 by BM25", "0.2500", "–", "60.0", "70.0"),
-        ("2, student", "2, rounded", "9", "–", "3.0000", "qq 1.0000, dd 2.0000", "40.0", "50.0"),
+        ("teacher", "0", "0", "–", "–", "–", "50.0", "60.0"),
+        ("teacher", "1", "4", "1,234 by BM25", "0.2500", "–", "60.0", "70.0"),
+        ("student", "2, rounded", "9", "–", "3.0000", "qq 1.0000, dd 2.0000", "40.0", "50.0"),
     ]

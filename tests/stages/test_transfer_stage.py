@@ -32,7 +32,7 @@ from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
 from distill.system.draws import shuffle_batches
 from distill.training.dev_score import DevScore
-from distill.training.log import RunLog
+from distill.training.log import RunLog, read_outcome
 from distill.training.session import Session
 from distill.training.trainer import select_packed
 
@@ -444,14 +444,22 @@ def test_a_projected_student_learns_towards_its_teacher_on_its_own_axes(start, f
 def test_a_share_of_the_start_stays_in_the_student_or_all_of_it_where_dev_tells_no_difference(start, few, capfd):
     once = replace(SETTINGS, epochs=1, averaged_epochs=1)
     # Of so few questions all can be as sure as the first, and none as the second.
-    options = ({}, {"start_share": 0.75, "significance": 0.9}, {"significance": 1e-9})
-    students = [transfer(Words(), start, few, "en", LANGUAGES, replace(once, **changes)) for changes in options]
+    options, logs = (
+        ({}, {"start_share": 0.75, "significance": 0.9}, {"significance": 1e-9}),
+        [RunLog(), RunLog(), RunLog()],
+    )
+    students = [
+        transfer(Words(), start, few, "en", LANGUAGES, replace(once, **changes), session=Session(log))
+        for changes, log in zip(options, logs, strict=True)
+    ]
     weights = [[np.asarray(weight) for weight in one.model.weights] for one in (start, *students)]
     assert any((first != last).any() for first, last, *_ in zip(*weights, strict=True))
     for first, last, between, same in zip(*weights, strict=True):
         np.testing.assert_allclose(between, 0.75 * first + 0.25 * last, atol=1e-6)
         np.testing.assert_array_equal(same, first)
     assert students[-1].name == "student"
+    # The log knows it, whatever the scores of the epochs.
+    assert [read_outcome(log.of("student")).kept_start for log in logs] == [False, False, True]
     (said,) = (line for line in capfd.readouterr().err.splitlines() if "stays as it began" in line)
     assert " 48 questions " in said and " 0.000 before, " in said
 

@@ -81,6 +81,18 @@ KEPT = {
         "8 steps, dev P@1 1.000 to 1.000, MRR@10 1.000 to 1.000; the start was kept",
     ),
     "mean": (rows((0.5, 0.6), (0.4, 0.9), averaged=1), False, 1, "8 steps, dev P@1 .500 to .400; epoch 1 was kept"),
+    "means": (
+        rows((0.5, 0.6), (0.6, 0.6), (0.4, 0.9), averaged=2),
+        False,
+        2,
+        "16 steps, dev P@1 .500 to .400; the mean of 2 epochs was kept",
+    ),
+    "no significant gain": (
+        [*rows((0.5, 0.6), (0.6, 0.7)), rows((0.5, 0.6), start_kept=True)[0]],
+        True,
+        1,
+        "8 steps, dev P@1 .500 to .600; the start was kept",
+    ),
 }
 
 
