@@ -72,9 +72,9 @@ class Meter:
 
     def watch(self, work: Callable[[], Result]) -> Result:
         """Return what a function returns, which is stopped once the time is over. Raises `DataError` then."""
-        working, before = threading.Lock(), sys.unraisablehook
+        working, thrown, before = threading.Lock(), threading.Event(), sys.unraisablehook
         working.acquire()
-        stopper = threading.Thread(target=self._stop, args=(threading.get_ident(), working), daemon=True)
+        stopper = threading.Thread(target=self._stop, args=(threading.get_ident(), working, thrown), daemon=True)
         # What comes within a `__del__` is passed over, and Python would tell it.
         sys.unraisablehook = lambda told: None if told.exc_type is _OutOfTime else before(told)
         try:
@@ -82,18 +82,19 @@ class Meter:
                 stopper.start()
                 return work()
             finally:
-                _end(stopper, working)
+                _end(stopper, working, thrown)
         except _OutOfTime:
             raise self._late() from None
         finally:
             sys.unraisablehook = before
 
-    def _stop(self, thread, working):
+    def _stop(self, thread, working, thrown):
         wait = self._left()
         while not working.acquire(timeout=min(max(wait, 0), threading.TIMEOUT_MAX)):
             wait = self._left()
             if wait <= 0:
-                _throw(thread, _OutOfTime)
+                thrown.set()
+                _throw(thread)
                 wait = AGAIN
 
     def _left(self):
@@ -109,21 +110,28 @@ class Meter:
         )
 
 
-def _end(stopper, working):
+def _end(stopper, working, thrown):
     """End the thread that stops this one, after which nothing comes. Until then it may stop this function, too."""
+    ended = False
     while True:
         try:
-            if working.locked():
-                working.release()
-            if stopper.ident:
-                stopper.join()
-            # What was thrown and has not come yet would come later, anywhere.
-            _throw(threading.get_ident(), None)
-            return
+            if not ended:
+                if working.locked():
+                    working.release()
+                if stopper.ident:
+                    stopper.join()
+                ended = True
+                if not thrown.is_set():
+                    return
+                # What was thrown and has not come yet would come later, anywhere. Another takes its place and comes
+                # now: CPython 3.11 would look for one that was taken back, for ever where something traces.
+                _throw(threading.get_ident())
+            time.sleep(0)
         except _OutOfTime:
-            continue
+            if ended:
+                return
 
 
-def _throw(thread, error):
-    """Raise an error in a thread, at the next step of its Python code; without one take back what has not come yet."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error) if error else None)
+def _throw(thread):
+    """Raise `_OutOfTime` in a thread, at the next step of its Python code."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_OutOfTime))

@@ -1,5 +1,7 @@
 """A document beyond a limit is left out by name, while it is read; limits are a document's and not a file's."""
 
+import subprocess
+import sys
 import time
 import tracemalloc
 import zipfile
@@ -115,6 +117,35 @@ def test_a_loop_that_passes_over_every_error_is_stopped_and_nothing_comes_later(
     while after < 3:
         compute(0.05)
         after += 1
+
+
+TRACED = """
+import sys
+from distill.documents.limits import Meter, ReadingLimits
+from distill.errors import DataError
+
+def loop():
+    while True:
+        pass
+
+assert Meter("a", ReadingLimits()).watch(lambda: 3) == 3
+if sys.argv[1] == "stopped":
+    try:
+        Meter("a", ReadingLimits(seconds=0.01)).watch(loop)
+    except DataError:
+        pass
+traced = []
+sys.settrace(lambda frame, event, value: traced.append(event))
+(lambda: None)()
+sys.settrace(None)
+assert traced == ["call"]
+"""
+
+
+@pytest.mark.parametrize("parser", ["ended", "stopped"])
+def test_a_debugger_or_coverage_runs_after_a_document_was_read(parser):
+    """CPython 3.11 looks for an error that was taken back before each traced step, without an end."""
+    subprocess.run([sys.executable, "-c", TRACED, parser], check=True, timeout=60)
 
 
 @pytest.mark.parametrize(
