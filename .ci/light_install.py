@@ -37,12 +37,12 @@ from distill.system.backend import start
 start()
 import keras
 keras.utils.set_random_seed(0)
-from distill.catalog.identity import weights_fingerprint
-from distill.catalog.readers import load_features
-from distill.reading.examples import Example, Text
-from distill.reading.exporting import write_flatbuffer
-from distill.reading.network import ReaderNetwork
-from distill.reading.reader_folder import ReaderCard, save_reader
+from distill.encoders.catalog.identity import weights_fingerprint
+from distill.encoders.catalog.readers import load_features
+from distill.papers.reading.examples import Example, Text
+from distill.papers.reading.exporting import write_flatbuffer
+from distill.papers.reading.network import ReaderNetwork
+from distill.papers.reading.reader_folder import ReaderCard, save_reader
 eyes = load_features("multi12-ngram")
 network = ReaderNetwork(eyes.table.shape[1], eyes.encoder.dimension, channels=8)
 card = ReaderCard("multi12-ngram", weights_fingerprint("multi12-ngram"), "en", {}, ())

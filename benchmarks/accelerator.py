@@ -21,8 +21,8 @@ import time
 from pathlib import Path
 
 from distill.system.files import require_writable, write_json, write_text
+from distill.system.input_files import read_text
 from distill.system.progress import say
-from distill.system.reading import read_text
 
 PRECISIONS = ("float32", "mixed_bfloat16")
 EPOCHS = 10

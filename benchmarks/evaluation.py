@@ -15,11 +15,11 @@ import numpy as np
 
 from distill.data.pool import make_pool
 from distill.encoders.encoder import normalise_rows
-from distill.evaluation.bias.analyses import PoolVectors, removal_table, split_by_language
-from distill.evaluation.bias.fitting import RANKS
-from distill.evaluation.bias.lareqa import rank_pool
-from distill.evaluation.bias.space import identify, project
 from distill.evaluation.paired_comparison import compare_scores
+from distill.papers.bias.analyses import PoolVectors, removal_table, split_by_language
+from distill.papers.bias.fitting import RANKS
+from distill.papers.bias.lareqa import rank_pool
+from distill.papers.bias.space import identify, project
 from distill.system.files import require_writable, write_json
 from distill.system.versions import machine
 

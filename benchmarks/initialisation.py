@@ -14,17 +14,17 @@ from pathlib import Path
 
 import keras
 
-from distill.catalog.loading import load_keras_encoder
-from distill.compression.material import Material
 from distill.data.corpus import read_corpus
 from distill.data.loading import load_dataset
+from distill.encoders.catalog.loading import load_keras_encoder
 from distill.encoders.encoder import KerasEncoder
 from distill.evaluation.evaluate import evaluate
 from distill.export.weights.precision import Precision
+from distill.jobs.compression.material import Material
 from distill.settings.store import load_settings
-from distill.stages.student_job import StudentJob
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import Vocabularies
+from distill.training.stages.student_job import StudentJob
 
 SHAPES = {
     "rank 128": Shape(rank=128),

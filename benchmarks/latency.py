@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 
 from transformer import SHAPES, random_encoders
 
-from distill.bench.compare import TimingConditions, compare_encoders
-from distill.bench.peers import peer_names
-from distill.bench.specs import specs_of
 from distill.data.loading import load_dataset
 from distill.errors import DistillError
+from distill.evaluation.bench.compare import TimingConditions, compare_encoders
+from distill.evaluation.bench.peers import peer_names
+from distill.evaluation.bench.specs import specs_of
 from distill.report.bench_tables import print_bench
 from distill.system.files import require_writable, write_json
 from distill.system.versions import machine

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.catalog.loading import load_encoder
 from distill.data.bitext import load_bitext
 from distill.data.corpus import read_corpus, sample_texts
+from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.encoder import normalise_rows
-from distill.evaluation.bias.removal import LanguageRemoval
+from distill.papers.bias.removal import LanguageRemoval
 from distill.system.files import require_writable, write_json
 from distill.system.progress import task
 

@@ -12,8 +12,8 @@ import argparse
 import numpy as np
 from hits import compare_hits
 
-from distill.catalog.loading import load_teacher
 from distill.data.loading import read_dataset
+from distill.encoders.catalog.loading import load_teacher
 from distill.evaluation.evaluate import encode_questions
 from distill.retrieval.exact import ranks
 from distill.system.files import write_json

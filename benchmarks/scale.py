@@ -22,8 +22,8 @@ import numpy as np
 
 from distill.errors import DistillError, InputError
 from distill.system.files import require_writable, write_aside, write_text
+from distill.system.input_files import iter_jsonl, read_jsonl, read_text
 from distill.system.progress import say, task
-from distill.system.reading import iter_jsonl, read_jsonl, read_text
 from distill.system.versions import machine
 
 SIZES = "10000x100000,31600x316000,100000x1000000"
@@ -141,14 +141,14 @@ class Data:
 
 
 def mine(data):
-    from distill.stages.negatives import mine_online_negatives
+    from distill.training.stages.negatives import mine_online_negatives
 
     negatives = mine_online_negatives(data.questions, data.passages, data.gold, data.forbidden, NEGATIVES, MARGIN)
     return {"mined": share(negatives)}
 
 
 def mine_documents(data):
-    from distill.stages.negatives import draw_negatives, mine_maxp_candidates
+    from distill.training.stages.negatives import draw_negatives, mine_maxp_candidates
 
     of = data.questions, data.passages, data.document_of, data.gold, data.forbidden
     return {"mined": share(draw_negatives(mine_maxp_candidates(*of, NEGATIVES, MARGIN)[1], NEGATIVES, 0))}
@@ -221,7 +221,7 @@ def measured(name, size, options):
     """Measure in this process and return the line."""
     if "mining" in name:
         # Here, as its seconds are none of the measurement's.
-        import distill.stages.negatives  # noqa: F401
+        import distill.training.stages.negatives  # noqa: F401
     data, before, watch = Data(size, options), status("RssAnon"), Watch()
     began, spent = time.perf_counter(), time.process_time()
     found = MEASURES[name](data)

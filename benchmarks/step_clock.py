@@ -13,10 +13,10 @@ import numpy as np
 
 from distill.encoders.encoder import KerasEncoder
 from distill.settings.sections import StudentSettings, TeacherSettings
-from distill.stages.transfer_stage import Targets, TransferStage
-from distill.stages.triplet_stage import TripletStage
 from distill.training.loop import fit
 from distill.training.session import Schedule
+from distill.training.stages.transfer_stage import Targets, TransferStage
+from distill.training.stages.triplet_stage import TripletStage
 
 # Negatives by BM25, which asks no encoder.
 TEACHER = {"bm25_epochs": 2, "online_epochs": 0}
@@ -28,7 +28,7 @@ def encoder(base):
     """
     import keras
 
-    from distill.catalog.loading import load_keras_encoder
+    from distill.encoders.catalog.loading import load_keras_encoder
 
     if base not in ("n-grams", "static"):
         return load_keras_encoder(base)

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from distill.system.files import require_writable, write_json, write_text
+from distill.system.input_files import read_text
 from distill.system.progress import say
-from distill.system.reading import read_text
 from distill.system.versions import machine
 
 MARKS = "<!-- steps -->", "<!-- /steps -->"

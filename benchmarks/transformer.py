@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.bench.peers import try_encoder
-from distill.bench.process import WorkerSpec
 from distill.errors import DistillError
+from distill.evaluation.bench.peers import try_encoder
+from distill.evaluation.bench.process import WorkerSpec
 from distill.export.onnx.nodes import Graph, serialize_checked
 from distill.teachers.muse import find_package
 

@@ -11,8 +11,8 @@ import argparse
 
 from hits import compare_hits
 
-from distill.catalog.loading import load_teacher
 from distill.data.loading import read_dataset
+from distill.encoders.catalog.loading import load_teacher
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.evaluation.translation import ParallelQuestions
 from distill.system.files import write_json

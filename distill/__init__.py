@@ -1,11 +1,8 @@
 """Small multilingual sentence encoders for retrieval question answering."""
 
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from .former_modules import FormerModules
 
 __version__ = "0.1.0"
 
@@ -14,45 +11,43 @@ _checkout = Path(__file__).resolve().parent.parent
 if (_checkout / "setup.cfg").is_file():
     __path__.append(str(_checkout))
 
-sys.meta_path.append(FormerModules())
-
 # The public names. Each is imported, with everything that it needs, on first use.
 FACE = {
-    "Columns": "documents.records",
+    "Columns": "search_engine.documents.records",
     "DistillError": "errors",
     "Encoder": "encoders.encoder",
     "ExportOptions": "jobs.export_model",
     "ExportSettings": "settings.sections",
     "Gate": "export.gate",
-    "IndexChange": "indexing.intake",
-    "IndexSettings": "indexing.building",
-    "LanguagePlan": "languages.add_language",
-    "LanguageSources": "languages.material",
-    "Limits": "serving.limits",
+    "IndexChange": "search_engine.indexing.intake",
+    "IndexSettings": "search_engine.indexing.building",
+    "LanguagePlan": "vocabulary.languages.add_language",
+    "LanguageSources": "vocabulary.languages.material",
+    "Limits": "search_engine.serving.limits",
     "PieceRule": "students.vocabulary.pruning",
-    "ReaderOptions": "reading.training",
-    "ReaderSource": "reading.files",
-    "ReadingLimits": "documents.limits",
+    "ReaderOptions": "papers.reading.training",
+    "ReaderSource": "papers.reading.files",
+    "ReadingLimits": "search_engine.documents.limits",
     "Settings": "settings.sections",
     "Shape": "students.shape",
-    "SpellingPlan": "spelling.add_spellings",
+    "SpellingPlan": "vocabulary.spelling.add_spellings",
     "StudentSettings": "settings.sections",
     "TableRequest": "papers.study",
     "TaskOptions": "evaluation.tasks.task",
-    "TimingConditions": "bench.compare",
-    "WordPlan": "languages.add_words",
-    "adapt_to_documents": "adapting.adapt",
-    "add_language": "languages.add_language",
-    "add_spellings": "spelling.add_spellings",
-    "add_words": "languages.add_words",
+    "TimingConditions": "evaluation.bench.compare",
+    "WordPlan": "vocabulary.languages.add_words",
+    "adapt_to_documents": "jobs.adapting.adapt",
+    "add_language": "vocabulary.languages.add_language",
+    "add_spellings": "vocabulary.spelling.add_spellings",
+    "add_words": "vocabulary.languages.add_words",
     "apply_reader": "jobs.readers",
-    "build_index": "indexing.building",
+    "build_index": "search_engine.indexing.building",
     "compare": "evaluation.mcnemar",
     "compare_models": "jobs.measuring",
     "compare_predictions": "evaluation.mteb_predictions",
-    "compress": "compression.compress",
-    "compress_encoder": "compression.compress_encoder",
-    "encode_file": "encoding.encode_file",
+    "compress": "jobs.compression.compress",
+    "compress_encoder": "jobs.compression.compress_encoder",
+    "encode_file": "encoders.files.encode_file",
     "evaluate": "evaluation.evaluate",
     "export_artefact": "export.artefact",
     "export_model": "jobs.export_model",
@@ -60,59 +55,53 @@ FACE = {
     "fit_removal": "jobs.language_removal",
     "fold_removal": "jobs.language_removal",
     "generate_answers": "jobs.readers",
-    "init_config": "pipeline.own_data",
+    "init_config": "jobs.pipeline.own_data",
     "learn_text": "jobs.learn_text",
     "list_cl_relkt_commands": "papers.study",
     "load_dataset": "data.loading",
-    "load_encoder": "catalog.loading",
-    "load_reader": "catalog.readers",
+    "load_encoder": "encoders.catalog.loading",
+    "load_reader": "encoders.catalog.readers",
     "make_page": "jobs.make_page",
     "measure_models": "jobs.measuring",
     "measure_predictions": "evaluation.tasks.predictions",
     "plan_cl_relkt": "papers.study",
     "prune_vocabulary": "jobs.prune_vocabulary",
-    "ray_engine": "encoding.on_ray",
-    "read_answers": "indexing.reading",
+    "ray_engine": "encoders.files.on_ray",
+    "read_answers": "search_engine.indexing.written_answers",
     "read_corpus": "data.corpus",
-    "recipe_names": "settings.recipes",
+    "recipe_names": "settings.recipe",
     "recipe_settings": "settings.store",
     "reduce_encoder": "jobs.reduce_encoder",
     "remove_language": "jobs.language_removal",
     "report_runs": "jobs.report_runs",
     "reproduce_cl_relkt": "papers.study",
-    "run": "compression.whole_job",
-    "search": "indexing.answers",
-    "serve_index": "plugs.mcp",
-    "serve_model": "serving.start",
-    "serving_app": "serving.start",
+    "run": "jobs.compression.whole_job",
+    "search": "search_engine.indexing.answers",
+    "serve_index": "search_engine.plugs.mcp",
+    "serve_model": "search_engine.serving.start",
+    "serving_app": "search_engine.serving.start",
     "static_student": "students.vocabulary.vocabularies",
     "subset_languages": "jobs.subset_languages",
-    "teach": "stages.triplet_stage",
-    "time_encoders": "bench.compare",
+    "teach": "training.stages.triplet_stage",
+    "time_encoders": "evaluation.bench.compare",
     "train_reader": "jobs.readers",
-    "transfer": "stages.transfer_stage",
+    "transfer": "training.stages.transfer_stage",
     "translation_of": "evaluation.translation",
-    "tune": "tuning.tune",
+    "tune": "jobs.tuning.tune",
 }
 __all__ = [*FACE, "__version__"]
 
 if TYPE_CHECKING:
-    from .adapting.adapt import adapt_to_documents as adapt_to_documents
-    from .bench.compare import TimingConditions as TimingConditions
-    from .bench.compare import time_encoders as time_encoders
-    from .catalog.loading import load_encoder as load_encoder
-    from .catalog.readers import load_reader as load_reader
-    from .compression.compress import compress as compress
-    from .compression.compress_encoder import compress_encoder as compress_encoder
-    from .compression.whole_job import run as run
     from .data.corpus import read_corpus as read_corpus
     from .data.loading import load_dataset as load_dataset
-    from .documents.limits import ReadingLimits as ReadingLimits
-    from .documents.records import Columns as Columns
+    from .encoders.catalog.loading import load_encoder as load_encoder
+    from .encoders.catalog.readers import load_reader as load_reader
     from .encoders.encoder import Encoder as Encoder
-    from .encoding.encode_file import encode_file as encode_file
-    from .encoding.on_ray import ray_engine as ray_engine
+    from .encoders.files.encode_file import encode_file as encode_file
+    from .encoders.files.on_ray import ray_engine as ray_engine
     from .errors import DistillError as DistillError
+    from .evaluation.bench.compare import TimingConditions as TimingConditions
+    from .evaluation.bench.compare import time_encoders as time_encoders
     from .evaluation.evaluate import evaluate as evaluate
     from .evaluation.mcnemar import compare as compare
     from .evaluation.mteb_predictions import compare_predictions as compare_predictions
@@ -121,11 +110,10 @@ if TYPE_CHECKING:
     from .evaluation.translation import translation_of as translation_of
     from .export.artefact import export_artefact as export_artefact
     from .export.gate import Gate as Gate
-    from .indexing.answers import search as search
-    from .indexing.building import IndexSettings as IndexSettings
-    from .indexing.building import build_index as build_index
-    from .indexing.intake import IndexChange as IndexChange
-    from .indexing.reading import read_answers as read_answers
+    from .jobs.adapting.adapt import adapt_to_documents as adapt_to_documents
+    from .jobs.compression.compress import compress as compress
+    from .jobs.compression.compress_encoder import compress_encoder as compress_encoder
+    from .jobs.compression.whole_job import run as run
     from .jobs.export_model import ExportOptions as ExportOptions
     from .jobs.export_model import export_model as export_model
     from .jobs.language_removal import fit_removal as fit_removal
@@ -135,6 +123,7 @@ if TYPE_CHECKING:
     from .jobs.make_page import make_page as make_page
     from .jobs.measuring import compare_models as compare_models
     from .jobs.measuring import measure_models as measure_models
+    from .jobs.pipeline.own_data import init_config as init_config
     from .jobs.prune_vocabulary import prune_vocabulary as prune_vocabulary
     from .jobs.readers import apply_reader as apply_reader
     from .jobs.readers import export_reader as export_reader
@@ -143,35 +132,41 @@ if TYPE_CHECKING:
     from .jobs.reduce_encoder import reduce_encoder as reduce_encoder
     from .jobs.report_runs import report_runs as report_runs
     from .jobs.subset_languages import subset_languages as subset_languages
-    from .languages.add_language import LanguagePlan as LanguagePlan
-    from .languages.add_language import add_language as add_language
-    from .languages.add_words import WordPlan as WordPlan
-    from .languages.add_words import add_words as add_words
-    from .languages.material import LanguageSources as LanguageSources
+    from .jobs.tuning.tune import tune as tune
+    from .papers.reading.files import ReaderSource as ReaderSource
+    from .papers.reading.training import ReaderOptions as ReaderOptions
     from .papers.study import TableRequest as TableRequest
     from .papers.study import list_cl_relkt_commands as list_cl_relkt_commands
     from .papers.study import plan_cl_relkt as plan_cl_relkt
     from .papers.study import reproduce_cl_relkt as reproduce_cl_relkt
-    from .pipeline.own_data import init_config as init_config
-    from .plugs.mcp import serve_index as serve_index
-    from .reading.files import ReaderSource as ReaderSource
-    from .reading.training import ReaderOptions as ReaderOptions
-    from .serving.limits import Limits as Limits
-    from .serving.start import serve_model as serve_model
-    from .serving.start import serving_app as serving_app
-    from .settings.recipes import recipe_names as recipe_names
+    from .search_engine.documents.limits import ReadingLimits as ReadingLimits
+    from .search_engine.documents.records import Columns as Columns
+    from .search_engine.indexing.answers import search as search
+    from .search_engine.indexing.building import IndexSettings as IndexSettings
+    from .search_engine.indexing.building import build_index as build_index
+    from .search_engine.indexing.intake import IndexChange as IndexChange
+    from .search_engine.indexing.written_answers import read_answers as read_answers
+    from .search_engine.plugs.mcp import serve_index as serve_index
+    from .search_engine.serving.limits import Limits as Limits
+    from .search_engine.serving.start import serve_model as serve_model
+    from .search_engine.serving.start import serving_app as serving_app
+    from .settings.recipe import recipe_names as recipe_names
     from .settings.sections import ExportSettings as ExportSettings
     from .settings.sections import Settings as Settings
     from .settings.sections import StudentSettings as StudentSettings
     from .settings.store import recipe_settings as recipe_settings
-    from .spelling.add_spellings import SpellingPlan as SpellingPlan
-    from .spelling.add_spellings import add_spellings as add_spellings
-    from .stages.transfer_stage import transfer as transfer
-    from .stages.triplet_stage import teach as teach
     from .students.shape import Shape as Shape
     from .students.vocabulary.pruning import PieceRule as PieceRule
     from .students.vocabulary.vocabularies import static_student as static_student
-    from .tuning.tune import tune as tune
+    from .training.stages.transfer_stage import transfer as transfer
+    from .training.stages.triplet_stage import teach as teach
+    from .vocabulary.languages.add_language import LanguagePlan as LanguagePlan
+    from .vocabulary.languages.add_language import add_language as add_language
+    from .vocabulary.languages.add_words import WordPlan as WordPlan
+    from .vocabulary.languages.add_words import add_words as add_words
+    from .vocabulary.languages.material import LanguageSources as LanguageSources
+    from .vocabulary.spelling.add_spellings import SpellingPlan as SpellingPlan
+    from .vocabulary.spelling.add_spellings import add_spellings as add_spellings
 
 
 def __getattr__(name: str) -> object:

@@ -14,7 +14,7 @@ import click
 import cloup
 
 from . import __version__
-from .commands.shared.command import RETIRED, Group
+from .commands.shared.command import Group
 from .errors import DistillError, one_line
 from .system.extras import training_stack
 from .system.lean_imports import lean_imports
@@ -81,18 +81,6 @@ class Commands(Group):
         return [
             cloup.Section(title, {name: _import_command(name) for name in names}) for title, names in SECTIONS.items()
         ]
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return a command's name, the command and its arguments.
-
-        Raises:
-            click.UsageError: for a name that there is not, with the nearest ones or what took the place of an old one.
-        """
-        if instead := RETIRED.get(args[0]):
-            raise click.UsageError(instead, ctx=ctx)
-        return super().resolve_command(ctx, args)
 
     def handle_bad_command_name(
         self, bad_name: str, valid_names: list[str], error: click.UsageError

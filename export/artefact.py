@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ..encoders.encoder import KerasEncoder, take_own_pieces
 from ..errors import EncoderError, ExportError, first_line
-from ..evaluation.bias.removal import LanguageRemoval
+from ..papers.bias.removal import LanguageRemoval
 from ..settings.choices import FORMATS
 from ..system.files import write_aside, write_json, write_text
-from ..system.reading import read_text
+from ..system.input_files import read_text
 from ..system.types import File, Json, Progress
 from . import encode
 from .card import README, Card, JudgedCard, StoredFile, make_card, write_card, write_judged_card

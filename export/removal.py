@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
-from ..evaluation.bias.removal import LanguageRemoval
+from ..papers.bias.removal import LanguageRemoval
 from ..system.types import File, Json
 from .encode import MODELS, REMOVAL
 from .form import Form

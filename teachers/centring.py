@@ -18,7 +18,7 @@ from ..encoders.encoder import Encoder, encode_texts, normalise_rows, takes_cont
 from ..errors import DataError, EncoderError
 from ..system.arrays import read_arrays
 from ..system.files import write_aside, write_json
-from ..system.reading import Form, read_json, require_form
+from ..system.input_files import Form, read_json, require_form
 from ..system.types import File, Floats, Progress, Role
 
 CARD, MEANS = "teacher.json", "means.npz"

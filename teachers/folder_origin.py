@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ..students.origin import UNKNOWN, Origin
-from ..system.reading import read_json
+from ..system.input_files import read_json
 
 PAGE, CARD, CONFIG = "README.md", "card.json", "config.json"
 # The licence in the head of a page, which is YAML.

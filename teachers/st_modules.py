@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import EncoderError
 from ..system.files import require_inside
-from ..system.reading import read_json
+from ..system.input_files import read_json
 from ..system.types import File, Floats, Json
 from .tokenizers.reading import PROMPTS_FILE, choose_prompts, read_settings
 from .tokenizers.settings import require_known, require_only

@@ -17,7 +17,7 @@ from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, first_line
 from ..system.backend import start
 from ..system.extras import require_extra
-from ..system.reading import read_json
+from ..system.input_files import read_json
 from ..system.types import File, Floats, Json
 from .folder_origin import read_folder_origin
 from .st_modules import read_behind, require_no_code

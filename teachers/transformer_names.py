@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import EncoderError, first_line
-from ..system.reading import read_json
+from ..system.input_files import read_json
 from ..system.types import Floats, Json
 from . import transformer_modern
 

@@ -13,7 +13,7 @@ import json
 import unicodedata
 from pathlib import Path
 
-from distill.system.reading import iter_lines, read_jsonl
+from distill.system.input_files import iter_lines, read_jsonl
 
 LANGUAGES = ("en", "ar", "ru")
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.adapting.pooled_features import FeaturePooler
-from distill.adapting.question_sets import QuestionSet
-from distill.adapting.training import Head
-from distill.catalog.loading import load_encoder, load_keras_encoder
 from distill.data.loading import read_dataset
 from distill.data.parsing.tsv import read_table
+from distill.encoders.catalog.loading import load_encoder, load_keras_encoder
 from distill.evaluation.paired_comparison import compare_scores
+from distill.jobs.adapting.pooled_features import FeaturePooler
+from distill.jobs.adapting.question_sets import QuestionSet
+from distill.jobs.adapting.training import Head
 from distill.retrieval.metrics import question_scores
 
 METRICS = ("p@1", "mrr@10")

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.catalog.bundle import CARD_FILE, find_artefact
-from distill.catalog.loading import load_encoder
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.loading import read_dataset
+from distill.encoders.catalog.bundle import CARD_FILE, find_artefact
+from distill.encoders.catalog.loading import load_encoder
 from distill.evaluation.calibration import MOST_MISSED, SIZES, fit_calibration
 from distill.evaluation.unanswerable import WHOLE, Cases, encode, paired_cases
 from distill.export import encode as encode_py

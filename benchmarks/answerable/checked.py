@@ -22,8 +22,8 @@ import numpy as np
 from distill.data.loading import read_dataset
 from distill.evaluation.calibration import calibration_error
 from distill.evaluation.unanswerable import number_articles
-from distill.indexing.answers import Answers
-from distill.indexing.building import IndexChange, IndexSettings, build_index
+from distill.search_engine.indexing.answers import Answers
+from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
 from distill.system.files import require_writable, write_json
 
 SIZES = (10, 100, None)

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from fixtures.chromium import Chromium, served
 
 from distill.data.loading import load_dataset
-from distill.indexing.answers import Answers
+from distill.search_engine.indexing.answers import Answers
 from distill.system.files import write_json
 from distill.system.versions import machine
 

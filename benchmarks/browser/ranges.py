@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from fixtures.chromium import Chromium, served
 from page import READY, questions
 
-from distill.indexing.answers import Answers
+from distill.search_engine.indexing.answers import Answers
 from distill.system.files import write_json
 from distill.system.versions import machine
 

@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from fixtures.chromium import Chromium, served
 
-from distill.catalog.loading import load_encoder
 from distill.data.loading import load_dataset
+from distill.encoders.catalog.loading import load_encoder
 from distill.export.encode import padded
 from distill.system.files import write_json
-from distill.system.reading import read_json
+from distill.system.input_files import read_json
 from distill.system.versions import machine
 
 LEAST, ENCODERS = 0.9999, {"encoder.tflite", "encoder.task"}

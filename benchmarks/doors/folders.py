@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import distill
-from distill.catalog.loading import load_keras_encoder
+from distill.encoders.catalog.loading import load_keras_encoder
 from distill.system.files import write_json
 from distill.system.versions import machine
 

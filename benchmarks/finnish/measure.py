@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.catalog.loading import load_encoder
 from distill.data.loading import read_dataset
+from distill.encoders.catalog.loading import load_encoder
 from distill.evaluation.evaluate import evaluate
 from distill.settings.choices import EVERY
 

@@ -14,8 +14,8 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from distill.system.reading import read_jsonl
-from distill.words.sentences import find_sentences_cached
+from distill.system.input_files import read_jsonl
+from distill.vocabulary.words.sentences import find_sentences_cached
 
 PAIRS = {
     "docs": "docs-parallel",

@@ -11,7 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from distill.system.reading import read_jsonl
+from distill.system.input_files import read_jsonl
 
 # Each with the questions a passage that are taken at most.
 COLLECTIONS = {"selqa": 10, "nq-qed": 10, "qamr": 4}

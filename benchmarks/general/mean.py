@@ -7,8 +7,8 @@ Wortsman et al. (2022), Robust fine-tuning of zero-shot models, section 3.
 
 import argparse
 
-from distill.catalog.loading import load_keras_encoder
-from distill.stages.transfer_stage import interpolate_weights
+from distill.encoders.catalog.loading import load_keras_encoder
+from distill.training.stages.transfer_stage import interpolate_weights
 
 
 def main():

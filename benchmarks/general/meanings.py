@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from distill.typed.kinds import add_noise, has_kind
+from distill.vocabulary.typed.kinds import add_noise, has_kind
 
 LANGUAGES = ("el", "es", "hi", "ro", "tr")
 # Words that are looked up, translations of each, and words of one.

@@ -21,13 +21,13 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.catalog.loading import load_encoder
 from distill.data.loading import read_dataset
-from distill.indexing.answers import Answers
-from distill.indexing.building import IndexChange, build_index
-from distill.indexing.index_file import FILE, Index
-from distill.indexing.searching import Searcher
+from distill.encoders.catalog.loading import load_encoder
 from distill.retrieval.codes import WHOLE, packed_width, quantise_to_bits, unpack
+from distill.search_engine.indexing.answers import Answers
+from distill.search_engine.indexing.building import IndexChange, build_index
+from distill.search_engine.indexing.index_file import FILE, Index
+from distill.search_engine.indexing.searching import Searcher
 from distill.system.files import require_writable, write_json
 from distill.system.progress import task
 

@@ -21,11 +21,11 @@ import numpy as np
 
 from distill.data.loading import read_dataset
 from distill.evaluation.paired_comparison import compare_scores
-from distill.indexing.answers import Answers
-from distill.indexing.building import IndexChange, IndexSettings, build_index
-from distill.indexing.searching import WEIGHT
-from distill.indexing.words.lexical import Lexical
 from distill.retrieval.bm25 import bm25_ranks
+from distill.search_engine.indexing.answers import Answers
+from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
+from distill.search_engine.indexing.searching import WEIGHT
+from distill.search_engine.indexing.words.lexical import Lexical
 from distill.system.files import require_writable, write_json
 
 # Of reciprocal rank fusion: its constant (Cormack et al., 2009), and the ranks of either list that count.

@@ -23,13 +23,13 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.catalog.loading import load_encoder
 from distill.data.loading import read_dataset
-from distill.indexing.batches import TEXTS, VECTORS
-from distill.indexing.building import PART
-from distill.indexing.index_file import FILE, Index
-from distill.indexing.searching import Searcher
+from distill.encoders.catalog.loading import load_encoder
 from distill.retrieval import products
+from distill.search_engine.indexing.batches import TEXTS, VECTORS
+from distill.search_engine.indexing.building import PART
+from distill.search_engine.indexing.index_file import FILE, Index
+from distill.search_engine.indexing.searching import Searcher
 from distill.system.hashes import sha256
 
 DISTILL = [sys.executable, "-m", "distill"]

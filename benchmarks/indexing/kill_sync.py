@@ -24,10 +24,10 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from distill.indexing import building
-from distill.indexing.building import IndexChange, IndexSettings, build_index
-from distill.indexing.index_file import FILE
-from distill.indexing.sources import SOURCES, Sources
+from distill.search_engine.indexing import building
+from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
+from distill.search_engine.indexing.index_file import FILE
+from distill.search_engine.indexing.sources import SOURCES, Sources
 from distill.system.files import write_json
 
 STATES, FILES, DOCUMENTS = ("first", "second", "third"), 3, 24

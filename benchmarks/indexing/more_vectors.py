@@ -12,8 +12,8 @@ import argparse
 
 import numpy as np
 
-from distill.catalog.loading import load_encoder
 from distill.data.loading import read_dataset
+from distill.encoders.catalog.loading import load_encoder
 from distill.system.files import require_writable, write_json
 
 

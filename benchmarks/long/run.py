@@ -14,15 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.catalog.bundle import released_folder
-from distill.catalog.loading import load_teacher
 from distill.data.dataset import Dataset, Passage, Question
 from distill.data.loading import load_dataset
-from distill.documents.document import Document, cut_document
+from distill.encoders.catalog.bundle import released_folder
+from distill.encoders.catalog.loading import load_teacher
 from distill.encoders.tokenizer import Tokenizer
 from distill.evaluation.evaluate import evaluate
+from distill.search_engine.documents.document import Document, cut_document
 from distill.system.files import write_json
-from distill.words.cutting import Cut
+from distill.vocabulary.words.cutting import Cut
 
 WHOLE = {"document": "one vector of the document", "document-sentence": "best sentence", "document-sum": "both"}
 PARTS = {"maxp": "best passage", "document-sum": "best passage with its sentence"}

@@ -22,7 +22,7 @@ import mteb
 import numpy as np
 from datasets import Dataset
 
-import distill.mteb
+import distill.papers.mteb
 from distill.system.files import write_json
 from distill.system.versions import machine
 
@@ -206,7 +206,7 @@ def main():
     parser.add_argument("--predictions", type=Path, help="a folder for rankings, which distill compare reads")
     parser.add_argument("--json")
     options = parser.parse_args()
-    models = {name: distill.mteb.load(name) for name in options.models}
+    models = {name: distill.papers.mteb.load(name) for name in options.models}
     figures = {name: {} for name in models}
     for column, (data, metric) in COLUMNS.items():
         if not column.startswith(options.only):
@@ -214,7 +214,7 @@ def main():
         task, subsets = data(options.data)
         folder = options.predictions and options.predictions / column
         if folder and subsets and task.metadata.type == "Retrieval":
-            distill.mteb.save_relevant(task, folder)
+            distill.papers.mteb.save_relevant(task, folder)
         for name, model in models.items():
             place = folder and folder / name
             figures[name][column] = measured(model, task, subsets, metric, place) if subsets else NO_DATA

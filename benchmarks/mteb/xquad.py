@@ -1,4 +1,4 @@
-"""Evaluate encoders through `distill.mteb` on XQuAD's files, beside distill's own figures for the same questions.
+"""Evaluate encoders through `distill.papers.mteb` on XQuAD, beside distill's own figures for the same questions.
 
     python benchmarks/mteb/xquad.py multi12-ngram multi12-static --data data --json figures.json
 
@@ -16,13 +16,13 @@ from tempfile import TemporaryDirectory
 import mteb
 import numpy as np
 
-import distill.mteb
-from distill.catalog.vector_cache import CachedEncoder
+import distill.papers.mteb
 from distill.data.loading import load_dataset
 from distill.data.pool_readers import load_pool
-from distill.evaluation.bias.lareqa import encode_pool, rank_pool
+from distill.encoders.catalog.vector_cache import CachedEncoder
 from distill.evaluation.evaluate import evaluate
 from distill.evaluation.mteb_predictions import PREDICTIONS, question_scores, read_parts
+from distill.papers.bias.lareqa import encode_pool, rank_pool
 from distill.system.files import write_json
 from distill.system.versions import machine
 
@@ -96,7 +96,7 @@ def table(title, rows):
 
 def measured(name, options, folder):
     """Print and return the figures of one encoder. Its vectors are cached, as each subset has LAReQA's whole pool."""
-    model, figures = distill.mteb.load(name), {}
+    model, figures = distill.papers.mteb.load(name), {}
     model.encoder = CachedEncoder(model.encoder, "vectors", folder)
     figures["XQuADCrossLingualRetrieval"] = cross_lingual(model, options.data / "xquad", options.split)
     print(

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from distill.catalog.loading import load_encoder
 from distill.data.pool import Pool
 from distill.data.pool_readers import load_pool
+from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.encoder import Encoder
-from distill.evaluation.bias.lareqa import mean_average_precision
+from distill.papers.bias.lareqa import mean_average_precision
 from distill.system.files import write_json
 from distill.system.types import Floats
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from distill.system.files import write_text
-from distill.system.reading import read_jsonl, read_text
-from distill.words.cutting import split_sentences
+from distill.system.input_files import read_jsonl, read_text
+from distill.vocabulary.words.cutting import split_sentences
 
 MOST, LEAST = 10_000, 30
 # Of a source with more paragraphs so many are cut.

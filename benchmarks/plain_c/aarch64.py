@@ -21,7 +21,7 @@ import numpy as np
 import program
 from checks import encoder_file, texts_in
 
-from distill.catalog.bundle import find_artefact
+from distill.encoders.catalog.bundle import find_artefact
 from distill.system.text import make_well_formed
 
 DUMP = Path(__file__).with_name("dump.c")

@@ -22,7 +22,7 @@ import numpy as np
 import program
 import sentencepiece
 
-from distill.catalog.bundle import find_artefact
+from distill.encoders.catalog.bundle import find_artefact
 from distill.encoders.tokenizer import Tokenizer, list_spellings
 from distill.export import encode
 from distill.export.c.encoder_file import encoder_sections

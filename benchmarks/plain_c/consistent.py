@@ -25,11 +25,11 @@ from pathlib import Path
 import numpy as np
 
 from distill.errors import DistillError
-from distill.indexing.answers import Answers
-from distill.indexing.index_file import Index
-from distill.indexing.rescoring import Rescorer
-from distill.indexing.searching import Searcher
-from distill.indexing.words.lexical import Lexical
+from distill.search_engine.indexing.answers import Answers
+from distill.search_engine.indexing.index_file import Index
+from distill.search_engine.indexing.rescoring import Rescorer
+from distill.search_engine.indexing.searching import Searcher
+from distill.search_engine.indexing.words.lexical import Lexical
 from distill.system.sections import ALIGNMENT, ENTRY, HEAD, MAGIC, TYPES, VERSION
 
 SANITIZERS = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -328,7 +328,7 @@ def main() -> None:
     options = parser.parse_args()
     contents, begin = [path.read_bytes() for path in options.files], time.perf_counter()
     if options.python:
-        from distill.catalog.loading import load_encoder
+        from distill.encoders.catalog.loading import load_encoder
 
         print(dict(outcomes(contents, load_encoder(options.python), options.count, options.seed)))
     else:

@@ -129,8 +129,8 @@ def encoding(classes, folder, encoder, path, texts):
 
 def searching(classes, folder, model, path, options):
     """Count the questions to an index whose nearest passages differ from those of `distill search`."""
-    from distill.indexing.answers import Answers
-    from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
+    from distill.search_engine.indexing.answers import Answers
+    from distill.search_engine.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 
     paragraphs = {language: xquad(options.data, language) for language in LANGUAGES}
     passages = [text for texts, _ in paragraphs.values() for text in texts]
@@ -175,8 +175,8 @@ def main():
     parser.add_argument("--questions", type=int, default=25, help="of a language, to the index")
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
-    from distill.catalog.kinds import find_folder
-    from distill.catalog.loading import load_encoder
+    from distill.encoders.catalog.kinds import find_folder
+    from distill.encoders.catalog.loading import load_encoder
 
     texts = [text for language in LANGUAGES for text in lines(options.data, language)[: options.texts]]
     figures = {"machine": machine(), "languages": list(LANGUAGES), "models": {}}

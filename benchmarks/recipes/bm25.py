@@ -20,10 +20,10 @@ from distill.retrieval.bm25 import TERMS, bm25_ranks
 from distill.retrieval.metrics import summarise_ranks
 from distill.settings.choices import COMPARED
 from distill.system.files import require_writable, write_json
+from distill.system.input_files import read_jsonl
 from distill.system.progress import say
-from distill.system.reading import read_jsonl
-from distill.words.answer_finder import AnswerFinder
-from distill.words.morphology import WORD
+from distill.vocabulary.words.answer_finder import AnswerFinder
+from distill.vocabulary.words.morphology import WORD
 
 SETS = (
     ("tydiqa-goldp", "dev", "ar"), ("arcd", "test", "ar"), ("tydiqa-goldp", "dev", "en"),

@@ -117,9 +117,9 @@ class Judge:
         """Return mAP in per cent: over the pool, without a random target, and without the one in the question's
         language.
         """
-        from distill.catalog.loading import load_encoder
-        from distill.evaluation.bias.lareqa import encode_pool, rank_pool
+        from distill.encoders.catalog.loading import load_encoder
         from distill.evaluation.evaluate import evaluate
+        from distill.papers.bias.lareqa import encode_pool, rank_pool
 
         encoder = load_encoder(str(Path(options.runs) / name / trained(name)))
         ranks = evaluate(encoder, self.data, "dev", self.data.languages, ("maxp",)).ranks["maxp"]

@@ -70,10 +70,10 @@ def main():
     package = types.ModuleType("distill")
     package.__path__, package.__version__ = [str(ROOT / "distill"), str(ROOT)], "0"
     sys.modules["distill"] = package
-    from distill.serving.app import Server
-    from distill.serving.encoding import ServedEncoder
-    from distill.serving.limits import Limits
-    from distill.serving.running import UvicornServer, bind_socket
+    from distill.search_engine.serving.app import Server
+    from distill.search_engine.serving.encoding import ServedEncoder
+    from distill.search_engine.serving.limits import Limits
+    from distill.search_engine.serving.running import UvicornServer, bind_socket
 
     with tempfile.TemporaryDirectory() as folder, bind_socket("127.0.0.1", 0) as listener:
         served = ServedEncoder(Peer(folder), Peer.name)

@@ -19,7 +19,7 @@ from pathlib import Path
 from distill.data.loading import load_dataset
 from distill.data.more_questions import find_sharing
 from distill.system.files import write_json
-from distill.system.reading import read_jsonl
+from distill.system.input_files import read_jsonl
 
 LANGUAGES = ("ar", "de", "el", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 # Characters of a passage, and in front of an answer.

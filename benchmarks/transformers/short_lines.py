@@ -13,7 +13,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from distill.system.reading import read_jsonl
+from distill.system.input_files import read_jsonl
 
 NAMES = ("docs", "help", "hindi", "captions")
 

@@ -92,8 +92,8 @@ def write(options, found):
 def figures(name, options):
     """Return P@1 by unit and language on dev, and bitext accuracy XX -> en, of the student of one row."""
     from distill.evaluation.evaluate import evaluate
-    from distill.pipeline.preparing import prepare
-    from distill.stages.transfer_stage import train_towards
+    from distill.jobs.pipeline.preparing import prepare
+    from distill.training.stages.transfer_stage import train_towards
 
     settings = flags.main(shlex.split(f"{SHORT} {ROWS[name]}"), standalone_mode=False)
     run = prepare(with_teacher(settings, Path(options.output)), Path(options.output) / "none")
@@ -116,8 +116,8 @@ MADE = {}
 
 def material(run):
     """Return the teacher's vectors, including those of the parallel text, and the untrained student that rows share."""
-    from distill.pipeline.second_stage import shape_student, student_job
-    from distill.stages.transfer_stage import Targets
+    from distill.jobs.pipeline.second_stage import shape_student, student_job
+    from distill.training.stages.transfer_stage import Targets
 
     inputs = run.inputs
     key = repr((inputs.teacher, inputs.vocabulary, run.shape, inputs.student.parallel))
@@ -142,9 +142,9 @@ def with_teacher(settings, output):
 
 
 def train(settings, folder):
-    from distill.catalog.loading import load_keras_encoder
     from distill.data.loading import load_settings_data
-    from distill.stages.triplet_stage import teach
+    from distill.encoders.catalog.loading import load_keras_encoder
+    from distill.training.stages.triplet_stage import teach
 
     base, language = load_keras_encoder(settings.teacher.base), settings.teacher.language
     teach(base, load_settings_data(settings.data, settings.seed), language, settings.teacher, settings.seed).save(
@@ -156,8 +156,8 @@ def parts(run):
     """Return the teacher, the student's start and shape, and True if their spaces differ, for `shape_student`."""
     import keras
 
-    from distill.catalog.loading import load_keras_encoder
-    from distill.pipeline.fixed_teacher import centre, is_foreign
+    from distill.encoders.catalog.loading import load_keras_encoder
+    from distill.jobs.pipeline.fixed_teacher import centre, is_foreign
     from distill.students.shape import Shape
 
     settings = run.inputs.teacher

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from distill.errors import DataError, DistillError
 from distill.system.files import write_json
-from distill.system.reading import read_json, read_text
+from distill.system.input_files import read_json, read_text
 
 IDS = Path(__file__).parent / "ids.txt"
 

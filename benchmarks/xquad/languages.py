@@ -23,7 +23,7 @@ from distill.export.card import stored_files
 from distill.export.formats.registry import load_artefact
 from distill.export.languages import CARD_KEY, FILE, TokenLanguages, write_languages
 from distill.system.files import write_json
-from distill.system.reading import read_jsonl, read_text
+from distill.system.input_files import read_jsonl, read_text
 
 TABLES = ("massive", "mkqa-questions", "mintaka-dev", "qald", "rubq", "tico19", "xor-question-pairs", "docs-parallel")
 TABLES += (

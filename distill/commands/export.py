@@ -186,7 +186,7 @@ def _say_exported(judged, model, output):
 
 
 def _plot_path(context, parameter, path):
-    from ..bench.plot import require_format
+    from ..evaluation.bench.plot import require_format
 
     return require_writable_path(context, parameter, path and require_format(path))
 
@@ -274,8 +274,8 @@ def bench(
     milliseconds per query, texts per second, the cold start (from a new process to its first vector, with the files in
     the page cache), the peak memory while questions are asked one by one, and the size on disk.
     """
-    from ..bench.compare import TimingConditions, time_encoders
     from ..data.loading import load_dataset
+    from ..evaluation.bench.compare import TimingConditions, time_encoders
     from ..report.bench_tables import print_bench
 
     dataset = load_dataset(data, document_language)
@@ -284,6 +284,6 @@ def bench(
     rows, note = time_encoders(models, dataset, names, conditions, others, peer_python, translators, beam)
     write_figures(json_path, {**note, "encoders": rows}, lambda: print_bench(rows, note))
     if plot_path:
-        from ..bench.plot import write_plot
+        from ..evaluation.bench.plot import write_plot
 
         write_plot(plot_path, rows, note)

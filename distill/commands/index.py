@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..catalog.kinds import ENCODER_HELP
+from ..encoders.catalog.kinds import ENCODER_HELP
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
 from .shared.help import option
@@ -121,10 +121,10 @@ def index(
     A document replaces the one with the same id. If the command is interrupted, run it again: it continues where it
     stopped.
     """
-    from ..documents.limits import ReadingLimits
-    from ..documents.records import Columns
-    from ..indexing.building import COMPACT, IndexSettings, build_index
-    from ..indexing.intake import IndexChange
+    from ..search_engine.documents.limits import ReadingLimits
+    from ..search_engine.documents.records import Columns
+    from ..search_engine.indexing.building import COMPACT, IndexSettings, build_index
+    from ..search_engine.indexing.intake import IndexChange
     from ..system.progress import say
 
     columns, limits = Columns(text_field, title_field, id_field), ReadingLimits(most_megabytes, most_seconds)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from ..catalog.kinds import READER_HELP
+from ..encoders.catalog.kinds import READER_HELP
 from ..errors import InputError
 from ..settings.choices import ALL_UNITS, COMPARED_UNIT, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
@@ -163,7 +163,7 @@ def _metrics_of(tasks, metrics):
 def _reader(source):
     if not source:
         return None
-    from ..catalog.readers import load_reader
+    from ..encoders.catalog.readers import load_reader
 
     return load_reader(source)
 
@@ -273,9 +273,9 @@ def evaluate(
     classification  classify texts of a .tsv across languages
     reading         retrieve passages and find the answer with --reader
     """
-    from ..evaluation.bias.fitting import RemovalOptions
     from ..evaluation.translation import translation_of
     from ..jobs.measuring import measure_models, read_samples
+    from ..papers.bias.fitting import RemovalOptions
     from ..system.extras import require_training
 
     _require_use(tasks, OF_TASKS)
@@ -342,7 +342,7 @@ def _options(data, evaluation, seed):
     "--relevant",
     panel="input",
     type=click.Path(exists=True, file_okay=False),
-    help="If A and B are folders of mteb's predictions: the folder that distill.mteb.save_relevant wrote.",
+    help="If A and B are folders of mteb's predictions: the folder that distill.papers.mteb.save_relevant wrote.",
 )
 @option(
     "--differences",
@@ -423,4 +423,6 @@ def _require_of_predictions(relevant):
         if given and one.name not in OF_PREDICTIONS:
             raise InputError(f"{one.opts[0]} is not of mteb's predictions, which are made already; leave it out")
     if not relevant:
-        raise InputError("--relevant is missing: mteb keeps rankings alone; give what distill.mteb.save_relevant wrote")
+        raise InputError(
+            "--relevant is missing: mteb keeps rankings alone; give what distill.papers.mteb.save_relevant wrote"
+        )

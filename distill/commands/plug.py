@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..catalog.kinds import ENCODER_HELP
+from ..encoders.catalog.kinds import ENCODER_HELP
 from .shared.command import command
 from .shared.help import option
 from .shared.options import add_limit_options
@@ -33,7 +33,7 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     The assistant starts this command, as its settings say, and speaks the Model Context Protocol with it on standard
     input and output.
     """
-    from ..plugs.mcp import serve_index
+    from ..search_engine.plugs.mcp import serve_index
 
     serve_index(folder, model, hybrid, name)
 
@@ -99,10 +99,10 @@ def page(
     FILE... are .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or folders of them. Any static server can
     host the page, which works offline. The same command again takes in what has changed.
     """
-    from ..documents.limits import ReadingLimits
-    from ..documents.records import Columns
-    from ..indexing.intake import IndexChange
     from ..jobs.make_page import make_page
+    from ..search_engine.documents.limits import ReadingLimits
+    from ..search_engine.documents.records import Columns
+    from ..search_engine.indexing.intake import IndexChange
     from ..system.progress import say
 
     limits = ReadingLimits(most_megabytes, most_seconds)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from ..catalog.kinds import ENCODER_HELP
+from ..encoders.catalog.kinds import ENCODER_HELP
 from ..settings.sections import Value
 from .shared.command import group
 from .shared.help import option
@@ -107,8 +107,8 @@ def train(
     start()
     from ..data.loading import choose_data
     from ..jobs.readers import train_reader
-    from ..reading.files import TRAIN, ReaderSource
-    from ..reading.training import ReaderOptions
+    from ..papers.reading.files import TRAIN, ReaderSource
+    from ..papers.reading.training import ReaderOptions
     from ..system.progress import say
 
     settings = take_settings(values)

@@ -7,8 +7,8 @@ import textwrap
 
 import click
 
-from ..settings.recipes import find_recipe, read_recipe, recipe_names
-from ..system.reading import read_text
+from ..settings.recipe import find_recipe, read_recipe, recipe_names
+from ..system.input_files import read_text
 from .shared.command import group
 from .shared.help import WIDTH, complete, option
 

@@ -52,9 +52,9 @@ def compress(source: str, output: str | None, json_path: str | None, **values: V
     RUN/small keeps all trials and RUN/small/bundle the best bundle; RUN/report.html shows them. If the command is
     interrupted, run it again: it continues where it stopped.
     """
-    from ..compression.compress import compress as search
-    from ..compression.compress import is_run, output_paths, settings_of
-    from ..compression.compress_encoder import compress_encoder, recipe_of
+    from ..jobs.compression.compress import compress as search
+    from ..jobs.compression.compress import is_run, output_paths, settings_of
+    from ..jobs.compression.compress_encoder import compress_encoder, recipe_of
     from ..report.run_tables import print_search
 
     if is_run(source):
@@ -304,11 +304,11 @@ def add_language(
     Tokens of LANGUAGE are learned from its text; only their embeddings are trained, on translations. A text in another
     language keeps its vector, to the last bit, unless it contains a new token.
     """
-    from ..languages.add_language import LanguagePlan
-    from ..languages.add_language import add_language as add
-    from ..languages.material import LanguageSources
     from ..report.vocabulary_tables import print_language
     from ..system.progress import say
+    from ..vocabulary.languages.add_language import LanguagePlan
+    from ..vocabulary.languages.add_language import add_language as add
+    from ..vocabulary.languages.material import LanguageSources
 
     sources = LanguageSources(language, teacher_language, text, parallel, dictionary, word_lists, keep)
     plan = LanguagePlan(sources, learned, most_words, aligner, steps, lines, seed, spellings)
@@ -375,11 +375,11 @@ def add_words(
     those are nearer to its meaning. No weight is added or changed and nothing is trained. Words that occur in text of
     other languages are left out.
     """
-    from ..languages.add_words import WordPlan
-    from ..languages.add_words import add_words as add
-    from ..languages.material import LanguageSources
     from ..report.vocabulary_tables import print_words
     from ..system.progress import say
+    from ..vocabulary.languages.add_words import WordPlan
+    from ..vocabulary.languages.add_words import add_words as add
+    from ..vocabulary.languages.material import LanguageSources
 
     sources = LanguageSources(language, teacher_language, text, (), dictionary, word_lists, keep)
     report = add(model, WordPlan(sources, most_spellings, aligner), output)
@@ -435,9 +435,9 @@ def add_spellings(
     """
     from ..data.corpus import read_corpus, read_word_lists
     from ..report.vocabulary_tables import print_spellings
-    from ..spelling.add_spellings import SpellingPlan
-    from ..spelling.add_spellings import add_spellings as add
     from ..system.progress import say
+    from ..vocabulary.spelling.add_spellings import SpellingPlan
+    from ..vocabulary.spelling.add_spellings import add_spellings as add
 
     texts, words = read_corpus(text), read_word_lists(word_lists)
     plan = SpellingPlan(texts, words, split_names(kinds), most_spellings, pivot=teacher_language, seed=seed)

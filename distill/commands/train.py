@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..catalog.kinds import ENCODER_HELP, RUN_FILE
+from ..encoders.catalog.kinds import ENCODER_HELP, RUN_FILE
 from ..errors import InputError, escape_controls
 from ..settings.choices import CHECKPOINT_SECONDS
-from ..settings.recipes import DEFAULT, read_toml
+from ..settings.recipe import DEFAULT, read_toml
 from ..settings.sections import Value
 from .shared.command import command
 from .shared.figures import json_option, write_figures
@@ -114,12 +114,12 @@ def run(
     documents' own headings and sentences. Without --dataset, a student learns the vectors that the teacher of
     --teacher-model gives to lines of text.
     """
-    from ..adapting.without_questions import first_text, prepare_lines
-    from ..compression.compress import compress, is_limited
     from ..data.corpus import read_corpus
-    from ..pipeline.execute import execute
-    from ..pipeline.preparing import prepare
-    from ..pipeline.resuming import find_settings
+    from ..jobs.adapting.without_questions import first_text, prepare_lines
+    from ..jobs.compression.compress import compress, is_limited
+    from ..jobs.pipeline.execute import execute
+    from ..jobs.pipeline.preparing import prepare
+    from ..jobs.pipeline.resuming import find_settings
     from ..settings.store import load_settings
     from ..system.backend import require_export_backend
 
@@ -172,7 +172,7 @@ def _print_run(metrics, folder, json_path):
 
 def _print_end(metrics, folder, json_path, search=None):
     """Print a search for a smaller bundle and the sentence that the report opens with, or all figures as JSON."""
-    from ..compression.compress import output_paths
+    from ..jobs.compression.compress import output_paths
     from ..report.run_tables import print_search, print_verdict
 
     def show():
@@ -185,7 +185,7 @@ def _print_end(metrics, folder, json_path, search=None):
 
 def _adapt(documents, place, others, values, json_path):
     """Adapt the encoder `--base` to documents, in a run's folder."""
-    from ..adapting.adapt import adapt_to_documents
+    from ..jobs.adapting.adapt import adapt_to_documents
 
     needless = [name for name in list_given_settings(values) if name not in ADAPTED]
     if needless or any(others):
@@ -270,8 +270,8 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     It learns in one language, or with --loss softmax from pairs in many. Its folder gets log.jsonl, with the dev score
     of each evaluation.
     """
-    from ..catalog.loading import load_keras_encoder
-    from ..pipeline.preparing import read_inputs
+    from ..encoders.catalog.loading import load_keras_encoder
+    from ..jobs.pipeline.preparing import read_inputs
     from ..settings.assignments import refuse_unused
     from ..system.progress import say
 
@@ -279,7 +279,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     refuse_unused(settings, "teach")
     inputs = read_inputs(settings)
     base = load_keras_encoder(inputs.teacher.base)
-    from ..pipeline.first_stage import teacher_job
+    from ..jobs.pipeline.first_stage import teacher_job
     from ..training.log import LOG, read_outcome
     from ..training.session import Session
 
@@ -340,7 +340,7 @@ def transfer(
     with the dev score of each evaluation.
     """
     from ..data.corpus import read_corpus
-    from ..pipeline.second_stage import TeacherSource, transfer_alone
+    from ..jobs.pipeline.second_stage import TeacherSource, transfer_alone
     from ..system.progress import say
     from ..training.log import LOG, RunLog
 
@@ -380,7 +380,7 @@ def init(folder: str, document_language: str, overwrite: bool) -> None:
     is missing, and writes FOLDER/distill.toml. For text without questions it names the command that learns it.
     """
     from ..errors import escape_controls
-    from ..pipeline.own_data import TextAlone, init_config
+    from ..jobs.pipeline.own_data import TextAlone, init_config
 
     config = init_config(folder, document_language, overwrite)
     if isinstance(config, TextAlone):

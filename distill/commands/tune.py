@@ -96,10 +96,10 @@ def tune(
     teacher. A trial that is worse than the median at an evaluation is pruned. The best settings are chosen on dev, so
     expect less on unseen questions.
     """
-    from ..compression.compress import is_limited
+    from ..jobs.compression.compress import is_limited
+    from ..jobs.tuning.tune import Search, trials_path
+    from ..jobs.tuning.tune import tune as tuned
     from ..report.run_tables import print_tuning
-    from ..tuning.tune import Search, trials_path
-    from ..tuning.tune import tune as tuned
 
     flags = list_given_settings(values)
     settings = take_settings(values, config)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..catalog.kinds import ENCODER_HELP, READER_HELP
+from ..encoders.catalog.kinds import ENCODER_HELP, READER_HELP
 from ..errors import InputError
-from ..serving.limits import Limits
+from ..search_engine.serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
-from .shared.command import ASKED, command
+from .shared.command import command
 from .shared.help import option
 from .shared.options import Command, FiniteRange, require_writable_path
 
 if TYPE_CHECKING:
-    from ..encoding.encode_file import Engine
+    from ..encoders.files.encode_file import Engine
     from ..system.types import Role
 
 
@@ -62,13 +62,19 @@ def choose_engine(model: str | None, engine: str, workers: int | None, address: 
     Raises:
         InputError: for options of Ray without `--engine ray`, or that without a model.
     """
-    from ..encoding.on_ray import ray_engine
+    from ..encoders.files.on_ray import ray_engine
 
     if engine != "ray" and (workers or address):
         raise InputError("--workers and --ray-address are of --engine ray, which is not given")
     if engine == "ray" and not model:
         raise InputError("--engine ray loads the encoder in each process; name it by --model")
     return ray_engine(str(model), workers or 2, address) if engine == "ray" else None
+
+
+# What to do where no index is named.
+MAKE_INDEX = (
+    "make it with distill index --model MODEL --documents FILE… --output KB, then ask distill search --index KB"
+)
 
 
 @command(
@@ -114,7 +120,7 @@ def encode(
 
     The texts are encoded block by block. If the command is interrupted, run it again: it continues where it stopped.
     """
-    from ..encoding.encode_file import encode_file
+    from ..encoders.files.encode_file import encode_file
     from ..system.progress import say
 
     by = choose_engine(model, engine, workers, ray_address)
@@ -125,7 +131,7 @@ def encode(
 def _index(context, parameter, folder):
     """Return the folder of an index; without one the error says how to make one."""
     if not folder:
-        raise click.UsageError(f"Missing option '--index': {ASKED}", ctx=context)
+        raise click.UsageError(f"Missing option '--index': {MAKE_INDEX}", ctx=context)
     return folder
 
 
@@ -199,7 +205,7 @@ def search(
 
 
 def _answers(folder, question, model, score, top, where, hybrid, threshold):
-    from ..indexing.answers import search as search_index
+    from ..search_engine.indexing.answers import search as search_index
 
     for one in where:
         if not one.partition("=")[0] or "=" not in one:
@@ -212,8 +218,8 @@ def _answers(folder, question, model, score, top, where, hybrid, threshold):
 def _read(answers, reader):
     if not reader:
         return answers
-    from ..catalog.readers import load_reader
-    from ..indexing.reading import read_answers
+    from ..encoders.catalog.readers import load_reader
+    from ..search_engine.indexing.written_answers import read_answers
 
     return read_answers(answers, load_reader(reader))
 
@@ -228,7 +234,7 @@ def _print_answers(answers, many, strict, as_json):
 
 
 def _lines():
-    from ..system.reading import stdin_lines
+    from ..system.input_files import stdin_lines
 
     return (line.strip() for line in stdin_lines() if line.strip())
 
@@ -350,7 +356,7 @@ def serve(
     MODEL is any encoder, such as multi12-ngram, a run's folder or a bundle. Clients of OpenAI's API can use
     /v1/embeddings; /v1/search searches the index. Ctrl-C or SIGTERM stops the server.
     """
-    from ..serving.start import serve_model
+    from ..search_engine.serving.start import serve_model
 
     limits = Limits(max_texts, max_characters, max_body, max_waiting, timeout, max_pieces)
     serve_model(model, folder, (host, port), name, token_file, limits, hosts, pages)

@@ -14,8 +14,8 @@ from typing import TypeAlias
 from ..errors import DataError
 from ..system.files import list_visible, require_inside
 from ..system.hashes import sha256
+from ..system.input_files import iter_jsonl
 from ..system.progress import say
-from ..system.reading import iter_jsonl
 from .dataset import Dataset, Passage, Question, normalise
 from .parsing.fields import as_id, parse_distinct_answers, parse_id, parse_text, parse_title
 from .parsing.sentence_breaks import parse_sentences

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import DataError, InputError
 from ..system.files import usable_path
-from ..system.reading import read_jsonl, read_text
+from ..system.input_files import read_jsonl, read_text
 from ..system.types import File
 
 

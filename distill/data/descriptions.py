@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError
-from ..system.reading import iter_jsonl
+from ..system.input_files import iter_jsonl
 from ..system.types import Json
 from .dataset import Dataset, Question
 from .parsing.fields import as_id

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..errors import DataError
-from ..system.reading import iter_jsonl, read_jsonl
+from ..system.input_files import iter_jsonl, read_jsonl
 from ..system.types import File, Json
-from ..words.cutting import Cut, cut_text
+from ..vocabulary.words.cutting import Cut, cut_text
 from .dataset import Passage, Question
 from .parsing.fields import IDS, LANGUAGES, TEXTS, first_given, parse_answer_texts, parse_id, parse_text, parse_title
 from .parsing.sentence_breaks import parse_sentences

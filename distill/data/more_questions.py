@@ -10,11 +10,11 @@ import numpy as np
 
 from ..errors import DataError
 from ..system.draws import draw_rows
+from ..system.input_files import read_jsonl
 from ..system.progress import say
-from ..system.reading import read_jsonl
 from ..system.types import File, Integers
-from ..words.answer_sentences import find_answer_sentence
-from ..words.overlap import extract_letters, find_sharing
+from ..vocabulary.words.answer_sentences import find_answer_sentence
+from ..vocabulary.words.overlap import extract_letters, find_sharing
 from .dataset import Dataset, Question, name_line, normalise
 from .loading import read_dataset
 from .parallel import parse_weight

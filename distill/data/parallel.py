@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError
 from ..system.files import usable_path
+from ..system.input_files import read_jsonl
 from ..system.progress import say
-from ..system.reading import read_jsonl
 from ..system.types import File, Integers
 from .parsing.tsv import read_columns
 

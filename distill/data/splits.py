@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import DataError
 from ..settings.choices import SPLITS
+from ..system.input_files import read_json
 from ..system.progress import say
-from ..system.reading import read_json
 from .dataset import Dataset, normalise
 from .parsing.fields import as_id
 

@@ -12,7 +12,7 @@ from .. import __version__
 from ..errors import EncoderError, first_line
 from ..system.backend import chosen_backend
 from ..system.files import write_aside, write_json
-from ..system.reading import read_json
+from ..system.input_files import read_json
 from ..system.types import File, Floats, IdLists, Json, Model, Progress, Role
 from .batching import group_by_length, pad
 from .keras_file import require_own

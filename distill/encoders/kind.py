@@ -17,7 +17,7 @@ Load: TypeAlias = "Callable[[File], Encoder]"
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of encoder, listed in `distill.catalog.kinds`.
+    """A kind of encoder, listed in `distill.encoders.catalog.kinds`.
 
     Attributes:
         what: Its name in an error, such as "a SavedModel".

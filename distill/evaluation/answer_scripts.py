@@ -63,7 +63,7 @@ def xor_prediction(text: str, language: str) -> str:
 
 
 def _japanese(text):
-    from ..words.segmenters import split_japanese_surfaces
+    from ..vocabulary.words.segmenters import split_japanese_surfaces
 
     return " ".join(split_japanese_surfaces(text))
 

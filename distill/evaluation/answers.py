@@ -17,9 +17,9 @@ import numpy as np
 from ..data.parsing.fields import as_id, parse_answer_texts
 from ..errors import DataError, InputError
 from ..settings.choices import COMPARED
-from ..system.reading import read_jsonl
+from ..system.input_files import read_jsonl
 from ..system.types import File, Json
-from ..words.morphology import split_words, warn_unstemmed
+from ..vocabulary.words.morphology import split_words, warn_unstemmed
 from .answer_scripts import bleu, mlqa_words, xor_prediction, xor_words
 
 ARTICLES = ("a", "an", "the")

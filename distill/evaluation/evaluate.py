@@ -19,8 +19,8 @@ from ..settings.units import list_text_kinds
 from ..system.extras import require_training
 from ..system.progress import say
 from ..system.types import Floats, Integers, Progress
-from ..typed.kinds import add_noise as as_typed
-from ..typed.kinds import has_kind
+from ..vocabulary.typed.kinds import add_noise as as_typed
+from ..vocabulary.typed.kinds import has_kind
 from .bm25 import Bm25, Bm25Scorer
 
 if TYPE_CHECKING:

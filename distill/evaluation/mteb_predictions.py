@@ -10,13 +10,13 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import DataError, InputError
+from ..papers.bias.lareqa import target_scores
 from ..retrieval.exact import ROUNDING
 from ..system.files import list_visible
+from ..system.input_files import read_json
 from ..system.progress import say
 from ..system.progress import task as progress_of
-from ..system.reading import read_json
 from ..system.types import Booleans, Doubles, File, Json
-from .bias.lareqa import target_scores
 from .paired_comparison import Comparisons, Pair, compare_scores, count_comparisons, require_draws
 
 # The names of the files begin with the name of the task and end in these.
@@ -85,7 +85,7 @@ def compare_predictions(
     Args:
         a: Folder of `mteb.evaluate(…, prediction_folder=…)`.
         b: Such a folder of another encoder.
-        relevant: Folder that `distill.mteb.save_relevant` wrote to.
+        relevant: Folder that `distill.papers.mteb.save_relevant` wrote to.
         metrics: Names of metrics: p@k, mrr@k, ndcg@k or map.
         draws: Number of draws of a sign-flip test and of an interval.
         seed: Seed of the draws.
@@ -148,7 +148,7 @@ def _require_questions(key, folders, relevant, right):
     if not any(grade > 0 for of in right.get(key, {}).values() for grade in of.values()):
         raise DataError(
             f"{relevant}: the folder has no right document for {_name_keys([key])}; "
-            "write it with distill.mteb.save_relevant"
+            "write it with distill.papers.mteb.save_relevant"
         )
     for folder, parts in folders:
         lacking, unknown = right[key].keys() - parts[key].keys(), parts[key].keys() - right[key].keys()

@@ -16,7 +16,7 @@ from ..data.dataset import Dataset
 from ..errors import DataError
 from ..retrieval.exact import top_k
 from ..system.types import Doubles, Floats, Integers
-from ..words.answer_finder import drop_closed_answers
+from ..vocabulary.words.answer_finder import drop_closed_answers
 
 # {language: (ids of the questions that have an answer, 1 or 0 for each as a float array (q,))}.
 Recalls: TypeAlias = dict[str, tuple[list[str], Doubles]]

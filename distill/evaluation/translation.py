@@ -18,8 +18,8 @@ from ..data.parsing.fields import parse_id, parse_text
 from ..data.parsing.tsv import read_table
 from ..data.pool import Pool
 from ..errors import DataError, InputError
+from ..system.input_files import read_jsonl
 from ..system.progress import say, task
-from ..system.reading import read_jsonl
 from ..system.types import File, Json, Progress
 from .translators import BEAM, Translators, load_translators, require_beam
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..errors import InputError, TranslatorError, first_line
 from ..system.files import usable_path
-from ..system.reading import read_json
+from ..system.input_files import read_json
 from ..system.text import make_well_formed
 from ..system.types import File, Progress
-from ..words.language_tokens import find_language_token, list_language_tokens
+from ..vocabulary.words.language_tokens import find_language_token, list_language_tokens
 
 MODEL, SOURCE, TARGET, CONFIG = "model.bin", "source.spm", "target.spm", "config.json"
 # Files of a model of many languages: its SentencePiece model, and its vocabulary with a token for each language.

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from ..catalog.bundle import find_artefact, find_shipped, is_artefact, read_answerable
-from ..catalog.identity import describe_origin, weights_fingerprint
-from ..catalog.kinds import find_folder
-from ..catalog.loading import combine_encoders, load_encoder, load_keras_encoder, load_stored_table
 from ..data.dataset import Dataset
+from ..encoders.catalog.bundle import find_artefact, find_shipped, is_artefact, read_answerable
+from ..encoders.catalog.identity import describe_origin, weights_fingerprint
+from ..encoders.catalog.kinds import find_folder
+from ..encoders.catalog.loading import combine_encoders, load_encoder, load_keras_encoder, load_stored_table
 from ..encoders.encoder import Encoder, KerasEncoder, take_own_pieces
 from ..errors import InputError
-from ..evaluation.bias.removal import LanguageRemoval
 from ..evaluation.mcnemar import require_significance
 from ..export.artefact import copy_bundle, export_artefact
 from ..export.card import JudgedCard
@@ -28,8 +27,9 @@ from ..export.hub_page import read_origin_notes
 from ..export.removal import read_removal
 from ..export.student import StoredEncoder, form_of_bundle
 from ..export.web.site import CLUSTERS, PageText
-from ..indexing.clusters.writing import write_clusters
-from ..indexing.index_file import Index
+from ..papers.bias.removal import LanguageRemoval
+from ..search_engine.indexing.clusters.writing import write_clusters
+from ..search_engine.indexing.index_file import Index
 from ..settings.choices import MOST_WHITENING
 from ..settings.sections import ExportSettings
 from ..system.files import require_writable

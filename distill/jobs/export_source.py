@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ..catalog.bundle import is_artefact
-from ..catalog.kinds import RUN_FILE, find_folder
 from ..data.dataset import Dataset
 from ..data.loading import load_dataset, load_settings_data
+from ..encoders.catalog.bundle import is_artefact
+from ..encoders.catalog.kinds import RUN_FILE, find_folder
 from ..errors import DataError
 from ..export.form import Form
 from ..export.formats.folder import read_label
@@ -136,8 +136,8 @@ def load_questions(model: str) -> tuple[Dataset, tuple[str, ...]]:
 
 
 def _load_questions_of_run(run):
-    from ..pipeline.preparing import choose_languages
-    from ..pipeline.translated_questions import add_translated_questions
+    from .pipeline.preparing import choose_languages
+    from .pipeline.translated_questions import add_translated_questions
 
     settings = load_settings(run / RUN_FILE)
     data, teacher, translation = settings.data, settings.teacher, settings.translation

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..catalog.kinds import require_kind, require_trainable
-from ..catalog.loading import load_encoder, load_keras_encoder
 from ..data.corpus import sample_texts
+from ..encoders.catalog.kinds import require_kind, require_trainable
+from ..encoders.catalog.loading import load_encoder, load_keras_encoder
 from ..encoders.encoder import MODEL_FILE, KerasEncoder
 from ..errors import InputError
-from ..evaluation.bias.fitting import fit_encoder_removal, require_enough
-from ..evaluation.bias.removal import LanguageRemoval, check_vectors
+from ..papers.bias.fitting import fit_encoder_removal, require_enough
+from ..papers.bias.removal import LanguageRemoval, check_vectors
 from ..system.arrays import read_vectors, write_vectors
 from ..system.files import require_writable
 from ..system.types import File

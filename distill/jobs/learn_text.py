@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..adapting.without_questions import prepare_lines
-from ..compression.compress import is_limited
-from ..compression.whole_job import finish_run
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import Settings
 from ..system.backend import require_export_backend
 from ..system.types import File, Json
+from .adapting.without_questions import prepare_lines
+from .compression.compress import is_limited
+from .compression.whole_job import finish_run
 
 
 def learn_text(settings: Settings, folder: File, named: Collection[str] = ()) -> Json:

@@ -6,13 +6,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ..catalog.bundle import CARD_FILE, READ_ME, find_artefact, is_artefact
+from ..encoders.catalog.bundle import CARD_FILE, READ_ME, find_artefact, is_artefact
 from ..encoders.kind import files_in
 from ..errors import InputError
 from ..export.card import JudgedCard
 from ..export.formats.folder import read_label
-from ..indexing.building import COMPACT, IndexSettings, build_index
-from ..indexing.intake import IndexChange
+from ..search_engine.indexing.building import COMPACT, IndexSettings, build_index
+from ..search_engine.indexing.intake import IndexChange
 from ..system.files import require_writable, resolve_target, usable_path
 from ..system.types import File
 from .export_model import ExportOptions, export_model

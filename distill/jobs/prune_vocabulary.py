@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..catalog.loading import load_keras_encoder
 from ..data.dataset import Dataset
+from ..encoders.catalog.loading import load_keras_encoder
 from ..system.backend import start
 from ..system.files import require_writable
 from ..system.progress import say

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..catalog.loading import load_keras_encoder
 from ..data.dataset import Dataset
+from ..encoders.catalog.loading import load_keras_encoder
 from ..errors import InputError
 from ..system.backend import start
 from ..system.files import require_writable
@@ -55,7 +55,7 @@ def reduce_encoder(
         True
     """
     start()
-    from ..compression.material import cut_to_shape
+    from .compression.material import cut_to_shape
 
     if shape.whole:
         raise InputError("nothing to reduce; give a size, such as --channels 128 or --static")

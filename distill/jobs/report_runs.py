@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import DataError, InputError, first_line
-from ..pipeline.finished_runs import read_run
 from ..system.files import require_writable
 from ..system.types import File
+from .pipeline.finished_runs import read_run
 
 
 def report_runs(runs: Sequence[File], output: File | None = None) -> Path:

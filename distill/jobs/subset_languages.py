@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..catalog.bundle import find_artefact
-from ..catalog.identity import describe_origin
+from ..encoders.catalog.bundle import find_artefact
+from ..encoders.catalog.identity import describe_origin
 from ..errors import InputError
 from ..system.backend import start
 from ..system.files import require_writable

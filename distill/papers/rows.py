@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..encoders.encoder import CARD_FILE
+from ..system.input_files import read_jsonl
 from ..system.progress import say
-from ..system.reading import read_jsonl
 from ..system.types import Json
 from ..training.log import LOG
 

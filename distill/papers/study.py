@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..catalog.kinds import require_trainable
-from ..catalog.loading import load_keras_encoder
 from ..data.dataset import Dataset, digest_texts
 from ..data.loading import choose_data
 from ..data.readers import find
+from ..encoders.catalog.kinds import require_trainable
+from ..encoders.catalog.loading import load_keras_encoder
 from ..errors import DataError, InputError, TrainingError
 from ..settings.assignments import honoured_fields, read_assignments
 from ..settings.sections import DataSettings
 from ..system.files import write_json, write_text
+from ..system.input_files import read_json
 from ..system.progress import say
-from ..system.reading import read_json
 from ..system.types import File, Json
 from .choices import AUTHORS, FORMATS
 from .cl_relkt import Study, choose_rows, choose_tables

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from ..data.bitext import Bitext
 from ..data.pool import Pool
-from ..evaluation.bias.analyses import BiasFigures, count_top
-from ..evaluation.bias.classification import ClassificationFigures
 from ..evaluation.translation import TranslationCounts
+from ..papers.bias.analyses import BiasFigures, count_top
+from ..papers.bias.classification import ClassificationFigures
 from ..retrieval.metrics import mean_of
 from .layout import format_percents, new_console, new_table
 

@@ -40,7 +40,7 @@ def morphology_terms(texts: Iterable[str], language: str) -> list[list[str]]:
     """
     import bm25s
 
-    from ..words.morphology import get_analyser, split_words
+    from ..vocabulary.words.morphology import get_analyser, split_words
 
     terms_of = [get_analyser(language).terms(text) for text in texts]
     if stopwords_of(language) is None:
@@ -140,7 +140,7 @@ def build_bm25_index(
 
 
 def _warn_unstemmed(passages, language):
-    from ..words.morphology import warn_unstemmed
+    from ..vocabulary.words.morphology import warn_unstemmed
 
     warn_unstemmed(language, f"{len(passages)} passages", bm25=True)
 

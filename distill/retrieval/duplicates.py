@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..words.plain import split_plain_words
+from ..vocabulary.words.plain import split_plain_words
 
 # Two texts are alike if they share this part of the words of the longer one.
 LEAST = 0.9

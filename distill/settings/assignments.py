@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from .fields import Work
-from .renames import drop_removed, present_name
 from .sections import Settings, Value
 from .store import values_by_name, walk
 
@@ -107,11 +106,8 @@ def read_assignments(texts: Sequence[str], command: str) -> dict[str, Json]:
     values: dict[str, Json] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        name = present_name(name)
         if not equals:
             raise ConfigError(f"--set: expected NAME=VALUE such as student.gamma=100, got {text!r}")
-        if not drop_removed({name: value}, "--set"):
-            continue
         given = _read(name, value, _find_field(name, command))
         values[name] = [*values.get(name, ()), *given] if isinstance(given, list) else given
     return values

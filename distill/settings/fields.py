@@ -64,7 +64,6 @@ ABOUT = {
     "offer": SET,
     "names": Names.NOTHING,
     # Its name in configs of earlier versions, which are read.
-    "was": "",
     # Its key in the card of an encoder that learned from what it names.
     "card": "",
 }

@@ -243,7 +243,6 @@ class RankingSettings:
         "--list-weight",
         "Weight of the list loss, which compares rankings with the teacher's.",
         low=0.0,
-        was="student.list_weight",
     )
     temperature: float = learned(
         0.05,
@@ -251,7 +250,6 @@ class RankingSettings:
         "Temperature of both rankings in the list loss.",
         low=1e-4,
         high=10.0,
-        was="student.list_temperature",
     )
 
 
@@ -264,7 +262,6 @@ class SoftmaxSettings:
         "--softmax-weight",
         "Weight of the softmax loss over a question's own document.",
         low=0.0,
-        was="student.softmax_weight",
     )
     temperature: float = learned(
         0.05,
@@ -272,14 +269,12 @@ class SoftmaxSettings:
         "Temperature of the softmax loss.",
         low=1e-4,
         high=10.0,
-        was="student.softmax_temperature",
     )
     among: str = learned(
         "batch",
         "--softmax-among",
         "Documents in the softmax loss: those of the batch, in the first unit, or all, in each unit.",
         ("batch", "all"),
-        was="student.softmax_among",
     )
 
 
@@ -292,7 +287,6 @@ class LineSettings:
         "--translation-weight",
         "Weight of the translation loss, which finds a line's own label among those of the step.",
         low=0.0,
-        was="student.translation_weight",
     )
     temperature: float = learned(
         0.05,
@@ -300,7 +294,6 @@ class LineSettings:
         "Temperature of the translation loss.",
         low=1e-4,
         high=10.0,
-        was="student.translation_temperature",
     )
 
 
@@ -308,9 +301,9 @@ class LineSettings:
 class LossSettings:
     """The parts of the student's loss, by their names in `student.objectives`; Equation 2's are weights alone."""
 
-    qq: float = learned(1.0, "--beta", "Weight of the question-question loss.", low=0.0, was="student.beta")
-    dd: float = learned(1.0, "--lambda", "Weight of the document-document loss.", low=0.0, was="student.lambda")
-    dq: float = learned(1.0, "--omega", "Weight of the document-question loss.", low=0.0, was="student.omega")
+    qq: float = learned(1.0, "--beta", "Weight of the question-question loss.", low=0.0)
+    dd: float = learned(1.0, "--lambda", "Weight of the document-document loss.", low=0.0)
+    dq: float = learned(1.0, "--omega", "Weight of the document-question loss.", low=0.0)
     list: RankingSettings = section(RankingSettings)
     softmax: SoftmaxSettings = section(SoftmaxSettings)
     translation: LineSettings = section(LineSettings)

@@ -13,8 +13,7 @@ import tomlkit
 from ..errors import ConfigError
 from ..system.text import make_well_formed
 from .choices import MOST
-from .recipes import TABLE, read_recipe, read_toml
-from .renames import drop_removed, present_name, rename_settings
+from .recipe import TABLE, read_recipe, read_toml
 from .rules import RULES
 from .sections import Section, Settings, Value, Work
 
@@ -134,7 +133,7 @@ def settings_from_values(stored: dict[str, Json], place: str, recipe: str = "") 
         raise ConfigError(f"{place}: {COMPLETE}: expected true or false, got {complete!r}")
     rests = named and isinstance(named, str) and not complete
     settings = recipe_settings(named, place) if rests else Settings()
-    _update(settings, rename_settings(stored, place), place)
+    _update(settings, stored, place)
     return check_settings(settings)
 
 
@@ -157,7 +156,7 @@ def recipe_settings(name: str, place: str = "--recipe") -> Settings:
         'paper'
     """
     settings = Settings(recipe=name)
-    _update(settings, rename_settings(read_recipe(name, place).values, name), f"{name}.toml")
+    _update(settings, read_recipe(name, place).values, f"{name}.toml")
     return check_settings(settings)
 
 
@@ -175,8 +174,7 @@ def change_settings(settings: Settings, values: Mapping[str, Json], place: str =
     Raises:
         ConfigError: If a name or value is unknown.
     """
-    left = drop_removed(values, place)
-    return check_settings(replace_values(settings, {present_name(name): value for name, value in left.items()}, place))
+    return check_settings(replace_values(settings, values, place))
 
 
 def replace_values(section: Part, values: Mapping[str, Json], place: str = "settings") -> Part:

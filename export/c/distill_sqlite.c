@@ -73,7 +73,7 @@ static int role_of(int count, sqlite3_value **values)
     return name && !strcmp(name, "document") ? DISTILL_DOCUMENT : -1;
 }
 
-/* The limits of a question, as distill/encoding/questions.py has them for every way in. A text of fewer bytes is within
+/* The limits of a question, as distill/encoders/files/questions.py has them for every way in. A text of fewer bytes is within
    them: a character is 18 at most where it is normalised, and a piece one or more. */
 enum { MOST_CHARACTERS = 20000, MOST_PIECES = 16384, FEW_BYTES = 512 };
 

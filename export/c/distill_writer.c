@@ -258,7 +258,7 @@ static bool put_sentence(const letters *text, size_t begin, size_t end, size_t l
     return put_place(out, begin, end);
 }
 
-/* The sentences of a text, none of them blank, of at most `length` characters, as distill/words/cutting.py cuts them. */
+/* The sentences of a text, none of them blank, of at most `length` characters, as distill/vocabulary/words/cutting.py cuts them. */
 static bool cut_sentences(const letters *text, size_t length, places *out)
 {
     for (size_t begin = 0, next; begin < text->count; begin = next) {

@@ -37,7 +37,8 @@ model = TextEmbedding("distill/{folder}", specific_model_path="{folder}")
 (vector,) = model.embed("Where does the Danube end?")
 ```
 
-If there is a `reading.json`, put its prompts before the texts; `distill.plugs.fastembed` does this for you."""
+If there is a `reading.json`, put its prompts before the texts;
+`distill.search_engine.plugs.fastembed` does this for you."""
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...encoders.tokenizer import parse_reading
 from ...errors import EncoderError, first_line
-from ...system.reading import read_json
+from ...system.input_files import read_json
 from ...system.text import make_well_formed
 from ...system.types import Floats, Progress, Role
 from ..encode import READING, Reading

@@ -14,7 +14,7 @@ import numpy as np
 from ...encoders.encoder import normalise_rows
 from ...encoders.spellings import Expansions
 from ...errors import EncoderError
-from ...system.reading import read_json
+from ...system.input_files import read_json
 from ...system.text import make_well_formed
 from ...system.types import Floats, Json, Progress, Role
 from .modern_reference import ModernBert

@@ -25,7 +25,7 @@ const coder = new TextEncoder();
 // What a text is, as the program counts it.
 const QUESTION = 0, DOCUMENT = 1;
 const ROLES = { question: QUESTION, document: DOCUMENT };
-// Characters of a question once it is normalised, as distill/encoding/questions.py has them for every way in.
+// Characters of a question once it is normalised, as distill/encoders/files/questions.py has them for every way in.
 const CHARACTERS = 20000;
 // What closes a sentence, as encode.py cuts passages.
 const END = /[.!?…।؟]["'»”’)\]]*\s+|[。！？][」』”’）]*|\n\s*/gu;

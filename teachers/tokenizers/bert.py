@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...encoders.tokenizer import Tokenizer
 from ...encoders.wordpiece import Special, wordpiece_tokenizer
 from ...errors import EncoderError
-from ...system.reading import read_text
+from ...system.input_files import read_text
 from ...system.types import Json
 from .added_tokens import find_ends, list_names
 from .classes import BERT_NAMES, name_special

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...encoders.library_tokenizer import LibraryTokenizer, require_same_ids
 from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError, InputError, first_line
-from ...system.reading import read_json
+from ...system.input_files import read_json
 from ...system.types import File, Json
 from .bert import convert_wordpiece, read_rules, read_vocabulary
 from .classes import apply_class, find_class, lower_first

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...system.reading import read_json
+from ...system.input_files import read_json
 from ...system.types import Json
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 import pytest
 from fixtures.commands import ROOT
 
-from distill.system.reading import read_json
+from distill.system.input_files import read_json
 
 SCRIPT = ROOT / "benchmarks" / "xquad" / "divide.py"
 

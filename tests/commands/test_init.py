@@ -6,9 +6,9 @@ import pytest
 import tomlkit
 from fixtures.data import squad, write_lines, write_squad
 
-from distill.catalog.setting_files import named_paths
-from distill.pipeline.preparing import read_inputs
-from distill.pipeline.resuming import hash_sources
+from distill.encoders.catalog.setting_files import named_paths
+from distill.jobs.pipeline.preparing import read_inputs
+from distill.jobs.pipeline.resuming import hash_sources
 from distill.settings.store import load_settings
 
 TOPICS = ("river", "castle", "falcon", "violin", "comet", "harbour", "garden", "market", "bridge", "tower")

@@ -9,7 +9,7 @@ from fixtures.commands import process
 
 from distill.cli import cli
 from distill.commands.shared.help import FEW, TITLES, find_title
-from distill.settings.recipes import FOLDER, recipe_names
+from distill.settings.recipe import FOLDER, recipe_names
 
 HEAVY = {"numpy", "keras", "tensorflow", "rich", "distill.settings.sections"}
 PANELLED = ("run", "teach", "transfer", "tune", "compress", "evaluate")

@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import pytest
 
-from distill.catalog.loading import load_encoder
 from distill.data.readers import SAMPLE
+from distill.encoders.catalog.loading import load_encoder
 
 
 def changed(path, change):

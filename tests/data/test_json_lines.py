@@ -5,10 +5,10 @@ from fixtures.data import write_lines
 
 from distill.data.dataset import Passage, Question
 from distill.data.readers import read_jsonl_folder
-from distill.documents.document import cut_document
-from distill.documents.reading import read_documents
 from distill.errors import DataError
-from distill.words.cutting import Cut
+from distill.search_engine.documents.document import cut_document
+from distill.search_engine.documents.read_documents import read_documents
+from distill.vocabulary.words.cutting import Cut
 
 QUESTION = {"id": "q", "language": "en", "text": "What is baked?", "passage": "bread/0"}
 

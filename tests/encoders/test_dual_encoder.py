@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from distill.catalog.identity import fingerprint, locate_encoder
-from distill.catalog.kinds import require_trainable
-from distill.catalog.loading import combine_encoders, load_encoder, load_teacher
+from distill.encoders.catalog.identity import fingerprint, locate_encoder
+from distill.encoders.catalog.kinds import require_trainable
+from distill.encoders.catalog.loading import combine_encoders, load_encoder, load_teacher
 from distill.encoders.dual_encoder import AsymmetricEncoder, DualEncoder, count_parameters, is_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError

@@ -7,8 +7,8 @@ import pytest
 from fixtures.encoders import rewritten
 
 from distill import __version__
-from distill.catalog.identity import weights_fingerprint
-from distill.catalog.loading import load_encoder
+from distill.encoders.catalog.identity import weights_fingerprint
+from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.encoder import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, KerasEncoder, encode_ids
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError, InputError

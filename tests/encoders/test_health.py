@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.health import LEAST, LIMIT, collapse_warning, find_collapse, mean_cosine
-from distill.pipeline.shipping import list_warnings
+from distill.jobs.pipeline.shipping import list_warnings
 
 TEXTS = [f"What is {number}?" for number in range(50)]
 

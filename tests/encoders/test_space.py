@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distill.catalog.loading import load_encoder
+from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.space import PROBES, measure_alignment, require_space
 from distill.errors import EncoderError
 

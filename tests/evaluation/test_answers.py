@@ -12,7 +12,7 @@ from distill.evaluation.answers import (
     score_answer,
     stemmed_words,
 )
-from distill.words import morphology
+from distill.vocabulary.words import morphology
 
 
 def test_plain_words_are_squads_and_others_stemmed():

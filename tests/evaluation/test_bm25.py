@@ -4,8 +4,8 @@ import re
 import numpy as np
 import pytest
 
-from distill.catalog.kinds import require_kind
 from distill.data.dataset import Dataset, Passage, Question
+from distill.encoders.catalog.kinds import require_kind
 from distill.errors import EncoderError
 from distill.evaluation.bm25 import Bm25
 from distill.evaluation.evaluate import QueryNoise, evaluate

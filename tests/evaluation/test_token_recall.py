@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.evaluation.token_recall import TokenRecall
-from distill.words.answer_finder import drop_closed_answers
+from distill.vocabulary.words.answer_finder import drop_closed_answers
 
 # 5, 7 and 3 words, commas and full stops being words.
 PASSAGES = ["The Nile is long.", "It rises in Rwanda, perhaps.", "Cairo grew."]

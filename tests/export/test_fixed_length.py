@@ -9,7 +9,7 @@ import pytest
 from fixtures.chromium import CHROMIUM
 
 from distill.export.form import Form
-from distill.system.reading import read_json
+from distill.system.input_files import read_json
 
 ROOT = Path(__file__).resolve().parents[2]
 # A node_modules with npm's @litertjs/core.

@@ -7,7 +7,6 @@ import pytest
 from fixtures.folders import card_in, change_card, names
 
 from distill.errors import InputError
-from distill.evaluation.bias.removal import LanguageRemoval
 from distill.export import encode
 from distill.export.artefact import export_artefact
 from distill.export.encode import BundleError, Encoder, TextError
@@ -15,6 +14,7 @@ from distill.export.form import Form
 from distill.export.gate import Gate
 from distill.export.removal import read_removal
 from distill.export.weights.precision import Precision
+from distill.papers.bias.removal import LanguageRemoval
 from distill.settings.sections import ExportSettings
 
 TEXTS = ["Wo mündet die Donau?", "Where does the Danube end?", "a"]

@@ -10,8 +10,8 @@ import pytest
 from fixtures.plain_c import program
 
 import distill
-from distill.catalog.bundle import released_folder
-from distill.catalog.loading import load_keras_encoder
+from distill.encoders.catalog.bundle import released_folder
+from distill.encoders.catalog.loading import load_keras_encoder
 from distill.encoders.tokenizer import Tokenizer, without_spellings
 from distill.export.artefact import write_artefact
 from distill.export.form import Form

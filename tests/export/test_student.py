@@ -7,7 +7,7 @@ import pytest
 from fixtures.encoders import made_student
 from fixtures.folders import change_card
 
-from distill.catalog.loading import load_stored_table
+from distill.encoders.catalog.loading import load_stored_table
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form

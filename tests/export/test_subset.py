@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from fixtures.folders import card_in, change_card
 
+from distill.encoders.files.encode_file import encode_file
+from distill.encoders.files.text_file import TextFile
 from distill.encoders.tokenizer import Tokenizer, model_proto
-from distill.encoding.encode_file import encode_file
-from distill.encoding.text_file import TextFile
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form

@@ -9,7 +9,7 @@ from fixtures.commands import process
 from fixtures.folders import card_in, change_card, names
 
 import distill
-from distill.catalog.bundle import released_folder
+from distill.encoders.catalog.bundle import released_folder
 from distill.errors import GateError, InputError
 from distill.export.form import Form
 from distill.export.weights.precision import Precision

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from fixtures.data import squad, write_squad
 
-from distill.catalog.loading import load_keras_encoder
 from distill.cli import main
+from distill.encoders.catalog.loading import load_keras_encoder
 from distill.errors import ConfigError, DataError, EncoderError, InputError, TrainingError
 from distill.papers.study import TableRequest, list_cl_relkt_commands, plan_cl_relkt, reproduce_cl_relkt
 from distill.settings.sections import DataSettings

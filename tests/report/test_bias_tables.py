@@ -4,10 +4,10 @@ import numpy as np
 
 from distill.data.bitext import Bitext
 from distill.data.pool import Pool
-from distill.evaluation.bias.analyses import BiasFigures, RemovalFigures
-from distill.evaluation.bias.lareqa import LareqaFigures, MeanPrecision, TargetRemoval
-from distill.evaluation.bias.space import Identification, Projection
 from distill.evaluation.translation import TranslationCounts
+from distill.papers.bias.analyses import BiasFigures, RemovalFigures
+from distill.papers.bias.lareqa import LareqaFigures, MeanPrecision, TargetRemoval
+from distill.papers.bias.space import Identification, Projection
 from distill.report.bias_tables import print_bitext, print_lareqa, print_translated
 
 # Four questions a language, 30 and 10 sentences.

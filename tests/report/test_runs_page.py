@@ -1,6 +1,6 @@
 import pytest
 
-from distill.pipeline.finished_runs import read_run
+from distill.jobs.pipeline.finished_runs import read_run
 from distill.report.runs_page import (
     judge_data,
     list_shared_languages,

@@ -3,7 +3,7 @@ import pytest
 
 from distill.errors import DataError
 from distill.retrieval.bm25 import Bm25Index, bm25_ranks, build_bm25_index, morphology_terms, plain_terms
-from distill.words import morphology
+from distill.vocabulary.words import morphology
 
 PASSAGES = ["Die alten Häuser am Fluss", "Der Baum im Garten", "Ein Fluss ohne Namen", "Garten und Bäume"]
 

@@ -26,10 +26,6 @@ def test_values_are_read_by_the_type_of_their_setting():
     # As of a flag the last counts, and a list has the parts of all.
     texts = ["student.gamma=1", "data.languages=de,ru", "student.gamma=2", "data.languages=hi"]
     assert read_assignments(texts, "run") == {"student.gamma": 2.0, "data.languages": ["de", "ru", "hi"]}
-    # A name of an earlier version is that of today.
-    assert read_assignments(["student.list_weight=2"], "run") == {"student.losses.list.weight": 2.0}
-    # A setting that went has the value that is all there is.
-    assert read_assignments(["teacher.mining=exact", "student.gamma=1"], "run") == {"student.gamma": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +34,6 @@ def test_values_are_read_by_the_type_of_their_setting():
         (["student.gamma"], "--set: "),
         (["student.gama=1"], "student.gamma"),
         (["recipe=small"], "'recipe'"),
-        (["teacher.mining=faiss"], "--set: teacher.mining = faiss: .* exactly"),
         (["student.gamma=wide"], "--set student.gamma: .*'wide'"),
         (["student.epochs=1.5"], "--set student.epochs: .*'1.5'"),
         (["student.own_text=yes"], "--set student.own_text: .*'yes'"),

@@ -292,31 +292,6 @@ def test_what_the_file_leaves_out_keeps_its_default(tmp_path):
     assert [pairs.negatives_of(stage) for stage in (0, 1, 2)] == [32, 50, 50]
 
 
-def test_names_of_earlier_versions_are_read_in_a_file_and_as_values(tmp_path):
-    """Before there were tables of losses their settings stood in [student] itself."""
-    old = "beta = 0.5\nlambda = 2\nomega = 0.25\nlist_weight = 3.0\nlist_temperature = 0.1\nsoftmax_weight = 0.4\n"
-    old += 'softmax_temperature = 0.2\nsoftmax_among = "all"\ntranslation_weight = 0.6\ntranslation_temperature = 0.3\n'
-    losses = load(tmp_path, f"[student]\ngamma = 7.0\n{old}").student.losses
-    assert (losses.qq, losses.dd, losses.dq) == (0.5, 2.0, 0.25)
-    assert (losses.list.weight, losses.list.temperature) == (3.0, 0.1)
-    assert (losses.softmax.weight, losses.softmax.temperature, losses.softmax.among) == (0.4, 0.2, "all")
-    assert (losses.translation.weight, losses.translation.temperature) == (0.6, 0.3)
-    assert with_values(Settings(), {"student.lambda": 2}).student.losses.dd == 2.0
-    with pytest.raises(ConfigError, match="student.beta .* student.losses.qq"):
-        load(tmp_path, "[student]\nbeta = 1.0\n[student.losses]\nqq = 1.0\n")
-
-
-def test_a_setting_that_went_is_read_with_what_is_done_now_and_else_refused(tmp_path):
-    """Negatives were mined by FAISS's index too."""
-    settings = load(tmp_path, '[teacher]\nmining = "exact"\nmargin = 0.5\n')
-    assert settings == with_values(Settings(), {"teacher.margin": 0.5, "teacher.mining": "exact"})
-    assert "mining" not in format_config(settings)
-    with pytest.raises(ConfigError, match=r"\.toml: .*mining"):
-        load(tmp_path, '[teacher]\nmining = "faiss"\n')
-    with pytest.raises(ConfigError, match="^settings: .*mining"):
-        with_values(Settings(), {"teacher.mining": "faiss"})
-
-
 @pytest.mark.parametrize(
     ("text", "place"),
     [

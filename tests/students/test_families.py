@@ -12,7 +12,7 @@ import pytest
 
 import distill.export.families
 import distill.students
-from distill.catalog.loading import load_encoder, load_keras_encoder
+from distill.encoders.catalog.loading import load_encoder, load_keras_encoder
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ExportError
 from distill.export.families import registry

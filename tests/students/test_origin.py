@@ -3,8 +3,8 @@
 import pytest
 from fixtures.folders import card_in
 
-from distill.catalog.bundle import released_folder
-from distill.catalog.loading import load_keras_encoder
+from distill.encoders.catalog.bundle import released_folder
+from distill.encoders.catalog.loading import load_keras_encoder
 from distill.export.artefact import export_artefact, write_artefact
 from distill.export.form import Form
 from distill.export.student import StoredEncoder, load_student

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import distill
-from distill.compression.compress import compress
-from distill.compression.whole_job import run
 from distill.errors import ConfigError
+from distill.jobs.compression.compress import compress
+from distill.jobs.compression.whole_job import run
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
 from distill.system.backend import hush_stderr, require_backend

@@ -15,7 +15,7 @@ from fixtures.folders import names
 from distill.errors import DataError, DistillError, InputError
 from distill.system.arrays import write_arrays, write_vectors
 from distill.system.files import find_leftovers, list_visible, require_writable, write_aside, write_json, write_text
-from distill.system.reading import iter_jsonl, read_json, read_jsonl, read_text
+from distill.system.input_files import iter_jsonl, read_json, read_jsonl, read_text
 from distill.system.sections import write_sections
 
 

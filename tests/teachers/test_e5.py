@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.catalog.loading import load_teacher
+from distill.encoders.catalog.loading import load_teacher
 from distill.errors import EncoderError
 from distill.teachers import e5
 

@@ -4,9 +4,9 @@ import shutil
 import numpy as np
 import pytest
 
-from distill.catalog.identity import locate_encoder
-from distill.catalog.kinds import require_kind
-from distill.catalog.loading import load_encoder, load_keras_encoder
+from distill.encoders.catalog.identity import locate_encoder
+from distill.encoders.catalog.kinds import require_kind
+from distill.encoders.catalog.loading import load_encoder, load_keras_encoder
 from distill.errors import EncoderError
 from distill.teachers import huggingface
 from distill.teachers.huggingface import BATCH, KIND, parse_source

@@ -28,7 +28,7 @@ def test_a_models_answer_is_a_span_of_the_passage_however_long(tmp_path):
     import torch
     from transformers import BertConfig, BertForQuestionAnswering, BertTokenizerFast
 
-    from distill.reading.examples import Example, Text
+    from distill.papers.reading.examples import Example, Text
 
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "won", "the", "game", "rome"]
     (tmp_path / "vocab.txt").write_text("\n".join(words))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from distill.catalog.loading import load_encoder
+from distill.encoders.catalog.loading import load_encoder
 from distill.errors import EncoderError, InputError
 from distill.teachers.st_modules import require_no_code
 

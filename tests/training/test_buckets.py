@@ -7,12 +7,12 @@ import tensorflow as tf
 
 from distill.encoders.batching import pack, pack_rows
 from distill.settings.sections import StudentSettings, TeacherSettings
-from distill.stages.towers import Towers, TowersTrainer
-from distill.stages.transfer_stage import batch_terms
-from distill.stages.triplet_stage import batch_loss as triplet_loss
 from distill.students.ngram import NGramEncoder
 from distill.training.buckets import next_power, round_shapes, round_up
 from distill.training.sampled_softmax import SampledSoftmax
+from distill.training.stages.towers import Towers, TowersTrainer
+from distill.training.stages.transfer_stage import batch_terms
+from distill.training.stages.triplet_stage import batch_loss as triplet_loss
 from distill.training.trainer import Trainer
 
 QUESTIONS = [[1, 5, 2], [1, 7, 8, 2], [1, 9, 2]]

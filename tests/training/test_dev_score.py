@@ -8,10 +8,10 @@ from distill.evaluation.evaluate import evaluate
 from distill.retrieval.exact import ROUNDING
 from distill.settings.choices import ALL_UNITS
 from distill.settings.sections import TeacherSettings
-from distill.stages.triplet_stage import TripletStage
 from distill.students.embeddings import UsedRows
 from distill.training.dev_score import DevScore
 from distill.training.session import Session
+from distill.training.stages.triplet_stage import TripletStage
 
 
 @pytest.fixture(scope="module")

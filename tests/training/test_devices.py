@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fixtures.commands import ON_JAX
 
-from distill.catalog.loading import load_keras_encoder
+from distill.encoders.catalog.loading import load_keras_encoder
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.settings.sections import TrainingSettings

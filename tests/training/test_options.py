@@ -8,9 +8,9 @@ import pytest
 
 from distill.encoders.encoder import KerasEncoder
 from distill.settings.sections import TeacherSettings, TrainingSettings
-from distill.stages.triplet_stage import TripletStage
 from distill.students.static import StaticEncoder
 from distill.training.session import Session
+from distill.training.stages.triplet_stage import TripletStage
 
 SETTINGS = TeacherSettings(learning_rate=2e-3, bm25_epochs=1, online_epochs=0, unit="document")
 MIXED = TrainingSettings(precision="mixed_bfloat16")

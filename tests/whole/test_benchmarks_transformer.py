@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import distill
-from distill.bench.process import Worker
+from distill.evaluation.bench.process import Worker
 
 pytest.importorskip("onnx", reason="needs onnx")
 ort = pytest.importorskip("onnxruntime", reason="needs onnxruntime")

@@ -88,4 +88,4 @@ def test_a_shipped_encoder_has_one_name_wherever_a_user_reads():
     places = [*ROOT.glob("*.md"), *(ROOT / "distill" / "recipes").glob("*"), *(ROOT / "examples").rglob("*.py")]
     places += [*(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md"), *(ROOT / "distill").rglob("*.py")]
     named = {path.relative_to(ROOT).as_posix() for path in places if former.search(path.read_text(encoding="utf-8"))}
-    assert named == {"distill/catalog/bundle.py"}
+    assert named == {"distill/encoders/catalog/bundle.py"}

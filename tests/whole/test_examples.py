@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distill.catalog.loading import load_encoder
+from distill.encoders.catalog.loading import load_encoder
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TESTED = {"search", "evaluate", "train", "export", "bundle"}

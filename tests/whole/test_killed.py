@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from distill.system.reading import read_json
+from distill.system.input_files import read_json
 
 FLAGS = [
     *("--languages", "de", "--set", "teacher.negatives=1"),

@@ -16,11 +16,7 @@ import numpy as np
 import pytest
 from fixtures.vectors import unit_ranks
 
-from distill.catalog.bundle import find_artefact, is_artefact, released_folder
-from distill.catalog.identity import locate_encoder as place_of
-from distill.catalog.loading import load_encoder, load_teacher
 from distill.cli import MODULES, main
-from distill.compression.budget import parse_bytes
 from distill.data.bitext import load_bitext
 from distill.data.corpus import read_corpus
 from distill.data.dataset import digest_texts
@@ -30,14 +26,19 @@ from distill.data.parallel import list_pivots, read_parallel
 from distill.data.pool_readers import load_pool
 from distill.data.readers import find
 from distill.data.splits import read_stored_splits
+from distill.encoders.catalog.bundle import find_artefact, is_artefact, released_folder
+from distill.encoders.catalog.identity import locate_encoder as place_of
+from distill.encoders.catalog.loading import load_encoder, load_teacher
 from distill.encoders.encoder import read_name
-from distill.encoding.text_file import TextFile
+from distill.encoders.files.text_file import TextFile
 from distill.errors import BEGIN, END, UNSEEN, ConfigError, DataError, DistillError, InputError
 from distill.evaluation.answers import has_golds, read_predictions, score_answer
-from distill.evaluation.bias.removal import LanguageRemoval, check_vectors
 from distill.evaluation.translation import read_translations
 from distill.evaluation.translators import parse_folders
 from distill.export.tflite.mediapipe import read_tokenizer
+from distill.jobs.compression.budget import parse_bytes
+from distill.jobs.tuning.space import SearchedSettings, check_space
+from distill.papers.bias.removal import LanguageRemoval, check_vectors
 from distill.retrieval.exact import top_k
 from distill.retrieval.metrics import question_scores
 from distill.settings.choices import NORMALISATIONS
@@ -45,9 +46,8 @@ from distill.settings.sections import Settings, StudentSettings, TeacherSettings
 from distill.settings.store import check_settings, load_settings, walk
 from distill.students import ngram  # noqa: F401  registers the layers
 from distill.system.arrays import read_vectors
-from distill.system.reading import read_json, read_jsonl
+from distill.system.input_files import read_json, read_jsonl
 from distill.teachers.centring import read_teacher
-from distill.tuning.space import SearchedSettings, check_space
 
 # Tables that Hypothesis keeps; else they would lie in the tree.
 hypothesis.configuration.set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "distill-hypothesis")

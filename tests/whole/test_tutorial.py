@@ -49,7 +49,7 @@ def typed(tmp_path, monkeypatch, capfd):
     """`typed(script)`: what a script prints that is run in an empty folder, the commands of distill in this process."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr("distill.bench.rounds.COLD_STARTS", 1)
+    monkeypatch.setattr("distill.evaluation.bench.rounds.COLD_STARTS", 1)
 
     def run(script):
         said = []

@@ -18,17 +18,6 @@ from .help import FEW, WHOLE, PanelOption, find_title, write_examples
 WRITTEN = "distill.written"
 # The end of a sentence, which a name such as config.toml does not hold.
 END = re.compile(r"(?<=[.:;])\s")
-# What to type in place of commands and flags of earlier versions.
-INDEX = "make it with distill index --model MODEL --documents FILE… --output KB, then ask distill search --index KB"
-ASKED = f"distill search asks an index; {INDEX}"
-RETIRED = {
-    "extend": "distill extend is no longer there; use distill add-language MODEL LANGUAGE, or distill run "
-    "--add-languages with --text and --aligner",
-}
-# Flags of earlier versions, by command.
-RETIRED_FLAGS = {
-    "search": {flag: f"{flag}: {ASKED}" for flag in ("--dataset", "--document-language", "--document-model")}
-}
 
 
 class HelpMixin(click.Command):
@@ -57,7 +46,7 @@ class Command(HelpMixin, cloup.Command):
     """A command with its options in panels.
 
     Off a terminal it says now and then that it is still at work, unless it is `quiet`, as it waits for questions or
-    takes no time. It answers a flag of an earlier version with what takes its place.
+    takes no time.
     """
 
     def __init__(
@@ -111,8 +100,7 @@ class Command(HelpMixin, cloup.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             flag, options = error.option_name, [one for one in self.params if isinstance(one, PanelOption)]
-            retired = RETIRED_FLAGS.get(str(self.name), {}).get(flag, "")
-            if instead := retired or next(filter(None, (one.describe_replacement(flag) for one in options)), ""):
+            if instead := next(filter(None, (one.describe_replacement(flag) for one in options)), ""):
                 raise click.NoSuchOption(flag, instead, ctx=ctx) from None
             raise
 

@@ -11,7 +11,7 @@ import click
 import cloup
 from cloup.formatting import HelpSection
 
-from ...settings.recipes import recipe_names
+from ...settings.recipe import recipe_names
 
 if TYPE_CHECKING:
     from ...settings.sections import Value

@@ -11,7 +11,7 @@ import click
 from ...errors import ConfigError
 from ...settings.assignments import honoured_fields
 from ...settings.fields import SET
-from ...settings.recipes import TABLE
+from ...settings.recipe import TABLE
 from ...settings.rules import require_trained
 from ...settings.sections import Settings, Value
 from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, walk

@@ -15,7 +15,7 @@ from ...system.text import dump_json
 from .figures import prints_ascii
 
 if TYPE_CHECKING:
-    from ...indexing.answers import Answer
+    from ...search_engine.indexing.answers import Answer
 
 # Round the best sentence where there is no terminal to show it bold.
 MARK = "**"

@@ -10,7 +10,7 @@ from cloup.formatting import HelpSection
 
 from ...settings.assignments import APART, honoured_fields, read_assignments, unused_message
 from ...settings.fields import MAIN
-from ...settings.recipes import TABLE
+from ...settings.recipe import TABLE
 from ...settings.sections import Settings, Value
 from ...settings.store import walk
 from .help import PanelOption, complete

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...errors import DataError
+from ...system.input_files import read_json
 from ...system.progress import say
-from ...system.reading import read_json
 from ...system.types import File, Json
 
 # Of a question of SQuAD 2.0: its paragraph does not answer it.

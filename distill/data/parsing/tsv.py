@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...errors import DataError
 from ...system.files import list_visible, require_inside
-from ...system.reading import read_text
+from ...system.input_files import read_text
 from ...system.types import File
 
 # A column of numbers and hardly ever Indonesian: a language only where it is named.

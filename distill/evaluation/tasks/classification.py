@@ -10,13 +10,8 @@ import numpy as np
 from ...data.corpus import sample_texts
 from ...encoders.encoder import Encoder
 from ...errors import InputError
-from ...report.bias_tables import print_classified
-from ...settings.choices import EVERY
-from ...system.hashes import hash_files
-from ...system.progress import task
-from ...system.types import Booleans, Json, Progress
-from ..bias.analyses import SENTENCES, Samples, require_samples
-from ..bias.classification import (
+from ...papers.bias.analyses import SENTENCES, Samples, require_samples
+from ...papers.bias.classification import (
     RANKS,
     ClassificationFigures,
     LabelledVectors,
@@ -24,8 +19,13 @@ from ..bias.classification import (
     correct_by_rank,
     encode_labelled,
 )
-from ..bias.fitting import RemovalOptions
-from ..bias.labelled_texts import TRAIN, LabelledTexts, load_labelled
+from ...papers.bias.fitting import RemovalOptions
+from ...papers.bias.labelled_texts import TRAIN, LabelledTexts, load_labelled
+from ...report.bias_tables import print_classified
+from ...settings.choices import EVERY
+from ...system.hashes import hash_files
+from ...system.progress import task
+from ...system.types import Booleans, Json, Progress
 from ..mcnemar import correct_holm, count_disagreements, mcnemar_p
 from .task import Scores, Task, TaskOptions
 

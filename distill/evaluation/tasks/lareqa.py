@@ -10,11 +10,7 @@ import numpy as np
 from ...data.pool import Pool
 from ...data.pool_readers import load_pool
 from ...encoders.encoder import Encoder
-from ...report.bias_sections import Section, make_lareqa_section
-from ...report.bias_tables import print_lareqa
-from ...system.hashes import hash_files
-from ...system.types import Json, Progress
-from ..bias.analyses import (
+from ...papers.bias.analyses import (
     BiasFigures,
     PoolVectors,
     Samples,
@@ -25,7 +21,11 @@ from ..bias.analyses import (
     pool_size,
     require_samples,
 )
-from ..bias.fitting import DEFAULT_REMOVAL, RANKS, RemovalOptions
+from ...papers.bias.fitting import DEFAULT_REMOVAL, RANKS, RemovalOptions
+from ...report.bias_sections import Section, make_lareqa_section
+from ...report.bias_tables import print_lareqa
+from ...system.hashes import hash_files
+from ...system.types import Json, Progress
 from ..translation import TranslationCounts, TranslationSource, translate_pool
 from .task import Scores, Task, TaskOptions
 

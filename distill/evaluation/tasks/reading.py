@@ -15,7 +15,7 @@ import numpy as np
 from ...data.dataset import Dataset, Question
 from ...encoders.encoder import Encoder
 from ...errors import InputError
-from ...reading.examples import Example, Text, gold_examples, passage_texts
+from ...papers.reading.examples import Example, Text, gold_examples, passage_texts
 from ...report.score_tables import print_reading
 from ...retrieval.units import nearest_units
 from ...settings.choices import UNITS
@@ -25,7 +25,7 @@ from .retrieval import RetrievalTask, choose_units
 from .task import ANSWER_METRICS, Scores, Task, TaskOptions
 
 if TYPE_CHECKING:
-    from ...reading.reader import Reader
+    from ...papers.reading.reader import Reader
 
 # Two more parts: the passage that answers is read, and its sentence nearest to the question is taken as the answer.
 GOLD, SENTENCE = "gold", "gold, best sentence"

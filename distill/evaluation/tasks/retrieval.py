@@ -14,7 +14,7 @@ from ...retrieval.metrics import question_scores
 from ...settings.choices import EVERY, UNITS
 from ...settings.units import combine_units
 from ...system.types import Json, Progress
-from ...typed.kinds import require_kinds
+from ...vocabulary.typed.kinds import require_kinds
 from ..evaluate import Evaluation, QueryNoise, count_noisy_questions, count_texts, evaluate, units_to_encode
 from ..translation import TranslationCounts, TranslationSource, translate_questions
 from .task import ANSWER_METRICS, RECALL, Scores, Task, TaskOptions

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
 from ...encoders.encoder import Encoder
+from ...papers.bias.analyses import Samples
+from ...papers.bias.fitting import RemovalOptions
 from ...settings.sections import DataSettings
 from ...system.types import Doubles, Json, Progress
-from ..bias.analyses import Samples
-from ..bias.fitting import RemovalOptions
 from ..translation import TranslationCounts, TranslationSource
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ...reading.reader import Reader
+    from ...papers.reading.reader import Reader
     from ...report.bias_sections import Section
 
 # Metrics of predicted answers, which need no ranks.

@@ -3,7 +3,7 @@
 import pytest
 
 from distill.commands.shared.printing import print_answers
-from distill.indexing.answers import Answer, Hit
+from distill.search_engine.indexing.answers import Answer, Hit
 
 
 def shown(capsys, text, sentence, **fields):

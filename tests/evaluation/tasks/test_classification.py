@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from distill.errors import InputError
-from distill.evaluation.bias.analyses import Samples
-from distill.evaluation.bias.fitting import RemovalOptions
 from distill.evaluation.tasks.classification import ClassificationTask
 from distill.evaluation.tasks.task import TaskOptions
+from distill.papers.bias.analyses import Samples
+from distill.papers.bias.fitting import RemovalOptions
 from distill.settings.sections import DataSettings
 
 WORDS = ["red", "green", "blue"]

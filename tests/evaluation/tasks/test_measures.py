@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from distill.catalog.loading import load_teacher
 from distill.data.bitext import Bitext
 from distill.data.pool import make_pool
+from distill.encoders.catalog.loading import load_teacher
 from distill.errors import DataError, EncoderError, InputError
-from distill.evaluation.bias.analyses import PoolVectors
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.tasks.bitext import BitextRanks, BitextTask
 from distill.evaluation.tasks.lareqa import LareqaTask
@@ -14,6 +13,7 @@ from distill.evaluation.tasks.registry import load_tasks
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.evaluation.tasks.task import TaskOptions
 from distill.evaluation.translation import TranslationFile
+from distill.papers.bias.analyses import PoolVectors
 from distill.settings.sections import DataSettings
 
 

@@ -12,16 +12,16 @@ from fixtures.pieces import spelled_tokenizer, trained_tokenizer
 from fixtures.plain_c import consistent, program, static_file
 from fixtures.text import TEXTS
 
-from distill.catalog.bundle import released_folder
+from distill.encoders.catalog.bundle import released_folder
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.c.encoder_file import encoder_sections
 from distill.export.encode import Calibration
 from distill.export.formats.c import add_answerable
 from distill.export.formats.registry import load_artefact
-from distill.indexing.building import IndexChange, IndexSettings, build_index
-from distill.indexing.index_file import Index
-from distill.indexing.rescoring import Rescorer
-from distill.indexing.searching import Searcher
+from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
+from distill.search_engine.indexing.index_file import Index
+from distill.search_engine.indexing.rescoring import Rescorer
+from distill.search_engine.indexing.searching import Searcher
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "multi12-static"

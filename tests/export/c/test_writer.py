@@ -13,16 +13,16 @@ from fixtures.plain_c import program, static_file
 from fixtures.text import NOTES, NOTES_TWICE
 
 import distill
-from distill.catalog.bundle import released_folder
+from distill.encoders.catalog.bundle import released_folder
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError
 from distill.export.c.encoder_file import encoder_sections
 from distill.export.encode import sentences as cut_at_ends
-from distill.indexing.building import IndexChange, IndexSettings, build_index
-from distill.indexing.index_file import FILE, Index
 from distill.retrieval.codes import quantise
+from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
+from distill.search_engine.indexing.index_file import FILE, Index
 from distill.system.sections import read_sections, write_sections
-from distill.words.clusters import is_within_cluster
+from distill.vocabulary.words.clusters import is_within_cluster
 
 MODEL, ROOT = "multi12-static", Path(__file__).resolve().parents[3]
 NOT_AN_INDEX, OTHER_ENCODER, NOT_WHOLE, NOT_CHANGEABLE, NO_TEXT, NOT_WRITTEN = 5, 7, 3, 12, 13, 14

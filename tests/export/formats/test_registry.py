@@ -9,8 +9,8 @@ import pytest
 from fixtures.folders import change_card
 
 import distill.export.formats as package
-from distill.bench.worker import LOADERS
 from distill.errors import EncoderError, InputError
+from distill.evaluation.bench.worker import LOADERS
 from distill.export import encode
 from distill.export.form import Form
 from distill.export.formats.folder import read_label

@@ -7,7 +7,7 @@ from fixtures.text import TEXTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distill.catalog.bundle import released_folder
+from distill.encoders.catalog.bundle import released_folder
 from distill.encoders.tokenizer import Tokenizer, without_spellings
 from distill.errors import ExportError
 from distill.export.hub.tokenizer_json import tokenizer_json

@@ -14,7 +14,7 @@ from fixtures.plain_c import consistent, program
 from fixtures.text import NOTES_TWICE, TEXTS
 
 import distill
-from distill.catalog.bundle import find_artefact
+from distill.encoders.catalog.bundle import find_artefact
 from distill.encoders.encoder import KerasEncoder
 from distill.export.artefact import write_artefact
 from distill.export.c.encoder_file import answerable_sections
@@ -22,9 +22,9 @@ from distill.export.c.reference import SectionsEncoder
 from distill.export.encode import Calibration
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
-from distill.indexing.answers import Answers
-from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
-from distill.indexing.index_file import FILE, Index
+from distill.search_engine.indexing.answers import Answers
+from distill.search_engine.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
+from distill.search_engine.indexing.index_file import FILE, Index
 from distill.system.sections import read_sections, write_sections
 
 ROOT = Path(__file__).resolve().parents[3]

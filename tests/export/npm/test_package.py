@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from fixtures.chromium import served
 
-from distill.catalog.loading import load_encoder
 from distill.data.readers import SAMPLE
+from distill.encoders.catalog.loading import load_encoder
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.formats.npm import package
 from distill.export.student import form_of_bundle
-from distill.indexing.answers import Answers
-from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.jobs.export_model import ExportOptions, export_model
+from distill.search_engine.indexing.answers import Answers
+from distill.search_engine.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 
 MODEL, NAME = "multi12-static", "distill-encoder"
 TEXTS = ["Where does the Danube end?", "多瑙河在哪里结束？", "a\0b \ud800", "river " * 20000]

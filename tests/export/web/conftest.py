@@ -6,15 +6,15 @@ import pytest
 @pytest.fixture(scope="session")
 def page_of():
     """A maker of pages: `page_of(folder, name of a released encoder, index.bin or None, by ranges)`."""
-    from distill.catalog.bundle import read_answerable
-    from distill.catalog.kinds import find_folder
+    from distill.encoders.catalog.bundle import read_answerable
+    from distill.encoders.catalog.kinds import find_folder
     from distill.encoders.tokenizer import Tokenizer
     from distill.export.form import Form
     from distill.export.formats.format import Lengths
     from distill.export.formats.registry import format_of
     from distill.export.student import form_of_bundle
     from distill.export.web.site import add_index
-    from distill.indexing.clusters.writing import write_clusters
+    from distill.search_engine.indexing.clusters.writing import write_clusters
 
     class Bundle:
         """What the format asks a student for."""
@@ -41,7 +41,7 @@ def page_of():
 def kb(tmp_path_factory):
     """The sample's passages, indexed by `multi12-ngram`: the index's folder."""
     from distill.data.readers import SAMPLE
-    from distill.indexing.building import IndexChange, build_index
+    from distill.search_engine.indexing.building import IndexChange, build_index
 
     folder = tmp_path_factory.mktemp("index") / "kb"
     build_index(folder, IndexChange([SAMPLE / "documents.jsonl"]), "multi12-ngram")

@@ -6,9 +6,9 @@ import shutil
 import pytest
 from fixtures.chromium import served
 
-from distill.indexing.answers import Answers
-from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
-from distill.indexing.index_file import Index
+from distill.search_engine.indexing.answers import Answers
+from distill.search_engine.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
+from distill.search_engine.indexing.index_file import Index
 
 MODEL = "multi12-static"
 READY = "document.documentElement?.dataset.ready"

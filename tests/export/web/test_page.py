@@ -5,12 +5,12 @@ import shutil
 import pytest
 from fixtures.chromium import Chromium, served
 
-from distill.catalog.loading import load_encoder
 from distill.data.loading import load_dataset
 from distill.data.readers import SAMPLE
+from distill.encoders.catalog.loading import load_encoder
 from distill.export.encode import Passages
-from distill.indexing.answers import Answers
-from distill.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
+from distill.search_engine.indexing.answers import Answers
+from distill.search_engine.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 
 FIRST = "document.querySelector('#hits li')"
 READY = "document.documentElement?.dataset.ready"

@@ -7,9 +7,9 @@ from fixtures.chromium import served
 
 from distill.data.loading import load_dataset
 from distill.data.readers import SAMPLE
-from distill.indexing.answers import Answers
-from distill.indexing.building import IndexChange, build_index
-from distill.indexing.index_file import Index
+from distill.search_engine.indexing.answers import Answers
+from distill.search_engine.indexing.building import IndexChange, build_index
+from distill.search_engine.indexing.index_file import Index
 
 MODEL = "multi12-static"
 READY = "document.documentElement?.dataset.ready"

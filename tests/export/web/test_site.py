@@ -15,7 +15,7 @@ from distill.export.form import Form
 from distill.export.formats.registry import load_artefact
 from distill.export.student import form_of_bundle
 from distill.export.web.site import COPIED, PROGRAM, SOURCES, TEMPLATES, add_index
-from distill.indexing.building import IndexChange, build_index
+from distill.search_engine.indexing.building import IndexChange, build_index
 
 ROOT = Path(__file__).resolve().parents[3]
 MB = 1e6

@@ -1,0 +1,143 @@
+"""Encode a file of texts of any size to a file of vectors, block by block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from ...errors import EncoderError, InputError
+from ...system.progress import task
+from ...system.types import File, Floats, Progress, Role
+from ..catalog.identity import fingerprint, own_files
+from ..catalog.kinds import find_folder
+from ..catalog.loading import load_encoder
+from ..encoder import Encoder
+from ..health import require_finite
+from .missing_languages import LeftOut
+from .text_file import TextFile, make_rereadable
+from .vector_file import open_vector_file
+
+# Encodes the blocks of a file that are given by their numbers, for one role, in any order.
+Engine: TypeAlias = Callable[[TextFile, Sequence[int], Role], Iterator[tuple[int, Floats]]]
+
+
+def encode_file(
+    texts: TextFile | File,
+    output: File,
+    source: File,
+    role: Role = "document",
+    engine: Engine | None = None,
+    restart: bool = False,
+) -> tuple[int, int]:
+    """Write the vectors of the texts in a JSON Lines file of any size, block by block.
+
+    If a call was stopped, the same call continues it.
+
+    Args:
+        texts: The path of a file or a pipe of {"id", "text"} lines, or a `TextFile`.
+        output: The `.npy` file to make: float32 `(n, d)`, of unit length, in the order of the lines.
+        source: The encoder, by any name that `load_encoder` takes.
+        role: "question" or "document".
+        engine: A function such as that of `ray_engine`: `engine(texts, numbers, role)` yields the number of each block
+            and its vectors, float32 `(rows, d)`, in any order. None encodes in this process. The vectors are the same
+            either way.
+        restart: If True, what a stopped call wrote is discarded.
+
+    Returns:
+        The shape `(n, d)` of the vectors.
+
+    Raises:
+        DataError: If a line is wrong. The message names it.
+        EncoderError: If `source` names no encoder, or if vectors hold NaN or infinity.
+        InputError: If `output` is a file that is read, or if another encoder has begun to write it.
+
+    Example:
+        >>> import distill, pathlib
+        >>> _ = pathlib.Path("texts.jsonl").write_text('{"id": "1", "text": "Where does the Danube end?"}')
+        >>> distill.encode_file("texts.jsonl", "texts.npy", "multi12-static", "question")
+        (1, 512)
+    """
+    if not isinstance(texts, TextFile):
+        with make_rereadable(texts) as path:
+            return encode_file(TextFile(path), output, source, role, engine, restart)
+    encoder = load_encoder(source)
+    require_other_file(output, [texts.path, *(own_files(folder) if (folder := find_folder(source)) else ())])
+    shape = (len(texts), encoder.dimension)
+    made_of = {
+        "input": texts.sha256,
+        "model": fingerprint(source, encoder),
+        "role": role,
+        "texts": shape[0],
+        "dimension": shape[1],
+        "block": texts.block,
+    }
+    names = {"input": str(texts.path), "model": str(source)}
+    whole = open_vector_file(output, shape, texts.block, made_of, names, restart)
+    with whole as file, task("encode", shape[0]) as advance:
+        advance(file.written)
+        _encode(file, texts, role, encoder, engine, advance)
+    return shape
+
+
+def require_other_file(output: File, read: Iterable[Path]) -> None:
+    """Refuse to write vectors over a file that is read.
+
+    Args:
+        output: The file of the vectors.
+        read: The files that are read.
+
+    Raises:
+        InputError: If the output is one of them.
+    """
+    if os.path.exists(output) and any(os.path.samefile(output, path) for path in read if os.path.exists(path)):
+        raise InputError(f"{output} is read to make the vectors, and would be replaced; choose another name for them")
+
+
+def _encode(file, texts, role, encoder, engine, advance):
+    left_out = LeftOut(encoder)
+    for number, vectors in _blocks(texts, file.missing, role, encoder, engine, advance):
+        # What is written counts as done: never a block of texts that have changed since they were hashed.
+        texts.require_unchanged()
+        file.write(number, vectors)
+        if left_out.is_looking:
+            left_out.look(texts.read(number), number * texts.block)
+
+
+def _blocks(texts, numbers, role, encoder, engine, advance):
+    if not engine:
+        for number in numbers:
+            yield number, encode_block(encoder, texts, number, role, advance)
+        return
+    for number, vectors in engine(texts, numbers, role):
+        yield number, vectors
+        advance(len(vectors))
+
+
+def encode_block(
+    encoder: Encoder, texts: TextFile, number: int, role: Role, progress: Progress | None = None
+) -> Floats:
+    """Encode a block of texts.
+
+    Args:
+        encoder: The encoder.
+        texts: The file of texts.
+        number: The number of the block.
+        role: The role of the texts.
+        progress: The progress to advance.
+
+    Returns:
+        The vectors, float32 `(rows, d)`.
+
+    Raises:
+        EncoderError: If they are not finite.
+    """
+    block = texts.read(number)
+    try:
+        return require_finite(encoder.encode(block, role, progress), encoder)
+    except EncoderError as error:
+        if texts.blocks == 1:
+            raise
+        first = number * texts.block
+        raise EncoderError(f"of texts {first} to {first + len(block) - 1}: {error}") from error

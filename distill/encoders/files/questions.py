@@ -1,0 +1,126 @@
+"""The limits of questions, the same wherever they are asked, and the vector of a question within them.
+
+`distill serve`, `distill mcp`, `distill search`, the extension of SQLite and the page refuse a longer text in the same
+words. Texts that are encoded have no limit, and neither have documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ...errors import InputError
+from ...export.formats.bundle import Bundle
+from ...settings.choices import CHARACTERS, PIECES
+from ...system.text import drop_soft_hyphens, normalized_length
+from ...system.types import Floats, Integers, Role
+from ..encoder import Encoder, KerasEncoder
+from ..health import require_finite
+
+# From this number of tokens on, a text is encoded in a thread of its own, whose memory is released.
+LONG_PIECES = 1024
+# A character is at most so many tokens, the bytes of UTF-8.
+BYTES = 4
+
+
+def length_problem(text: str, most: int = CHARACTERS) -> str:
+    """Return what is wrong with the length of a question, once it is normalised, or an empty text."""
+    length = normalized_length(text)
+    what = "characters" if length == len(text) else "characters once it is normalised"
+    return f"{length} {what}; a text has {most} at most" if length > most else ""
+
+
+def pieces_problem(pieces: int, most: int = PIECES) -> str:
+    """Return what is wrong with a question of so many tokens, or an empty text."""
+    return f"{pieces} pieces; a text has {most} at most" if pieces > most else ""
+
+
+def busy_problem(what: str) -> str:
+    """Return the sentence for a question that has to be asked once more."""
+    return f"the server is busy: {what}; try again"
+
+
+def late_problem(seconds: float) -> str:
+    """Return the sentence for a question that is not answered in time."""
+    return busy_problem(f"no answer within {seconds:g} s")
+
+
+def require_question(question: str) -> None:
+    """Raise `InputError` for a question that is empty or too long."""
+    if not question.strip():
+        raise InputError("the question is empty; give a text")
+    if problem := length_problem(question):
+        raise InputError(f"question: {problem}")
+
+
+def encode_question(encoder: Encoder, question: str) -> Floats:
+    """Encode a question that `require_question` takes.
+
+    Args:
+        encoder: The encoder.
+        question: The question.
+
+    Returns:
+        Its unit vector, float32 `(dimension,)`.
+
+    Raises:
+        InputError: If the question has too many tokens.
+        EncoderError: If the vector holds a value that is not a number.
+    """
+
+    def encode(texts: Sequence[str], role: Role) -> Floats:
+        return require_finite(encoder.encode(texts, role), encoder)
+
+    question = drop_soft_hyphens(question)
+    # The tokens of a short text are not counted.
+    if normalized_length(question) * BYTES < LONG_PIECES:
+        return encode([question], "question")[0]
+    pieces = count_pieces(encoder, [question], "question")
+    if problem := pieces_problem(int(pieces[0])):
+        raise InputError(f"question: {problem}")
+    return encode_apart(encode, [question], "question", pieces)[0]
+
+
+def encode_apart(
+    encode: Callable[[Sequence[str], Role], Floats], texts: Sequence[str], role: Role, pieces: Integers
+) -> Floats:
+    """Encode texts, long ones in a thread that ends with it: a runtime keeps the memory of its longest text until then.
+
+    Args:
+        encode: The function from texts and their role to vectors.
+        texts: The texts.
+        role: The role of the texts.
+        pieces: Their numbers of tokens, int64 `(n,)`.
+
+    Returns:
+        What `encode` returns.
+    """
+    if pieces.max() < LONG_PIECES:
+        return encode(texts, role)
+    with ThreadPoolExecutor(1, "long") as alone:
+        return alone.submit(encode, texts, role).result()
+
+
+def count_pieces(encoder: Encoder, texts: Sequence[str], role: Role) -> Integers:
+    """Count the tokens of texts, or the words where an encoder does not show its tokens.
+
+    Args:
+        encoder: The encoder.
+        texts: The texts.
+        role: The role of the texts.
+
+    Returns:
+        The numbers of tokens, int64 `(n,)`.
+    """
+    one = getattr(encoder, role, encoder)
+    return np.array([_count(one, text, role) for text in texts], dtype=np.int64)
+
+
+def _count(encoder, text, role):
+    if isinstance(encoder, KerasEncoder):
+        return len(encoder.tokenizer.encode([text], role)[0])
+    if isinstance(encoder, Bundle):
+        return len(encoder.tokenize(text, role))
+    return len(getattr(encoder, "tokenize", str.split)(text))

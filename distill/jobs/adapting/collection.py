@@ -1,0 +1,93 @@
+"""A collection: documents without questions, cut into passages, with a heading each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from ...data.dataset import Dataset, Passage
+from ...errors import DataError
+from ...search_engine.documents.document import Document, cut_document
+from ...search_engine.documents.read_documents import read_documents
+from ...search_engine.documents.skipped_files import SkippedFiles
+from ...system.hashes import sha256
+from ...system.types import File, Integers
+from ...vocabulary.words.cutting import Cut
+
+# Documents of two sentences or more: with fewer nothing can be held out.
+FEWEST = 50
+SECTION = "section"
+# Between the words of a file's name.
+JOINTS = re.compile(r"[-_\s]+")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Documents as a data set without questions, and the heading of each passage, `(passages,)`, empty without one."""
+
+    dataset: Dataset
+    headings: tuple[str, ...]
+
+    @cached_property
+    def groups(self) -> Integers:
+        """A number for all documents of one title, whose passages may answer the same, int `(passages,)`."""
+        titles = [title or f"\n{number}" for number, title in enumerate(self.dataset.titles)]
+        numbers = {title: number for number, title in enumerate(dict.fromkeys(titles))}
+        return np.array([numbers[title] for title in titles])[self.dataset.document_of]
+
+
+def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
+    """Read the documents of files and folders, as `distill index` does.
+
+    Args:
+        paths: The files and folders.
+        language: The language of documents that do not name theirs.
+
+    Returns:
+        The collection.
+
+    Raises:
+        DataError: If a file is no document, or there are too few documents of two sentences or more.
+    """
+    skipped = SkippedFiles()
+    documents = list(read_documents(paths, skipped=skipped))
+    if not documents:
+        raise skipped.make_error(", ".join(map(str, paths)))
+    skipped.say()
+    cut = Cut(language=language)
+    parts = [cut_document(document, cut) for document in documents]
+    long = sum(sum(len(part.sentences) for part in of) > 1 for of in parts)
+    if long < FEWEST:
+        raise DataError(
+            f"{', '.join(map(str, paths))}: {long} of {len(documents)} documents have two sentences or more, expected "
+            f"{FEWEST}; of fewer nothing can be learned and held out, so use the encoder as it is"
+        )
+    name = Path(paths[0]).stem
+    passages = [
+        Passage(f"{number}/{place}", document.text[part.start : part.end], number, part.sentences, spoken)
+        for number, (document, of) in enumerate(zip(documents, parts, strict=True))
+        for place, (part, spoken) in enumerate(zip(of, _languages(document, len(of)), strict=True))
+    ]
+    titles = tuple(title_of(document) for document in documents)
+    files = {str(path): sha256(path) for path in paths if Path(path).is_file()}
+    dataset = Dataset(name, language, titles, tuple(passages), {}, {}, files)
+    sections = [str(document.fields.get(SECTION) or "") for document in documents]
+    headings = tuple(f"{titles[one.document]} {sections[one.document]}".strip() for one in passages)
+    return Collection(dataset, headings)
+
+
+def _languages(document, passages):
+    """Return the language of each passage, empty for that of the collection."""
+    return [part.language or document.language for part in document.parts] or [document.language] * passages
+
+
+def title_of(document: Document) -> str:
+    """Return the title of a document; for a file without one, the words of its name."""
+    title = str(document.fields["title"])
+    path = document.fields.get("path")
+    return JOINTS.sub(" ", title).strip() if path and title == Path(path).stem else " ".join(title.split())

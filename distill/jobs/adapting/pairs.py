@@ -1,0 +1,128 @@
+"""The pairs that a collection teaches: headings and sentences with their passages, and lines of parallel text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...data.parallel import Parallel
+from ...system.types import Integers
+from .pooled_features import PooledFeatures, PooledPassages, concatenate
+
+# Sentences that stay in their passage: Lee et al. (2019), section 4.
+LEFT_IN = 0.1
+# Of a step's pairs those that a sentence asks, where headings do too, and those of parallel text, where there is any.
+SENTENCES, LINES = 0.375, 0.25
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Queries and the passages that answer them, with the `groups` `(n,)` of passages that may answer the same."""
+
+    queries: PooledFeatures
+    passages: PooledFeatures
+    groups: Integers
+
+
+# `(random, n)` to so many pairs.
+Draw = Callable[[np.random.Generator, int], Pairs]
+
+
+def pair_headings(summed: PooledPassages, asking: PooledFeatures, rows: Integers, groups: Integers) -> Draw:
+    """Pair headings with their passages.
+
+    Args:
+        summed: The passages.
+        asking: The features of the headings `(m, f)`.
+        rows: The rows of their passages `(m,)`.
+        groups: The groups of the passages.
+
+    Returns:
+        The function that draws the pairs.
+    """
+
+    def draw(random: np.random.Generator, many: int) -> Pairs:
+        chosen = random.integers(len(rows), size=many)
+        return Pairs(asking.of(chosen), summed.passages.of(rows[chosen]), groups[rows[chosen]])
+
+    return draw
+
+
+def pair_sentences(summed: PooledPassages, rows: Integers, groups: Integers) -> Draw:
+    """Pair sentences with their passages, usually without the sentence itself.
+
+    Args:
+        summed: The passages.
+        rows: The rows of the passages.
+        groups: The groups of the passages.
+
+    Returns:
+        The function that draws the pairs.
+    """
+    learned = np.flatnonzero(np.isin(summed.passage_of, rows) & ~summed.alone)
+
+    def draw(random: np.random.Generator, many: int) -> Pairs:
+        chosen = learned[random.integers(len(learned), size=many)]
+        left = random.random(many) < LEFT_IN
+        taken_out, whole = summed.without(chosen), summed.passages.of(summed.passage_of[chosen])
+        features = np.where(left[:, None], whole.features, taken_out.features)
+        passages = PooledFeatures(features, np.where(left[:, None], whole.counts, taken_out.counts))
+        return Pairs(summed.sentences.of(chosen), passages, groups[summed.passage_of[chosen]])
+
+    return draw
+
+
+def pair_translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]], PooledFeatures]) -> Draw:
+    """Pair lines with their translations into the documents' language, each source by its weight.
+
+    Args:
+        sources: The parallel text.
+        sums: Encodes texts up to the sums.
+
+    Returns:
+        The function that draws the pairs.
+    """
+    lines = [concatenate([sums(source.texts), sums(source.pivots)]) for source in sources]
+    weights = np.array([source.weight for source in sources]) / sum(source.weight for source in sources)
+    first = np.cumsum([0, *(len(source.texts) for source in sources)])
+
+    def draw(random: np.random.Generator, many: int) -> Pairs:
+        parts = []
+        for number, drawn in enumerate(random.multinomial(many, weights)):
+            length = len(sources[number].texts)
+            rows = random.integers(length, size=drawn)
+            groups = -1 - first[number] - rows
+            parts.append(Pairs(lines[number].of(rows), lines[number].of(length + rows), groups))
+        return concatenate_pairs(parts)
+
+    return draw
+
+
+def concatenate_pairs(parts: Sequence[Pairs]) -> Pairs:
+    """Concatenate pairs."""
+    queries, passages = concatenate([part.queries for part in parts]), concatenate([part.passages for part in parts])
+    return Pairs(queries, passages, np.concatenate([part.groups for part in parts]))
+
+
+def mix_pairs(of_headings: Draw | None, of_sentences: Draw, of_lines: Draw | None) -> Draw:
+    """Draw pairs of all kinds that there are.
+
+    Args:
+        of_headings: Draws headings, or None.
+        of_sentences: Draws sentences.
+        of_lines: Draws parallel text, or None.
+
+    Returns:
+        The function that draws from all of them.
+    """
+
+    def draw(random: np.random.Generator, many: int) -> Pairs:
+        lines = round(LINES * many) if of_lines else 0
+        sentences = round(SENTENCES * (many - lines)) if of_headings else many - lines
+        parts = [of_sentences(random, sentences)]
+        parts += [of_headings(random, many - lines - sentences)] if of_headings else []
+        return concatenate_pairs(parts + ([of_lines(random, lines)] if of_lines else []))
+
+    return draw

@@ -1,0 +1,181 @@
+"""Train the layers after the sums on a collection: its headings and sentences are queries for its passages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+from keras import ops
+
+from ...encoders.compilation import AnyLength
+from ...encoders.encoder import KerasEncoder
+from ...students.embeddings import TABLE, replace_table
+from ...students.student import Student
+from ...system.progress import task
+from ...system.types import Floats, Tensor
+from ...training.log import RunLog
+from ...training.losses import in_batch_loss, squared_l2
+from ...training.rates import LearningRateSchedule
+from ...training.training_model import TrainedModel
+from .pairs import Draw, Pairs
+from .pooled_features import PooledFeatures, concatenate
+
+# Chosen on the dev half of benchmarks/adaptation.
+ROUNDS, STEPS, PAIRS, RATE, WARMUP = 4, 50, 256, 2e-4, 0.1
+TEMPERATURE, KEEP = 0.05, 1.0
+# Texts that go through the layers at once.
+BLOCK = 4096
+
+
+def encode_sums(model: Student, sums: Tensor, counts: Tensor) -> Tensor:
+    """Compute vectors of sums.
+
+    Args:
+        model: The student.
+        sums: The sums `(n, f)`.
+        counts: The numbers of tokens `(n, 1)`.
+
+    Returns:
+        The vectors `(n, d)`.
+    """
+    vectors = model.pool(sums, counts)
+    return model.get_layer("projection")(vectors) if model.space else vectors
+
+
+class Head:
+    """The layers of a student after the sums, compiled once."""
+
+    def __init__(self, model: Student) -> None:
+        self.model = model
+        self.step = AnyLength(self._vectors) if keras.backend.backend() == "tensorflow" else self._vectors
+
+    def _vectors(self, x):
+        return encode_sums(self.model, x["features"], x["counts"])
+
+    def vectors(self, sums: PooledFeatures) -> Floats:
+        """Return the vectors `(n, d)` of sums, block by block."""
+        blocks = (sums.of(rows) for rows in np.split(np.arange(len(sums)), range(BLOCK, len(sums), BLOCK)))
+        each = [self.step({"features": one.features, "counts": one.counts}) for one in blocks]
+        return np.concatenate([ops.convert_to_numpy(part) for part in each])
+
+
+class HeadTrainer(TrainedModel):
+    """Trains the layers of a student after the sums: a softmax among a step's passages, and closeness to the start.
+
+    The loss is mean_i -log softmax_j(q_i . p_j / T)_i + KEEP x (|q_i - q'_i|^2 + |p_i - p'_i|^2), with ' the start's
+    vectors and T `TEMPERATURE`. Passages of the query's own group do not compete.
+    """
+
+    def __init__(self, student: Student, rate: float = RATE) -> None:
+        super().__init__()
+        self.student = student
+        trained = head_layers(student)
+        for layer in student.layers:
+            layer.trainable = any(layer is one for one in trained)
+        self.compile(optimizer=keras.optimizers.Adam(rate), jit_compile=False)
+        # Within a step TensorFlow would make its variables, and compile the step twice.
+        self.optimizer.build(self.trainable_variables)
+
+    def call(self, x: Mapping[str, Tensor]) -> Tensor:
+        """Return the vectors of queries, then of passages, `(2n, d)`."""
+        return encode_sums(self.student, x["features"], x["counts"])
+
+    def compute_terms(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return the softmax's term, and that of closeness to the start."""
+        queries, passages = ops.split(vectors, 2)
+        ranked = ops.mean(in_batch_loss(ops.matmul(queries, ops.transpose(passages)), batch["same"], TEMPERATURE))
+        return {"ranking": ranked, "closeness": 2 * KEEP * ops.mean(squared_l2(vectors, batch["start"]))}
+
+
+def head_layers(student: Student) -> list[keras.layers.Layer]:
+    """Return the layers of a student after the sums, which train."""
+    return [layer for layer in student.layers if layer.weights and layer.name != TABLE and _is_behind(student, layer)]
+
+
+def _is_behind(student, layer):
+    return not any(layer is one for one in student.token_layers) and layer.trainable
+
+
+@dataclass(frozen=True)
+class TrainedHead:
+    """The student, the weights `before` and `after` training of its layers after the sums, and the dev `scores`.
+
+    A score is (MRR@10, P@1); the start's comes first, then one per round.
+    """
+
+    encoder: KerasEncoder
+    before: list[list[Floats]]
+    after: list[list[Floats]]
+    scores: list[tuple[float, float]]
+
+    def interpolate(self, share: float) -> Head:
+        """Interpolate the weights of start and student. Wortsman et al. (2022), section 3.
+
+        Args:
+            share: The share of the start's weights.
+
+        Returns:
+            The layers.
+        """
+        for layer, first, last in zip(head_layers(self.encoder.model), self.before, self.after, strict=True):
+            layer.set_weights([share * a + (1 - share) * b for a, b in zip(first, last, strict=True)])
+        return Head(self.encoder.model)
+
+
+# Of the layers as they are trained so far, on held-out queries: (MRR@10, P@1).
+Score = Callable[[Head], tuple[float, float]]
+
+
+def train_head(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: RunLog, seed: int = 0) -> TrainedHead:
+    """Train a copy of a student's layers after the sums.
+
+    It is scored after each round of steps. The best round stays, and one that is no better ends the training.
+
+    Args:
+        start: The student.
+        draw: Draws pairs.
+        pairs: The number of pairs per step.
+        score: Scores the layers on dev.
+        log: The log.
+        seed: The random seed.
+
+    Returns:
+        The trained student.
+    """
+    table = start.model.get_layer(TABLE).get_weights()[0]
+    model = replace_table(start.model, table)
+    layers, first, head = head_layers(model), Head(start.model), Head(model)
+    before = after = [layer.get_weights() for layer in layers]
+    trainer, scores = HeadTrainer(model), [score(head)]
+    random, pace = np.random.default_rng(seed), LearningRateSchedule(RATE, ROUNDS, linear=True, warmup=WARMUP)
+    for number in range(1, ROUNDS + 1):
+        losses = []
+        with task(f"round {number}/{ROUNDS}", STEPS) as advance:
+            for step in range(STEPS):
+                trainer.optimizer.learning_rate = pace.at(number, step, STEPS)
+                losses.append(float(trainer.train_on_batch(make_batch(draw(random, pairs), first))))
+                advance(1, f"loss {np.mean(losses):.4f}")
+        scores.append(score(head))
+        mean, (reciprocal, precision) = round(float(np.mean(losses)), 4), scores[-1]
+        log.write("student", epoch=number, step=number * STEPS, loss=mean, **{"p@1": precision, "mrr@10": reciprocal})
+        if scores[-1] <= max(scores[:-1]):
+            break
+        after = [layer.get_weights() for layer in layers]
+    return TrainedHead(KerasEncoder(model, start.tokenizer, "student"), before, after, scores)
+
+
+def make_batch(pairs: Pairs, start: Head) -> dict[str, np.ndarray]:
+    """Make the input of a step: the sums of queries and passages, the start's vectors, and the shared groups.
+
+    Args:
+        pairs: The pairs.
+        start: The start's layers.
+
+    Returns:
+        The input.
+    """
+    sums = concatenate([pairs.queries, pairs.passages])
+    same = pairs.groups[:, None] == pairs.groups[None]
+    return {"features": sums.features, "counts": sums.counts, "start": start.vectors(sums), "same": same}

@@ -1,0 +1,157 @@
+"""`distill run --teacher-model` on text without questions: its lines are held out, written as data, and learned."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ...data.corpus import parse_named_file, read_corpus
+from ...data.parallel import Parallel, list_pivots, make_labelled_text, parse_weight, read_parallel, select_languages
+from ...errors import ConfigError, DataError
+from ...settings.sections import Settings, StudentSettings, TeacherSettings
+from ...settings.store import check_settings
+from ...system.files import write_aside
+from ...system.progress import say
+from ...system.types import File
+from ..pipeline.fixed_teacher import PROBES, load_fixed_teacher, require_apart
+from ..pipeline.preparing import LINES, prepare, require_new
+from ..pipeline.run import Run
+from .lines import HeldLines, hold_out_lines, named_lines, write_lines
+
+# Objectives that need no question and no document.
+OF_LINES = ("qq", "list", "translation")
+# Texts of a mean cosine above it lie in a narrow cone: a student would learn the cone's axis first.
+CONE = 0.5
+
+
+def prepare_lines(settings: Settings, folder: File, named: Collection[str], seconds: float) -> Run:
+    """Hold lines out, write them to the folder of a run, and prepare that run on them.
+
+    Args:
+        settings: The settings. Their parallel text, or else their text, is learned.
+        folder: The folder of the run, which is made.
+        named: The names of the settings that the user gave, which are not adapted to text.
+        seconds: The time between checkpoints within an epoch.
+
+    Returns:
+        The run, which is executed and measured as any other.
+
+    Raises:
+        InputError: If the text cannot be learned or the teacher cannot teach. No folder is left then.
+    """
+    folder = Path(folder)
+    require_new(folder)
+    student = _keep_line_objectives(settings.student, named)
+    data, teacher, vocabulary = settings.data, settings.teacher, settings.vocabulary
+    text = vocabulary.text
+    sources, labelled = read_texts(student, text, teacher.language, data.languages)
+    teacher = replace(teacher, language=_choose_pivot(teacher.language, sources, labelled), own_text=False)
+    held = hold_out_lines(sources, labelled, teacher.language, settings.seed)
+    teacher = _choose_centring(teacher, held, "teacher.centre" in named)
+    # Text that is learned alone is in the folder of the lines, without those that are held out.
+    vocabulary = replace(vocabulary, text=text if student.parallel or student.labelled_text else ())
+    parallel, lines = named_lines(held, folder / LINES)
+    student = replace(student, parallel=parallel, labelled_text=lines)
+    data = replace(data, dataset=str(folder / LINES), document_language=teacher.language)
+    data = replace(data, languages=held.dataset.languages)
+    settings = check_settings(replace(settings, data=data, teacher=teacher, student=student, vocabulary=vocabulary))
+    was_there = folder.is_dir()
+    try:
+        with write_aside(folder / LINES) as aside:
+            write_lines(held, aside)
+        run = prepare(settings, folder, seconds=seconds)
+    except BaseException:
+        shutil.rmtree(folder / LINES if was_there else folder, ignore_errors=True)
+        raise
+    _say(held, folder / LINES)
+    return run
+
+
+def first_text(student: StudentSettings, text: Sequence[str]) -> Path:
+    """Return the path of the first text, by which a run is named.
+
+    Args:
+        student: The settings of stage 2, which may name parallel text and text to label.
+        text: Further files of text.
+
+    Returns:
+        The path.
+    """
+    if student.parallel:
+        return parse_weight(student.parallel[0])[0]
+    return parse_named_file((*student.labelled_text, *text)[0])[1]
+
+
+def read_texts(
+    student: StudentSettings, text: Sequence[str], language: str, languages: Sequence[str]
+) -> tuple[list[Parallel], list[Parallel]]:
+    """Read the parallel text, and the text that the teacher labels, in the run's languages only.
+
+    Args:
+        student: The settings of stage 2, which name both.
+        text: Files to label if the settings name neither.
+        language: The teacher's language.
+        languages: The languages of the run; empty for all that the text has.
+
+    Returns:
+        The parallel text and the text to label.
+
+    Raises:
+        DataError: If a language has no text.
+    """
+    sources = read_parallel(student.parallel, language, (language, *languages) if languages else ())
+    labelled = make_labelled_text(read_corpus(student.labelled_text or (() if sources else text)))
+    if languages:
+        labelled = [part for part in (select_languages(one, languages) for one in labelled) if part.texts]
+    written = {name for source in (*sources, *labelled) for name in source.languages}
+    if missing := [name for name in languages if name not in written]:
+        raise DataError(f"no text in {', '.join(missing)}; give some with --parallel, --labelled-text or --text")
+    return sources, labelled
+
+
+def _choose_pivot(language, sources, labelled) -> str:
+    """Return the teacher's language, or the first language of the text if there is none in that."""
+    return language if sources or language in labelled[0].languages else labelled[0].languages[0]
+
+
+def _keep_line_objectives(student, named) -> StudentSettings:
+    """Drop objectives that need questions, which a recipe may have.
+
+    Raises `ConfigError` if the user named one.
+    """
+    kept = tuple(name for name in student.objectives if name in OF_LINES)
+    if "student.objectives" in named and kept != student.objectives:
+        other = ", ".join(name for name in student.objectives if name not in OF_LINES)
+        raise ConfigError(
+            f"student.objectives: {other} learns from questions, and there are none; "
+            f"expected some of {', '.join(OF_LINES)}"
+        )
+    return replace(student, objectives=kept or OF_LINES[:1], own_text=False, lines_a_step=student.lines_a_step or 1)
+
+
+def _choose_centring(teacher, held, is_named) -> TeacherSettings:
+    """Centre a teacher whose vectors lie in a narrow cone, unless the user decided it.
+
+    Raises `EncoderError` if its vectors of different texts are nearly equal.
+    """
+    encoder = load_fixed_teacher(teacher.model)
+    cosine = require_apart(encoder, list_pivots([*held.sources, *held.labelled])[:PROBES])
+    if is_named or cosine <= CONE:
+        return teacher
+    say(
+        f"{encoder.name}: different lines have a mean cosine of {cosine:.2f}, so its vectors are learned "
+        "without their mean (--set teacher.centre=false leaves them as they are)"
+    )
+    return replace(teacher, centre=True)
+
+
+def _say(held: HeldLines, place: Path):
+    learned, pivot = held.learned, held.dataset.document_language
+    counts = [(name, lines - learned.get(name, 0), lines) for name, lines in sorted(held.given.items())]
+    shares = ", ".join(f"{out:,} of {lines:,} ({100 * out / lines:.0f} %) in {name}" for name, out, lines in counts)
+    say(
+        f"no questions: of the lines {shares} are held out in {place}, for dev and test, and not learned; a line asks "
+        f"for its translation, and in {pivot} its first half for its second"
+    )

@@ -1,0 +1,177 @@
+"""The rows of a search, as `trial.json` and `search.json` store them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TypeVar
+
+from ...system.types import Json
+from .budget import Budget
+from .candidates import Candidate
+
+
+@dataclass(frozen=True)
+class ShapeProbe:
+    """The size and the speed of a shape.
+
+    Attributes:
+        other_bytes: Bytes besides table and tokenizer.
+        width: Width of its table.
+        dense: Number of weights outside the table.
+        ms: Milliseconds per query.
+        seconds: Time that the trial took.
+    """
+
+    other_bytes: int
+    width: int
+    dense: int
+    ms: float
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Json]) -> ShapeProbe:
+        """Return the row from what `as_dict` gave."""
+        return cls(**stored)
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the row as its file stores it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """A candidate measured on dev.
+
+    Attributes:
+        candidate: The candidate.
+        pieces: Number of its tokens.
+        table_bytes: Bytes of its table and tokenizer.
+        p1: Mean P@1 in [0, 1].
+        drop: Percentage points below the student's mean P@1.
+        languages: `{language: P@1}`.
+        seconds: Time that the trial took.
+    """
+
+    candidate: Candidate
+    pieces: int
+    table_bytes: int
+    p1: float
+    drop: float
+    languages: dict[str, float]
+    seconds: float = field(default=0.0, kw_only=True)
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Json]) -> TrialRow:
+        """Return the row from what `as_dict` gave."""
+        return cls(*_figures(stored), seconds=stored["seconds"])
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the row as its file stores it."""
+        return {
+            "name": self.candidate.name,
+            **asdict(self.candidate),
+            "pieces": self.pieces,
+            "table_bytes": self.table_bytes,
+            "p@1": self.p1,
+            "drop": self.drop,
+            "languages": self.languages,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class BundleRow(TrialRow):
+    """A candidate's bundle, measured on dev.
+
+    Attributes:
+        bytes: Bytes on disk.
+        mcnemar: McNemar's test against the student, by language.
+        refused: Reasons for which the gate refused it.
+        ms: Milliseconds per query, from the benchmark of all bundles in turns at the end of the search; 0 before.
+    """
+
+    bytes: int
+    mcnemar: Mapping[str, Json]
+    refused: list[str]
+    ms: float = field(default=0.0, kw_only=True)
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Json]) -> BundleRow:
+        """Return the row from what `as_dict` gave."""
+        more = (stored[name] for name in ("bytes", "mcnemar", "refused"))
+        return cls(*_figures(stored), *more, seconds=stored["seconds"], ms=stored.get("ms", 0.0))
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the row as its file stores it."""
+        row = super().as_dict()
+        seconds = row.pop("seconds")
+        row |= {"bytes": self.bytes, "mcnemar": self.mcnemar, "refused": self.refused, "seconds": seconds}
+        return {**row, "ms": self.ms} if self.ms else row
+
+
+def rank_candidates(tried: Sequence[TrialRow]) -> list[Candidate]:
+    """Return the candidates by P@1, best first; among equals the smaller comes first."""
+    return [row.candidate for row in sorted(tried, key=lambda row: (-row.p1, row.table_bytes))]
+
+
+Row = TypeVar("Row", ShapeProbe, TrialRow, BundleRow)
+
+
+def _figures(stored):
+    candidate = Candidate(*(stored[name] for name in ("vocabulary", "table", "shape", "trained")))
+    return candidate, *(stored[name] for name in ("pieces", "table_bytes", "p@1", "drop", "languages"))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of a bundle.
+
+    Attributes:
+        bytes: Bytes on disk.
+        ms: Milliseconds per query.
+    """
+
+    bytes: int
+    ms: float
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The result of a search.
+
+    Attributes:
+        tried: Rows of the cheap trials.
+        shapes: `{shape: its size and speed}`.
+        whole: Cost of the student's own bundle.
+        bundles: Rows of the bundles.
+        front: Names of the bundles that no other dominates.
+        chosen: Name of the bundle to ship; None if the gate refused all.
+        excess: `{limit: (value, limit)}` that the chosen bundle exceeds.
+        languages: Languages of the search.
+        budget: The limits.
+    """
+
+    tried: list[TrialRow]
+    shapes: dict[str, ShapeProbe]
+    whole: Cost
+    bundles: list[BundleRow]
+    front: list[str]
+    chosen: str | None
+    excess: dict[str, tuple[float, float]]
+    languages: list[str]
+    budget: Budget
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the content of `search.json`."""
+        return {
+            "tried": [row.as_dict() for row in self.tried],
+            "shapes": {name: row.as_dict() for name, row in self.shapes.items()},
+            "whole": asdict(self.whole),
+            "bundles": [row.as_dict() for row in self.bundles],
+            "front": self.front,
+            "chosen": self.chosen,
+            "excess": self.excess,
+            "languages": self.languages,
+            "budget": asdict(self.budget),
+        }

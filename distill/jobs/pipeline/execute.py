@@ -1,0 +1,312 @@
+"""Every step of `distill run` in its order, and the files that it leaves in the run's folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from ...data.descriptions import DESCRIPTIONS
+from ...encoders.catalog.kinds import RUN_FILE
+from ...encoders.catalog.loading import load_keras_encoder, load_trained
+from ...encoders.dual_encoder import DualEncoder, count_parameters
+from ...encoders.encoder import Encoder, KerasEncoder
+from ...errors import TrainingError
+from ...settings.sections import TeacherSettings
+from ...system.backend import chosen_backend, start
+from ...system.device import describe_device, device_line, missed_gpu, unordered_sums
+from ...system.files import write_text
+from ...system.input_files import read_json
+from ...system.locking import lock_folder
+from ...system.progress import say
+from ...system.types import Json
+from ...training.checkpoints import CHECKPOINT
+from ...training.log import RunLog, read_outcome
+from .fixed_teacher import freeze_teacher, load_fixed_teacher
+from .gain import record_closeness, require_gain
+from .inputs import SAMPLE_NOTE, learns_sample
+from .preparing import find_unseen_languages, require_empty
+from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear_unfinished, require_resumable, resume_log
+from .run import Run
+from .second_stage import StudentStart, determine_start, train_student
+from .shipping import export_bundle, list_shipping_steps
+from .steps import Engine, Step
+
+# The stages by the names of what they leave.
+STAGES = {TEACHER: "stage 1", STUDENT: "stage 2"}
+# The backend that exports need, and how a command's error begins.
+EXPORTING, ERROR = "tensorflow", "error: "
+
+
+def execute(run: Run) -> Json:
+    """Run all steps of a job in its folder, which no other process may use meanwhile.
+
+    A run that was stopped goes on: finished steps are not repeated (`prepare` says which runs may go on). On a backend
+    other than TensorFlow, a second process on TensorFlow runs the steps that come after the student.
+
+    Args:
+        run: The run, as `prepare` returns it.
+
+    Returns:
+        The metrics, as they are written to the run's folder.
+
+    Raises:
+        InputError: If another command has used the folder in the meantime.
+        TrainingError: If a training fails, or the teacher is weak.
+        GateError: If the gate refuses the bundle.
+    """
+    if run.resumed and (run.folder / METRICS).is_file():
+        shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
+        return read_json(run.folder / METRICS)
+    start()
+    exports = chosen_backend() == EXPORTING
+    engine, name = Engine(run.inputs.seed, run.timed), run.inputs.teacher.base
+    results = {"base": engine.do(Step("base", partial(load_keras_encoder, name), timed="load base"))}
+    beginning = determine_start(run.inputs, results["base"], run.shape)
+    run.folder.mkdir(parents=True, exist_ok=True)
+    with lock_folder(run.folder):
+        try:
+            begin_run(run)
+            steps = list_steps(run, beginning)
+            last = len(steps) if exports else [step.name for step in steps].index(STUDENT) + 1
+            result = engine.go(steps[:last], results)
+        finally:
+            run.log.close()
+    return result if exports else finish_on_tensorflow(run.folder)
+
+
+def finish_on_tensorflow(folder: Path) -> Json:
+    """Finish, in a process on TensorFlow, a run whose student another backend trained.
+
+    Keras has one backend per process, and exports need TensorFlow.
+
+    Args:
+        folder: The run's folder.
+
+    Returns:
+        The metrics, as they are written to the folder.
+
+    Raises:
+        TrainingError: If the process fails, with its message. The run stays as it is, and the same command resumes it.
+    """
+    command = [sys.executable, "-m", "distill", "run", "--resume", str(folder)]
+    environment, failed = {**os.environ, "KERAS_BACKEND": EXPORTING}, ""
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            for line in process.stderr or ():
+                if line.startswith(ERROR):
+                    failed = line.removeprefix(ERROR).strip()
+                else:
+                    say(line.rstrip())
+        except BaseException:
+            # SIGTERM reaches this process alone, and leaving the block waits for the other.
+            process.terminate()
+            raise
+    if process.returncode:
+        raise TrainingError(failed or f"{' '.join(command)}, on TensorFlow, ended with exit code {process.returncode}")
+    return read_json(folder / METRICS)
+
+
+def list_steps(run: Run, beginning: StudentStart) -> list[Step]:
+    """List the steps of `distill run`: teacher, student and bundle are made and measured.
+
+    Args:
+        run: The run.
+        beginning: The encoder that the student starts from, and its shape.
+
+    Returns:
+        The steps in their order.
+    """
+    teacher, student, foreign = run.folder / TEACHER, run.folder / STUDENT, beginning.foreign or bool(beginning.encoder)
+    return [
+        Step("peers", partial(measure_peers, run)),
+        Step("evaluate base", partial(run.measure, "base"), ["base"]),
+        Step(
+            "teacher",
+            partial(make_teacher, run),
+            ["base"],
+            is_there=partial(is_trained, run),
+            load=partial(load_trained, teacher),
+            timed="teacher",
+        ),
+        Step("size", partial(count_weights, run), ["teacher"]),
+        Step("first", partial(choose_start, run, beginning), ["base", "teacher"]),
+        Step("evaluate teacher", partial(measure_teacher, run), ["teacher"]),
+        Step("gain", partial(require_gain, run)),
+        Step(
+            "student",
+            partial(make_student, run, beginning),
+            ["teacher", "first"],
+            is_there=student.is_dir,
+            load=partial(load_keras_encoder, student),
+            timed="student",
+        ),
+        Step("evaluate student", partial(measure_student, run), ["student"]),
+        Step("closeness", partial(record_closeness, run, foreign), ["base", "teacher", "student"]),
+        *list_shipping_steps(run, partial(export_bundle, run)),
+    ]
+
+
+def begin_run(run: Run) -> None:
+    """Write the files that identify the run, and restore the figures of one that was stopped."""
+    # Again: another command of that name may have come and gone since `prepare`.
+    if run.resumed:
+        require_resumable(run.provenance.config, run.folder)
+    else:
+        require_empty(run.folder)
+    clear_unfinished(run.folder, fixed=run.inputs.fixed is not None)
+    # First: without it a run cannot be gone on with.
+    write_text(run.folder / RUN_FILE, run.provenance.config)
+    device = describe_device(run.training.precision)
+    run.log = resume_log(run.folder) if run.resumed else RunLog(run.folder / LOG)
+    if not run.log.of(DATA):
+        run.log.write(DATA, files=dict(run.dataset.files), sources=dict(run.provenance.sources), device=device)
+    (run.folder / CHECKPOINT).mkdir(exist_ok=True)
+    say(device_line(device))
+    for line in (missed_gpu(), unordered_sums(), SAMPLE_NOTE if learns_sample(run.inputs) else ""):
+        if line:
+            say(line)
+    say(
+        f"{run.dataset.name}: {len(run.dataset.titles)} documents, {len(run.dataset.passages)} passages, "
+        f"questions in {', '.join(run.languages)}"
+    )
+    if run.inputs.described is run.dataset:
+        say(f"{run.dataset.name} has no {DESCRIPTIONS}: a line on each passage in your users' languages brings most")
+    base = run.inputs.teacher.base
+    if unseen := find_unseen_languages(base, run.languages):
+        say(f"{base} never saw {', '.join(unseen)}: expect little there")
+
+
+def is_base(teacher: TeacherSettings) -> bool:
+    """Return True if the teacher is the unchanged base: no fixed teacher is named, and no epoch trains one."""
+    return not (teacher.model or teacher.bm25_epochs + teacher.online_epochs)
+
+
+def measure_peers(run: Run) -> None:
+    """Measure the other encoders, and record which of the run's languages they know."""
+    peers = {}
+    for name in run.evaluation.peers:
+        run.measure(name, load_fixed_teacher(name))
+        unseen = find_unseen_languages(name, run.languages)
+        peers[name] = {"languages": [language for language in run.languages if language not in unseen]}
+    if peers:
+        run.record("peers", peers)
+
+
+def is_trained(run: Run) -> bool:
+    """Return True if stage 1 is done. Self-training is never taken as done, because its stages are reported again."""
+    return (run.folder / TEACHER).is_dir() and not run.inputs.pairing.self_train
+
+
+def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
+    """Train and save the teacher, or save the fixed one, which the run then releases.
+
+    Args:
+        run: The run.
+        base: The encoder that stage 1 starts from.
+
+    Returns:
+        The teacher.
+    """
+    from .first_stage import teacher_job
+    from .self_training import self_train
+
+    folder, fixed = run.folder / TEACHER, run.release_teacher()
+    if fixed is not None:
+        teacher, note = freeze_teacher(fixed, run.inputs.teacher, run.dataset, folder, run.inputs.lines)
+        run.record("teacher", note)
+        say(f"teacher: {teacher.name}, fixed: {teacher.dimension} dimensions")
+        return teacher
+    session, self_trained = run.session(TEACHER), bool(run.inputs.pairing.self_train)
+    trained = self_train(run, base) if self_trained else teacher_job(run.inputs).train(base, session)
+    if not folder.is_dir():
+        trained.save(folder)
+    run.checkpoint(TEACHER).remove()
+    return trained
+
+
+def count_weights(run: Run, teacher: Encoder | KerasEncoder | DualEncoder) -> None:
+    """Record and print the size of a teacher that the run trained.
+
+    Args:
+        run: The run.
+        teacher: The teacher. A fixed one is not counted.
+    """
+    if run.inputs.teacher.model or not isinstance(teacher, KerasEncoder | DualEncoder):
+        return
+    size = count_parameters(teacher)
+    run.record("size", {"teacher": size})
+    say(f"teacher: {size['parameters'] / 1e6:.1f} M parameters, {size['bytes'] / 1e6:.0f} MB in float32")
+
+
+def choose_start(run: Run, beginning: StudentStart, base: KerasEncoder, teacher: Encoder | DualEncoder) -> KerasEncoder:
+    """Choose the encoder that the student is made of.
+
+    Args:
+        run: The run.
+        beginning: The student's start. An encoder that it names comes first.
+        base: The base, chosen if the teacher is fixed.
+        teacher: The trained teacher, chosen otherwise; of a dual encoder, the one of the questions.
+
+    Returns:
+        The chosen encoder.
+    """
+    if beginning.encoder:
+        return beginning.encoder
+    trained = teacher.question if isinstance(teacher, DualEncoder) else teacher
+    return trained if isinstance(trained, KerasEncoder) and not run.inputs.teacher.model else base
+
+
+def say_outcome(run: Run, stage: str) -> None:
+    """Print and record what a stage, "teacher" or "student", brought on dev; without a step there is nothing."""
+    outcome = read_outcome(run.log.of(stage))
+    if outcome is None:
+        return
+    line = outcome.describe(STAGES[stage])
+    run.record("stages", {**run.figures.get("stages", {}), stage: {**asdict(outcome), "line": line}})
+    say(line)
+
+
+def measure_teacher(run: Run, teacher: Encoder) -> None:
+    """Add the teacher's figures, which are the base's if nothing trained it or dev kept its start.
+
+    Args:
+        run: The run.
+        teacher: The teacher.
+    """
+    say_outcome(run, TEACHER)
+    kept = run.figures.get("stages", {}).get(TEACHER, {}).get("kept_start", False)
+    if is_base(run.inputs.teacher) or kept:
+        run.measure_as(TEACHER, "base")
+    else:
+        run.measure(TEACHER, teacher)
+
+
+def measure_student(run: Run, student: KerasEncoder) -> None:
+    """Add the student's figures."""
+    say_outcome(run, STUDENT)
+    run.measure(STUDENT, student)
+
+
+def make_student(run: Run, beginning: StudentStart, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:
+    """Train and save the student.
+
+    Args:
+        run: The run.
+        beginning: The student's start.
+        teacher: The encoder that gives the labels.
+        first: The encoder that the student is made of.
+
+    Returns:
+        The trained student.
+    """
+    student = train_student(run, teacher, first, beginning)
+    student.save(run.folder / STUDENT)
+    run.checkpoint(STUDENT).remove()
+    return student

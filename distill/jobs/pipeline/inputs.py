@@ -1,0 +1,170 @@
+"""The inputs of a run: everything that its two stages learn from, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ...data.parallel import select_languages
+from ...errors import ConfigError
+from ...export.weights.precision import Precision
+from ...settings.sections import PairSettings, StudentSettings, TeacherSettings, VocabularySettings
+
+if TYPE_CHECKING:
+    from ...data.dataset import Dataset
+    from ...data.more_questions import Triplets
+    from ...data.pairs import Pairs
+    from ...data.parallel import Parallel
+    from ...data.pool import Pool
+    from ...encoders.encoder import Encoder
+    from ...training.session import Scorer
+    from ...training.stages.answering_passages import AnsweringPassages
+
+SAMPLE = "sample"
+SAMPLE_NOTE = (
+    "the sample's questions are learned besides the text, and choose the epoch; name a --dataset of yours, or learn "
+    "text alone by distill run --teacher-model without one"
+)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything that a teacher and a student learn from, and how they learn it.
+
+    Attributes:
+        dataset: The data set.
+        languages: The languages of the questions, the teacher's first.
+        seed: The random seed.
+        teacher: The settings of stage 1.
+        pairing: The settings of stage 1's pairs.
+        student: The settings of stage 2.
+        vocabulary: The settings of the student's tokens.
+        precision: The precision of the student's quantised epochs and of its bundle.
+        fixed: A teacher that is not trained, or None if stage 1 trains one.
+        text: Text by language, from which new tokens are learned.
+        sources: Parallel text.
+        labelled: Text that the teacher labels itself.
+        triplets: More questions for the teacher.
+        pairs: The pairs that stage 1 learns from with `--loss softmax`, else None.
+        answered: The passages that answer questions, for self-training, else None.
+        pool: The pool that language bias is measured on, else None.
+        dev: Another data set whose dev questions choose epochs, else None.
+        scorer: An encoder whose scores are labels, else None.
+        words: Words with frequencies that get a token each.
+        described: The data set with the descriptions that stage 2 learns, else None.
+        titled: The data set with the descriptions and titles that stage 1 learns, else None.
+    """
+
+    dataset: Dataset
+    languages: tuple[str, ...]
+    seed: int = 0
+    teacher: TeacherSettings = field(default_factory=TeacherSettings)
+    pairing: PairSettings = field(default_factory=PairSettings)
+    student: StudentSettings = field(default_factory=StudentSettings)
+    vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
+    precision: Precision = Precision()
+    fixed: Encoder | None = None
+    text: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sources: Sequence[Parallel] = ()
+    labelled: Sequence[Parallel] = ()
+    triplets: Sequence[Triplets] = ()
+    pairs: Pairs | None = None
+    answered: AnsweringPassages | None = None
+    pool: Pool | None = None
+    dev: Dataset | None = None
+    scorer: Scorer | None = None
+    words: Mapping[str, float] = field(default_factory=dict)
+    described: Dataset | None = None
+    titled: Dataset | None = None
+
+    def scorer_of(self, stage: str) -> Scorer | None:
+        """Return the encoder whose scores are labels of a stage, "teacher" or "student", or None."""
+        return self.scorer if self.scorer is not None and stage in self.scorer.settings.stages else None
+
+    @property
+    def lines(self) -> list[Parallel]:
+        """All texts that the student learns besides the questions."""
+        return [*self.sources, *self.labelled]
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The languages that stage 2 learns: the new ones if only their embeddings are trained."""
+        return choose_student_languages(
+            self.student, self.teacher.language, self.languages, self.vocabulary.add_languages
+        )
+
+    @property
+    def teacher_questions(self) -> Dataset:
+        """The data set that stage 1 learns, with the questions of the run's languages only."""
+        dataset = self.titled or self.dataset
+        known = dataset.questions
+        return replace(dataset, questions={name: known[name] for name in known if name in self.languages})
+
+    @property
+    def without_questions(self) -> bool:
+        """True where lines of text are all that is learned."""
+        return bool(self.lines) and not self.dataset.splits["train"]
+
+    @property
+    def student_lines(self) -> list[Parallel]:
+        """The `lines` in languages that stage 2 learns."""
+        if self.student.trained_weights != "new-rows":
+            return self.lines
+        lines = [select_languages(source, self.learned) for source in self.lines]
+        return [source for source in lines if source.texts]
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits that are measured."""
+        return splits_to_measure(self.dataset)
+
+    @property
+    def other_languages(self) -> tuple[str, ...]:
+        """The languages of the questions except the teacher's. Means are taken over them."""
+        others = tuple(language for language in self.languages if language != self.teacher.language)
+        return others or self.languages
+
+
+def learns_sample(inputs: Inputs, corpus: Mapping[str, Sequence[str]] | None = None) -> bool:
+    """Return whether the questions of the sample are learned besides text of the user's own.
+
+    Args:
+        inputs: The inputs.
+        corpus: More text, by language.
+
+    Returns:
+        True if text is named and the data set is still the sample, which a user may not notice.
+    """
+    texts = (*inputs.student.parallel, *inputs.student.labelled_text, *inputs.vocabulary.text, *(corpus or ()))
+    return bool(texts) and inputs.dataset.name == SAMPLE
+
+
+def choose_student_languages(
+    student: StudentSettings, language: str, languages: Sequence[str], new: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the languages that stage 2 learns.
+
+    Args:
+        student: The settings of stage 2.
+        language: The teacher's language, left out unless `student.teacher_samples` is true.
+        languages: The languages of the run.
+        new: The new languages. They are returned if only their embeddings are trained.
+
+    Returns:
+        The languages.
+
+    Raises:
+        ConfigError: If none is left.
+    """
+    if student.trained_weights == "new-rows":
+        return tuple(new)
+    learned = tuple(one for one in languages if student.teacher_samples or one != language)
+    if not learned:
+        raise ConfigError(f"student.teacher_samples: questions are in {language} alone, so false leaves none to learn")
+    return learned
+
+
+def splits_to_measure(dataset: Dataset) -> list[str]:
+    """Return the splits that are measured: dev, which steers training, and test if the data has it."""
+    return [split for split in ("dev", "test") if split in dataset.splits]

@@ -1,0 +1,134 @@
+"""The work of `distill read train`: from sources and a data set to a trained network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+
+from ...data.dataset import normalise
+from ...encoders.encoder import Encoder
+from ...errors import DataError
+from ...system.progress import say, task
+from ...training.session import Scores, Session
+from .examples import Example, make_hard_unanswerable, make_unanswerable
+from .files import ReaderSource, read_source
+from .inputs import Featuriser, TextView
+from .network import ReaderNetwork
+from .training import Batches, DevScorer, ReaderOptions, fit_reader, make_reader_examples
+
+# The share of examples that are also asked on a passage that does not answer them.
+UNANSWERABLE_SHARE = 0.1
+# The weight of a question on the passage of its own language, if the passage exists in the documents' language too.
+OWN_LANGUAGE_WEIGHT = 0.2
+
+
+@dataclass(frozen=True)
+class TrainedReader:
+    """The result of a training.
+
+    Attributes:
+        network: The trained network.
+        scores: Scores on dev by epoch, those of the untrained start first.
+        lessons: Number of training examples.
+    """
+
+    network: ReaderNetwork
+    scores: list[Scores]
+    lessons: int
+
+    @property
+    def has_improved(self) -> bool:
+        """Return True if an epoch was better on dev than the untrained start."""
+        first = self.scores[0]
+        return any((one["f1"], one["em"]) > (first["f1"], first["em"]) for one in self.scores)
+
+    @property
+    def best(self) -> Mapping[str, float]:
+        """Return F1 and exact match on dev of the weights that were kept."""
+        best = max(self.scores, key=lambda one: (one["f1"], one["em"]))
+        return {"f1": best["f1"], "em": best["em"]}
+
+
+def train_on_sources(
+    eyes: TextView,
+    sources: Sequence[ReaderSource],
+    dev: Mapping[str, Sequence[Example]],
+    language: str,
+    course: ReaderOptions,
+    session: Session | None = None,
+) -> TrainedReader:
+    """Train a reader; epochs are chosen on dev.
+
+    A question that dev asks, in any language, is not learned from.
+
+    Args:
+        eyes: The reader's view of texts.
+        sources: Folders of examples.
+        dev: `{language: examples}` that epochs are chosen on.
+        language: Language of the documents.
+        course: How the reader is trained.
+        session: Log and checkpoint of the training.
+
+    Returns:
+        The trained network and its scores.
+
+    Raises:
+        DataError: If a source cannot be used, no question of dev has an answer, or dev asks all that could be learned.
+    """
+    if not any(dev.values()):
+        raise DataError("no question of dev has an answer to choose epochs by; give a --dataset with answers")
+    held = {normalise(example.question) for examples in dev.values() for example in examples}
+    examples, weights = weighted_examples(sources, language, held, course, eyes.encoder)
+    if not examples:
+        raise DataError("dev asks every question that could be learned from; give others with --data")
+    looker = Featuriser(eyes)
+    with task("features of the reader's examples", len(examples)) as advance:
+        lessons = make_reader_examples(examples, weights, looker, advance)
+    say(f"reader: {len(lessons):,} examples, {sum(lesson.weight for lesson in lessons):,.0f} per epoch")
+    keras.utils.set_random_seed(course.seed)
+    width = eyes.embeddings(lessons[0].seen.passage.ids[:1]).shape[1]
+    network = ReaderNetwork(width, eyes.encoder.dimension)
+    scores = fit_reader(network, Batches(lessons, eyes, course), DevScorer(dev, looker), course, session)
+    return TrainedReader(network, scores, len(lessons))
+
+
+def weighted_examples(
+    sources: Sequence[ReaderSource], language: str, held: set[str], course: ReaderOptions, encoder: Encoder
+) -> tuple[list[Example], list[float]]:
+    """Return the examples of sources, some without an answer, and how often each is drawn per epoch.
+
+    An example that is drawn less than once in all epochs is either taken once or left out, by a seeded draw.
+
+    Args:
+        sources: Folders of examples.
+        language: Language of the documents.
+        held: Normalised questions that are held out.
+        course: How the reader is trained.
+        encoder: The encoder, which finds passages that do not answer.
+
+    Returns:
+        The examples, and their weights per epoch.
+    """
+    examples, weights = [], []
+    for source in sources:
+        given = [example for example in read_source(source, language) if normalise(example.question) not in held]
+        both = {example.id for example in given if example.passage.language != example.language}
+        without = (
+            make_hard_unanswerable(given, UNANSWERABLE_SHARE, course.seed, encoder)
+            if course.retrieved
+            else make_unanswerable(given, UNANSWERABLE_SHARE, course.seed)
+        )
+        for example in (*given, *without):
+            rare = example.id in both and example.language == example.passage.language != language
+            examples.append(example)
+            weights.append(source.weight * (OWN_LANGUAGE_WEIGHT if rare else 1))
+    return _take_examples(examples, np.array(weights), course)
+
+
+def _take_examples(examples, weights, course):
+    chances = weights * course.epochs
+    kept = np.flatnonzero(np.random.default_rng((course.seed, 8)).random(len(chances)) < chances)
+    return [examples[row] for row in kept], np.maximum(weights[kept], 1 / course.epochs).tolist()

@@ -1,0 +1,128 @@
+"""The folder of a reader: its network, the encoder that it was trained on, and the statistics of its embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...encoders.keras_file import require_own
+from ...errors import EncoderError, first_line
+from ...system.arrays import read_arrays, write_arrays
+from ...system.backend import start
+from ...system.files import require_inside, write_aside, write_json
+from ...system.input_files import read_json
+from ...system.types import File, Json
+from .inputs import EmbeddingScale
+from .reader import Network
+
+if TYPE_CHECKING:
+    from .network import ReaderNetwork
+
+NETWORK_FILE, CARD_FILE, ROWS_FILE, LITE_FILE = "reader.keras", "reader.json", "rows.npz", "reader.tflite"
+
+
+@dataclass(frozen=True)
+class ReaderCard:
+    """The card of a reader's folder.
+
+    Attributes:
+        encoder: Name of the encoder, as it was given.
+        fingerprint: Fingerprint of the encoder.
+        language: Language of the documents.
+        dev: F1 and exact match on dev.
+        data: Sources that it learned from.
+        seed: Seed of the training.
+    """
+
+    encoder: str
+    fingerprint: str
+    language: str
+    dev: Mapping[str, float]
+    data: tuple[str, ...]
+    seed: int = 0
+
+
+def save_reader(folder: File, network: ReaderNetwork, standard: EmbeddingScale, card: ReaderCard) -> None:
+    """Write the folder that `load_reader` reads; an interrupted write leaves no folder.
+
+    Args:
+        folder: The folder to write.
+        network: The network.
+        standard: Mean and spread of the embeddings.
+        card: The card.
+    """
+    with write_aside(folder) as aside:
+        aside.mkdir()
+        network.save(aside / NETWORK_FILE)
+        write_standard(aside, standard)
+        write_json(aside / CARD_FILE, card_dict(card))
+
+
+def write_standard(folder: Path, standard: EmbeddingScale) -> None:
+    """Write the mean and the spread of the embeddings.
+
+    Args:
+        folder: The folder of the reader.
+        standard: Mean and spread.
+    """
+    write_arrays(folder / ROWS_FILE, {"mean": standard.mean, "spread": np.array([standard.spread], np.float32)})
+
+
+def card_dict(card: ReaderCard) -> dict[str, Json]:
+    """Return the plain values of a card."""
+    return {**asdict(card), "data": list(card.data), "dev": dict(card.dev)}
+
+
+def read_card(folder: File) -> ReaderCard:
+    """Read the card of a reader's folder. Raises `EncoderError` if the folder is no reader."""
+    path = Path(folder) / CARD_FILE
+    if not path.is_file():
+        raise EncoderError(
+            f"{folder}: the folder has no {CARD_FILE}; give the folder of distill read train, or hf:NAME"
+        )
+    require_inside(folder, "*")
+    value = read_json(path)
+    try:
+        return ReaderCard(**{**value, "data": tuple(value["data"])})
+    except (TypeError, KeyError) as error:
+        raise EncoderError(f"{path}: not a reader's card: {first_line(error)}; train it again") from error
+
+
+def read_standard(folder: File) -> EmbeddingScale:
+    """Read the mean and the spread of the embeddings. Raises `DataError` or `EncoderError` for another file."""
+    stored = read_arrays(Path(folder) / ROWS_FILE)
+    if "mean" not in stored or "spread" not in stored:
+        raise EncoderError(f"{Path(folder) / ROWS_FILE}: expected mean and spread of rows; train the reader again")
+    return EmbeddingScale(stored["mean"].astype(np.float32), float(stored["spread"][0]))
+
+
+def load_network(folder: File) -> ReaderNetwork:
+    """Load the Keras network of a folder. Raises `EncoderError` if there is none, or it cannot be read."""
+    path = Path(folder) / NETWORK_FILE
+    if not path.is_file():
+        raise EncoderError(f"{folder}: the folder has no {NETWORK_FILE}; give the folder of distill read train")
+    start()
+    import keras
+
+    from . import network  # noqa: F401  (the import registers the layers)
+
+    require_own(path)
+    try:
+        return keras.saving.load_model(path, compile=False, safe_mode=True)
+    except Exception as error:  # the zip, the JSON and the weights raise errors of their own
+        raise EncoderError(f"{path}: not a reader: {first_line(error)}") from error
+
+
+def load_runnable(folder: File) -> Network:
+    """Load the network of a folder: the flatbuffer if there is one, else the Keras network. Raises `EncoderError`."""
+    from .lite import LiteNetwork
+
+    if (path := Path(folder) / LITE_FILE).is_file():
+        return LiteNetwork(path)
+    from .training import prediction_function
+
+    return prediction_function(load_network(folder))

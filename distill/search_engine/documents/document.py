@@ -1,0 +1,100 @@
+"""A document: a text with an id, the fields that are kept beside it, its file and its passages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...system.types import File, Json
+from ...vocabulary.words.cutting import Cut, PassageSpan, cut_text, split_sentences
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file: the `path` to read, the `name` in ids and messages, and the `place`, one of all paths that lead to it."""
+
+    path: Path
+    name: str
+    place: str
+
+
+def locate_file(path: File) -> str:
+    """Return the one absolute path of a file or folder, however it is written. Links are not resolved."""
+    absolute = os.path.abspath(path)
+    if os.path.isdir(absolute):
+        return os.path.realpath(absolute)
+    folder, name = os.path.split(absolute)
+    return os.path.join(os.path.realpath(folder), name)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A passage that the data gives: its place in the document's text, and its sentences' places, in characters."""
+
+    start: int
+    end: int
+    sentences: tuple[tuple[int, int], ...] = ()
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text with a unique id.
+
+    Attributes:
+        id: The id.
+        text: The text.
+        place: Its origin, for errors.
+        fields: The fields that an index keeps beside the text, id and title among them.
+        parts: Its passages, if the data gives them. They are not cut again.
+        language: Its language, or empty.
+        source: The file that it was read from.
+    """
+
+    id: str
+    text: str
+    place: str
+    fields: Mapping[str, Json]
+    parts: tuple[Part, ...] = ()
+    language: str = ""
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Content:
+    """The text of a file that is one document, with its title, language and other fields, which may be empty.
+
+    `problem` says why the fields could not be read although the text could.
+    """
+
+    text: str
+    title: str = ""
+    language: str = ""
+    fields: Mapping[str, Json] = field(default_factory=dict)
+    problem: str = ""
+
+
+def cut_document(document: Document, cut: Cut) -> list[PassageSpan]:
+    """Return the passages of a document.
+
+    Args:
+        document: The document.
+        cut: How text is cut, at the ends of sentences.
+
+    Returns:
+        The passages.
+
+    Raises:
+        InputError: If a language needs a library of the extra `morphology`.
+    """
+    language = document.language or cut.language
+    if document.parts:
+        return [_take_part(document.text, part, part.language or language) for part in document.parts]
+    return cut_text(document.text, language, cut)
+
+
+def _take_part(text, part, language):
+    places = part.sentences or tuple(split_sentences(text[part.start : part.end], language))
+    return PassageSpan(part.start, part.end, places)

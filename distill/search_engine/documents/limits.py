@@ -1,0 +1,137 @@
+"""The limits of a document: what is read is counted as it comes, and a parser that takes too long is stopped."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from ...errors import DataError
+
+Result = TypeVar("Result")
+
+MEGABYTE = 1_000_000
+# Seconds until a parser is stopped once more, which may have been where Python passes over every error.
+AGAIN = 0.5
+
+
+@dataclass(frozen=True)
+class ReadingLimits:
+    """The limits of a document, which is a file, or a record of a file of several.
+
+    Args:
+        megabytes: The most megabytes (10^6 bytes) of a document, unpacked.
+        seconds: The most seconds of computing until it is read.
+
+    Example:
+        >>> import distill
+        >>> distill.ReadingLimits(seconds=5.0).megabytes
+        200
+    """
+
+    megabytes: float = 200
+    seconds: float = 30.0
+
+
+class _OutOfTime(BaseException):
+    """Raised within a parser, and no `Exception`, as parsers catch those."""
+
+
+class Meter:
+    """Counts what is read of a document, and for how long. It begins with the first document of a file.
+
+    Args:
+        name: The name of the file, for errors.
+        limits: The limits of each document in it.
+    """
+
+    def __init__(self, name: str, limits: ReadingLimits) -> None:
+        self._name, self._limits = name, limits
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the next document of the file."""
+        self._bytes, self._begun = 0, (time.monotonic(), time.process_time())
+
+    def count(self, size: int) -> None:
+        """Count bytes, or characters, that were read. Raises `DataError` if the document is beyond a limit."""
+        self._bytes += size
+        if self._bytes > self._limits.megabytes * MEGABYTE:
+            raise self._error(f"larger than {self._limits.megabytes:g} MB once it is unpacked", "megabytes")
+        if self._left() < 0:
+            raise self._late()
+
+    def count_file(self, path: Path) -> None:
+        """Count the bytes of a file that a library reads by itself. Raises `DataError` as `count` does."""
+        self.count(path.stat().st_size)
+
+    def watch(self, work: Callable[[], Result]) -> Result:
+        """Return what a function returns, which is stopped once the time is over. Raises `DataError` then."""
+        working, thrown, before = threading.Lock(), threading.Event(), sys.unraisablehook
+        working.acquire()
+        stopper = threading.Thread(target=self._stop, args=(threading.get_ident(), working, thrown), daemon=True)
+        # What comes within a `__del__` is passed over, and Python would tell it.
+        sys.unraisablehook = lambda told: None if told.exc_type is _OutOfTime else before(told)
+        try:
+            try:
+                stopper.start()
+                return work()
+            finally:
+                _end(stopper, working, thrown)
+        except _OutOfTime:
+            raise self._late() from None
+        finally:
+            sys.unraisablehook = before
+
+    def _stop(self, thread, working, thrown):
+        wait = self._left()
+        while not working.acquire(timeout=min(max(wait, 0), threading.TIMEOUT_MAX)):
+            wait = self._left()
+            if wait <= 0:
+                thrown.set()
+                _throw(thread)
+                wait = AGAIN
+
+    def _left(self):
+        """Return the seconds that are left. Those in which other programs have the processor do not count."""
+        return self._limits.seconds - min(time.monotonic() - self._begun[0], time.process_time() - self._begun[1])
+
+    def _late(self):
+        return self._error(f"not read within {self._limits.seconds:g} s", "seconds")
+
+    def _error(self, problem, limit):
+        return DataError(
+            f"{self._name}: {problem}, the limit of a document (--most-{limit}); split it, or raise the limit"
+        )
+
+
+def _end(stopper, working, thrown):
+    """End the thread that stops this one, after which nothing comes. Until then it may stop this function, too."""
+    ended = False
+    while True:
+        try:
+            if not ended:
+                if working.locked():
+                    working.release()
+                if stopper.ident:
+                    stopper.join()
+                ended = True
+                if not thrown.is_set():
+                    return
+                # What was thrown and has not come yet would come later, anywhere. Another takes its place and comes
+                # now: CPython 3.11 would look for one that was taken back, for ever where something traces.
+                _throw(threading.get_ident())
+            time.sleep(0)
+        except _OutOfTime:
+            if ended:
+                return
+
+
+def _throw(thread):
+    """Raise `_OutOfTime` in a thread, at the next step of its Python code."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_OutOfTime))

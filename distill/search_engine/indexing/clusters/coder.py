@@ -1,0 +1,105 @@
+"""Code vectors in a few bytes: on fewer axes, as a centroid and a product-quantised residual.
+
+Jégou, Douze and Schmid (2011), "Product quantization for nearest neighbor search": IVFADC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....export.weights.products import cluster, find_nearest, learn_codebook
+from ....system.types import Floats, Integers
+
+# Bytes of a code, one a place.
+PLACES = 32
+# The share of the squares that axes which are left out may have, and the share of axes below which turning is worth it.
+LEFT_OUT, FEWER = 1e-4, 0.8
+
+
+@dataclass(frozen=True)
+class Coder:
+    """Turns vectors into codes: by `axes`, float32 `(width, axes)` or None, by centroids and by codewords."""
+
+    axes: tuple[NDArray[np.int8], NDArray[np.float32]] | None
+    width: int
+    centroids: tuple[NDArray[np.int8], NDArray[np.float32]]
+    books: tuple[NDArray[np.int8], NDArray[np.float32]]
+    turn: Callable[[Floats], Floats]
+
+    @classmethod
+    def learn(cls, sample: Floats, lists: int, random: np.random.Generator) -> Coder:
+        """Learn axes, centroids and codewords from a sample.
+
+        Args:
+            sample: The vectors, float32 `(n, axes)`.
+            lists: The number of centroids.
+            random: The random generator.
+
+        Returns:
+            The coder.
+        """
+        axes, width, turn = _choose_axes(sample, random)
+        turned = turn(sample)
+        centroids = round_rows(cluster(turned, lists, random))
+        decoded = decode_rows(centroids)
+        residual = turned - decoded[find_nearest(turned, decoded)]
+        parts = residual.reshape(len(residual), PLACES, -1)
+        books = [learn_codebook(np.ascontiguousarray(parts[:, place]), random) for place in range(PLACES)]
+        return cls(axes, width, centroids, round_rows(np.stack(books).reshape(PLACES, -1)), turn)
+
+    def sections(self) -> dict[str, NDArray[np.generic]]:
+        """Return the arrays that turn a question and decode a list, by the names of sections."""
+        parts = {"axes": self.axes, "centroids": self.centroids, "books": self.books}
+        named = {name: part for name, part in parts.items() if part is not None}
+        codes = {name: part[0] for name, part in named.items()}
+        return codes | {f"{name}_scales": part[1] for name, part in named.items()}
+
+    def codes(self, vectors: Floats) -> tuple[Integers, NDArray[np.uint8]]:
+        """Return the list of each vector, and its code `(n, PLACES)`."""
+        turned, centroids = self.turn(vectors), decode_rows(self.centroids)
+        lists = find_nearest(turned, centroids)
+        residual = turned - centroids[lists]
+        words = decode_rows(self.books).reshape(PLACES, -1, self.width // PLACES)
+        parts = residual.reshape(len(residual), PLACES, -1)
+        return lists, np.stack([find_nearest(parts[:, place], words[place]) for place in range(PLACES)], 1).astype(
+            np.uint8
+        )
+
+
+def _choose_axes(sample: Floats, random: np.random.Generator):
+    """Return the axes that vectors are turned to, if fewer suffice, with their number.
+
+    The function that turns vectors comes last.
+    """
+    squares, all_axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
+    left = 1 - np.cumsum(squares[::-1]) / max(squares.sum(), np.finfo(float).tiny)
+    enough = _in_places(int(np.argmax(left <= LEFT_OUT)) + 1)
+    if enough > FEWER * sample.shape[1]:
+        width = _in_places(sample.shape[1])
+        return None, width, lambda rows: np.pad(rows, [(0, 0), (0, width - rows.shape[1])])
+    # Mixed, all axes have squares alike: a few great ones would take the range of 8 bits from all others.
+    mixed = np.linalg.qr(random.normal(size=(enough, enough)))[0] @ all_axes[:, ::-1].T[:enough]
+    rounded = round_rows(mixed.astype(np.float32))
+    # A question is turned by the rounded axes, so vectors are by what undoes these.
+    undo = np.linalg.pinv(decode_rows(rounded)).astype(np.float32)
+    return rounded, enough, lambda rows: rows @ undo
+
+
+def _in_places(axes):
+    return -(-axes // PLACES) * PLACES
+
+
+def round_rows(rows: Floats) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return rows in 8 bits, and the scale of each."""
+    scales = np.maximum(np.abs(rows).max(1, initial=0), np.finfo(np.float32).tiny).astype(np.float32) / np.float32(127)
+    return np.rint(rows / scales[:, None]).astype(np.int8), scales
+
+
+def decode_rows(rounded: tuple[NDArray[np.int8], NDArray[np.float32]]) -> Floats:
+    """Return rounded rows as float32."""
+    codes, scales = rounded
+    return codes.astype(np.float32) * scales[:, None]

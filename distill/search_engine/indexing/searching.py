@@ -1,0 +1,144 @@
+"""Search an index exactly for the passages nearest to a question.
+
+Quick products bound the score of every passage from both sides, and those that may be among the best are scored again
+exactly. In a compact index the best are scored once more by their text. With words, their shares of the question are
+added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ...retrieval.products import Int8Rows, stored_rows
+from ...retrieval.ragged import counts_of, part_edges, rows_of
+from ...settings.choices import PASSAGE_SCORES
+from ...system.types import Booleans, Floats, Integers
+from .index_file import Index
+
+# A passage with all of a question's words stands higher by so many standard deviations of the question's scores.
+# Chosen on XQuAD dev; benchmarks/indexing/hybrid.py.
+WEIGHT = 8
+# A question's unit vector and rows to their scores and the numbers of their best sentences.
+Scored: TypeAlias = Callable[[Floats, Integers], tuple[Floats, Integers]]
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The nearest passages, best first.
+
+    Attributes:
+        rows: Their rows, int64 `(k,)`.
+        scores: Their scores, float32 `(k,)`.
+        sentences: The best sentence of each, from 0, or -1 without vectors of sentences.
+    """
+
+    rows: Integers
+    scores: Floats
+    sentences: Integers
+
+
+class Searcher:
+    """Searches an open index.
+
+    Args:
+        index: The index.
+        score: One of `PASSAGE_SCORES`, by default the index's own.
+        again: Scores the best passages of a compact index once more.
+
+    Raises:
+        InputError: If the score needs vectors of sentences that the index lacks.
+    """
+
+    def __init__(self, index: Index, score: str | None = None, again: Scored | None = None) -> None:
+        self.index, self.score, self.again = index, score or index.score, again
+        if self.score not in PASSAGE_SCORES or (self.score != "vector" and not index.has_sentences):
+            raise InputError(f"{index.path}: without sentences, --score {self.score} needs them; take --score vector")
+        self._passages = _rows(index, "passage")
+        self._sentences = _rows(index, "sentence") if index.has_sentences else self._passages
+
+    def search(self, question: Floats, k: int, mask: Booleans | None = None, shares: Floats | None = None) -> Nearest:
+        """Return the passages with the highest scores. Equal scores are ordered by row.
+
+        Args:
+            question: The unit vector of the question `(d,)`.
+            k: The number of passages.
+            mask: The passages that may be found, bool `(passages,)`.
+            shares: The share of the question's words in each passage (`lexical.Lexical.shares`), float32 `(passages,)`,
+                added `WEIGHT` times the spread of scores.
+
+        Returns:
+            The passages, fewer than `k` if the index has fewer.
+        """
+        quick, error = self._quick(question)
+        added = np.zeros_like(quick) if shares is None else shares * np.float32(WEIGHT * measure_spread(quick))
+        first = max(k, self.index.scored_again) if self.again else k
+        nearest = _best(_find_candidates(quick + added, error, first, mask), self.scores, question, added, first)
+        return _best(nearest.rows, self.again, question, added, k) if self.again else nearest
+
+    def _quick(self, question):
+        """Return the scores of all passages, float32, and the largest error of each."""
+        if self.score == "vector":
+            return self._passages.approximate_products(question)
+        scores, error = self._sentences.approximate_products(question)
+        starts = self.index.array("sentence_starts")[:-1].astype(np.int64)
+        best = np.maximum.reduceat(scores, starts) if len(starts) else np.zeros(0, np.float32)
+        if self.score == "sentence":
+            return best, error
+        wholes, more = self._passages.approximate_products(question)
+        return wholes + best, error + more
+
+    def scores(self, question: Floats, rows: Integers) -> tuple[Floats, Integers]:
+        """Score passages exactly.
+
+        Args:
+            question: The unit vector of the question `(d,)`.
+            rows: The rows of the passages.
+
+        Returns:
+            The scores, float32, and the best sentence of each, or -1.
+        """
+        if not self.index.has_sentences:
+            return self._passages.exact_products(question, rows).astype(np.float32), np.full(len(rows), -1)
+        starts = self.index.array("sentence_starts")
+        counts = counts_of(starts, rows)
+        first = part_edges(counts)[:-1]
+        products = self._sentences.exact_products(question, rows_of(starts, rows))
+        best = np.maximum.reduceat(products, first) if len(rows) else np.zeros(0)
+        at = np.flatnonzero(products == np.repeat(best, counts))
+        number = at[np.searchsorted(at, first)] - first
+        parts = {"vector": 0.0, "sentence": best, "sum": best}[self.score]
+        wholes = 0.0 if self.score == "sentence" else self._passages.exact_products(question, rows)
+        return np.asarray(wholes + parts, dtype=np.float32), number
+
+
+def measure_spread(scores: Floats) -> float:
+    """Return the standard deviation of scores to two digits, which are the same with either kernel."""
+    return float(f"{float(np.std(scores)) if len(scores) else 0:.1e}")
+
+
+def _find_candidates(quick, error, k, mask):
+    """Return rows, ascending, that include the k highest scores, given the largest `error` of quick ones."""
+    allowed = np.arange(len(quick)) if mask is None else np.flatnonzero(mask)
+    if k >= len(allowed):
+        return allowed
+    among = quick[allowed]
+    least = np.partition(among, len(among) - k)[len(among) - k]
+    return allowed[among >= least - 2 * error]
+
+
+def _best(rows, scored, question, added, k):
+    scores, sentences = scored(question, rows)
+    scores = scores + added[rows]
+    order = np.lexsort((rows, -scores))[:k]
+    return Nearest(rows[order], scores[order], sentences[order])
+
+
+def _rows(index: Index, kind: str) -> Int8Rows:
+    codes, scales = (index.array(f"{kind}_{part}") for part in ("vectors", "scales"))
+    return stored_rows(cast("NDArray[np.uint8]", codes), cast(Floats, scales), index.bits, index.axes)

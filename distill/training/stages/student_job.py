@@ -1,0 +1,159 @@
+"""One job of stage 2. Every command that trains a student builds it here, so that settings mean the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...data.dataset import Dataset
+from ...data.parallel import Parallel, compute_shares, count_pivots
+from ...encoders.catalog.loading import load_stored_table
+from ...encoders.encoder import Encoder, KerasEncoder
+from ...export.rounding import promote_rows, round_dense
+from ...export.weights.precision import Precision
+from ...settings.sections import StudentSettings
+from ...students.embeddings import replace_table
+from ...students.vocabulary.pieces import find_added_tokens
+from ...system.progress import task
+from ...system.types import Integers
+from ..session import Scorer, Session
+from .lines import Lines, label_translations
+from .transfer_stage import Targets, add_scores, train_towards
+
+
+@dataclass(frozen=True)
+class StudentJob:
+    """A training of stage 2: the data that a student learns, and how its weights are rounded.
+
+    Attributes:
+        dataset: The train questions, with descriptions if these are learned too.
+        language: The teacher's language.
+        languages: The languages that the student learns.
+        settings: The settings of stage 2.
+        precision: The precision of the last, quantised, epochs.
+        seed: The random seed.
+        sources: The parallel text.
+        scorer: An encoder whose scores are labels, or None.
+        table_of: The name of the encoder that the student's table comes from. Its codewords are kept if it has some.
+    """
+
+    dataset: Dataset
+    language: str
+    languages: Sequence[str]
+    settings: StudentSettings
+    precision: Precision
+    seed: int = 0
+    sources: Sequence[Parallel] = ()
+    scorer: Scorer | None = None
+    table_of: str = ""
+
+    def run(self, teacher: Encoder, start: KerasEncoder, first: KerasEncoder, session: Session) -> KerasEncoder:
+        """Encode the labels by the teacher, and train a student towards them.
+
+        Args:
+            teacher: The teacher.
+            start: The encoder of which a copy is trained.
+            first: The encoder that `start` was made of.
+            session: The session.
+
+        Returns:
+            The student.
+        """
+        return self.train(self.targets(teacher), start, first, session)
+
+    def lines(self, teacher: Encoder) -> Lines | None:
+        """Return the parallel text with the teacher's vectors of its pivots, or None without any."""
+        if not self.sources:
+            return None
+        with task("teacher's vectors of lines of text", count_pivots(self.sources)) as advance:
+            return label_translations(self.sources, teacher, self.settings.parallel_temperature, advance)
+
+    def targets(self, teacher: Encoder, lines: Lines | None = None) -> Targets:
+        """Encode everything that is learned by the teacher and the scorer.
+
+        Args:
+            teacher: The teacher.
+            lines: Lines that replace those of the sources.
+
+        Returns:
+            The targets.
+        """
+        lines = lines or self.lines(teacher)
+        data, language, units = self.dataset, self.language, self.settings.units
+        texts = len(data.select(language, "train")) + sum(len(data.texts(unit)) for unit in units)
+        with task("teacher's vectors of questions and documents", texts) as advance:
+            targets = Targets.of(teacher, data, language, units, lines, advance)
+        return add_scores(targets, self.scorer, data, language, units)
+
+    def reweight(self, targets: Targets) -> Targets:
+        """Return the targets of another job on the same sources, with lines drawn as this job's settings ask for."""
+        if targets.lines is None or not self.sources:
+            return targets
+        chances = compute_shares(self.sources, self.settings.parallel_temperature)
+        return replace(targets, lines=replace(targets.lines, chances=chances))
+
+    def train(
+        self, targets: Targets, start: KerasEncoder, first: KerasEncoder, session: Session | None = None
+    ) -> KerasEncoder:
+        """Train a student towards targets.
+
+        Args:
+            targets: The targets.
+            start: The encoder of which a copy is trained.
+            first: The encoder that `start` was made of.
+            session: The session.
+
+        Returns:
+            The student.
+        """
+        targets = replace(targets, trained=self.trained_rows(start, first))
+        settings, precision = self.settings, self.precision_of(start)
+        return train_towards(targets, start, self.dataset, self.languages, settings, self.seed, session, precision)
+
+    def trained_rows(self, start: KerasEncoder, first: KerasEncoder) -> Integers | None:
+        """Return the embeddings that are trained if only a part of the table is.
+
+        Args:
+            start: The student's start.
+            first: The encoder that it was made of. New embeddings are those of tokens that it lacks.
+
+        Returns:
+            The rows, int64 `(m,)`, or None for all weights, or for embeddings chosen by their use.
+        """
+        if self.settings.trained_weights == "new-rows":
+            return find_added_tokens(first.tokenizer, start.tokenizer)
+        return np.arange(len(start.tokenizer)) if self.settings.trained_weights == "table" else None
+
+    def precision_of(self, student: KerasEncoder) -> Precision:
+        """Return the precision of a student's weights, with the codewords that its table is kept in, if it has any."""
+        stored = load_stored_table(self.table_of, self.precision.table, student) if self.table_of else None
+        return replace(self.precision, stored=stored)
+
+    def promote(self, student: KerasEncoder) -> tuple[KerasEncoder, Precision]:
+        """Return the student and its precision, with the embeddings in 8 bits that codewords would change most."""
+        return promote_rows(student, self.precision_of(student))
+
+    def prepare_export(
+        self, student: KerasEncoder, precision: Precision, texts: Mapping[str, Sequence[str]]
+    ) -> tuple[KerasEncoder, Precision]:
+        """Return a student and its precision as they are exported.
+
+        After quantised epochs it has the codewords of these. Otherwise dense layers of 4 bits are rounded to suit the
+        tokens of `texts` (`rounding.round_dense`), or else the student stays as it is.
+
+        Args:
+            student: The student that `promote` returned.
+            precision: Its precision.
+            texts: Texts by language.
+
+        Returns:
+            The student and its precision.
+        """
+        if not (self.settings.epochs and self.settings.quantised_epochs):
+            return round_dense(student, precision, texts), precision
+        if not precision.stored:
+            return student, precision
+        model = replace_table(student.model, precision.stored.values)
+        return KerasEncoder(model, student.tokenizer, student.name), precision

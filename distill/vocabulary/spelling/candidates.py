@@ -1,0 +1,124 @@
+"""Candidates for token aliases, with the tokens that they stand for and the text that they occur in."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ...encoders.spellings import Spelling
+from ...encoders.tokenizer import SPACE
+from ..typed.kinds import UNSPACED, add_noise
+from .written_forms import TokenTable, WrittenText
+
+Cell = tuple[str, str]
+# The number of writers in Latin letters that are drawn, and their first seed, which differs from that of `distill
+# evaluate --typed`.
+LATIN, JOINED = "latin", "no-blanks"
+DRAWS, FIRST = 12, 1000
+# The least number of letters of an alias, and of one in Latin letters without a blank before it.
+SHORTEST, INSIDE = 2, 5
+# The penalty of a word without a blank before it.
+MISSING_BLANK = 2.0
+
+
+@dataclass
+class Candidate:
+    """A candidate for an alias.
+
+    Attributes:
+        meant: The share of text of each sequence of token IDs that it stands for.
+        score: The best score of these sequences.
+        cells: Its shares of text, by kind and language.
+    """
+
+    meant: defaultdict[tuple[int, ...], float] = field(default_factory=lambda: defaultdict(float))
+    score: float = float("-inf")
+    cells: defaultdict[Cell, float] = field(default_factory=lambda: defaultdict(float))
+
+    @property
+    def share(self) -> float:
+        """The share of the tokens of noisy text that it stands for."""
+        return sum(self.cells.values())
+
+    @property
+    def cell(self) -> Cell:
+        """The kind and the language in which it is used most."""
+        return max(self.cells, key=lambda cell: (self.cells[cell], cell))
+
+    def spelling(self, piece: str) -> Spelling:
+        """Make the alias, for the tokens that it stands for most often."""
+        return Spelling(piece, self.score, max(self.meant, key=lambda ids: (self.meant[ids], ids)))
+
+    def add(self, row: WrittenText, share: float, cell: Cell, penalty: float = 0.0) -> None:
+        """Count one more text that the candidate stands for.
+
+        Args:
+            row: The text as it is written.
+            share: The share of text in which the candidate stands for it.
+            cell: The kind and the language of that text.
+            penalty: The number that is taken off the score.
+        """
+        self.meant[row.ids] += share
+        self.cells[cell] += share
+        self.score = max(self.score, row.score - penalty)
+
+
+class Candidates(defaultdict[str, Candidate]):
+    """The candidates by name, `{name: Candidate}`. None of them is a token already."""
+
+    def __init__(self, pieces: TokenTable) -> None:
+        super().__init__(Candidate)
+        self._pieces = pieces
+
+    def add_typed(self, rows: Iterable[WrittenText], language: str, kind: str) -> None:
+        """Count texts in their noisy form.
+
+        Args:
+            rows: The texts as they are written.
+            language: Their language.
+            kind: The kind of noise, which the language has.
+        """
+        ways = list(_noisy_forms(rows, language, kind))
+        names = self._pieces.tokenizer.normalize([text for _, text, _ in ways])
+        for (row, _, share), name in zip(ways, names, strict=True):
+            for piece in _alias_forms(name.strip(f"{SPACE} ").replace(" ", SPACE), row, language, kind):
+                self._add(piece, row, share, (kind, language))
+
+    def add_joined(self, rows: Iterable[WrittenText], language: str) -> None:
+        """Count words in the form in which the blank before them is missing.
+
+        Args:
+            rows: The words as they are written.
+            language: Their language.
+        """
+        for row in rows:
+            self._add(row.text, row, row.share, (JOINED, language), MISSING_BLANK)
+
+    def _add(self, piece, row, share, cell, penalty=0.0):
+        # The programs in C reserve one token ID per byte of the text.
+        if piece not in self._pieces.known and len(row.ids) <= len(piece.encode()):
+            self[piece].add(row, share, cell, penalty)
+
+
+def _noisy_forms(rows: Iterable[WrittenText], language: str, kind: str) -> Iterator[tuple[WrittenText, str, float]]:
+    """Yield each text with a noisy form and its share.
+
+    In Latin letters there are the forms of several drawn writers.
+    """
+    draws = DRAWS if kind == LATIN else 1
+    for row in rows:
+        ways = Counter(" ".join(add_noise(row.text, language, kind, FIRST + draw).split()) for draw in range(draws))
+        ways.pop(row.text, None)
+        yield from ((row, way, row.share * count / draws) for way, count in ways.items() if way)
+
+
+def _alias_forms(text: str, row: WrittenText, language: str, kind: str) -> Iterator[str]:
+    """Yield the tokens of an alias. A language without blanks is typed with them in Latin letters, and has two."""
+    unspaced = language in UNSPACED
+    long_enough = len(text) >= SHORTEST or kind == "no-accents"
+    if long_enough and (row.begins or unspaced):
+        yield SPACE + text
+    inside = SPACE not in text and (unspaced or kind != LATIN or len(text) >= INSIDE)
+    if long_enough and inside and (unspaced or not row.begins):
+        yield text

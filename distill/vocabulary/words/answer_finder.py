@@ -1,0 +1,61 @@
+"""Find the passages that hold an answer, whatever its inflection.
+
+In self-training by Sorokin et al. (2022), Sentri, section 2.1, a highly ranked passage that holds an answer is a
+positive, and one that does not is a hard negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...system.types import Booleans, Integers
+
+# The separator between words and at both ends, as no word holds a blank.
+BETWEEN = " "
+
+
+class AnswerFinder:
+    """Passages that are cut into words once and can then be searched for answers.
+
+    A passage holds an answer if the words of the answer are a contiguous run of its own words. Both are cut by
+    `morphology.split_words`.
+
+    Args:
+        passages: The passages.
+        language: Their language.
+    """
+
+    def __init__(self, passages: Sequence[str], language: str):
+        from .morphology import get_analyser, warn_unstemmed
+
+        warn_unstemmed(language, f"{len(passages)} passages searched for answers")
+        self.words = get_analyser(language).words
+        self.passages = [self._join(passage) for passage in passages]
+
+    def _join(self, text):
+        return BETWEEN.join(["", *self.words(text), ""])
+
+    def holds(self, answers: Sequence[str], rows: Integers | Sequence[int] | None = None) -> Booleans:
+        """Find the passages that hold one of the answers. An answer without words, such as "" or "?", is in no passage.
+
+        Args:
+            answers: The answers.
+            rows: The rows of the passages to search; None for all.
+
+        Returns:
+            True for each passage that holds an answer, bool `(passages,)` or `(rows,)`.
+        """
+        wanted = [joined for joined in map(self._join, answers) if joined.strip()]
+        texts = self.passages if rows is None else [self.passages[row] for row in rows]
+        return np.array([any(answer in text for answer in wanted) for text in texts], dtype=bool)
+
+
+# Answers that no passage is searched for, as in XOR-TyDi.
+CLOSED = ("yes", "no")
+
+
+def drop_closed_answers(answers: Sequence[str]) -> tuple[str, ...]:
+    """Return the answers to a question that a passage can hold: all but yes and no."""
+    return tuple(answer for answer in answers if answer not in CLOSED)
