@@ -85,11 +85,6 @@ def export_artefact(
 def copy_bundle(folder: Path, output: File, source: str) -> JudgedCard:
     """Copy a bundle with its page; only its name and its source are written anew.
 
-    Args:
-        folder: The folder of the bundle.
-        output: The folder to write.
-        source: The name of the encoder that it is a copy of, for the card.
-
     Returns:
         The card of the copy, without figures, as nothing was measured.
 
@@ -136,17 +131,10 @@ def write_artefact(
     """Write an artefact that has not yet been measured.
 
     Args:
-        student: The encoder to export.
-        folder: The folder to create.
         form: The format, the precision and the lengths.
-        name: The name of the artefact.
-        notes: More entries for the card.
         removal: Language components that the artefact's `encode.py` can remove.
         texts: Texts by language that tell which languages use a token, or the languages of each token if they are
             known.
-
-    Returns:
-        The card of the artefact.
     """
     student = student_for_form(student, form)
     _require_readable(student, form)
@@ -171,12 +159,7 @@ def write_artefact(
 
 
 def student_for_form(student: KerasEncoder, form: Form) -> KerasEncoder:
-    """Return the student as an artefact reads text: with or without its spellings.
-
-    Args:
-        student: The encoder to export.
-        form: The form of the artefact.
-    """
+    """Return the student as an artefact reads text: with or without its spellings."""
     return student if form.spelled else student.without_spellings()
 
 

@@ -52,12 +52,8 @@ class Card:
     """The card of an artefact.
 
     Args:
-        name: The name of the artefact.
         form: Its format, precision and lengths.
         dimension: The number of components of a vector.
-        vocabulary: The number of tokens.
-        files: The files in the folder by name.
-        notes: Where the encoder comes from.
         removal: The language components that `encode.py` can remove, or None.
         pieces: The languages for which it is known which tokens they use.
         origin: The owner and the licence of the weights that the encoder was initialised from.
@@ -103,7 +99,6 @@ class JudgedCard:
     """A card with what the gate measured.
 
     Args:
-        card: The card.
         figures: What the gate measured, or None if the artefact was not measured.
         refused: The reasons for which the gate refuses the artefact; empty if it passed.
         costs: What an artefact without spellings loses, by language.
@@ -132,16 +127,9 @@ def make_card(
     """Make the card of the files in a folder.
 
     Args:
-        name: The name of the artefact.
-        student: The encoder that was exported.
         form: The format, the precision and the lengths.
-        folder: The folder of the artefact.
-        notes: Where the encoder comes from.
         removal: The language components that `encode.py` can remove.
         pieces: The languages for which it is known which tokens they use.
-
-    Returns:
-        The card.
     """
     sizes, origin = (student.dimension, len(student.tokenizer)), Origin.of(student.origin)
     return Card(name, form, *sizes, stored_files(folder), notes or {}, removal, pieces, origin)
@@ -154,22 +142,12 @@ def stored_files(folder: Path) -> dict[str, StoredFile]:
 
 
 def write_card(folder: Path, card: Card) -> None:
-    """Write `card.json`.
-
-    Args:
-        folder: The folder of the artefact.
-        card: The card.
-    """
+    """Write `card.json`."""
     write_json(folder / CARD, card.as_dict())
 
 
 def write_judged_card(folder: Path, judged: JudgedCard) -> None:
-    """Write `card.json` with the gate's figures, and the README that tells a person the same.
-
-    Args:
-        folder: The folder of the artefact.
-        judged: The card with the gate's figures.
-    """
+    """Write `card.json` with the gate's figures, and the README that tells a person the same."""
     write_json(folder / CARD, judged.as_dict())
     write_text(folder / README, render_readme(judged))
 

@@ -35,8 +35,6 @@ def spelling_cost(whole: Encoder, artefact: Artefact, gate: Gate, progress: Prog
     If the artefact has a maximum length, the whole encoder encodes the documents for both.
 
     Args:
-        whole: The encoder with its spellings.
-        artefact: The artefact without spellings.
         gate: The data set and the languages of the questions.
         progress: Called with the number of texts that were encoded.
 

@@ -26,7 +26,6 @@ class Form:
 
     Args:
         format: The name of the format, one of `settings.choices.FORMATS`.
-        precision: How the weights are stored.
         max_length: The fixed number of tokens of the input, or None.
         signatures: Numbers of tokens, in ascending order, that each get a signature of their own.
         index: The path of the `index.bin` that a page searches; for the format web only.
@@ -92,9 +91,6 @@ class Form:
 
 def require_format(name: str) -> None:
     """Require the packages that a format is written and checked with.
-
-    Args:
-        name: The name of the format.
 
     Raises:
         InputError: If one of them is not installed.

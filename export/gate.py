@@ -70,9 +70,7 @@ class Reference:
         """Encode texts with the encoder.
 
         Args:
-            texts: The texts.
             role: Whether the texts are questions or documents.
-            progress: Called with the number of texts that were encoded.
 
         Returns:
             Vectors of unit length, float32 `(n, d)`.
@@ -96,13 +94,8 @@ class Figures:
     """An artefact measured against its student on the dev questions of a data set.
 
     Args:
-        dataset: The name of the data set.
-        texts: The number of questions.
         other_ids: The number of questions whose token ids differ from the student's.
         other_ids_example: One of these questions, or None.
-        cut: The number of questions that the artefact truncates.
-        cosine_mean: The mean cosine to the student, over the questions that were not truncated.
-        cosine_min: The least of these cosines.
         documents_by: Which of "student" and "artefact" encoded the documents.
         p1: P@1 by language.
         drop: The loss of mean P@1, in percentage points.
@@ -144,10 +137,7 @@ def measure(
     that the artefact truncates are left out of the cosines.
 
     Args:
-        student: The encoder that the artefact should reproduce.
-        artefact: The loaded artefact.
         dataset: The data set whose dev questions are asked.
-        languages: The languages of the questions.
         progress: Called with the number of texts that were encoded.
         others: The share of questions whose ids may differ; if it is not zero, these are left out of the cosines too.
 
@@ -184,7 +174,6 @@ def count_gate_texts(dataset: Dataset, languages: Sequence[str], max_length: int
 
     Args:
         dataset: The data set whose dev questions are asked.
-        languages: The languages of the questions.
         max_length: The maximum length of the artefact in tokens, or None.
     """
     both = 2 * count_texts(dataset, [SPLIT], languages, (UNIT,))
@@ -204,14 +193,6 @@ def _scores(student: dict[str, Integers], artefact: dict[str, Integers]) -> dict
 
 def find_texts_with_other_ids(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequence[str]) -> list[str]:
     """Find the texts whose token ids in the artefact differ from the student's, truncated to what the artefact accepts.
-
-    Args:
-        student: The encoder that the artefact should reproduce.
-        artefact: The loaded artefact.
-        texts: The texts to tokenize.
-
-    Returns:
-        The texts that differ.
     """
     pairs = zip(texts, student.tokenizer.encode(texts), strict=True)
     return [text for text, ids in pairs if list(artefact.tokenize(text)) != shortened(ids, artefact.max_length)]
@@ -222,7 +203,6 @@ def compute_cosines(vectors: Mapping[str, Floats], expected: Mapping[str, Floats
 
     Args:
         vectors: Float arrays `(q, d)` by language.
-        expected: Float arrays of the same shapes by language.
 
     Returns:
         Cosines of all languages, one after another, `(n,)`.
@@ -239,8 +219,6 @@ def refusal_reasons(figures: Figures, settings: ExportSettings, table: str, othe
     """Return the reasons to refuse an artefact as sentences, or an empty tuple if it passes.
 
     Args:
-        figures: The measured figures.
-        settings: The thresholds.
         table: The format of the embedding table, a key of `CODECS`, which has a default for the least cosine.
         others: The share of questions whose ids may differ.
     """
@@ -253,8 +231,6 @@ def require_passed(
     """Require that a measured artefact passes the gate.
 
     Args:
-        figures: The measured figures.
-        settings: The thresholds.
         table: The format of the embedding table, a key of `CODECS`.
         force: True to return the reasons instead of raising.
         others: The share of questions whose ids may differ.

@@ -30,11 +30,9 @@ class NewLanguage:
     """A language to add to an artefact.
 
     Args:
-        language: The name of the language.
         tokenizer: A tokenizer with the artefact's tokens followed by the new ones, the most frequent first.
         rows: The embeddings of the new tokens, float32 `(n, width)`.
         texts: Texts that tell which tokens the language uses.
-        notes: More entries for the card.
     """
 
     language: str
@@ -48,15 +46,6 @@ def write_with_language(folder: Path, output: File, new: NewLanguage, source: st
     """Write an artefact with an additional language.
 
     A text that uses none of the new tokens keeps its vector, to the last bit.
-
-    Args:
-        folder: The folder of the artefact.
-        output: The folder to write.
-        new: The language, its tokens and their embeddings.
-        source: The name of the artefact, for the new card.
-
-    Returns:
-        The card of the new artefact.
 
     Raises:
         EncoderError: If nothing can be added to the artefact's table.
@@ -144,12 +133,7 @@ def _card(card: dict[str, Json], folder: Path, name: str, new: NewLanguage, sour
 
 
 def render_page(card: dict[str, Json], new: NewLanguage) -> str:
-    """Return the README of an artefact with an additional language.
-
-    Args:
-        card: The card of the artefact.
-        new: The added language.
-    """
+    """Return the README of an artefact with an additional language."""
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
         **{key: card[key] for key in ("name", "dimension", "source")},

@@ -26,7 +26,6 @@ class TokenLanguages:
     """The languages of some text, and which of them use each token of a vocabulary.
 
     Args:
-        languages: The names of the languages.
         used: Which languages use a token, bool `(tokens, languages)`.
         spelled: Which languages use a spelling, bool `(spellings, languages)`, or None if any language may use any of
             them.
@@ -38,9 +37,6 @@ class TokenLanguages:
 
     def of(self, languages: Sequence[str]) -> TokenLanguages:
         """Return the same for some of the languages, in the given order.
-
-        Args:
-            languages: The names of the languages.
 
         Raises:
             InputError: If one of them is unknown.
@@ -55,9 +51,7 @@ class TokenLanguages:
         """Return the same with more spellings that one language uses.
 
         Args:
-            before: The number of spellings that are there already.
             many: The number of new spellings, which follow them.
-            language: The language of the new spellings.
         """
         old = np.ones((before, len(self.languages)), dtype=bool) if self.spelled is None else self.spelled
         new = np.zeros((many, len(self.languages)), dtype=bool)
@@ -66,16 +60,7 @@ class TokenLanguages:
 
 
 def find_token_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], least: int = 1) -> TokenLanguages:
-    """Find the languages whose texts use each token.
-
-    Args:
-        tokenizer: The tokenizer of the vocabulary.
-        texts: Texts by language.
-        least: The number of times that a language has to use a token.
-
-    Returns:
-        The languages of each token.
-    """
+    """Find the languages whose texts use each token."""
     # This import needs Keras, which reading the file does not.
     from ..students.vocabulary.pieces import find_used_tokens
 
@@ -86,12 +71,7 @@ def find_token_languages(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]
 
 
 def write_languages(folder: Path, pieces: TokenLanguages) -> None:
-    """Write the bits into an artefact; the same languages give the same bytes.
-
-    Args:
-        folder: The folder of the artefact.
-        pieces: The languages of each token.
-    """
+    """Write the bits into an artefact; the same languages give the same bytes."""
     bits = np.packbits(pieces.used, axis=1)
     with open(folder / FILE, "wb") as file:
         if pieces.spelled is None:
@@ -102,13 +82,6 @@ def write_languages(folder: Path, pieces: TokenLanguages) -> None:
 
 def read_languages(folder: Path, card: Mapping[str, Json]) -> TokenLanguages:
     """Read what `write_languages` wrote.
-
-    Args:
-        folder: The folder of the artefact.
-        card: The card of the artefact.
-
-    Returns:
-        The languages of each token.
 
     Raises:
         EncoderError: If the file is missing or damaged, or does not match the card.

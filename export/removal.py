@@ -19,10 +19,6 @@ def read_removal(path: File, rank: int, form: Form) -> LanguageRemoval:
     Args:
         path: The file that `fit_removal` wrote.
         rank: The number of directions that are removed for each language.
-        form: The form of the artefact.
-
-    Returns:
-        The components.
 
     Raises:
         InputError: If the format cannot remove components, or the file has no such rank.
@@ -36,12 +32,7 @@ def read_removal(path: File, rank: int, form: Form) -> LanguageRemoval:
 
 
 def write_removal(folder: Path, removal: LanguageRemoval) -> None:
-    """Write the components into an artefact as a float32 array `(languages, r, d)`.
-
-    Args:
-        folder: The folder of the artefact.
-        removal: The components.
-    """
+    """Write the components into an artefact as a float32 array `(languages, r, d)`."""
     with open(folder / REMOVAL, "wb") as file:
         np.save(file, removal.stack())
 

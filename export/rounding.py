@@ -25,7 +25,6 @@ def round_table(encoder: KerasEncoder, table: str) -> KerasEncoder:
     """Return an encoder whose table is rounded to what a storage format keeps.
 
     Args:
-        encoder: The encoder.
         table: The name of the format, a key of `CODECS`.
     """
     values = encoder.model.get_layer(TABLE).get_weights()[0]
@@ -38,10 +37,6 @@ def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEnco
     Embeddings that moved, and that codewords would change most, are placed behind the frequent ones, which have 4 bits
     per number; see `StoredTable.promote`. If the order of the tokens is not free, every embedding stays in its place.
     If the precision has no stored table, nothing changes.
-
-    Args:
-        encoder: The trained encoder.
-        precision: The precision with the table that the encoder started from.
 
     Returns:
         The encoder with its tokens in the new order, and the precision with the new table.
@@ -61,11 +56,6 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
     Half of the tokens come from short texts, read as questions, with the same number for each language; the other half
     comes from passages, see `draw_by_role`. The layers also compensate for what the precision changes in the table.
 
-    Args:
-        encoder: The encoder.
-        precision: The precision of the artefact.
-        texts: Texts by language.
-
     Returns:
         The encoder with rounded layers. It is the given one if the precision is not int4, or if its family rounds
         kernels without looking at their inputs.
@@ -79,12 +69,7 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
 
 
 def has_rounded_blocks(model: Model, precision: Precision) -> bool:
-    """Return True if a model's kernels are rounded to suit their inputs, which is so with 4 bits only.
-
-    Args:
-        model: The student.
-        precision: The precision of the artefact.
-    """
+    """Return True if a model's kernels are rounded to suit their inputs, which is so with 4 bits only."""
     return precision.dense == "int4" and has_part(model.family, "rounding")
 
 
@@ -95,12 +80,7 @@ def draw_by_role(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], most:
     drawn from all languages together. If there are no short or no long texts, all texts are used instead.
 
     Args:
-        tokenizer: The tokenizer of the encoder.
-        texts: Texts by language.
         most: The number of ids to draw in total, approximately.
-
-    Returns:
-        Lists of ids.
     """
     random = np.random.default_rng(0)
     some = [[several[place] for place in random.permutation(len(several))[:MOST_TEXTS]] for several in texts.values()]

@@ -33,11 +33,7 @@ def write_with_spellings(
     """Write an artefact whose tokenizer has spellings.
 
     Args:
-        folder: The folder of the artefact.
-        output: The folder to write.
-        tokenizer: The tokenizer with spellings.
         notes: The entries of the card about the spellings.
-        source: The name of the artefact, for the new card.
         pieces: The languages of the tokens and spellings; None to keep those of the artefact.
 
     Raises:
@@ -62,12 +58,7 @@ def write_with_spellings(
 
 
 def render_page(card: Mapping[str, Json], many: int) -> str:
-    """Return the README of an artefact with spellings.
-
-    Args:
-        card: The card of the artefact.
-        many: The number of spellings.
-    """
+    """Return the README of an artefact with spellings."""
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
         **{key: card[key] for key in ("name", "dimension", "source")},

@@ -36,7 +36,6 @@ class StoredEncoder(KerasEncoder):
     The bundle's own runtime computes the vectors, and Keras is not needed.
 
     Args:
-        folder: The folder of the bundle.
         threads: The number of threads that the runtime uses.
 
     Raises:
@@ -70,9 +69,7 @@ class StoredEncoder(KerasEncoder):
         """Encode texts with the bundle.
 
         Args:
-            texts: The texts.
             role: Whether the texts are questions or documents.
-            progress: Called with the number of texts that were encoded.
 
         Returns:
             Vectors of unit length, float32 `(n, d)`.
@@ -84,9 +81,6 @@ def load_student(folder: File) -> KerasEncoder:
     """Load the student of an artefact, whose vectors are those of the artefact except for rounded activations.
 
     Layers that the export merged stay merged.
-
-    Args:
-        folder: The folder of the artefact.
 
     Raises:
         EncoderError: If the artefact is incomplete or damaged, or its format or precision has no weights to read.
@@ -100,9 +94,6 @@ def load_student(folder: File) -> KerasEncoder:
 
 def read_checked_card(folder: Path) -> dict[str, Json]:
     """Return the card of a complete artefact with a tokenizer and a table.
-
-    Args:
-        folder: The folder of the artefact.
 
     Raises:
         EncoderError: If the artefact is incomplete or damaged, or its weights cannot be read.
@@ -123,10 +114,6 @@ def read_checked_card(folder: Path) -> dict[str, Json]:
 
 def form_of_bundle(folder: Path, form: Form) -> Form:
     """Return a form with the precision, the lengths and the stored weights of a bundle.
-
-    Args:
-        folder: The folder of the bundle.
-        form: The form to complete.
 
     Raises:
         EncoderError: If the bundle is incomplete or damaged.
@@ -171,10 +158,6 @@ def _unreadable_error(folder, card, error):
 def load_table(folder: File, rows: int) -> Floats:
     """Load the embedding table of an artefact; Keras is not needed.
 
-    Args:
-        folder: The folder of the artefact.
-        rows: The number of tokens.
-
     Returns:
         The table, float32 `(rows, width)`.
 
@@ -193,9 +176,7 @@ def load_codewords(folder: File, codec: str, like: KerasEncoder) -> StoredTable 
     """Load the codewords of an artefact's embedding table for an encoder that started from it.
 
     Args:
-        folder: The folder of the artefact.
         codec: The format that the table should have, a key of `CODECS`.
-        like: The encoder that started from the artefact.
 
     Returns:
         The stored table, or None if it is not of this format or has only one part, or if the encoder has other tokens

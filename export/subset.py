@@ -52,12 +52,6 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
 
     A text that loses none of its tokens keeps its vector, to the last bit. Both are compared on texts of kept tokens.
 
-    Args:
-        folder: The folder of the artefact.
-        output: The folder to write.
-        languages: The languages to keep.
-        source: The name of the artefact, for the new card.
-
     Returns:
         The sizes before and after, and the shares that were kept.
 
@@ -106,13 +100,6 @@ def _join_tokens(tokenizer):
 def drop_other_spellings(tokenizer: Tokenizer, wanted: TokenLanguages) -> tuple[Tokenizer, TokenLanguages]:
     """Remove the spellings that only other languages use.
 
-    Args:
-        tokenizer: The tokenizer of the artefact.
-        wanted: The languages of its tokens and spellings, for the languages to keep.
-
-    Returns:
-        The tokenizer with the remaining spellings, and the languages of these.
-
     Raises:
         EncoderError: If the number of spellings does not match.
     """
@@ -132,8 +119,6 @@ def languages_of_spellings(tokenizer: Tokenizer, wanted: TokenLanguages, old_ids
     """Return the languages of the spellings whose tokens are all kept, bool `(spellings, languages)`, or None.
 
     Args:
-        tokenizer: The tokenizer with the spellings.
-        wanted: The languages of its tokens and spellings.
         old_ids: The ids of the tokens that are kept, int `(n,)`.
     """
     if wanted.spelled is None:
@@ -143,12 +128,7 @@ def languages_of_spellings(tokenizer: Tokenizer, wanted: TokenLanguages, old_ids
 
 
 def select_tokens(tokenizer: Tokenizer, wanted: TokenLanguages) -> set[int]:
-    """Return the ids of the tokens that some languages use, and of those that every language needs.
-
-    Args:
-        tokenizer: The tokenizer of the artefact.
-        wanted: The languages to keep, and the tokens that they use.
-    """
+    """Return the ids of the tokens that some languages use, and of those that every language needs."""
     proto, scripts = model_proto(tokenizer), set()
     for place in range(len(wanted.languages)):
         scripts |= find_main_scripts(proto, np.flatnonzero(wanted.used[:, place]).tolist())
@@ -159,7 +139,6 @@ def compute_kept_shares(pieces: TokenLanguages, old_ids: Integers) -> dict[str, 
     """Return the share of each language's tokens that is kept, by language.
 
     Args:
-        pieces: The languages of all tokens.
         old_ids: The ids of the tokens that are kept, int `(n,)`.
     """
     counts, before = pieces.used[old_ids].sum(axis=0), pieces.used.sum(axis=0)
@@ -200,7 +179,6 @@ def render_page(card: dict[str, Json], result: Subset) -> str:
     """Return the README of a subset.
 
     Args:
-        card: The card of the subset.
         result: The sizes and the kept shares.
     """
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])

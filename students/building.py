@@ -21,10 +21,6 @@ def build_student(weights: Mapping[str, Floats], name: str) -> Student:
 
     Args:
         weights: `{path: array}`.
-        name: The name of the model.
-
-    Returns:
-        The student.
 
     Raises:
         ValueError: If the arrays do not fit together.
@@ -47,12 +43,7 @@ def rebuild(model: AnyStudent, changes: Mapping[str, Json], weights: Mapping[str
     """Build a student of the same class with other sizes and weights.
 
     Args:
-        model: The student.
-        changes: Changes of its config.
         weights: New weights `{path: array}`. The others are kept.
-
-    Returns:
-        The new student.
     """
     smaller = type(model).from_config({**model.get_config(), **changes})
     former = collect_weights(model)
@@ -66,7 +57,6 @@ def factorise(model: AnyStudent, rank: int, counts: ArrayLike | None = None) -> 
     The new table has the least squared error of all tables of that rank (Eckart and Young, 1936).
 
     Args:
-        model: The student.
         rank: The number of columns of the new table.
         counts: A weight per embedding, `(vocabulary,)`; None for equal weights.
 

@@ -46,11 +46,7 @@ def replace_table(model: AnyStudent, table: Floats) -> AnyStudent:
     """Return a copy of a student with another table.
 
     Args:
-        model: The student.
         table: The embeddings `(rows, width)`.
-
-    Returns:
-        The copy.
     """
     copy = type(model).from_config({**model.get_config(), "vocabulary": len(table)})
     for layer in model.layers:

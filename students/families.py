@@ -31,25 +31,13 @@ def import_part(family: str, part: str) -> ModuleType:
     """Import a module of a family's folder.
 
     Args:
-        family: The name of the family.
         part: The name of the module, such as `network`.
-
-    Returns:
-        The module.
     """
     return import_module(f".{family}.{part}", __package__)
 
 
 def has_part(family: str, part: str) -> bool:
-    """Check whether a family's folder has a module of a name.
-
-    Args:
-        family: The name of the family.
-        part: The name of the module.
-
-    Returns:
-        True if it has.
-    """
+    """Check whether a family's folder has a module of a name."""
     return find_spec(f".{family}.{part}", __package__) is not None
 
 

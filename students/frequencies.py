@@ -40,14 +40,7 @@ class Frequencies:
         without a list.
 
         Args:
-            tokenizer: The tokenizer.
-            rows: The texts as lists of token ids.
             source: "text", "unigram" (`compute_unigram_shares`) or "wordfreq" (`compute_word_shares`).
-            smoothing: The constant a of the weights.
-            languages: The languages of the word lists.
-
-        Returns:
-            The frequencies.
         """
         counts = np.bincount(np.concatenate(rows), minlength=len(tokenizer)).astype(np.float64)
         if source == "unigram":
@@ -79,10 +72,6 @@ def compute_word_shares(tokenizer: Tokenizer, languages: Sequence[str]) -> Doubl
     """Compute the share of each token among the tokens of the words of some languages, averaged over the languages.
 
     The frequency of a word is that of `wordfreq` (Speer, 2022).
-
-    Args:
-        tokenizer: The tokenizer.
-        languages: The languages.
 
     Returns:
         The shares, float64 `(tokens,)`.

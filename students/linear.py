@@ -17,7 +17,6 @@ def compute_leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None =
 
     Args:
         table: `(rows, w)`.
-        rank: The number of singular vectors.
         counts: A weight per row, `(rows,)`; None for equal weights.
 
     Returns:

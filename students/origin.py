@@ -72,16 +72,7 @@ def make_card_entries(origin: Origin) -> dict[str, Json]:
 
 
 def describe_origin(origin: Origin, before: str, more: str = "") -> str:
-    """Write the end of an encoder's page: the origin of its weights and the notice of their licence.
-
-    Args:
-        origin: The origin.
-        before: The sentence in front.
-        more: Text behind the licence.
-
-    Returns:
-        The text in Markdown.
-    """
+    """Write the end of an encoder's page: the origin of its weights and the notice of their licence."""
     licence = "under a licence that its own page says" if origin.licence == UNKNOWN else origin.licence
     said = f"{before} The weights derive from {origin.name}, {licence}{more}."
     paragraph = textwrap.fill(said, WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -27,12 +27,7 @@ def project_student(model: AnyStudent, vectors: Floats | None, dimension: int) -
     dimensions, as `fold_matrix` makes it, axes are computed.
 
     Args:
-        model: The student.
         vectors: The teacher's vectors `(n, d)`, whose SVD gives the axes; may be None for a model that has axes.
-        dimension: The number of axes.
-
-    Returns:
-        The copy.
     """
     if model.space and model.dimension == model.space:
         kernel = model.get_layer("projection").get_weights()[0]
@@ -52,12 +47,8 @@ def map_space(model: AnyStudent, vectors: Floats, labels: Floats) -> AnyStudent:
     before and after it. It goes on learning, so `model.label_dimension` is m, even if m = d.
 
     Args:
-        model: The student.
         vectors: The student's vectors of some texts `(n, d)`.
         labels: The other encoder's vectors of the same texts `(n, m)`.
-
-    Returns:
-        The copy.
     """
     return _map_space(model, fit_linear_map(vectors, labels, STRENGTH))
 
@@ -70,11 +61,7 @@ def fold_matrix(model: AnyStudent, matrix: Floats) -> AnyStudent:
     since the labels are the other encoder's vectors as they are.
 
     Args:
-        model: The student.
         matrix: `(d, d)`.
-
-    Returns:
-        The copy.
     """
     if model.space:
         kernel = model.get_layer("projection").get_weights()[0] @ matrix
@@ -89,12 +76,7 @@ def whiten(model: AnyStudent, vectors: Floats, power: float) -> AnyStudent:
     is `foreign`: the copy's space is a new one, and its labels are vectors of that space.
 
     Args:
-        model: The student.
         vectors: The student's vectors of some texts `(n, d)`.
-        power: The power of the whitening.
-
-    Returns:
-        The copy.
     """
     return _map_space(model, compute_whitening(vectors, power))
 

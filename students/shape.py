@@ -119,10 +119,6 @@ def _list(values):
 def find_limits(model: Student, static: bool = False) -> dict[str, int]:
     """Return the largest sizes that a student made from an encoder can have.
 
-    Args:
-        model: The encoder's network.
-        static: True for a static student.
-
     Returns:
         The maximum of each size by name. A missing size has no limit; a family that cannot be cut has none.
     """
@@ -145,17 +141,11 @@ def shape_encoder(
     """Make a student of a shape from an encoder.
 
     Args:
-        encoder: The encoder.
-        shape: The shape.
         texts: The texts on which the student is refitted and tokens are counted.
         vectors: The teacher's vectors `(n, d)`, which span the axes of a smaller `dimension`; otherwise None.
-        seed: The random seed.
         whole: The encoder whose vectors of single tokens a static student starts from; by default `encoder`. After a
             change of the vocabulary it is the one before, whose vectors are better.
         languages: The languages of the word lists, if the shape counts words.
-
-    Returns:
-        The student, or the encoder itself if nothing is cut.
 
     Raises:
         ConfigError: If the shape does not fit the encoder, as in `Shape.check`.

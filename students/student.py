@@ -178,7 +178,6 @@ def sum_texts(features: Tensor, segments: Tensor, texts: int) -> Tensor:
     Args:
         features: The features of all tokens `(t, f)`.
         segments: The text of each token, ascending, int32 `(t,)`.
-        texts: The number of texts.
 
     Returns:
         The sums `(texts, f)`.
@@ -192,7 +191,6 @@ def make_windows(x: Tensor, order: int) -> Tensor:
 
     Args:
         x: The tokens `(b, t, c)`.
-        order: The number of tokens in a window.
 
     Returns:
         The windows `(b, t, order * c)`.

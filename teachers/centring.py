@@ -40,7 +40,6 @@ class CentredEncoder:
     """An encoder whose vectors are centred and scaled to unit length again.
 
     Args:
-        encoder: The encoder.
         means: The mean of each role, `{role: (d,)}`.
     """
 
@@ -64,7 +63,6 @@ class CentredEncoder:
         """Encode texts, with the mean of the role subtracted.
 
         Args:
-            texts: The texts.
             role: "question" or "document".
             progress: A function that is called with the number of texts after each batch.
             contexts: The contexts of documents, for an encoder that takes them.
@@ -81,13 +79,7 @@ def centre_encoder(
     """Centre an encoder by the means of its vectors of some texts.
 
     Args:
-        encoder: The encoder.
-        questions: The questions.
-        documents: The documents.
         progress: A function that is called with the number of texts after each batch.
-
-    Returns:
-        The centred encoder.
     """
     texts = dict(zip(ROLES, (questions, documents), strict=True))
     means = {role: encoder.encode(texts[role], role, progress).mean(axis=0, dtype=np.float64) for role in ROLES}
@@ -100,9 +92,6 @@ def save_teacher(folder: File, encoder: Encoder, source: str, fingerprint: str) 
     It contains a card, and the means of a centred encoder. The encoder itself is not copied.
 
     Args:
-        folder: The folder.
-        encoder: The encoder.
-        source: The source that loads the encoder.
         fingerprint: The encoder's fingerprint, which shows later whether it is still the same.
     """
     means = getattr(encoder, "means", None)

@@ -38,7 +38,6 @@ class FusionWriter:
         """Write the answer to a question from passages.
 
         Args:
-            question: The question.
             passages: The title and the text of each passage, best first.
 
         Returns:

@@ -36,7 +36,6 @@ class HubEncoder:
     a document is its text and its context.
 
     Args:
-        source: The handle or the folder.
         name: The name in tables; by default the last part of the source.
 
     Raises:
@@ -63,7 +62,6 @@ class HubEncoder:
         """Encode texts.
 
         Args:
-            texts: The texts.
             role: "question" or "document".
             progress: A function that is called with the number of texts after each batch.
             contexts: The contexts of documents, by default each text itself.

@@ -101,7 +101,6 @@ class TransformerEncoder:
         """Encode texts.
 
         Args:
-            texts: The texts.
             role: "question" or "document".
             progress: A function that is called with the number of texts after each batch.
 
@@ -244,7 +243,6 @@ def require_packages(kind: str, model: str) -> None:
 
     Args:
         kind: "st" or "hf".
-        model: The name of the model.
     """
     if not model:
         raise EncoderError(f"{kind}: names no model; expected a folder or a name such as {kind}:intfloat/e5-small")

@@ -63,13 +63,6 @@ def load_muse(folder: File | None = None) -> KerasEncoder:
 def build_network(arrays: Arrays, pieces: int) -> NGramEncoder:
     """Build the network with the stored arrays.
 
-    Args:
-        arrays: The stored arrays by name.
-        pieces: The number of tokens.
-
-    Returns:
-        The network.
-
     Raises:
         KeyError: If an array is missing.
         ValueError: If an array has another shape.
@@ -116,9 +109,7 @@ def assign_weights(model: NGramEncoder, table: Floats, arrays: Arrays) -> None:
     """Assign the stored arrays to a network of mUSE's shape.
 
     Args:
-        model: The network.
         table: The embeddings `(tokens, 512)`.
-        arrays: The stored arrays by name.
     """
     norm, pooling, head = (model.get_layer(name) for name in ("norm", "pooling", "head"))
     model.get_layer("embedding").set_weights([table])

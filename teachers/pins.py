@@ -15,13 +15,7 @@ def require_pinned(folder: Path, known: Mapping[str, str], distribution: str, go
     """Check the sha256 of files, whatever version the package has.
 
     Args:
-        folder: The folder of the files.
         known: The expected sha256, `{name: sha256}`.
-        distribution: The package.
-        good: A version of the package that has the expected files.
-
-    Returns:
-        The folder itself.
 
     Raises:
         EncoderError: If a file is missing or differs.

@@ -18,10 +18,6 @@ def load_pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedToke
     Args:
         source: The name of the model, possibly with a revision, or a folder.
         head: The name of the class in transformers that loads it.
-        wanted: The kind of model, for the error.
-
-    Returns:
-        The tokenizer and the model.
 
     Raises:
         EncoderError: If packages are not installed, or the model is of another kind.

@@ -50,10 +50,6 @@ class QuestionAnswerer:
     ) -> list[tuple[int, int, float]]:
         """Find the best span of each pair.
 
-        Args:
-            pairs: The questions and passages.
-            progress: A function that is called after each pair.
-
         Returns:
             The begin and end of each span, in characters of the passage, and its score minus that of no answer.
         """

@@ -102,7 +102,6 @@ def read_behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Fl
 
     Args:
         folder: The folder. Without modules the pooling is the mean.
-        width: The dimension of a token.
 
     Returns:
         The arguments of a `TransformerEncoder` for the pooling and the dense layers, and their weights by path.

@@ -90,11 +90,6 @@ def build_network(
     Args:
         sizes: The arguments of a `TransformerEncoder`.
         weights: `{path: array}`.
-        tokenizer: The tokenizer.
-        source: The folder or file, for errors.
-
-    Returns:
-        The network.
 
     Raises:
         EncoderError: If weights, sizes and tokens do not fit together.

@@ -31,14 +31,6 @@ EVERY, WINDOW, GLOBAL_THETA, LOCAL_THETA, EPSILON = 3, 128, 160_000.0, 10_000.0,
 def read_attention(config: Mapping[str, Json], depth: int, source: str) -> dict[str, Json]:
     """Read the arguments of a `TransformerEncoder` from a config of ModernBERT, except for its sizes.
 
-    Args:
-        config: The contents of config.json.
-        depth: The number of blocks.
-        source: The folder, for errors.
-
-    Returns:
-        The arguments by name.
-
     Raises:
         EncoderError: If layers have biases, positions are scaled, or layers are of another kind.
     """
@@ -85,11 +77,6 @@ def _read_thetas(config, source):
 
 def rename_modern(weight: Callable[[str], Floats], depth: int, source: str) -> dict[str, Floats]:
     """Return our weights, with kernels transposed, from Hugging Face's.
-
-    Args:
-        weight: A function that returns Hugging Face's array of a name.
-        depth: The number of blocks.
-        source: The folder, for errors.
 
     Returns:
         `{path: array}`.

@@ -97,13 +97,6 @@ NORM_NAMES = {"weight": ("weight", "gamma"), "bias": ("bias", "beta")}
 def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
     """Read the arguments of a `TransformerEncoder` from a config, except for its vocabulary.
 
-    Args:
-        config: The contents of config.json.
-        source: The folder, for errors.
-
-    Returns:
-        The arguments by name.
-
     Raises:
         EncoderError: If the architecture, the activation or the positions are not supported.
     """
@@ -141,13 +134,6 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
 def find_architecture(config: Mapping[str, Json], source: str) -> Names:
     """Return the names of a config's architecture.
 
-    Args:
-        config: The contents of config.json.
-        source: The folder, for errors.
-
-    Returns:
-        The names.
-
     Raises:
         EncoderError: If the `model_type` is not supported.
     """
@@ -160,11 +146,6 @@ def find_architecture(config: Mapping[str, Json], source: str) -> Names:
 
 def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], source: str) -> dict[str, Floats]:
     """Return our weights, with kernels transposed, from Hugging Face's.
-
-    Args:
-        arrays: Hugging Face's arrays by name.
-        config: The contents of config.json.
-        source: The folder, for errors.
 
     Returns:
         `{path: array}`.

@@ -184,10 +184,7 @@ def files_option(flag: str, meaning: str, name: str, panel: str) -> Callable[[Co
     """Return a decorator that adds an option of files, which may be repeated.
 
     Args:
-        flag: the option's flag.
         meaning: the first sentences of its help.
-        name: its parameter.
-        panel: its panel in the help.
     """
     help = f"{meaning} May be repeated."
     return option(flag, name, panel=panel, main=True, multiple=True, type=click.Path(), metavar="FILE", help=help)

@@ -34,12 +34,7 @@ def load_bitext(source: File, languages: Sequence[str] = (), pivot: str = "en") 
     """Read a bitext from a folder of `{lang}.txt`, one sentence per line, or from a `.tsv` with a header of languages.
 
     Args:
-        source: The folder or file.
         languages: The languages; by default all files, or all columns with a language code (en, pt-BR, zho_Hans).
-        pivot: The language on one side of every pair.
-
-    Returns:
-        The bitext.
 
     Raises:
         DataError: If sentences are not aligned, with file, line and language.

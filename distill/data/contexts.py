@@ -16,9 +16,7 @@ def read_contexts(dataset: Dataset, source: File, languages: Sequence[str]) -> d
     """Read the passages of a data set in several languages.
 
     Args:
-        dataset: The data set.
         source: Its folder. Only SQuAD files `{lang}.json` have passages in other languages than the documents'.
-        languages: The languages.
 
     Returns:
         The texts `(p,)` by language, the documents' language first.

@@ -52,13 +52,6 @@ def read_mlqa(folder: Path, document_language: str) -> Dataset:
     Questions of one id are translations of each other. Their passage is the one in the documents' language; other
     contexts are not read.
 
-    Args:
-        folder: The folder.
-        document_language: The language of the documents.
-
-    Returns:
-        The data set.
-
     Raises:
         DataError: If there is no file with contexts in that language.
     """
@@ -78,13 +71,6 @@ def read_xor(folder: Path, document_language: str) -> Dataset:
 
     If a question has several gold paragraphs, the first counts. `{language}-en.tsv` beside them gives questions an
     English translation, found by a column "id" or else by the text.
-
-    Args:
-        folder: The folder.
-        document_language: The language of the documents.
-
-    Returns:
-        The data set.
 
     Raises:
         DataError: If the documents' language is not English, or no file names the language of a question.

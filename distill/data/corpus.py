@@ -75,12 +75,7 @@ def sample_texts(texts: list[str], most: int, seed: int) -> list[str]:
     """Sample texts, in their order.
 
     Args:
-        texts: The texts.
         most: The largest number to return.
-        seed: The random seed.
-
-    Returns:
-        The sample.
     """
     if len(texts) <= most:
         return texts

@@ -141,13 +141,6 @@ class Dataset:
     def select(self, language: str, split: str) -> list[Question]:
         """Return the questions of a language in a split, in the split's order.
 
-        Args:
-            language: The language.
-            split: The split.
-
-        Returns:
-            The questions.
-
         Raises:
             DataError: If the data has no such language or split.
         """
@@ -180,11 +173,7 @@ def require_trainable_data(dataset: Dataset, with_lines: bool = False) -> Datase
     """Require that a data set has questions to train on and to choose by.
 
     Args:
-        dataset: The data set.
         with_lines: Whether lines of text are learned besides it. Its split train may then be empty.
-
-    Returns:
-        The data set.
 
     Raises:
         DataError: If it has none.
@@ -201,13 +190,6 @@ def require_trainable_data(dataset: Dataset, with_lines: bool = False) -> Datase
 
 def require_questions(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
     """Check that every language, and every split of `splits`, has questions.
-
-    Args:
-        dataset: The data set.
-        splits: The splits.
-
-    Returns:
-        The data set.
 
     Raises:
         DataError: If one has none.
@@ -236,11 +218,6 @@ def name_line(source: str, row: int, text: str) -> str:
     """Return the name of a line of text: its number and its beginning.
 
     Args:
-        source: The name of the source.
         row: The row, from 0, among the lines that were taken.
-        text: The text.
-
-    Returns:
-        The name.
     """
     return f"{source} {row + 1} ({text[:30]!r})"

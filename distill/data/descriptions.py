@@ -34,13 +34,6 @@ def add_descriptions(dataset: Dataset, folder: Path) -> Dataset:
     `descriptions.jsonl` has one object per passage, {passage, LANGUAGE: text, …}. Languages without questions are
     ignored.
 
-    Args:
-        dataset: The data set.
-        folder: Its folder.
-
-    Returns:
-        The data set, unchanged without descriptions.
-
     Raises:
         DataError: If the file is malformed, with its line.
     """
@@ -49,9 +42,6 @@ def add_descriptions(dataset: Dataset, folder: Path) -> Dataset:
 
 def add_titles(dataset: Dataset) -> Dataset:
     """Add the titles of the documents to the train questions in their language; the first passage answers each.
-
-    Args:
-        dataset: The data set.
 
     Returns:
         The data set, unchanged if nobody asks in the language of the documents or no document has a title.
@@ -80,10 +70,6 @@ def _add_to_train(dataset, lines):
 
 def read_descriptions(dataset: Dataset, folder: Path) -> list[Question]:
     """Read the descriptions in a folder, in the languages of the questions.
-
-    Args:
-        dataset: The data set.
-        folder: Its folder.
 
     Returns:
         The descriptions, empty without a file.

@@ -69,14 +69,6 @@ def read_lines(
     A passage may have "sentence_breaks" and a "language"; a question may have "answers", or one "answer", spans of its
     passage.
 
-    Args:
-        documents: The file of documents.
-        questions: The file of questions.
-        document_language: The language of the documents.
-
-    Returns:
-        The titles, the passages, and the questions by language.
-
     Raises:
         DataError: If a line is malformed, with file and number.
     """

@@ -17,13 +17,8 @@ def load_settings_data(data: DataSettings, seed: int, to_train: bool = True, wit
     """Load the data set that the settings name.
 
     Args:
-        data: The settings of the data.
-        seed: The seed of the splits.
         to_train: Whether train and dev are needed.
         with_lines: Whether lines of text are learned besides it, so that train questions are not needed.
-
-    Returns:
-        The data set.
     """
     dataset = read_dataset(data.dataset, data.document_language, data.split_by, seed)
     return require_trainable_data(dataset, with_lines) if to_train else dataset
@@ -35,14 +30,8 @@ def choose_data(
     """Load the data set and choose the languages of the questions.
 
     Args:
-        data: The settings of the data.
-        seed: The seed of the splits.
-        needed: Languages that are needed in any case.
         to_train: Whether train and dev are needed.
         with_lines: Whether lines of text are learned besides it, so that train questions are not needed.
-
-    Returns:
-        The data set and the languages.
 
     Raises:
         DataError: If a language is missing.
@@ -82,13 +71,7 @@ def read_dataset(source: File, document_language: str = "en", split_by: str = "q
     A `splits.json` in the folder decides the splits, of which one may be empty; otherwise they are drawn, 0.7/0.1/0.2.
 
     Args:
-        source: The name or folder.
-        document_language: The language of the documents.
         split_by: "question" or "document".
-        seed: The seed of the splits.
-
-    Returns:
-        The data set.
 
     Raises:
         DataError: If a file is malformed, with its place.
@@ -114,12 +97,6 @@ def load_dev(
     """Load the data set of `--dev-dataset`, with its dev questions as the split dev.
 
     These are the dev of its `splits.json`, or all its questions if that names none.
-
-    Args:
-        source: The name or folder, or empty.
-        document_language: The language of the documents.
-        languages: The languages, of which at least one must have questions.
-        needed: Languages that must all have questions.
 
     Returns:
         The data set, or None without a source.

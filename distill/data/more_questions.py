@@ -78,14 +78,9 @@ def load_triplets(
 
     Args:
         files: The sources, as in `read_triplets`.
-        dataset: The data set.
-        language: The teacher's language.
         seed: The seed of the splits of data sets.
         split_by: "question" or "document".
         dev: Another data set whose dev questions choose epochs.
-
-    Returns:
-        The pairs by source.
 
     Raises:
         DataError: If nothing is left.
@@ -103,13 +98,7 @@ def _held_out(dataset, language):
 
 
 def warn_of_shared(name: str, passages: Sequence[str], dev: Dataset) -> None:
-    """Print how many passages of a collection share text with the documents of dev's questions.
-
-    Args:
-        name: The name of the collection.
-        passages: Its passages.
-        dev: The data set with dev questions.
-    """
+    """Print how many passages of a collection share text with the documents of dev's questions."""
     rows = {question.passage for language in dev.languages for question in dev.select(language, "dev")}
     texts = list(dict.fromkeys(passages))
     many = int(find_sharing(texts, [dev.passages[row].text for row in sorted(rows)]).sum())
@@ -142,9 +131,6 @@ def read_triplets(
         language: The language of a data set's questions.
         seed: The seed of the splits of data sets.
         split_by: "question" or "document".
-
-    Returns:
-        The pairs by source.
 
     Raises:
         DataError: If a line is malformed, with its number.
@@ -226,12 +212,7 @@ def make_own_collection(dataset: Dataset, questions: Sequence[Question], with_se
     """Make a collection of a data set's questions and all its passages.
 
     Args:
-        dataset: The data set.
-        questions: The questions.
         with_sentences: Whether the sentences that hold answers are in the pool too.
-
-    Returns:
-        The collection.
     """
     sentences = find_answer_sentences(dataset, questions) if with_sentences else [None] * len(questions)
     return _make_pool(questions, dataset.passage_texts, dataset.document_of, sentences, dataset.passage_languages)
@@ -239,13 +220,6 @@ def make_own_collection(dataset: Dataset, questions: Sequence[Question], with_se
 
 def make_document_collection(dataset: Dataset, questions: Sequence[Question]) -> Collection:
     """Make a collection of a data set's questions and its whole documents, each in the language of its first passage.
-
-    Args:
-        dataset: The data set.
-        questions: The questions.
-
-    Returns:
-        The collection.
     """
     document_of, many = dataset.document_of, len(dataset.titles)
     spoken = [dataset.passage_languages[row] for row in np.searchsorted(document_of, np.arange(many))]
@@ -257,12 +231,7 @@ def make_collection(sources: Sequence[Triplets], language: str, with_sentences: 
     """Make a collection of the pairs of all sources, with each passage once, as a document of its own.
 
     Args:
-        sources: The sources.
-        language: Their language.
         with_sentences: Whether the sentences that hold answers are in the pool too.
-
-    Returns:
-        The collection.
     """
     pool: dict[str, tuple[int, str]] = {}
     questions, sentences = [], []
@@ -277,15 +246,7 @@ def make_collection(sources: Sequence[Triplets], language: str, with_sentences: 
 
 
 def find_answer_sentences(dataset: Dataset, questions: Sequence[Question]) -> list[str | None]:
-    """Return the sentence of each question's passage that holds its answer, or None.
-
-    Args:
-        dataset: The data set.
-        questions: The questions.
-
-    Returns:
-        The sentences.
-    """
+    """Return the sentence of each question's passage that holds its answer, or None."""
     passages = [dataset.passages[question.passage] for question in questions]
     return [
         find_answer_sentence(passage.text, of.answers, passage.language or dataset.document_language, passage.sentences)
@@ -318,14 +279,8 @@ def draw_epoch(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int
     """Draw the pairs of all sources that an epoch uses: each source by its weight, all of it before one is repeated.
 
     Args:
-        sources: The sources.
         an_epoch: The number of pairs, 0 for all, -1 for `count`.
         count: The number for -1.
-        seed: The random seed.
-        epoch: The epoch.
-
-    Returns:
-        The rows.
     """
     sizes = [len(source.questions) for source in sources]
     many = min(count if an_epoch < 0 else an_epoch or sum(sizes), sum(sizes))

@@ -67,15 +67,7 @@ class Pairs:
         return {key: row for row, key in enumerate(keys)}
 
     def in_language(self, row: int, language: str) -> int:
-        """Return the row of a passage's translation, or the passage itself without one.
-
-        Args:
-            row: The passage.
-            language: The language.
-
-        Returns:
-            The row.
-        """
+        """Return the row of a passage's translation, or the passage itself without one."""
         return self.place.get((int(self.content[row]), language), int(row))
 
     def with_negatives(self, negatives: Sequence[Integers]) -> Pairs:
@@ -87,9 +79,7 @@ def make_gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], lan
     """Pair the train questions with their own passages in every language of `contexts`.
 
     Args:
-        dataset: The data set.
         contexts: The texts `(p,)` of its passages by language, as `contexts.read_contexts` returns them.
-        languages: The languages of the questions.
 
     Returns:
         The pairs. Passages come first as they are, then in translation.
@@ -114,14 +104,6 @@ def make_sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) 
 
     A question without an answer in the pool is left out. Sentences that answer one question are translations of each
     other.
-
-    Args:
-        dataset: The data set.
-        pool: The pool of sentences.
-        languages: The languages of the questions.
-
-    Returns:
-        The pairs.
     """
     targets = {id: rows[rows != NONE] for id, rows in zip(pool.ids, pool.targets, strict=True)}
     train = [question for language in languages for question in dataset.select(language, "train")]
@@ -144,11 +126,7 @@ def add_sentences(pairs: Pairs, sentences: Sequence[str | None]) -> Pairs:
     """Add to each question's positives a sentence.
 
     Args:
-        pairs: The pairs.
         sentences: The sentence of each question, a part of its first positive, or None.
-
-    Returns:
-        The pairs.
     """
     first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
     keys = [
@@ -174,13 +152,7 @@ def add_collection(pairs: Pairs, collection: Collection, language: str, rows_of:
     """Append the pairs of a collection.
 
     Args:
-        pairs: The pairs.
-        collection: The collection.
-        language: Its language.
         rows_of: Returns the rows that an epoch uses.
-
-    Returns:
-        All pairs.
     """
     first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
     return replace(
@@ -202,12 +174,7 @@ def add_lines(pairs: Pairs, sources: Sequence[Parallel], pivot: str) -> Pairs:
     Lines with the same pivot have its number as their id, so that they count as translations of each other.
 
     Args:
-        pairs: The pairs.
-        sources: The parallel text.
         pivot: The teacher's language.
-
-    Returns:
-        All pairs.
     """
     lines = [line for source in sources for line in zip(source.texts, source.languages, source.pivots, strict=True)]
     row_of = {text: row for row, text in enumerate(dict.fromkeys(text for _, _, text in lines))}

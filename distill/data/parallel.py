@@ -40,10 +40,6 @@ def read_parallel(files: Sequence[File], pivot: str, languages: Sequence[str] = 
     Args:
         files: `FILE` or `FILE=WEIGHT`: a .tsv with a header of languages, .jsonl objects, or a folder of {lang}.txt.
         pivot: The teacher's language.
-        languages: The languages to take; empty for all.
-
-    Returns:
-        The pairs by source.
 
     Raises:
         DataError: If a source has no pair.
@@ -120,28 +116,12 @@ def make_labelled_text(corpus: Mapping[str, Sequence[str]]) -> list[Parallel]:
 
 
 def drop_pivots(source: Parallel, pivot: str) -> Parallel:
-    """Leave out the lines that are in the teacher's language themselves.
-
-    Args:
-        source: The source.
-        pivot: The teacher's language.
-
-    Returns:
-        The source.
-    """
+    """Leave out the lines that are in the teacher's language themselves."""
     return select_languages(source, set(source.languages) - {pivot})
 
 
 def select_languages(source: Parallel, languages: Collection[str]) -> Parallel:
-    """Keep only the lines in some languages, of which there may be none.
-
-    Args:
-        source: The source.
-        languages: The languages.
-
-    Returns:
-        The source.
-    """
+    """Keep only the lines in some languages, of which there may be none."""
     kept = [row for row, language in enumerate(source.languages) if language in languages]
     columns = (tuple(column[row] for row in kept) for column in (source.texts, source.languages, source.pivots))
     return Parallel(source.name, source.weight, *columns)
@@ -190,10 +170,6 @@ def compute_shares(sources: Sequence[Parallel], temperature: float = 2.0) -> NDA
 
     A source gets the share of its weight. Within it a language gets that of its number of pairs to the power
     1 / temperature: proportional at 1, more even above (Devlin et al., 2019; Conneau et al., 2020).
-
-    Args:
-        sources: The sources.
-        temperature: The temperature.
 
     Returns:
         The share of each group of `group_pairs`, float `(groups,)`.

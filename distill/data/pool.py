@@ -93,13 +93,6 @@ def make_pool(name: str, files: Mapping[str, LanguageFile]) -> Pool:
     """Make a pool of files by language.
 
     A question's targets are its own sentences and those of its translations in the other languages.
-
-    Args:
-        name: The name of the pool.
-        files: The files.
-
-    Returns:
-        The pool.
     """
     languages = tuple(sorted(files))
     sentences, contexts, questions = zip(*(files[language] for language in languages), strict=True)

@@ -33,15 +33,9 @@ def load_pool(
     Every sentence is a candidate, whatever the split.
 
     Args:
-        source: The folder.
         languages: The languages; by default all.
         split: The split of the questions, by the folder's `splits.json` or drawn as in `load_dataset`; "all" for all.
-        document_language: The language of the documents.
         split_by: "question" or "document".
-        seed: The seed of the splits.
-
-    Returns:
-        The pool.
 
     Raises:
         DataError: If a file is malformed, with its place.
@@ -91,15 +85,7 @@ def find_language_files(folder: Path) -> dict[str, Path]:
 
 
 def has_sentences(folder: Path, languages: Sequence[str]) -> bool:
-    """Tell whether the first paragraph of each language's file has sentence boundaries.
-
-    Args:
-        folder: The folder.
-        languages: The languages.
-
-    Returns:
-        True if all have.
-    """
+    """Tell whether the first paragraph of each language's file has sentence boundaries."""
     files = find_language_files(folder)
     return all(language in files and BREAKS in _first(files[language]) for language in languages)
 

@@ -22,10 +22,6 @@ def read_splits(folder: Path, dataset: Dataset) -> dict[str, tuple[str, ...]] | 
 
     A split may be missing, because it is kept elsewhere, or have none of this data set's questions.
 
-    Args:
-        folder: The folder.
-        dataset: The data set.
-
     Returns:
         The ids by split, or None without the file.
     """
@@ -34,10 +30,6 @@ def read_splits(folder: Path, dataset: Dataset) -> dict[str, tuple[str, ...]] | 
 
 def read_stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] | None:
     """Read the splits of given question ids.
-
-    Args:
-        folder: The folder.
-        known: The ids.
 
     Returns:
         The ids by split, or None without the file.
@@ -72,12 +64,7 @@ def draw_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict[s
     """Draw splits of 0.7, 0.1 and 0.2 of the question ids.
 
     Args:
-        dataset: The data set.
         by: "question", or "document" to keep a document's questions together.
-        seed: The random seed.
-
-    Returns:
-        The ids by split.
     """
     questions = (question for known in dataset.questions.values() for question in known.values())
     return divide_ids({question.id: dataset.passages[question.passage].document for question in questions}, by, seed)
@@ -89,12 +76,7 @@ def divide_ids(
     """Draw splits as `draw_splits` does, given each question id's document.
 
     Args:
-        documents: The document of each question id.
         by: "question" or "document".
-        seed: The random seed.
-
-    Returns:
-        The ids by split.
     """
     groups = _groups(documents, by)
     order = np.random.default_rng(seed).permutation(len(groups))
@@ -107,15 +89,7 @@ def divide_ids(
 
 
 def move_copies(dataset: Dataset, splits: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Put questions that are asked under several ids into one split, that of the first of these ids.
-
-    Args:
-        dataset: The data set.
-        splits: The ids by split.
-
-    Returns:
-        The ids by split, in their order; those that moved are last.
-    """
+    """Put questions that are asked under several ids into one split, that of the first of these ids."""
     split_of = {id: split for split, ids in splits.items() for id in ids}
     wanted = {id: split_of[first] for id, first in find_question_copies(dataset).items() if first in split_of}
     moved = {id: to for id, to in wanted.items() if split_of.get(id, to) != to}
@@ -129,15 +103,7 @@ def move_copies(dataset: Dataset, splits: Mapping[str, tuple[str, ...]]) -> dict
 
 
 def drop_copies(dataset: Dataset, splits: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Leave questions out of the other splits that test asks under another id; test itself stays as it is.
-
-    Args:
-        dataset: The data set.
-        splits: The ids by split, of a file.
-
-    Returns:
-        The ids by split.
-    """
+    """Leave questions out of the other splits that test asks under another id; test itself stays as it is."""
     first_of = find_question_copies(dataset)
     tested = {first_of.get(id, id) for id in splits.get("test", ())}
     left = [id for split, ids in splits.items() if split != "test" for id in ids if first_of.get(id, id) in tested]
@@ -154,12 +120,6 @@ def find_question_copies(dataset: Dataset) -> dict[str, str]:
     """Find ids whose question another id before them asks too, in any language.
 
     Two questions are the same if `normalise` makes them equal; a text without a letter or a digit asks nothing.
-
-    Args:
-        dataset: The data set.
-
-    Returns:
-        The first of the ids that ask the same, by id, for the others of them.
     """
     first_of: dict[str, str] = {}
 

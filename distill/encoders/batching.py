@@ -29,7 +29,6 @@ def round_length(length: int, few: bool = False) -> int:
     """Round a length up.
 
     Args:
-        length: The length.
         few: Whether to round to 8, 16, 24, 32, 48, 64 and so on, two sizes per octave.
 
     Returns:
@@ -44,7 +43,6 @@ def pad(rows: IdLists, few: bool = False) -> NDArray[np.int32]:
     """Pad lists of token ids with -1 to the rounded length of the longest.
 
     Args:
-        rows: The lists.
         few: Whether few shapes may occur, for a compiler that makes a program of each. Copies of the last row are then
             added, up to as many rows as `group_by_length` groups at that length, or up to the next power of two.
 
@@ -66,13 +64,9 @@ def group_by_length(
     """Group texts of similar length.
 
     Args:
-        lengths: The lengths of the texts.
         budget: The largest number of padded tokens of a group with more than one row.
         most: The largest number of rows of a group.
         few: Whether to round lengths to few sizes.
-
-    Returns:
-        The indices of each group.
     """
     groups: list[list[int]] = []
     group: list[int] = []
@@ -89,7 +83,6 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     """Pack lists of token ids into one row, for `Student.encode_packed`.
 
     Args:
-        rows: The lists.
         gap: The number of paddings between two texts.
         multiple: A number of which the length becomes a multiple, so that few shapes occur.
 
@@ -115,10 +108,6 @@ def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
     rows are as wide as the longest text, rounded up to one of four sizes per octave, and at least `least`. The narrow
     ones are `least` times a power of two wide, if that costs a fifth less than wide rows for all. Longer texts are
     placed first, each in the first row with room.
-
-    Args:
-        rows: The lists.
-        least: The smallest width.
 
     Returns:
         The arrays of `pack`, with `ids` and `segments` `(r, w)`, and `long_ids` and `long_segments` `(m, v)` of the
@@ -175,16 +164,7 @@ def _count_tokens(tokens, lengths):
 
 
 def draw_texts(rows: IdLists, most: int, random: np.random.Generator) -> list[list[int]]:
-    """Draw texts until they have about `most` tokens together, each shortened to `LONGEST_SAMPLED`.
-
-    Args:
-        rows: The texts as lists of token ids.
-        most: The number of tokens.
-        random: The random generator.
-
-    Returns:
-        The drawn lists of token ids.
-    """
+    """Draw texts until they have about `most` tokens together, each shortened to `LONGEST_SAMPLED`."""
     # The script of each bundle has it, which imports SentencePiece.
     from ..export.encode import shortened
 

@@ -40,12 +40,6 @@ class AsymmetricEncoder:
     ) -> Floats:
         """Encode texts by the encoder of their role.
 
-        Args:
-            texts: The texts.
-            role: Their role.
-            progress: The progress to advance.
-            contexts: The contexts of documents.
-
         Returns:
             The vectors `(n, dimension)`.
         """
@@ -82,13 +76,6 @@ def is_dual(folder: File) -> bool:
 
 def load_dual(folder: File, load: Callable[[Path], KerasEncoder] = KerasEncoder.load) -> DualEncoder:
     """Load what `DualEncoder.save` wrote.
-
-    Args:
-        folder: The folder.
-        load: Loads each part.
-
-    Returns:
-        The encoder.
 
     Raises:
         EncoderError: If a part is broken.

@@ -77,11 +77,6 @@ class KerasEncoder:
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """Encode texts; only the tokenizer's prompts differ by role.
 
-        Args:
-            texts: The texts.
-            role: Their role.
-            progress: The progress to advance.
-
         Returns:
             The vectors, float32 `(n, dimension)`.
 
@@ -125,11 +120,7 @@ def take_own_pieces(encoder: KerasEncoder, texts: Iterable[str] = ()) -> KerasEn
     """Return the encoder with distill's own tokenizer, if another library's reads its texts.
 
     Args:
-        encoder: The encoder.
         texts: The texts of the job, on which the ids are compared.
-
-    Returns:
-        The encoder.
 
     Raises:
         EncoderError: If there is no such tokenizer, or a text has other ids.
@@ -161,13 +152,6 @@ def encode_texts(
 ) -> Floats:
     """Encode texts by any encoder, with contexts if there are any.
 
-    Args:
-        encoder: The encoder.
-        texts: The texts.
-        role: Their role.
-        progress: The progress to advance.
-        contexts: The contexts of documents.
-
     Returns:
         The vectors `(n, d)`.
     """
@@ -183,11 +167,6 @@ def normalise_rows(vectors: Floats) -> Floats:
 
 def encode_ids(model: Model, rows: IdLists, progress: Progress | None = None) -> Floats:
     """Encode lists of token ids, in groups of similar length.
-
-    Args:
-        model: The model.
-        rows: The lists.
-        progress: The progress to advance.
 
     Returns:
         The vectors in the order of the lists, float32 `(n, d)`.

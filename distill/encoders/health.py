@@ -70,15 +70,7 @@ def find_collapse(vectors: Floats, ids: Sequence[str], texts: Sequence[str]) -> 
 
 
 def collapse_warning(name: str, cosine: float) -> str:
-    """Write the warning about a collapsed encoder.
-
-    Args:
-        name: Its name.
-        cosine: The mean cosine.
-
-    Returns:
-        The warning.
-    """
+    """Write the warning about a collapsed encoder."""
     return (
         f"WARNING: {name} has collapsed: its vectors of two questions have a mean cosine of {cosine:.4f}, "
         f"so it hardly tells texts apart"
@@ -90,10 +82,6 @@ def require_finite(vectors: Floats, encoder: Encoder) -> Floats:
 
     Args:
         vectors: The vectors `(n, d)`.
-        encoder: The encoder, for the error.
-
-    Returns:
-        The vectors.
 
     Raises:
         EncoderError: If one is not.

@@ -41,14 +41,6 @@ class Kind:
     def load(self, source: File, threads: int, load: Load) -> Encoder:
         """Load the encoder.
 
-        Args:
-            source: The name or path.
-            threads: The number of threads, if the encoder has a choice.
-            load: Loads another encoder that this one is made of.
-
-        Returns:
-            The encoder.
-
         Raises:
             EncoderError: If it is broken, or a package that it needs is not installed.
         """
@@ -56,13 +48,6 @@ class Kind:
 
     def load_trainable(self, source: File, load: Load) -> KerasEncoder:
         """Load the encoder with weights to train or export, for a kind that is `trainable`.
-
-        Args:
-            source: The name or path.
-            load: Loads another encoder that this one is made of.
-
-        Returns:
-            The encoder.
 
         Raises:
             EncoderError: If it is broken, or its weights cannot be read.

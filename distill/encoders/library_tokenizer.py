@@ -34,7 +34,6 @@ class LibraryTokenizer(Tokenizer):
         content: The content of its `tokenizer.json`. A text is cut where its `truncation` says, at the limit of the
             reading.
         reading: The prompts by role and the largest number of ids.
-        source: The name of the tokenizer, for errors.
         convert: Makes the SentencePiece model with the same ids. Raises `EncoderError` if there is none.
 
     Raises:
@@ -107,12 +106,6 @@ class LibraryTokenizer(Tokenizer):
 
     def to_own(self, texts: Iterable[str] = ()) -> Tokenizer:
         """Return the tokenizer of distill's own with the same ids.
-
-        Args:
-            texts: Texts on which the ids are compared.
-
-        Returns:
-            The tokenizer.
 
         Raises:
             EncoderError: If there is none, or a text has other ids.

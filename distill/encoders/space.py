@@ -40,9 +40,6 @@ def measure_alignment(a: Floats, b: Floats) -> float:
     Args:
         a: Unit vectors `(n, d)`.
         b: Unit vectors `(n, d)`.
-
-    Returns:
-        The mean cosine.
     """
     if len(a) > 1:
         a, b = (normalise_rows(vectors - vectors.mean(axis=0)) for vectors in (a, b))
@@ -55,10 +52,6 @@ def require_space(encoder: Encoder, vectors: Floats, names: tuple[str, str]) -> 
     Args:
         encoder: The encoder that will encode questions.
         vectors: The other encoder's unit vectors of `PROBES` as questions, `(n, d)`.
-        names: The names of the two encoders, for errors.
-
-    Returns:
-        The alignment.
 
     Raises:
         EncoderError: If the dimensions differ, or the alignment is below `SAME`.

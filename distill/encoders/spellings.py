@@ -43,11 +43,6 @@ class Expansions:
 
         Args:
             pieces: The number of tokens of the model, aliases included.
-            content: The content.
-            source: The file's name, for errors.
-
-        Returns:
-            The expansions.
 
         Raises:
             EncoderError: If the file is malformed.
@@ -62,15 +57,7 @@ class Expansions:
 
     @classmethod
     def in_array(cls, first: int, array: Integers) -> Expansions:
-        """Make expansions of an array that `pack_spellings` returned.
-
-        Args:
-            first: The number of other tokens.
-            array: The array.
-
-        Returns:
-            The expansions.
-        """
+        """Make expansions of an array that `pack_spellings` returned."""
         starts = np.append(0, np.flatnonzero(array == END) + 1)
         return cls(first, array[array != END], starts - np.arange(len(starts)))
 
@@ -95,13 +82,6 @@ def pack_spellings(spellings: Sequence[Spelling]) -> Integers:
 def parse_spellings(content: bytes, source: str) -> Integers:
     """Read the array that `pack_spellings` returned from the content of a file.
 
-    Args:
-        content: The content.
-        source: The file's name, for errors.
-
-    Returns:
-        The array.
-
     Raises:
         EncoderError: If the file is malformed.
     """
@@ -120,14 +100,6 @@ def serialise_spellings(ids: Integers) -> bytes:
 
 
 def renumber_spellings(spellings: Sequence[Spelling], places: Mapping[int, int]) -> list[Spelling]:
-    """Keep the aliases whose tokens are all kept, with new ids.
-
-    Args:
-        spellings: The aliases.
-        places: The new id of each kept token by its old id.
-
-    Returns:
-        The aliases.
-    """
+    """Keep the aliases whose tokens are all kept, with new ids."""
     kept = [one for one in spellings if all(id in places for id in one.ids)]
     return [Spelling(one.piece, one.score, tuple(places[id] for id in one.ids)) for one in kept]

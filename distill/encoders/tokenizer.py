@@ -27,7 +27,6 @@ class Tokenizer:
 
     Args:
         proto: A serialised SentencePiece model.
-        source: The name of the tokenizer, for errors.
         spellings: The content of a file of aliases, the model's last tokens, which are replaced by the ids they stand
             for.
         reading: The prompts by role, the largest number of ids, and whether the tokens are BERT's, with its own rules.
@@ -109,7 +108,6 @@ class Tokenizer:
         """Tokenize texts. Lone surrogates become U+FFFD, and soft hyphens are left out.
 
         Args:
-            texts: The texts.
             role: The role, whose prompt comes first. None gives only the tokens of the text, all of them.
 
         Returns:
@@ -151,9 +149,6 @@ class Tokenizer:
         Args:
             proto: The serialised SentencePiece model.
             spellings: The content of a file of aliases, or None.
-
-        Returns:
-            The tokenizer.
         """
         return Tokenizer(proto, self.source, spellings, self.reading)
 
@@ -238,13 +233,6 @@ def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Token
 
     Scores below those of the tokens are raised, because SentencePiece derives the score of <unk> from the lowest one.
 
-    Args:
-        tokenizer: The tokenizer.
-        spellings: The aliases.
-
-    Returns:
-        The tokenizer.
-
     Raises:
         EncoderError: If the tokens are not those of a unigram model, which takes the best path through all tokens.
     """
@@ -275,13 +263,6 @@ def _parse_proto(proto):
 
 def parse_reading(content: bytes, source: str) -> Reading:
     """Parse a file of prompts by role and the largest number of ids of a text.
-
-    Args:
-        content: The content.
-        source: The file's name, for errors.
-
-    Returns:
-        The prompts and limits.
 
     Raises:
         EncoderError: If the file is malformed.

@@ -34,13 +34,7 @@ def wordpiece_tokenizer(
     Args:
         pieces: The tokens in their order, with `##` before those within a word. Of equal ones the last counts, as in
             Hugging Face's tokenizers.
-        reading: The reading, with BERT's rules.
-        special: The names of the special tokens.
-        source: The name of the tokenizer, for errors.
         others: Further tokens that stand for no text.
-
-    Returns:
-        The tokenizer.
 
     Raises:
         EncoderError: If the unknown token, bos or eos is missing.

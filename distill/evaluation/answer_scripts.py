@@ -35,13 +35,6 @@ def xor_words(text: str, language: str) -> list[str]:
 
     Words are in lower case, without ASCII punctuation and without counters; articles are kept. Japanese is first cut
     into words by Sudachi. The original script uses MeCab, whose words may differ.
-
-    Args:
-        text: The answer.
-        language: Language code of the answer.
-
-    Returns:
-        The words in order.
     """
     text = _japanese(text) if language == "ja" else text
     return text.lower().translate(PUNCTUATION).translate(COUNTERS).split()
@@ -51,10 +44,6 @@ def xor_prediction(text: str, language: str) -> str:
     """Return a predicted answer after the changes that XOR-TyDi's script makes to predictions alone.
 
     The script changes Japanese middle dots and commas in predictions but not in gold answers.
-
-    Args:
-        text: The predicted answer.
-        language: Language code of the answer.
 
     Returns:
         The changed text; the text itself in any other language than Japanese.
@@ -73,13 +62,6 @@ def mlqa_words(text: str, language: str) -> list[str]:
 
     Words are in lower case, without Unicode punctuation and without the articles of the language. Chinese is cut into
     characters; other runs of text are cut at blanks. A language that MLQA does not have has no articles.
-
-    Args:
-        text: The answer.
-        language: Language code of the answer.
-
-    Returns:
-        The words in order.
     """
     text = "".join(one for one in text.lower() if not _punctuation(one))
     if language in ARTICLES:
@@ -96,11 +78,6 @@ def bleu(prediction: str, golds: Sequence[str], language: str) -> float:
 
     There is no smoothing, so an answer of fewer than four characters scores close to 0 even where it is right. Japanese
     gold answers are cut by blanks and the prediction is not, as in the original script.
-
-    Args:
-        prediction: The predicted answer.
-        golds: The gold answers.
-        language: Language code of the gold answers.
 
     Returns:
         The score in [0, 1].

@@ -73,21 +73,13 @@ def plain_words(text: str, language: str | None = None) -> list[str]:
     Words are in lower case, without ASCII punctuation and without English articles.
 
     Args:
-        text: The text.
         language: Not used; it is there so that all normalisations are called alike.
-
-    Returns:
-        The words in order.
     """
     return re.sub(rf"\b({'|'.join(ARTICLES)})\b", " ", text.lower().translate(PUNCTUATION)).split()
 
 
 def stemmed_words(text: str, language: str) -> list[str]:
     """Return the words of a text without inflection, and of English without articles.
-
-    Args:
-        text: The text.
-        language: Language code of the text, which selects the stemmer.
 
     Returns:
         The stems from `morphology.split_words`; the `plain_words` if there are no stems.
@@ -110,10 +102,6 @@ SCRIPTS = ("xor", "mlqa")
 def f1(predicted: list[str], gold: list[str]) -> float:
     """Return the harmonic mean of precision and recall of the words that two lists share.
 
-    Args:
-        predicted: Words of the prediction.
-        gold: Words of the gold answer.
-
     Returns:
         A value in [0, 1]; 1 if both lists are empty.
     """
@@ -129,9 +117,6 @@ def score_answer(
     """Return exact match and F1 of an answer, each the best over the gold answers.
 
     Args:
-        prediction: The predicted answer.
-        golds: The gold answers.
-        language: Language code of the gold answers.
         normalisation: A name in `choices.NORMALISATIONS`.
 
     Returns:
@@ -162,11 +147,7 @@ def measure_answers(
     Args:
         predictions: `{question id: predicted answer}`.
         golds: `{question id: gold answers}`.
-        language: Language code of the gold answers.
         normalisations: Names in `choices.NORMALISATIONS`.
-
-    Returns:
-        The figures by normalisation.
 
     Raises:
         DataError: If `predictions` has ids that `golds` lacks.
@@ -194,7 +175,6 @@ def read_predictions(path: File, default: str) -> Predictions:
     Each line has an "id" and a "prediction" or "answer". It may have a "language" and its gold "answers".
 
     Args:
-        path: The file.
         default: Language code of the lines that name no language.
 
     Returns:
@@ -231,11 +211,7 @@ def has_golds(path: File, predictions: Predictions) -> bool:
     """Return True if the lines of a file of predictions have their gold answers.
 
     Args:
-        path: The file, for the error message.
         predictions: Its lines, from `read_predictions`.
-
-    Returns:
-        True if all lines have gold answers, False if no line has.
 
     Raises:
         DataError: If only some lines have gold answers.

@@ -31,14 +31,6 @@ class Bm25:
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """Raise `EncoderError`, as BM25 has no vectors.
 
-        Args:
-            texts: Not used.
-            role: Not used.
-            progress: Not used.
-
-        Returns:
-            Nothing.
-
         Raises:
             EncoderError: Always.
         """
@@ -52,10 +44,7 @@ class Bm25Scorer:
     those of its first passage, a sentence by those of its passage.
 
     Args:
-        dataset: The data set.
         words: The kind of words, "plain" or "morphology".
-        units: Names of the units to score.
-        progress: Called with the number of texts that were indexed.
     """
 
     def __init__(self, dataset: Dataset, words: str, units: Sequence[str], progress: Progress | None = None) -> None:
@@ -73,10 +62,7 @@ class Bm25Scorer:
         """Return the rank of each question's document or passage, by unit; ties count against it.
 
         Args:
-            texts: The questions.
             gold: Integer array `(q,)`, the passage that answers each question.
-            units: Names of the units to rank.
-            progress: Called once per question.
 
         Returns:
             `{unit: ranks}`, integer arrays `(q,)` that start at 1.
@@ -94,10 +80,6 @@ class Bm25Scorer:
 
     def first_units(self, texts: Sequence[str], unit: str) -> Integers:
         """Return the document or passage that BM25 ranks first for each question.
-
-        Args:
-            texts: The questions.
-            unit: Name of the unit to rank.
 
         Returns:
             Integer array `(q,)`; the lowest number if scores are equal.
@@ -118,10 +100,6 @@ class Bm25Scorer:
 
     def nearest_passages(self, texts: Sequence[str], deep: int) -> Integers:
         """Return the best passages of each text; equal scores keep the order of the passages.
-
-        Args:
-            texts: The questions.
-            deep: Number of passages to return per text.
 
         Returns:
             Integer array `(q, deep)`, best first.
@@ -144,7 +122,6 @@ def score_units(unit: str, scores: Mapping[str, Floats], whole_of: Mapping[str, 
     The score "sum" adds BM25's score of a passage and that of its best sentence.
 
     Args:
-        unit: Name of the unit.
         scores: `{kind of text: scores}`, float arrays `(texts,)`.
         whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
             arrays.

@@ -92,9 +92,6 @@ def fit_calibration(cases: Cases, missed: float = MOST_MISSED) -> CalibrationFit
         cases: Rankings, each right or wrong.
         missed: The largest share of right cases below the threshold, in [0, 1].
 
-    Returns:
-        The calibration, with its threshold.
-
     Raises:
         DataError: If there are too few right or too few wrong cases.
     """
@@ -114,9 +111,7 @@ def fit_scores(
     """Fit a calibration for each score, on questions with and without their articles.
 
     Args:
-        encoded: Encoded questions and texts of a split.
         scores: Names in `choices.PASSAGE_SCORES`.
-        seed: Seed of the articles that are left out.
 
     Returns:
         `{score: calibration}`.
@@ -129,10 +124,6 @@ def as_card_entry(fits: Mapping[str, CalibrationFit], encoded: EncodedSplit) -> 
 
     Args:
         fits: `{score: calibration}`.
-        encoded: The questions and texts that were fitted on.
-
-    Returns:
-        Plain values.
     """
     counts = {language: len(questions) for language, questions in encoded.questions.items()}
     data: dict[str, Json] = {"dataset": encoded.dataset.name, "split": encoded.split, "questions": counts}
@@ -189,9 +180,6 @@ def choose_threshold(probability: Doubles, weights: Doubles, missed: float) -> f
         probability: Float array `(n,)`.
         weights: Float array `(n,)`, the weight of each case in the share.
         missed: The share, in [0, 1).
-
-    Returns:
-        One of the probabilities.
     """
     order = np.argsort(probability, kind="stable")
     reached = np.cumsum(weights[order]) / weights.sum()
@@ -203,7 +191,6 @@ def confidence_figures(cases: Cases, confidence: Doubles, threshold: float | Non
     """Return the figures of a confidence.
 
     Args:
-        cases: The cases, n in number.
         confidence: Float array `(n,)`.
         threshold: The probability below which nothing is found; None if the confidence is no probability.
 
@@ -289,7 +276,6 @@ def figures_by_language(
     """Return the figures of each language and, under "all", of all together.
 
     Args:
-        cases: The cases, n in number.
         confidence: Float array `(n,)`.
         threshold: The probability below which nothing is found; None if the confidence is no probability.
 

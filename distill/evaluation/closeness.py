@@ -49,9 +49,6 @@ def measure_closeness(vectors: Floats, labels: Floats, same_space: bool = True) 
         labels: The teacher's vectors `(n, e)` of the same texts, or of what they translate.
         same_space: Whether the encoder's vectors are meant to be the teacher's, so that their cosine says something.
 
-    Returns:
-        The closeness.
-
     Raises:
         InputError: If there are fewer than three texts.
 
@@ -120,10 +117,6 @@ def pair_texts(
     language. Where the data is held-out `lines`, a line has the passage that it translates, and passages are texts too.
 
     Args:
-        dataset: The data set.
-        split: The split.
-        languages: The languages of the questions.
-        pivot: The language of the teacher.
         lines: Whether the data is held-out lines, so that no passage was learned.
         seed: The seed by which texts are chosen where there are more than `MOST` of a language.
 

@@ -91,8 +91,6 @@ class Evaluation:
         """Return the mean of a metric over languages, each with the same weight.
 
         Args:
-            unit: Name of the unit.
-            languages: The languages.
             metric: Name of the metric, such as "p@1" or "mrr@10".
 
         Returns:
@@ -205,12 +203,6 @@ def noisy_texts(
 ) -> dict[str, dict[str, list[str]]]:
     """Return the questions of a split with noise, in the languages that have the kind of noise.
 
-    Args:
-        dataset: The data set.
-        split: Name of the split.
-        languages: The languages to ask in.
-        typed: The kinds of noise and their seed.
-
     Returns:
         `{kind: {language: texts}}`.
     """
@@ -236,14 +228,6 @@ def encode_noisy_questions(
 ) -> dict[str, dict[str, Floats]]:
     """Encode the questions of a split with noise.
 
-    Args:
-        encoder: The encoder.
-        dataset: The data set.
-        split: Name of the split.
-        languages: The languages to ask in.
-        typed: The kinds of noise and their seed.
-        progress: Called with the number of texts that were encoded.
-
     Returns:
         `{kind: {language: vectors}}`, float32 arrays `(q, d)`.
 
@@ -260,31 +244,13 @@ def encode_noisy_questions(
 
 
 def count_noisy_questions(dataset: Dataset, split: str, languages: Sequence[str], kinds: Sequence[str]) -> int:
-    """Return the number of noisy questions that are encoded.
-
-    Args:
-        dataset: The data set.
-        split: Name of the split.
-        languages: The languages to ask in.
-        kinds: Kinds of noise.
-
-    Returns:
-        The number of texts.
-    """
+    """Return the number of noisy questions that are encoded."""
     counts = {language: len(dataset.select(language, split)) for language in languages}
     return sum(counts[language] for kind in kinds for language in languages if has_kind(language, kind))
 
 
 def units_to_encode(units: Sequence[str], recalls: Sequence[str]) -> tuple[str, ...]:
-    """Return the units to encode; recall by tokens needs the passages.
-
-    Args:
-        units: Names of the units to rank.
-        recalls: Metrics of recall by tokens.
-
-    Returns:
-        Names of units.
-    """
+    """Return the units to encode; recall by tokens needs the passages."""
     return (*units, "passage") if recalls else tuple(units)
 
 
@@ -292,13 +258,6 @@ def encode_questions(
     encoder: Encoder, dataset: Dataset, split: str, languages: Sequence[str], progress: Progress | None = None
 ) -> dict[str, Floats]:
     """Encode the questions of a split.
-
-    Args:
-        encoder: The encoder.
-        dataset: The data set.
-        split: Name of the split.
-        languages: The languages to ask in.
-        progress: Called with the number of texts that were encoded.
 
     Returns:
         `{language: vectors}`, float32 arrays `(q, d)`.
@@ -317,12 +276,6 @@ def encode_units(
     encoder: Encoder, dataset: Dataset, units: Sequence[str] = UNITS, progress: Progress | None = None
 ) -> dict[str, Floats]:
     """Encode the kinds of text that units are scored by.
-
-    Args:
-        encoder: The encoder.
-        dataset: The data set.
-        units: Names of the units.
-        progress: Called with the number of texts that were encoded.
 
     Returns:
         `{kind of text: vectors}`, float32 arrays `(n, d)`.
@@ -348,9 +301,6 @@ def rank_questions(
     Args:
         questions: `{language: vectors}` from `encode_questions`.
         vectors: `{kind of text: vectors}` from `encode_units`.
-        dataset: The data set.
-        split: Name of the split.
-        units: Names of the units to rank.
 
     Returns:
         `{unit: {language: ranks}}`, integer arrays `(q,)`.
@@ -365,17 +315,7 @@ def rank_questions(
 
 
 def count_texts(dataset: Dataset, splits: Sequence[str], languages: Sequence[str], units: Sequence[str] = UNITS) -> int:
-    """Return the number of texts that an evaluation encodes, for a progress bar.
-
-    Args:
-        dataset: The data set.
-        splits: Names of the splits.
-        languages: The languages to ask in.
-        units: Names of the units.
-
-    Returns:
-        The number of texts.
-    """
+    """Return the number of texts that an evaluation encodes, for a progress bar."""
     searched = [len(dataset.texts(kind)) for kind in list_text_kinds(units)]
     questions = [len(dataset.select(language, split)) for split in splits for language in languages]
     return sum(searched) + sum(questions)
@@ -389,8 +329,6 @@ def languages_of_head(
     Args:
         questions: `{language: vectors}`, unit rows `(q, d)`.
         passages: Unit rows `(p, d)`.
-        dataset: The data set of the passages.
-        k: Number of nearest passages per question.
 
     Returns:
         `{question language: {passage language: share}}`; empty if all passages are in one language.

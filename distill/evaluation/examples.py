@@ -102,14 +102,7 @@ def choose_examples(
     """Choose questions of one split that were won and lost.
 
     Args:
-        dataset: The data set.
         evaluations: The evaluations of "base", "student" and "bundle" on the same split.
-        encoded: The bundle with its vectors.
-        unit: Name of the unit that is ranked.
-        seed: Seed of the choice.
-
-    Returns:
-        The numbers of questions won and lost, and some of each.
     """
     split = evaluations["bundle"].split
     first = {name: evaluations[name].ranks[unit] for name in ("base", "student", "bundle")}
@@ -131,8 +124,6 @@ def choose_diverse(rows: Sequence[tuple[Question, int]], seed: int, most: int = 
 
     Args:
         rows: `(question, row)` pairs.
-        seed: Seed of the choice.
-        most: Number of rows to choose at most.
 
     Returns:
         The chosen `(question, row)` pairs.
@@ -160,13 +151,8 @@ def find_nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], questi
     """Return the passage that a unit ranks first; of a unit of documents, the best passage of the first document.
 
     Args:
-        dataset: The data set.
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
         question: Float array `(d,)`.
-        unit: Name of the unit.
-
-    Returns:
-        Number of the passage.
     """
     whole_of, ranked = dataset.whole_of(tuple(vectors)), BY_NAME[unit]
 
@@ -204,17 +190,7 @@ def _right(dataset, question):
 
 
 def cut_excerpt(dataset: Dataset, passage: int, start: int, end: int) -> Excerpt:
-    """Cut a passage into a sentence and the text around it; an ellipsis shows where text is left out.
-
-    Args:
-        dataset: The data set.
-        passage: Number of the passage.
-        start: First character of the sentence.
-        end: Character after the sentence.
-
-    Returns:
-        The excerpt.
-    """
+    """Cut a passage into a sentence and the text around it; an ellipsis shows where text is left out."""
     text, title = dataset.passages[passage].text, dataset.titles[dataset.passages[passage].document]
     before, after = text[:start], text[end:]
     if len(before) > AROUND:

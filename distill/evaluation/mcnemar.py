@@ -53,9 +53,6 @@ def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
         right_a: Boolean array `(q,)`, true where the first encoder is right.
         right_b: Boolean array `(q,)`, the same questions in the same order.
 
-    Returns:
-        The p-value.
-
     Raises:
         InputError: If statsmodels is not installed.
     """

@@ -38,7 +38,6 @@ def read_parts(folder: File, end: str) -> Parts:
     """Read the rankings, or the grades, in the files of a folder.
 
     Args:
-        folder: The folder.
         end: `PREDICTIONS` for rankings or `RELEVANT` for grades.
 
     Returns:

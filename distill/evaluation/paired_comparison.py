@@ -93,10 +93,7 @@ def compare_scores(
     Args:
         tasks: `{task: {language: (ids, a, b)}}`. `ids` are strings `(q,)`; `a` and `b` are float arrays `(q,)`, the
             score of each question under the two encoders.
-        metric: Name of the metric.
-        level: Level of significance.
         draws: Number of draws of a sign-flip test and of an interval.
-        seed: Seed of the draws.
         progress: Called once per row.
 
     Returns:
@@ -162,11 +159,6 @@ def require_draws(draws: int, tests: int, level: float = 0.05) -> None:
 
     The least p-value of drawn signs is 1 / (draws + 1). Multiplied by the number of tests it has to be able to fall
     below the level.
-
-    Args:
-        draws: Number of draws.
-        tests: Number of tests in the family.
-        level: Level of significance.
 
     Raises:
         InputError: If there are too few draws.

@@ -50,11 +50,6 @@ def sign_flip_p(differences: ArrayLike, ids: Sequence[str], draws: int = 10_000,
     Args:
         differences: Float array `(n,)`.
         ids: Question ids `(n,)`.
-        draws: Number of random signs.
-        seed: Seed of the draws.
-
-    Returns:
-        The p-value.
     """
     sums = _not_zero(differences, ids)
     if not len(sums):
@@ -125,8 +120,6 @@ def bootstrap(
     Args:
         differences: Float array `(n,)`.
         ids: Question ids `(n,)`.
-        draws: Number of resamples.
-        seed: Seed of the draws.
         level: Coverage of the intervals, in (0, 1).
 
     Returns:
@@ -167,9 +160,6 @@ def standard_error(differences: ArrayLike, ids: Sequence[str]) -> float:
     Args:
         differences: Float array `(n,)`.
         ids: Question ids `(n,)`.
-
-    Returns:
-        The standard error; NaN for a single cluster.
     """
     sums, counts = sum_clusters(differences, ids)
     if len(sums) < 2:
@@ -190,7 +180,6 @@ def detectable_difference(
         differences: Float array `(n,)`.
         ids: Question ids `(n,)`.
         level: Two-sided level of significance.
-        power: Probability that the difference shows.
 
     Returns:
         The difference; None if no deviation was observed, as with fewer than two clusters.

@@ -39,15 +39,7 @@ class TokenRecall:
         self.lengths = np.array([len(ends) for ends in self.ends])
 
     def text_within(self, order: Iterable[int], tokens: int) -> str:
-        """Return the text of the first so many words of some passages, joined by a blank.
-
-        Args:
-            order: Numbers of the passages, best first.
-            tokens: Number of words.
-
-        Returns:
-            The text.
-        """
+        """Return the text of the first so many words of some passages, joined by a blank."""
         parts, left = [], tokens
         for row in order:
             parts.append(self.passages[row] if left >= self.lengths[row] else self._cut(row, left))
@@ -68,7 +60,6 @@ class TokenRecall:
 
         Args:
             order: Integer array `(q, n)`, the passages of each question, best first.
-            answers: The answers of each question.
             tokens: Number of words to look through.
 
         Returns:
@@ -87,8 +78,6 @@ def token_recall(
     Args:
         questions: `{language: vectors}` of the split's questions, float arrays `(q, d)`.
         passages: Float array `(n, d)`.
-        dataset: The data set.
-        split: Name of the split.
         metrics: Names such as "r@2kt", which stands for 2,000 words.
 
     Returns:
@@ -110,9 +99,6 @@ def measure_recall(
 
     Args:
         nearest: Function from a language, rows of its questions and a number n to their first n passages.
-        dataset: The data set.
-        split: Name of the split.
-        languages: The languages to ask in.
         metrics: Names r@<n>kt, where n counts thousands of words.
 
     Returns:

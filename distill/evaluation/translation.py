@@ -95,9 +95,7 @@ class TranslationSource(Protocol):
         """Return a translation of each question.
 
         Args:
-            questions: The questions.
             pivots: `{id: text in the documents' language, or None}` of all questions of the data.
-            progress: Called with the number of texts that were translated.
 
         Returns:
             The translations, None for a question without one.
@@ -118,9 +116,7 @@ class ParallelQuestions:
         """Return the question in the documents' language that has the same id.
 
         Args:
-            questions: The questions.
             pivots: `{id: text in the documents' language, or None}` of all questions of the data.
-            progress: Not used.
 
         Returns:
             The translations, None for a question without one.
@@ -148,9 +144,7 @@ class TranslationFile:
         """Return the file's translation of each question.
 
         Args:
-            questions: The questions.
             pivots: `{id: text in the documents' language, or None}` of all questions of the data.
-            progress: Not used.
 
         Returns:
             The translations, None for a question without one.
@@ -184,11 +178,6 @@ class MachineTranslation:
         self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
         """Translate each question by the translator of its language.
-
-        Args:
-            questions: The questions.
-            pivots: Not used.
-            progress: Called with the number of texts that were translated.
 
         Returns:
             The translations, None if the language has no translator or the translation has no letter or digit.
@@ -243,12 +232,6 @@ def read_translations(path: File) -> TranslationFile:
 
     A line with a "language" translates the question of that language alone.
 
-    Args:
-        path: The file.
-
-    Returns:
-        The translations.
-
     Raises:
         DataError: If a line is wrong, or there is none; the message names the line.
     """
@@ -282,15 +265,6 @@ def translate_questions(
 
     Questions without a translation stay as they are, and a warning counts them.
 
-    Args:
-        dataset: The data set.
-        translation: The source of translations.
-        split: Name of the split.
-        languages: The languages to ask in.
-
-    Returns:
-        The data set with translated questions, and counts of what was translated.
-
     Raises:
         InputError: If no question is in another language.
         DataError: If no question has a translation.
@@ -310,14 +284,6 @@ def translate_pool(pool: Pool, translation: TranslationSource, pivot: str) -> tu
     """Replace the questions of a pool that are not in the documents' language by their translations.
 
     A translator also translates the sentences of the pool, as in the paper; other sources do not.
-
-    Args:
-        pool: The pool.
-        translation: The source of translations.
-        pivot: The documents' language.
-
-    Returns:
-        The translated pool, and counts of what was translated.
 
     Raises:
         InputError: If no question is in another language.
@@ -354,10 +320,6 @@ def _texts(translation, questions, pivots, pivot):
 def require_foreign_questions(questions: Sequence[TextInLanguage], pivot: str) -> None:
     """Raise `InputError` if there are no questions in other languages than the documents'.
 
-    Args:
-        questions: The questions in other languages.
-        pivot: The documents' language.
-
     Raises:
         InputError: If there are none.
     """
@@ -371,9 +333,6 @@ def require_translations(
     """Count the questions with and without a translation, and warn of the latter.
 
     Args:
-        name: Name of the translation.
-        questions: The questions.
-        translations: The translation of each question, or whether it has one.
         remedy: Advice at the end of the error.
 
     Returns:

@@ -36,12 +36,7 @@ class Translator(Protocol):
         """Translate texts.
 
         Args:
-            texts: The texts, all in one language.
-            language: Language code of the texts.
             progress: Called with the number of texts after each batch.
-
-        Returns:
-            The translations, in the order of the texts.
         """
         ...
 
@@ -52,7 +47,6 @@ class CTranslate2Translator:
     The same texts always give the same translations: the best of `beam` hypotheses, and nothing is drawn.
 
     Args:
-        folder: Folder of the model.
         pieces: Names of the SentencePiece models in it, the source's first and the target's last.
         beam: Number of hypotheses, where 1 is greedy.
         threads: Number of threads; 0 lets CTranslate2 choose.
@@ -86,12 +80,7 @@ class CTranslate2Translator:
         """Translate texts of one language.
 
         Args:
-            texts: The texts.
-            language: Language code of the texts, which the model has to know.
             progress: Called with the number of texts after each batch.
-
-        Returns:
-            The translations, in the order of the texts.
         """
         rows = self.tokenise(texts, language)
         order, translations = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
@@ -104,15 +93,7 @@ class CTranslate2Translator:
         return translations
 
     def tokenise(self, texts: Sequence[str], language: str | None) -> list[list[str]]:
-        """Return the tokens of each text, cut to 512 with its start and end tokens.
-
-        Args:
-            texts: The texts.
-            language: Language code of the texts.
-
-        Returns:
-            A list of tokens per text.
-        """
+        """Return the tokens of each text, cut to 512 with its start and end tokens."""
         head = self.source_prefix(language)
         many = LONGEST - len(head) - 1
         return [head + row[:many] + self.end for row in self.processors[0].encode(_find_known(texts), out_type=str)]
@@ -151,7 +132,6 @@ class MarianTranslator(CTranslate2Translator):
     more than 511 tokens are cut.
 
     Args:
-        folder: Folder of the model.
         beam: Number of hypotheses, where 1 is greedy.
         threads: Number of threads; 0 lets CTranslate2 choose.
 
@@ -171,8 +151,6 @@ class ManyToManyTranslator(CTranslate2Translator):
     token of the target language.
 
     Args:
-        folder: Folder of the model.
-        target: Code of the language to translate into.
         beam: Number of hypotheses, where 1 is greedy.
         threads: Number of threads; 0 lets CTranslate2 choose.
 
@@ -231,12 +209,7 @@ class Translators:
         """Translate texts by the translator of their language.
 
         Args:
-            texts: The texts.
-            language: Language code of the texts.
             progress: Called with the number of texts after each batch.
-
-        Returns:
-            The translations, in the order of the texts.
 
         Raises:
             TranslatorError: If no translator serves the language.
@@ -252,12 +225,8 @@ class Translators:
         """Translate each text from its own language.
 
         Args:
-            texts: The texts.
             languages: `{text: language code}`. Other texts, and texts of a language without a translator, stay as they
                 are.
-
-        Returns:
-            The texts in order, translated where possible.
         """
         translations = list(texts)
         for language in dict.fromkeys(languages.get(text) for text in texts):
@@ -274,11 +243,7 @@ def is_served(language: str, by_language: Mapping[str | None, Translator | Path]
     """Return True if a language has a translator.
 
     Args:
-        language: Language code.
         by_language: `{language: translator or its folder}`; the key None stands for all other languages.
-
-    Returns:
-        True if one of them serves the language.
     """
     return language in by_language or None in by_language
 
@@ -291,9 +256,6 @@ def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0
         beam: Number of hypotheses, where 1 is greedy.
         threads: Number of threads; 0 lets CTranslate2 choose.
         target: Language that models of many languages translate into.
-
-    Returns:
-        The translators.
 
     Raises:
         TranslatorError: If a translator cannot be loaded, or two are of one language.
@@ -332,7 +294,6 @@ def require_beam(translators: Sequence[File], beam: int | None) -> None:
     """Raise `InputError` if a beam is given without a translator.
 
     Args:
-        translators: The translators that are given.
         beam: Number of hypotheses, or None.
 
     Raises:

@@ -93,15 +93,7 @@ def encode(
     """Encode the questions of a split and the texts that passages are scored by.
 
     Args:
-        encoder: The encoder.
-        dataset: The data set.
-        split: Name of the split.
-        languages: The languages to ask in.
         scores: Names in `choices.PASSAGE_SCORES`.
-        progress: Called with the number of texts that were encoded.
-
-    Returns:
-        The vectors.
 
     Raises:
         EncoderError: If vectors hold NaN or infinity.
@@ -124,13 +116,8 @@ def paired_cases(encoded: EncodedSplit, score: str, sizes: Sequence[int | None] 
     article's. Collections that have no more passages than a size are left out.
 
     Args:
-        encoded: Encoded questions and texts.
         score: A name in `choices.PASSAGE_SCORES`.
         sizes: Numbers of passages that are searched; `WHOLE` for all.
-        seed: Seed of the passages that are searched.
-
-    Returns:
-        The cases.
     """
     article_of, generator = number_articles(encoded.dataset), np.random.default_rng(seed)
     return Cases.concatenate(
@@ -149,12 +136,7 @@ def half_unanswerable_cases(encoded: EncodedSplit, score: str, seed: int = 0) ->
     The cases are in the order of languages and questions. A question and its translations are treated alike.
 
     Args:
-        encoded: Encoded questions and texts.
         score: A name in `choices.PASSAGE_SCORES`.
-        seed: Seed of the ids that are asked without their article.
-
-    Returns:
-        The cases.
     """
     article_of, ids = number_articles(encoded.dataset), _ids(encoded)
     without = np.zeros(len(ids), dtype=bool)

@@ -33,9 +33,6 @@ def find_run(folder: Path | None) -> Path | None:
 def find_bundle(model: str) -> Path | None:
     """Return the bundle that an encoder is, or that its run made of it.
 
-    Args:
-        model: A bundle, a run folder or the student in it, or any other encoder.
-
     Returns:
         The folder, or None for an encoder without a bundle.
 
@@ -52,10 +49,6 @@ def find_bundle(model: str) -> Path | None:
 def name_source(model: str, bundle: Path | None) -> str:
     """Return the name of the encoder whose weights are written.
 
-    Args:
-        model: The encoder that a user named.
-        bundle: The bundle whose weights are taken, if any.
-
     Returns:
         The bundle's folder if it is that of a run, else `model`.
     """
@@ -66,8 +59,6 @@ def choose_precision(name: str, bundle: Path | None, dense: str | None, table: s
     """Choose the precision of an artefact: what is stated, or else what the encoder's bundle has.
 
     Args:
-        name: The format.
-        bundle: The encoder's bundle, if it has one.
         dense: The stated precision of dense layers, or None.
         table: The stated precision of the table, or None.
 
@@ -102,11 +93,7 @@ def read_token_languages(bundle: Path | None, form: Form) -> TokenLanguages | No
     """Read which languages use each token of a bundle whose weights are taken as they are; None where that is unknown.
 
     Args:
-        bundle: The bundle.
         form: The form of the artefact. One without spellings has no languages of them.
-
-    Returns:
-        The languages.
     """
     if bundle is None or not form.precision.content:
         return None
@@ -117,9 +104,6 @@ def read_token_languages(bundle: Path | None, form: Form) -> TokenLanguages | No
 
 def load_questions(model: str) -> tuple[Dataset, tuple[str, ...]]:
     """Load the data set whose dev questions an encoder is checked on, and the languages of its questions.
-
-    Args:
-        model: The encoder.
 
     Returns:
         Those of the encoder's run; those of the sample if it has no run, or if the run's data are gone.

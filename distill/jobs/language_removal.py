@@ -150,11 +150,7 @@ def find_removal(model: File, flag: str = "--output") -> Path:
     """Return the path of `lir.npz` in the folder of a saved encoder or of a run's student.
 
     Args:
-        model: The encoder.
         flag: The option that the message names as the way out.
-
-    Returns:
-        The path.
 
     Raises:
         InputError: If the encoder has no such folder.

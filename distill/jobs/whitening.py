@@ -27,15 +27,10 @@ def whiten_encoder(
     """Copy an encoder and whiten its vectors, see `students.linear.compute_whitening`. The copy has another space.
 
     Args:
-        encoder: The encoder, with weights of distill's own.
         texts: Texts by language that are like later questions. Texts that are also passages are left out.
         passages: Passages that are like those of later use.
         power: 0 leaves the vectors as they are, 0.5 gives each direction the same energy.
         vectors_by: A faster encoder with the same weights, such as their bundle; None for the encoder itself.
-        seed: The seed of the draw of texts.
-
-    Returns:
-        The copy, with a projection into its new space.
 
     Raises:
         EncoderError: If a vector of the encoder holds a value that is not a number.

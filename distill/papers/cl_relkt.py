@@ -158,7 +158,6 @@ def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:
     """Return some tables of a study.
 
     Args:
-        study: The study.
         names: The names of the tables, such as "3".
 
     Raises:
@@ -174,9 +173,7 @@ def choose_rows(study: Study, names: Sequence[str], tables: Sequence[Table]) -> 
     """Return the names of the rows to run.
 
     Args:
-        study: The study.
         names: The names of the rows; none for all that the tables read.
-        tables: The tables.
 
     Raises:
         InputError: for a name that there is not.

@@ -32,7 +32,6 @@ def to_markdown(table: Table, figures: TableFigures) -> str:
     Lines that have not run are named below it.
 
     Args:
-        table: The table.
         figures: The figures by line, as `tables.collect_figures` returns them.
     """
     heads = _headings(table, figures)
@@ -53,7 +52,6 @@ def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
     Args:
         table: The table. Its title and note make the caption.
         figures: The figures by line, as `tables.collect_figures` returns them.
-        about: More text for the caption.
     """
     heads = _headings(table, figures)
     body = []
@@ -74,12 +72,7 @@ def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
 
 
 def to_csv(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
-    """Return tables as CSV, one figure per line, with its seed and its test.
-
-    Args:
-        tables: The tables.
-        figures: The figures by table and line.
-    """
+    """Return tables as CSV, one figure per line, with its seed and its test."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_HEADS)

@@ -88,10 +88,6 @@ class EncoderModel:
     """An `Encoder` under mteb's EncoderProtocol. Queries are encoded as questions, and similarity is the dot product.
 
     Texts without a prompt type, such as the sentences of a bitext, are encoded as questions too.
-
-    Args:
-        encoder: The encoder.
-        meta: The description of the encoder for mteb.
     """
 
     def __init__(self, encoder: Encoder, meta: ModelMeta) -> None:
@@ -111,9 +107,6 @@ class EncoderModel:
 
         Args:
             inputs: The batches, each with a list under "text".
-            task_metadata: The description of the task.
-            hf_split: The split, which is not used.
-            hf_subset: The subset, which is not used.
             prompt_type: The role of the texts; None for questions.
             unused: Other options of mteb, which are ignored.
 
@@ -135,9 +128,6 @@ class EncoderModel:
         Args:
             embeddings1: Vectors, `(n, dimension)`.
             embeddings2: Vectors, `(m, dimension)`.
-
-        Returns:
-            The dot products.
         """
         return dot_score(embeddings1, embeddings2)
 
@@ -147,9 +137,6 @@ class EncoderModel:
         Args:
             embeddings1: Vectors, `(n, dimension)`.
             embeddings2: Vectors, `(n, dimension)`.
-
-        Returns:
-            The dot products.
         """
         return pairwise_dot_score(embeddings1, embeddings2)
 
@@ -162,9 +149,6 @@ def load(source: File, trained_on: Collection[str] = ()) -> EncoderModel:
         trained_on: Names of mteb's tasks whose data it learned from, beside those of its card. Their scores are marked
             as not zero-shot.
 
-    Returns:
-        The model.
-
     Raises:
         EncoderError: If `source` names no encoder.
     """
@@ -176,12 +160,7 @@ def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ())
     """Describe an encoder for mteb. Entries are None if neither its card nor its run tells them.
 
     Args:
-        source: The name of the encoder.
-        encoder: The encoder.
         trained_on: Names of mteb's tasks whose data it learned from, beside those of its card.
-
-    Returns:
-        The description.
     """
     folder = find_folder(source)
     card, comes_from = _read_card(folder), describe_origin(source)
@@ -292,10 +271,6 @@ def _list_starts(folder):
 
 def save_relevant(task: AbsTask, folder: File) -> Path:
     """Write the relevant documents of an mteb retrieval task in the form that `distill compare --relevant` reads.
-
-    Args:
-        task: The task.
-        folder: The folder of the file.
 
     Returns:
         The file, `{task}_relevant.json`, with `{subset: {split: {question: {document: grade}}}}`.

@@ -76,6 +76,5 @@ def read_published(columns: str, values: str) -> dict[str, float]:
 
     Args:
         columns: The names of the columns, separated by spaces.
-        values: As many numbers.
     """
     return {column: float(value) for column, value in zip(columns.split(), values.split(), strict=True) if value != "-"}

@@ -104,12 +104,7 @@ class Place:
 
 
 def order_rows(rows: Sequence[Row], wanted: Sequence[str]) -> list[Row]:
-    """Return the wanted rows, each once and after those that it reads.
-
-    Args:
-        rows: All rows.
-        wanted: The names of the rows to run.
-    """
+    """Return the wanted rows, each once and after those that it reads."""
     by_name, ordered = {row.name: row for row in rows}, {}
 
     def add(name):
@@ -127,8 +122,6 @@ def run_row(place: Place, row: Row, runner: Runner) -> int:
 
     Args:
         place: The folder of the result, the data and the seed.
-        row: The row.
-        runner: Runs the command.
 
     Returns:
         The command's exit code, 0 where the row's result is there already. A failure is printed; it stops no other row.
@@ -146,7 +139,6 @@ def run_in_process(arguments: Sequence[str], stdout: int | None = None) -> int:
     """Run a command of `distill`, or a script, in a process of its own; returns its exit code.
 
     Args:
-        arguments: The command's arguments.
         stdout: Where its standard output goes, as `subprocess` takes it.
     """
     program = [] if arguments[0].endswith(SCRIPT) else ["-m", "distill"]

@@ -202,10 +202,6 @@ def write_tables(
     """Write the tables in each of the formats, and `tables.json` with all figures.
 
     Args:
-        folder: The folder of the files.
-        about: Text that explains the figures.
-        tables: The tables.
-        figures: The figures by table and line.
         formats: Names of `FORMATS`.
     """
     write_json(folder / f"{TABLES}.json", figures)

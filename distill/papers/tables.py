@@ -82,8 +82,6 @@ def collect_figures(table: Table, rows: Sequence[Row], places: Sequence[Place]) 
     """Return the figures of a table's lines.
 
     Args:
-        table: The table.
-        rows: All rows, among them those that its lines read.
         places: The places where the rows ran, one per seed.
     """
     by_name = {row.name: row for row in rows}
@@ -153,12 +151,7 @@ def read_figures(path: File | None) -> dict[str, TableFigures]:
 
 
 def merge_figures(now: TableFigures, kept: Mapping[str, Json]) -> TableFigures:
-    """Return the figures by line, with those of seeds that are kept of the same command and that are not there now.
-
-    Args:
-        now: The figures that were read now.
-        kept: Figures of an earlier time.
-    """
+    """Return the figures by line, with those of seeds that are kept of the same command and that are not there now."""
     lines: dict[str, Json] = {}
     for name, figures in now.items():
         old: Json = kept.get(name, {})

@@ -73,8 +73,6 @@ def trained_line(
     """Return the line of an encoder that a row trained, tested against the base.
 
     Args:
-        name: The name of the line.
-        row: The row that trained the encoder.
         columns: The languages to test, with one correction over all of them.
         paper: The paper's figures by column.
         unit: "document", "passage" or "maxp".
@@ -91,8 +89,6 @@ def base_line(
     """Return the line of the base.
 
     Args:
-        name: The name of the line.
-        row: The row of an encoder that is compared with the base.
         paper: The paper's figures by column.
         unit: "document", "passage" or "maxp".
         metric: The metric, such as "p@1".

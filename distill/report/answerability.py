@@ -49,7 +49,6 @@ def print_remark(probability: float, threshold: float) -> None:
     """Print how likely the first passage answers a question, and a warning if that is unlikely.
 
     Args:
-        probability: the probability.
         threshold: the probability below which nothing is found. The answer is unsure where it is less likely than not.
     """
     line = f"{100 * probability:.0f} % likely that the first passage answers"

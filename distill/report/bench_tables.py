@@ -20,7 +20,6 @@ def print_bench(rows: Mapping[str, Mapping[str, Json]], note: Mapping[str, Json]
 
     Args:
         rows: `{encoder: figures}`.
-        note: the conditions of the benchmark, and what was skipped.
     """
     console, first = new_console(), next(iter(rows.values()))["median_ms"]
     title = (

@@ -21,7 +21,6 @@ def print_lareqa(pool: Pool, split: str, encoders: Mapping[str, BiasFigures]) ->
 
     Args:
         pool: the questions and candidate sentences.
-        split: the split.
         encoders: `{encoder: figures}`.
     """
     console, top = new_console(), count_top(pool)
@@ -84,7 +83,6 @@ def print_classified(encoders: Mapping[str, ClassificationFigures], what: str) -
 
     Args:
         encoders: `{encoder: figures}`, with r directions removed.
-        what: the data, for the title.
     """
     languages = list(next(iter(encoders.values())).plain)
     corpora = ", ".join(dict.fromkeys(figures.corpus for figures in encoders.values()))
@@ -105,12 +103,7 @@ def print_classified(encoders: Mapping[str, ClassificationFigures], what: str) -
 
 
 def print_translated(task: str, done: TranslationCounts) -> None:
-    """Print how many questions of a task were translated, in one line.
-
-    Args:
-        task: the name of the task.
-        done: what was translated.
-    """
+    """Print how many questions of a task were translated, in one line."""
     counts = ", ".join(f"{language} {count}" for language, count in done.questions.items())
     left = ", ".join(f"{language} {count}" for language, count in done.as_they_are.items())
     more = f"; asked as they are: {left}" if left else ""
@@ -146,7 +139,6 @@ def print_bitext(bitext: Bitext, encoders: Mapping[str, Mapping[str, Mapping[str
     """Print the accuracy of bitext retrieval by language, in both directions.
 
     Args:
-        bitext: the sentences.
         encoders: `encoders[name][language]` is `{"to", "from"}`: shares to and from the pivot.
     """
     languages = list(next(iter(encoders.values())))

@@ -60,12 +60,6 @@ def draw_bar_chart(metrics: Mapping[str, Json], split: str, unit: str, encoders:
 
     Args:
         metrics: the content of `metrics.json`.
-        split: the split.
-        unit: the unit.
-        encoders: the names of the encoders.
-
-    Returns:
-        The SVG.
     """
     figures, languages = metrics["splits"][split]["encoders"], metrics["languages"]
     bars = [name for name in encoders if name in ENCODERS]
@@ -125,12 +119,8 @@ def draw_bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: 
 
     Args:
         rows: `{encoder: {category: share or None}}`.
-        label: the label of the axis.
         name: the chart's id.
         level: a share to draw a line at, or None.
-
-    Returns:
-        The SVG.
     """
     groups = list(dict.fromkeys(key for row in rows.values() for key in row))
     width = 0.8 / len(rows)
@@ -156,12 +146,8 @@ def draw_lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, a
 
     Args:
         rows: `{encoder: {whole number: share}}`.
-        label: the label of the axis of shares.
         name: the chart's id.
         across: the label of the axis of numbers.
-
-    Returns:
-        The SVG.
     """
     with _style():
         figure, axes = _figure(5.5, 2.8)
@@ -209,9 +195,6 @@ def draw_heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, na
         label: a description for readers who cannot see it.
         name: the chart's id.
         highest: the share of the strongest shade, so that several maps have one scale.
-
-    Returns:
-        The SVG.
     """
     from matplotlib.colors import ListedColormap
 
@@ -242,10 +225,6 @@ def compute_opacity(shares: Doubles, highest: float) -> Doubles:
 
     Args:
         shares: shares, NaN for a cell without one, which gets 0.
-        highest: the share of the strongest shade.
-
-    Returns:
-        The opacities, of the same shape.
     """
     parts = np.clip(shares / highest, 0, 1) if highest > 0 else np.zeros(shares.shape)
     return np.where(np.isnan(shares), 0, FAINTEST + (STRONGEST - FAINTEST) * parts)
@@ -267,9 +246,6 @@ def draw_plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], la
         points: `{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}`.
         label: a description for readers who cannot see it.
         name: the chart's id.
-
-    Returns:
-        The SVG.
     """
     places = _centre_points(points)
     everything = np.concatenate([part for of in places.values() for part in of.values()])
@@ -346,9 +322,6 @@ def draw_cost_chart(costs: Sequence[Cost], others: Mapping[str, float] | None = 
     Args:
         costs: the encoders that are drawn as circles, whose area is their size, with their name beside them.
         others: `{name: mean P@1 in per cent}` of encoders whose size or time is unknown, drawn as dashed lines.
-
-    Returns:
-        The SVG.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -419,9 +392,6 @@ def draw_front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) ->
     Args:
         metrics: the content of `metrics.json`.
         search: the content of `search.json`.
-
-    Returns:
-        The SVG.
     """
     names = [name for name in list_distinct_encoders(metrics) if name != "bundle"]
     means = {name: compute_search_mean(metrics, name, search["languages"]) for name in names}
@@ -457,8 +427,6 @@ def compute_search_mean(metrics: Mapping[str, Json], name: str, languages: Seque
 
     Args:
         metrics: the content of `metrics.json`.
-        name: the encoder.
-        languages: the languages of the mean.
     """
     table = metrics["splits"]["dev"]["encoders"][name]["maxp"]
     return float(np.mean([table[language]["p@1"] for language in languages]))
@@ -470,9 +438,6 @@ def draw_runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str)
     Args:
         means: `{run: {encoder: mean or None}}`.
         title: a description for readers who cannot see it.
-
-    Returns:
-        The SVG.
     """
     with _style():
         figure, axes = _figure(8, 0.9 + 0.62 * len(means))
@@ -535,8 +500,6 @@ def apply_theme(svg: str, name: str, label: str) -> str:
     """Return an SVG that takes its colours from the page and whose ids are its own, as several stand in one page.
 
     Args:
-        svg: the SVG that matplotlib wrote.
-        name: the beginning of all its ids.
         label: a description for readers who cannot see it.
     """
     for colour, variable in VARIABLES.items():

@@ -32,12 +32,7 @@ class FoldingTable(Table):
     names = 1
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table, or its parts.
-
-        Args:
-            console: the console.
-            options: its width among them.
-        """
+        """Yield the table, or its parts."""
         for part in self._fold(console, options):
             yield from Table.__rich_console__(part, console, options)
 
@@ -73,7 +68,6 @@ def new_table(title: str, *columns: str, names: int = 1) -> Table:
     """Return an empty table.
 
     Args:
-        title: its title.
         columns: the headings; the first column holds names, the others figures.
         names: how many columns say what a row is; the others may go on below them.
     """

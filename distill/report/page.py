@@ -31,9 +31,7 @@ def write_page(path: File, template: str, **values: Json) -> None:
     """Write a page from a template; names in it are escaped, and a missing value is an error.
 
     Args:
-        path: the page.
         template: the name of a file in `templates/`.
-        values: the values that the template uses.
     """
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     environment.filters |= {
@@ -72,12 +70,7 @@ def format_setting(value: Json) -> str:
 
 
 def flatten(values: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
-    """Return `{dotted name: value}` of nested sections.
-
-    Args:
-        values: the sections.
-        prefix: the beginning of all names.
-    """
+    """Return `{dotted name: value}` of nested sections."""
     named = {}
     for name, value in values.items():
         named |= flatten(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}

@@ -38,7 +38,6 @@ def write_report(
     """Write the report of a run.
 
     Args:
-        path: the page.
         metrics: the content of `metrics.json`.
         rows: the rows of `log.jsonl`.
         search: the content of `small/search.json`, None if no smaller bundle was searched for.
@@ -85,12 +84,7 @@ def write_report(
 
 
 def write_evaluation(path: File, sections: Sequence[Section]) -> None:
-    """Write a page of tasks that were measured without a run.
-
-    Args:
-        path: the page.
-        sections: its sections, one per task.
-    """
+    """Write a page of tasks that were measured without a run."""
     files = {name: sha for section in sections for name, sha in section.part.get("files", {}).items()}
     values = {name: value for section in sections for name, value in section.values.items()}
     write_page(path, "evaluation.html.j2", versions=versions(), files=files, sections=sections, **values)

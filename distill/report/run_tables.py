@@ -23,7 +23,6 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
 
     Args:
         metrics: the content of `metrics.json`.
-        folder: the run's folder.
     """
     console, languages, labels = new_console(), metrics["languages"], label_rows(metrics)
     for split, part in metrics["splits"].items():
@@ -58,8 +57,6 @@ def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None
 
     Args:
         search: the result of `tune.tune`.
-        output: the file of the best settings.
-        trials: the file of all trials.
     """
     console, names = new_console(), list(search["space"])
     columns = names if search["stage"] == "both" else [name.partition(".")[2] for name in names]
@@ -78,8 +75,6 @@ def print_search(search: Mapping[str, Json], page: File, bundle: File) -> None:
 
     Args:
         search: the content of `search.json`.
-        page: the report.
-        bundle: the folder of the chosen bundle.
     """
     console = new_console()
     table = new_table(

@@ -28,12 +28,7 @@ class Measured(Protocol):
 
 
 def write_comparison(path: File, runs: Sequence[Measured]) -> None:
-    """Write one page that compares finished runs.
-
-    Args:
-        path: the page.
-        runs: the runs.
-    """
+    """Write one page that compares finished runs."""
     named = dict(zip(name_runs(runs), (run.metrics for run in runs), strict=True))
     split, common = find_shared_split(named), list_shared_languages(named)
     units = list_shared_units(named) if split else []
@@ -92,9 +87,6 @@ def compute_means(
 
     Args:
         named: `metrics.json` of each run.
-        split: the split.
-        unit: the unit.
-        languages: the languages of the mean.
 
     Returns:
         `{run: {encoder: mean}}`; the means are None without a language.
@@ -116,8 +108,6 @@ def make_rows(
 
     Args:
         named: `metrics.json` of each run.
-        split: the split.
-        unit: the unit.
         means: the result of `compute_means`.
     """
     lareqa = collect_lareqa_means(named, split)
@@ -141,7 +131,6 @@ def collect_lareqa_means(named: RunMetrics, split: str) -> dict[str, dict[str, f
 
     Args:
         named: `metrics.json` of each run.
-        split: the split.
 
     Returns:
         `{run: {encoder: mAP}}`; empty for a run with another split or pool than the first one.

@@ -27,8 +27,6 @@ def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics
 
     Args:
         evaluations: `{encoder: its evaluation}`.
-        split: the split.
-        metrics: the names of the metrics.
     """
     console, first = new_console(), next(iter(evaluations.values()))
     for unit, by_language in first.ranks.items() if metrics else ():
@@ -114,10 +112,6 @@ def print_scores(a: str, b: str, split: str, metric: str, comparisons: Compariso
     """Print a comparison of two encoders, one table per task, with scores and differences in per cent.
 
     Args:
-        a: the name of the first encoder.
-        b: the name of the second.
-        split: the split.
-        metric: the metric.
         comparisons: the result of `paired_comparison.compare_scores`.
     """
     console = new_console()
@@ -188,10 +182,7 @@ def print_reading(figures: ReadingFigures, milliseconds: Mapping[str, float], sp
     """Print F1 and exact match by language, one table per part, and the reader's milliseconds per question.
 
     Args:
-        figures: figures by encoder, part and language.
         milliseconds: the reader's milliseconds per question, by encoder.
-        split: the split.
-        reader: the reader.
     """
     first = next(iter(figures.values()))
     for part, by_language in first.items():

@@ -79,13 +79,7 @@ def make_headline(gain: Verdict, kept: Verdict, above: Verdict | None = None) ->
 
 
 def weigh(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple[str, str]:
-    """Return the mark and the word for a difference.
-
-    Args:
-        points: the difference in points.
-        better: the languages where it is significantly better.
-        worse: the languages where it is significantly worse.
-    """
+    """Return the mark and the word for a difference."""
     if better and not worse and points > 0:
         return GOOD, "better"
     if worse and points < 0 or worse and not better:
@@ -97,7 +91,6 @@ def list_significant(rows: Mapping[str, Json], sign: int) -> list[str]:
     """Return the languages with a significant difference in one direction.
 
     Args:
-        rows: the comparison of a and b by language.
         sign: 1 for languages where a is better, -1 where it is worse.
     """
     return [name for name, row in rows.items() if row["significant"] and sign * (row["a"] - row["b"]) > 0]
@@ -108,8 +101,6 @@ def describe_languages(word: str, languages: Sequence[str], among: int) -> str:
 
     Args:
         word: "better" or "worse".
-        languages: the languages.
-        among: the number of all languages.
     """
     if not languages:
         return f"Significantly {word} in none"

@@ -30,15 +30,7 @@ STRIP, MANY = 64, 8
 
 
 def spans(n: int, columns: int = COLUMNS) -> list[slice]:
-    """Return slices that cut the rows of a corpus into blocks.
-
-    Args:
-        n: Number of rows.
-        columns: Number of rows per block at most.
-
-    Returns:
-        The slices.
-    """
+    """Return slices that cut the rows of a corpus into blocks."""
     return [slice(start, min(start + columns, n)) for start in range(0, n, columns)]
 
 
@@ -47,10 +39,6 @@ def document_spans(document_of: Integers, columns: int = COLUMNS) -> list[slice]
 
     Args:
         document_of: Ascending integer array `(passages,)`, the document of each passage.
-        columns: Number of passages per block at most; a document with more passages is a block of its own.
-
-    Returns:
-        The slices.
     """
     edges = np.append(np.flatnonzero(np.diff(document_of, prepend=-1)), len(document_of))
     blocks, start = [], 0
@@ -66,11 +54,7 @@ def questions_per_block(blocks: Sequence[slice], cells: int = CELLS) -> int:
     """Return how many questions can be scored against any of some blocks at once; at least 1.
 
     Args:
-        blocks: Slices of the corpus.
         cells: Number of scores that may be held.
-
-    Returns:
-        The number of questions.
     """
     return max(1, cells // max((block.stop - block.start for block in blocks), default=1))
 
@@ -106,7 +90,6 @@ class TopScores:
     and NaN is never among the highest.
 
     Args:
-        rows: Number of rows.
         k: Number of scores to keep per row.
     """
 
@@ -172,7 +155,6 @@ def top_places(scores: Floats, k: int) -> Integers:
 
     Args:
         scores: Float array `(n,)`.
-        k: Number of places.
 
     Returns:
         Integer array `(min(k, n),)`.

@@ -14,30 +14,14 @@ from .units import list_right
 
 
 def plain_terms(texts: Iterable[str], language: str) -> list[list[str]]:
-    """Return the runs of two or more letters or digits of each text, in lower case and without English stop words.
-
-    Args:
-        texts: The texts.
-        language: Language code of all texts.
-
-    Returns:
-        A list of terms per text.
-    """
+    """Return the runs of two or more letters or digits of each text, in lower case and without English stop words."""
     import bm25s
 
     return bm25s.tokenize(list(texts), stopwords=stopwords_of(language), return_ids=False, show_progress=False)
 
 
 def morphology_terms(texts: Iterable[str], language: str) -> list[list[str]]:
-    """Return the terms of each text as `morphology.get_analyser` gives them, without English stop words.
-
-    Args:
-        texts: The texts.
-        language: Language code of all texts.
-
-    Returns:
-        A list of terms per text.
-    """
+    """Return the terms of each text as `morphology.get_analyser` gives them, without English stop words."""
     import bm25s
 
     from ..vocabulary.words.morphology import get_analyser, split_words
@@ -64,8 +48,6 @@ class Bm25Index:
     if "morphology" is asked for in a language without a stemmer.
 
     Args:
-        passages: The passages.
-        language: Language code of the passages.
         words: The kind of words, a key of `TERMS`.
 
     Raises:
@@ -128,9 +110,6 @@ def build_bm25_index(
         languages: Language code of each passage `(p,)`.
         words: The kind of words, a key of `TERMS`.
 
-    Returns:
-        The index, by language if there are several.
-
     Raises:
         DataError: If the passages have no words.
     """
@@ -151,10 +130,7 @@ def bm25_ranks(
     """Return the rank, from 1, of each query's passage; ties count against it.
 
     Args:
-        queries: The queries.
-        passages: The passages.
         gold: Integer array `(q,)`, the right passage of each query.
-        language: Language code of all passages, or of each.
         words: The kind of words, a key of `TERMS`.
 
     Returns:

@@ -51,10 +51,6 @@ def quantise_to_bits(vectors: Floats, bits: int) -> tuple[NDArray[np.int8] | NDA
 def packed_width(axes: int, bits: int) -> int:
     """Return the number of bytes of a row.
 
-    Args:
-        axes: Number of values per row.
-        bits: Number of bits per value.
-
     Returns:
         The number of bytes.
     """

@@ -21,11 +21,7 @@ def find_repeated(texts: Sequence[str], least: float = LEAST) -> list[int]:
     texts that differ in a number say different things.
 
     Args:
-        texts: The texts.
         least: Share of the words of the longer text that both must have.
-
-    Returns:
-        A number per text.
     """
     words = [_Words.of(text) for text in texts]
     firsts: list[int] = []

@@ -119,7 +119,6 @@ class Candidates:
 
         Args:
             questions: Unit rows `(q, d)`.
-            block: Slice of the vectors, of whole candidates.
             product: Buffer that may hold the scores.
 
         Returns:
@@ -151,7 +150,6 @@ def candidate_ranks(
 
     Args:
         questions: Unit rows `(q, d)`, memory-mapped or not.
-        candidates: The candidates.
         target: Integer array `(q,)`, the right candidate of each question.
         block: Number of questions that are scored at once.
         whole: Number of scores up to which a block of questions is scored against all vectors at once.
@@ -204,7 +202,6 @@ class BlockScorer:
     """Scores of questions and one block of candidates at a time.
 
     Args:
-        candidates: The candidates.
         columns: Number of vectors per block at most, unless one candidate has more.
     """
 
@@ -225,7 +222,6 @@ class BlockScorer:
 
         Args:
             questions: Unit rows `(q, d)`.
-            pairs: The question and the candidate of each pair.
 
         Returns:
             Float array `(p,)`.
@@ -254,7 +250,6 @@ def top_k(
     Args:
         queries: Unit rows `(q, d)`.
         corpus: Unit rows `(n, d)`.
-        k: Number of rows to return per query.
         forbidden: Two integer arrays, the query and the row of each pair that may not be returned.
         block: Number of queries and of corpus rows that are scored at once.
 
@@ -288,7 +283,6 @@ def group_by_query(forbidden: Forbidden | None, n: int) -> Forbidden:
 
     Args:
         forbidden: Two integer arrays, the query and the row of each pair; None for no pairs.
-        n: Number of queries.
 
     Returns:
         Bounds `(n + 1,)` and rows; those of query i are `rows[bounds[i]:bounds[i + 1]]`.

@@ -14,7 +14,6 @@ def hits(ranks: Integers, k: float) -> Doubles:
 
     Args:
         ranks: Integer array `(q,)` of ranks from 1.
-        k: Number of first places.
 
     Returns:
         Float array `(q,)`.
@@ -79,7 +78,6 @@ def precision_at(ranks: Integers, k: int) -> float:
 
     Args:
         ranks: Integer array `(q,)` of ranks from 1.
-        k: Number of first places.
 
     Returns:
         A value in [0, 1].
@@ -113,7 +111,6 @@ def summarise_ranks(ranks: Integers, metrics: Sequence[str] = SUMMARY) -> dict[s
 
     Args:
         ranks: Integer array `(q,)` of ranks from 1.
-        metrics: Names of the metrics.
 
     Returns:
         `{metric: value, "questions": number}`.
@@ -126,12 +123,5 @@ def allowed_drop(points: float, questions: int) -> float:
 
     With few questions a single one is worth more than `points`, and any rounding can turn one. At least one question
     may therefore be lost, unless `points` is 0.
-
-    Args:
-        points: Percentage points.
-        questions: Number of questions.
-
-    Returns:
-        Percentage points.
     """
     return max(points, round(100 / max(1, questions), 6)) if points else 0.0

@@ -29,7 +29,6 @@ class Int8Rows:
     Args:
         codes: Int8 array `(n, d)`, memory-mapped or not.
         scales: Float32 array `(n,)`.
-        longest: Greatest length of a row.
     """
 
     def __init__(self, codes: NDArray[np.int8], scales: Floats, longest: float = LONGEST) -> None:
@@ -60,13 +59,7 @@ def stored_rows(codes: NDArray[np.int8] | NDArray[np.uint8], scales: Floats, bit
     """Return stored rows; those of fewer than 8 bits are held as int8, with one byte per number.
 
     Args:
-        codes: Codes of the rows.
         scales: Float32 array `(n,)`.
-        bits: Number of bits per number.
-        axes: Number of numbers per row.
-
-    Returns:
-        The rows.
     """
     if bits == WHOLE:
         return Int8Rows(codes.view(np.int8), scales)

@@ -21,9 +21,6 @@ def consecutive_runs(first: Integers, counts: Integers) -> Integers:
     Args:
         first: Integer array `(r,)`, the first number of each run.
         counts: Integer array `(r,)`, the length of each run.
-
-    Returns:
-        Integer array.
     """
     return np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 

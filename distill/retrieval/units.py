@@ -18,13 +18,9 @@ def candidates_of(unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[st
     """Return the candidates of a unit.
 
     Args:
-        unit: Name of the unit.
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`, with all kinds that the unit needs.
         whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
             arrays.
-
-    Returns:
-        The candidates.
     """
     rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
     if score == "vector":
@@ -50,7 +46,6 @@ def ranks_of(
     """Return the rank, from 1, of each question's document or passage, or of one with a copy of the passage.
 
     Args:
-        unit: Name of the unit.
         questions: Float array `(q, d)`.
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
         gold: Integer array `(q,)`, the passage that answers each question.
@@ -95,7 +90,6 @@ def first_units(
     """Return the document or passage that is ranked first for each question; the first of equal ones.
 
     Args:
-        unit: Name of the unit.
         questions: Float array `(q, d)`.
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
         whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
@@ -132,8 +126,6 @@ def nearest_of(
         questions: `(q, d)`.
         vectors: by kind of text, as `candidates_of` takes them.
         whole_of: by kind, as `candidates_of` takes it.
-        k: how many; at most as many as there are.
-        block: how many questions are scored at once.
 
     Returns:
         Rows and scores, `(q, k)` both, best first; of equal scores the first row comes first.
@@ -158,7 +150,6 @@ def nearest_units(
     """Return the document or passage that is nearest to each question; the first of equal ones.
 
     Args:
-        unit: Name of the unit.
         questions: Float array `(q, d)`.
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
         whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`.

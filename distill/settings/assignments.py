@@ -25,12 +25,8 @@ def commands_of(name: str, item: Field[Value], value: Value | None = None) -> tu
     """Return the commands that honour a setting, or a value of it.
 
     Args:
-        name: The name of the setting.
         item: Its field, which may name commands; otherwise those of its section are meant.
         value: A value; None for the setting as a whole.
-
-    Returns:
-        The names of the commands.
     """
     of_value = item.metadata["only"].get(value)
     return tuple((of_value or item.metadata["commands"] or _section_entry(name, "commands")).split())
@@ -45,13 +41,7 @@ def unused_message(name: str, item: Field[Value], command: str, value: Value | N
     """Return the message that a command does not honour a setting or its value. It names the commands that do.
 
     Args:
-        name: The name of the setting.
-        item: Its field.
-        command: The command.
         value: The value; None for the setting as a whole.
-
-    Returns:
-        The message.
     """
     others, what = ", ".join(commands_of(name, item, value)), value if value in item.metadata["only"] else "it"
     instead = item.metadata["instead"] or _section_entry(name, "instead") or "leave it out"

@@ -38,11 +38,7 @@ def find_recipe(name: str, place: str = "--recipe") -> Path:
     """Return the path of a recipe.
 
     Args:
-        name: The name of the recipe.
         place: The option or file that names it, for the message.
-
-    Returns:
-        The path.
 
     Raises:
         ConfigError: If there is no recipe of that name.
@@ -70,7 +66,6 @@ def read_recipe(name: str, place: str = "--recipe") -> Recipe:
     """Read a recipe.
 
     Args:
-        name: The name of the recipe.
         place: The option or file that names it, for the message.
 
     Returns:

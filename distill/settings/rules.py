@@ -210,7 +210,6 @@ def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
 
     Args:
         named: The dotted names of the settings that a command was given.
-        teacher: The settings of the teacher.
 
     Raises:
         ConfigError: If one of the names is about the training of a teacher that is fixed.
@@ -223,13 +222,6 @@ def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
 
 def parse_numbers(names: Sequence[str], setting: str) -> tuple[int, ...]:
     """Read distinct whole numbers above zero.
-
-    Args:
-        names: The texts of the numbers.
-        setting: The name of the setting, for the message.
-
-    Returns:
-        The numbers.
 
     Raises:
         ConfigError: If a text is not such a number, or if one occurs twice.

@@ -30,7 +30,6 @@ def walk(section: Section, prefix: str = "") -> Iterator[tuple[str, Section, Fie
     """Walk through all settings of a section.
 
     Args:
-        section: The section.
         prefix: The dotted name of the section with a dot; empty for the settings as a whole.
 
     Yields:
@@ -97,11 +96,7 @@ def load_settings(path: File, recipe: str = "") -> Settings:
     that is `COMPLETE` names the recipe that it was made from but does not need it.
 
     Args:
-        path: The file.
         recipe: The name of a recipe; empty for none.
-
-    Returns:
-        The checked settings.
 
     Raises:
         ConfigError: If a key or value is unknown, or if the file names another recipe than `recipe`.
@@ -113,12 +108,7 @@ def settings_from_values(stored: dict[str, Json], place: str, recipe: str = "") 
     """Make settings of the values of a config.
 
     Args:
-        stored: The nested values.
-        place: The place of the values, for messages.
         recipe: The name of a recipe; empty for none.
-
-    Returns:
-        The checked settings.
 
     Raises:
         ConfigError: If a key or value is unknown, or if the values name another recipe than `recipe`.
@@ -163,14 +153,6 @@ def recipe_settings(name: str, place: str = "--recipe") -> Settings:
 def change_settings(settings: Settings, values: Mapping[str, Json], place: str = "settings") -> Settings:
     """Return a checked copy of settings with other values.
 
-    Args:
-        settings: The settings.
-        values: The values by dotted name.
-        place: The place of the values, for messages.
-
-    Returns:
-        The copy.
-
     Raises:
         ConfigError: If a name or value is unknown.
     """
@@ -179,14 +161,6 @@ def change_settings(settings: Settings, values: Mapping[str, Json], place: str =
 
 def replace_values(section: Part, values: Mapping[str, Json], place: str = "settings") -> Part:
     """Return a copy of a section with other values, which are not checked.
-
-    Args:
-        section: The section.
-        values: The values by dotted name.
-        place: The place of the values, for messages.
-
-    Returns:
-        The copy.
 
     Raises:
         ConfigError: If a name is unknown.
@@ -252,11 +226,7 @@ def format_config(settings: Settings, notes: Sequence[str] = ()) -> str:
     """Write the text of a `config.toml` with every setting.
 
     Args:
-        settings: The settings.
         notes: Lines that become comments at the top.
-
-    Returns:
-        The text.
     """
     values = as_dict(settings)
     values = {TABLE: values.pop(TABLE), COMPLETE: True, **values}

@@ -55,13 +55,6 @@ def combine_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ..
     """Return the names of the units that combine given ranked things and scores. If one of the two is empty any will
     do.
 
-    Args:
-        ranked: The things to rank.
-        scores: The scores.
-
-    Returns:
-        The names; none if both are empty.
-
     Raises:
         ConfigError: If one of the given names is in no unit with the others.
     """
@@ -83,7 +76,6 @@ def list_measured_units(ranked: Sequence[str], scores: Sequence[str], *steering:
 
     Args:
         ranked: The things to rank that an option named.
-        scores: The scores that an option named.
         steering: The units by which the stages choose epochs.
 
     Returns:

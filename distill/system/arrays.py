@@ -14,22 +14,12 @@ from .types import File, Floats
 
 
 def write_vectors(path: File, vectors: Floats) -> None:
-    """Write float32 `(n, d)` as `.npy`, whole or not at all.
-
-    Args:
-        path: The file.
-        vectors: The vectors.
-    """
+    """Write float32 `(n, d)` as `.npy`, whole or not at all."""
     _write(path, np.save, vectors.astype(np.float32, copy=False))
 
 
 def write_arrays(path: File, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Write named arrays as `.npz`, whole or not at all.
-
-    Args:
-        path: The file.
-        arrays: The arrays by name.
-    """
+    """Write named arrays as `.npz`, whole or not at all."""
     _write(path, np.savez, **arrays)
 
 
@@ -50,13 +40,6 @@ def read_vectors(path: File) -> NDArray[np.generic]:
 
 def read_arrays(path: File, names: Sequence[str] = ()) -> dict[str, NDArray[np.generic]]:
     """Read the arrays of an `.npz` file.
-
-    Args:
-        path: The file.
-        names: The arrays to read; empty for all.
-
-    Returns:
-        The arrays by name.
 
     Raises:
         DataError: If it is no such file, is pickled, or lacks an array.

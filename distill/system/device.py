@@ -36,14 +36,7 @@ class Device(TypedDict):
 
 
 def describe_device(precision: str = "float32") -> Device:
-    """Describe the device that a run computes on. Keras has to be started (`backend.start`).
-
-    Args:
-        precision: The precision that the settings ask for.
-
-    Returns:
-        The device.
-    """
+    """Describe the device that a run computes on. Keras has to be started (`backend.start`)."""
     backend = chosen_backend()
     if sees_gpu(backend) and (devices := nvidia_devices()):
         name, memory = devices[0]

@@ -14,11 +14,7 @@ def draw_rows(groups: Integers, chances: NDArray[np.float64], count: int, first:
     The rows of a group come in a shuffled order, each once before one is repeated.
 
     Args:
-        groups: The group of each row.
-        chances: The chance of each group.
-        count: The number of rows to draw.
         first: The number of rows drawn before.
-        seed: The random seed.
 
     Returns:
         The rows, int `(count,)`.
@@ -45,12 +41,6 @@ def count_before(values: Integers) -> Integers:
 def draw_cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> Integers:
     """Draw from 0…n-1 in a seeded order; each number comes once before all are shuffled anew.
 
-    Args:
-        n: The number of numbers.
-        count: The number to draw.
-        first: The number drawn before.
-        seed: The random seed.
-
     Returns:
         The numbers, int `(count,)`.
     """
@@ -61,15 +51,6 @@ def draw_cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> 
 
 
 def shuffle_batches(n: int, size: int, seed: int | tuple[int, ...]) -> list[Integers]:
-    """Return batches of the indices 0…n-1 in a seeded order.
-
-    Args:
-        n: The number of indices.
-        size: The size of a batch.
-        seed: The random seed.
-
-    Returns:
-        The batches.
-    """
+    """Return batches of the indices 0…n-1 in a seeded order."""
     order = np.random.default_rng(seed).permutation(n)
     return [order[start : start + size] for start in range(0, n, size)]

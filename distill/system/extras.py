@@ -40,8 +40,6 @@ def require_extra(what: str, packages: Sequence[str], extra: str) -> None:
 
     Args:
         what: The thing that needs them, for the error.
-        packages: The packages.
-        extra: The extra.
 
     Raises:
         InputError: If one is not installed.
@@ -82,11 +80,7 @@ def install_command(extra: str, package: Path = PACKAGE) -> str:
     installed.
 
     Args:
-        extra: The extra.
         package: The folder of the package `distill`.
-
-    Returns:
-        The command, quoted for a shell.
     """
     place = package.parent
     if (place / "setup.cfg").is_file():

@@ -34,12 +34,6 @@ def write_aside(path: File) -> Iterator[Path]:
     This works for a file and for a folder, which the caller makes at the temporary path. An existing file is replaced;
     for a symbolic link, its target is.
 
-    Args:
-        path: The file or folder.
-
-    Yields:
-        The temporary path.
-
     Raises:
         InputError: If the parent folder cannot be made, or `path` is a folder that is not empty, or no regular file.
         OSError: If writing fails, as on a full disk. The error names `path`.
@@ -145,8 +139,6 @@ def write_text(path: File, text: str, synced: bool = False) -> None:
     """Write a text as UTF-8, with a question mark for what has no UTF-8 form, as in some paths.
 
     Args:
-        path: The file.
-        text: The text.
         synced: Whether the file has to survive a power cut, which takes some milliseconds.
     """
     with write_aside(path) as aside:
@@ -161,8 +153,6 @@ def write_json(path: File, value: Json, synced: bool = False) -> None:
     """Write an indented JSON file as `write_text` does.
 
     Args:
-        path: The file.
-        value: The value.
         synced: Whether the file has to survive a power cut.
     """
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n", synced)

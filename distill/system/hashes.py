@@ -50,9 +50,6 @@ def changed_files(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]
     Args:
         one: The sha256 of each file.
         other: The sha256 of each file.
-
-    Returns:
-        The names.
     """
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
 

@@ -36,11 +36,7 @@ def read_text(path: File, count: Count | None = None) -> str:
     """Return the text of a UTF-8 file.
 
     Args:
-        path: The file.
         count: Called with the number of characters of each part as it is read; what it raises ends the reading.
-
-    Returns:
-        The text.
 
     Raises:
         DataError: If the file cannot be read or decoded.
@@ -73,11 +69,7 @@ def decode_text(path: File, content: bytes) -> str:
     """Decode the bytes of a UTF-8 file.
 
     Args:
-        path: The file, for errors.
         content: The bytes.
-
-    Returns:
-        The text.
 
     Raises:
         DataError: If they are not UTF-8.
@@ -120,13 +112,9 @@ def iter_lines(
     """Yield the lines of a UTF-8 file.
 
     Args:
-        path: The file.
         newline: The line ends, as in `open`.
         errors: The errors, as in `open`. With "surrogateescape" only an unreadable file raises.
         count: Called as in `read_text`, several times for a long line.
-
-    Yields:
-        The lines.
 
     Raises:
         DataError: If the file cannot be read or decoded.
@@ -210,14 +198,6 @@ def _mend_surrogates(value):
 def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
     """Return the object in a line of a JSON Lines file.
 
-    Args:
-        path: The file, for errors.
-        number: The number of the line, for errors.
-        line: The line.
-
-    Returns:
-        The object.
-
     Raises:
         DataError: If the line is malformed.
     """
@@ -236,8 +216,6 @@ def require_form(place: File, value: Json, form: Form) -> None:
     """Require that a nested value has a form.
 
     Args:
-        place: The place of the value, for errors.
-        value: The value.
         form: The names and types that it must have.
 
     Raises:

@@ -38,11 +38,6 @@ class OptionalHidden(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Raise `ModuleNotFoundError` for hidden packages, and leave everything but TensorFlow to other finders.
 
-        Args:
-            name: The module.
-            path: The path of its package.
-            target: Unused.
-
         Returns:
             The spec, or None.
         """

@@ -36,13 +36,6 @@ def hold_lock(path: File, in_use: str) -> Iterator[None]:
 
     The file is removed then, except if the process is killed.
 
-    Args:
-        path: The file of the lock.
-        in_use: The message if another process holds it.
-
-    Yields:
-        Nothing.
-
     Raises:
         InputError: If another process holds it, or no file may be made there.
     """

@@ -20,15 +20,7 @@ class SafeConsole(Console):
     """A console on which no printed text can control the terminal."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments of what is printed; rich's own controls stay.
-
-        Args:
-            renderable: The thing to print.
-            options: The options.
-
-        Yields:
-            The segments.
-        """
+        """Yield the segments of what is printed; rich's own controls stay."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=escape_controls(segment.text))
 
@@ -59,12 +51,7 @@ class Work:
             Work.told = max(Work.told, self.began)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Count steps that are done.
-
-        Args:
-            steps: The number of steps.
-            note: A note to show.
-        """
+        """Count steps that are done."""
         self.done, self.note = self.done + steps, note or self.note
 
     @property
@@ -111,11 +98,7 @@ def task(description: str, total: int | None) -> Iterator[Progress]:
     work took less than `LEAST` seconds and has no note.
 
     Args:
-        description: The description.
         total: The number of steps, or None.
-
-    Yields:
-        The function.
     """
     if console.is_terminal:
         with _bar() as progress:

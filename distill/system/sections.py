@@ -64,10 +64,6 @@ class Rows:
 def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic] | Rows]) -> None:
     """Write named arrays of one or two dimensions, whole or not at all; `Rows` are written block by block.
 
-    Args:
-        path: The file.
-        arrays: The arrays by name.
-
     Raises:
         InputError: If the path cannot be written.
         ValueError: If an array cannot be in such a file.

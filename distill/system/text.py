@@ -49,9 +49,6 @@ def _more_characters(one):
 def number_copies(texts: Sequence[str]) -> Integers:
     """Return for each text the number of the first text that equals it, but for blanks and compatibility characters.
 
-    Args:
-        texts: The texts.
-
     Returns:
         Integer array `(n,)`; a text without an equal before it has its own number.
     """
@@ -71,11 +68,7 @@ def dump_json(value: Json, ascii: bool = False) -> str:
     """Return a value as one line of JSON; NaN and infinities become null, lone surrogates U+FFFD.
 
     Args:
-        value: The value.
         ascii: Whether other letters are escaped, for output that cannot contain them.
-
-    Returns:
-        The line.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)

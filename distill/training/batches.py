@@ -51,10 +51,6 @@ def make_ahead(makers: Sequence[Make], shaped: Callable[[StepInput], StepInput] 
 
     Args:
         makers: The functions that make the batches. Those that must not run ahead are called when they are due.
-        shaped: Changes each batch.
-
-    Yields:
-        The function.
     """
     with ThreadPoolExecutor(1) as pool:
         yield partial(next, _make_in_order(makers, shaped, pool))
@@ -79,14 +75,7 @@ def divergence_message(stage: str, make: Make, loss: float, place: str, learning
     """Write the error message for a loss that is not a finite number.
 
     Args:
-        stage: The stage.
         make: The function that made the batch; a `BatchMaker` names the questions.
-        loss: The loss.
-        place: The place in the training.
-        learning_rate: The learning rate of the step.
-
-    Returns:
-        The message.
     """
     which, whose = (
         (make.loss, f"; its questions: {shorten_list(make.ids())}") if isinstance(make, BatchMaker) else ("loss", "")

@@ -19,11 +19,7 @@ def round_shapes(batch: StepInput, devices: int = 1) -> StepInput:
     Paddings, empty texts after the others, and documents of weight 0 are added.
 
     Args:
-        batch: The batch.
         devices: The number of devices, of which the number of tokens becomes a multiple.
-
-    Returns:
-        The batch.
     """
     sizes = {prefix: len(batch[f"{prefix}counts"]) for prefix in PREFIXES if f"{prefix}counts" in batch}
     more = [next_power(size) - size for size in sizes.values()]
@@ -48,12 +44,7 @@ def round_up(size: int, multiple: int, sizes: int = 4) -> int:
     """Round a size up to one of a few sizes per octave.
 
     Args:
-        size: The size.
-        multiple: A number of which the result is a multiple.
         sizes: The number of sizes per octave, 4 or 2.
-
-    Returns:
-        The size.
     """
     step = -(-(next_power(size) // (2 * sizes)) // multiple) * multiple or multiple
     return -(-size // step) * step

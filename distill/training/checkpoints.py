@@ -39,7 +39,6 @@ class Checkpoint:
         """Replace the state. The previous one stays until the new one is whole.
 
         Args:
-            facts: Plain values.
             groups: Lists of arrays by name, such as the weights.
         """
         arrays = {f"{name}/{row}": value for name, values in groups.items() for row, value in enumerate(values)}
@@ -68,11 +67,6 @@ class Checkpoint:
 
         Args:
             name: The name under which they are kept. Only those of the last number are.
-            number: The number of the epoch.
-            make: Makes the arrays.
-
-        Returns:
-            The arrays.
         """
         path = self.folder / f"{name}.npz"
         stored = _read(path)

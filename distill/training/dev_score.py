@@ -23,14 +23,7 @@ DEPTH = 10
 
 
 class DevScore:
-    """P@1 and MRR@10 on dev, as means over languages; the texts are tokenized once.
-
-    Args:
-        tokenizer: The tokenizer.
-        dataset: The data set.
-        languages: The languages of the questions.
-        unit: The unit of the documents.
-    """
+    """P@1 and MRR@10 on dev, as means over languages; the texts are tokenized once."""
 
     def __init__(self, tokenizer: Tokenizer, dataset: Dataset, languages: Sequence[str], unit: str):
         self.dataset, self.unit, self.warned = dataset, unit, False
@@ -50,10 +43,6 @@ class DevScore:
 
     def score(self, used: UsedRows, of_documents: UsedRows | None = None) -> Scores:
         """Score an encoder.
-
-        Args:
-            used: The encoder of the used tokens.
-            of_documents: Another encoder for the documents.
 
         Returns:
             "p@1" and "mrr@10"; "languages", P@1 by language; and "collapsed", a `health.mean_cosine`, if the questions'

@@ -56,10 +56,6 @@ def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
     Args:
         x: The rows, float32 `(1, t, w)`.
         ids: Their token ids `(1, t)`.
-        stored: The table as it is stored.
-
-    Returns:
-        The rounded rows.
     """
     fixed = ops.stop_gradient(x)
     before = ops.take(stored.values, ids, axis=0)
@@ -73,10 +69,6 @@ def fake_kernel(kernel: Tensor, levels: int = LEVELS) -> Tensor:
 
     Args:
         kernel: The kernel `(in, out)`.
-        levels: The largest whole number.
-
-    Returns:
-        The rounded kernel.
     """
     fixed = ops.stop_gradient(kernel)
     scale = ops.maximum(ops.max(ops.abs(fixed), axis=0), 1e-12) / levels
@@ -84,15 +76,7 @@ def fake_kernel(kernel: Tensor, levels: int = LEVELS) -> Tensor:
 
 
 def straight_through(x: Tensor, value: Tensor) -> Tensor:
-    """Return a value with the gradient of another tensor.
-
-    Args:
-        x: The tensor that gets the gradient.
-        value: The value.
-
-    Returns:
-        The value.
-    """
+    """Return a value with the gradient of another tensor."""
     return x + ops.stop_gradient(value - x)
 
 
@@ -100,11 +84,6 @@ def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tenso
     """Encode packed texts with the weights that an artefact of a precision has.
 
     Gradients reach the encoder's own variables. Dense layers are rounded as in a bundle (`fake_kernels`).
-
-    Args:
-        encoder: The encoder.
-        precision: The precision.
-        packed: The packed arrays.
 
     Returns:
         The vectors `(n, d)`.
@@ -120,15 +99,7 @@ def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tenso
 
 @contextmanager
 def quantise_weights(encoder: Model, precision: Precision) -> Iterator[Model]:
-    """Replace the encoder's weights by rounded ones within a block, and restore them afterwards.
-
-    Args:
-        encoder: The encoder.
-        precision: The precision.
-
-    Yields:
-        The encoder.
-    """
+    """Replace the encoder's weights by rounded ones within a block, and restore them afterwards."""
     before, table = encoder.get_weights(), encoder.get_layer("embedding").embeddings
     try:
         for variable, value in fake_kernels(encoder, precision.dense):
@@ -151,10 +122,6 @@ def fake_kernels(encoder: Model, dense: str) -> Rounded:
     is nearly the identity, stays as it is, because a bundle stores it in a finer form (`rewrite.complement`). A
     projection into another encoder's space is treated as any dense layer.
 
-    Args:
-        encoder: The encoder.
-        dense: The precision of dense layers.
-
     Returns:
         Each variable with its rounded value, empty if `dense` is float32.
     """
@@ -173,9 +140,6 @@ def fake_scaled(kernel: Tensor, scale: Tensor | None, wide: int | None = None) -
         kernel: The kernel `(in, out)`.
         scale: The scale `(in, 1)`, or None.
         wide: The number of inputs in 8 bits, as in `fake_mixed`.
-
-    Returns:
-        The rounded kernel.
     """
     return fake_mixed(kernel, wide) if scale is None else fake_mixed(kernel / scale, wide) * scale
 
@@ -186,9 +150,6 @@ def fake_mixed(kernel: Tensor, wide: int | None = None) -> Tensor:
     Args:
         kernel: The kernel `(in, out)`.
         wide: The number of inputs in 8 bits, or None for all.
-
-    Returns:
-        The rounded kernel.
     """
     if not wide:
         return fake_kernel(kernel, LEVELS if wide is None else LEVELS_OF_4)

@@ -33,12 +33,7 @@ class RunLog:
         self._file = open(path, mode, encoding="utf-8") if path else None  # noqa: SIM115  closed by `close`
 
     def write(self, event: str, **fields: Json) -> None:
-        """Add a row, which is on disk when the call returns.
-
-        Args:
-            event: The name of the event.
-            **fields: Plain values.
-        """
+        """Add a row, which is on disk when the call returns."""
         row = {"event": event, "seconds": round(time.perf_counter() - self.start, 2), **fields}
         self.rows.append(row)
         if self._file:

@@ -57,11 +57,8 @@ def fit(
     patience; Izmailov et al. (2018), section 3.2.
 
     Args:
-        trainer: The model under training.
         batches: Returns the functions that make the batches of an epoch.
         evaluate: Returns the scores on dev by which the schedule judges.
-        schedule: The schedule.
-        session: The session.
 
     Returns:
         The dev scores, the start's first.
@@ -114,11 +111,6 @@ class Loop:
 
     def phase(self, numbers: range, quantised: bool = False, state: State | None = None) -> list[Scores]:
         """Train some epochs, and leave their best weights or the mean of the last epochs'.
-
-        Args:
-            numbers: The numbers of the epochs.
-            quantised: Whether weights are rounded.
-            state: The state to start from, of a checkpoint.
 
         Returns:
             The scores, the start's first and that of a mean last.
@@ -251,11 +243,6 @@ def read_weights(owner: Owner) -> Arrays:
 
 def assign_weights(owner: Owner, values: Arrays, place: File) -> None:
     """Assign values to the variables of a trainer or an optimizer.
-
-    Args:
-        owner: The trainer or optimizer.
-        values: The values.
-        place: The file that they are from.
 
     Raises:
         InputError: If they are those of something else.

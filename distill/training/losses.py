@@ -50,12 +50,8 @@ def nest_distance(distance: Distance, prefixes: Sequence[int]) -> Distance:
     Kusupati et al. (2022), Matryoshka representation learning, Equation 1 with equal weights.
 
     Args:
-        distance: The distance.
         prefixes: The lengths k. The first k numbers of both vectors are scaled to unit length; the whole vectors count
             too.
-
-    Returns:
-        The distance; the same one without prefixes.
     """
     if not prefixes:
         return distance
@@ -76,8 +72,6 @@ def triplet_loss(
         anchor: Unit vectors `(b, d)`.
         positive: Unit vectors `(b, d)`.
         negatives: Unit vectors `(b, n, d)`.
-        margin: The margin.
-        distance: The distance.
 
     Returns:
         One value per triplet, `(b, n)`.
@@ -99,7 +93,6 @@ def contrastive_loss(
         anchor: Unit vectors `(b, d)`.
         positive: Unit vectors `(b, d)`.
         negatives: Unit vectors `(b, n, d)`.
-        temperature: The temperature.
         weights: `(b, n)`, 0 for a negative that is filling.
 
     Returns:
@@ -122,7 +115,6 @@ def listwise_loss(scores: Tensor, teacher_scores: Tensor, temperature: float = 0
     Args:
         scores: The student's scores `(b, n)`.
         teacher_scores: The teacher's scores `(b, n)`.
-        temperature: The temperature.
 
     Returns:
         One value per query, `(b,)`.
@@ -141,7 +133,6 @@ def in_batch_loss(scores: Tensor, same: Tensor, temperature: float = 0.05) -> Te
     Args:
         scores: `(b, b + m)`: query i against the document of query j, then against m more, such as hard negatives.
         same: bool `(b, b + m)`, true if document j answers query i too. It is then no negative.
-        temperature: The temperature.
 
     Returns:
         One value per query, `(b,)`.
@@ -164,7 +155,6 @@ def scorer_loss(
     Args:
         scores: The learner's scores `(b, n)`.
         labels: The scorer's scores `(b, n)`, in its own space.
-        settings: The settings of the scorer.
         positive: bool `(b, n)`, true for the query's positive, one per row.
         known: bool `(b, n)`, false for filling.
 
@@ -196,7 +186,6 @@ def transfer_terms(
         objectives: The distances of each chosen objective, one value per sample, `(b,)`: "qq" of T(q_en) and S(q_ne),
             "dd" of T(d) and S(d), "dq" of T(d) and S(q_ne).
         weights: The weight of each objective: beta of "qq", lambda of "dd", omega of "dq".
-        gamma: The weight of the sum.
 
     Returns:
         Scalars by objective, whose sum is the loss.

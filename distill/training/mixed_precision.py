@@ -29,10 +29,7 @@ def mixed_encode(
     Embeddings are cast after they are gathered, so the gradient of a token is summed in float32.
 
     Args:
-        encoder: The encoder.
         policy: Keras's dtype policy of the layers over tokens, `device.BFLOAT16` or `device.FLOAT16`.
-        packed: The packed arrays.
-        rows: Changes the gathered embeddings.
 
     Returns:
         The vectors, float32 `(n, d)`.
@@ -47,15 +44,7 @@ def mixed_encode(
 
 @contextmanager
 def apply_policy(layers: Iterable[keras.layers.Layer], policy: str) -> Iterator[None]:
-    """Apply a dtype policy to layers, and those inside them, within a block.
-
-    Args:
-        layers: The layers.
-        policy: The name of the policy.
-
-    Yields:
-        Nothing.
-    """
+    """Apply a dtype policy to layers, and those inside them, within a block."""
     before = [(layer, layer.dtype_policy) for outer in layers for layer in outer._flatten_layers()]
     try:
         for layer, _ in before:

@@ -46,13 +46,7 @@ class TableAdam(keras.optimizers.Adam):
         self.rows = None if rows is None else rows.astype("float32")[:, None]
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:
-        """Update one variable. Keras calls this, on TensorFlow with the variable's value.
-
-        Args:
-            gradient: The gradient.
-            variable: The variable.
-            learning_rate: The learning rate.
-        """
+        """Update one variable. Keras calls this, on TensorFlow with the variable's value."""
         if self.is_table(variable):
             gradient = gradient if self.rows is None else ops.multiply(gradient, self.rows)
             learning_rate = learning_rate * self.factor
@@ -69,11 +63,7 @@ class ScaledLoss(keras.optimizers.LossScaleOptimizer):
             self.built = True
 
     def count_skipped(self, steps: int) -> int:
-        """Return how many of the steps so far moved nothing, because their gradients overflowed.
-
-        Args:
-            steps: The number of steps so far.
-        """
+        """Return how many of the steps so far moved nothing, because their gradients overflowed."""
         # Of each gradient: the public number counts means of several.
         return steps - int(self.inner_optimizer._iterations)
 
@@ -89,16 +79,6 @@ def make_adam(
 
     A scaled loss is one times a factor, by which the gradients are divided again. If they overflow, the factor is
     halved and the step moves nothing. Micikevicius et al. (2018), section 3.2.
-
-    Args:
-        learning_rate: The learning rate.
-        parts: The number of gradients per step.
-        pace: The training of the tables.
-        tables: The tables.
-        scaled: Whether the loss is scaled.
-
-    Returns:
-        The optimizer.
     """
     pace = pace or TableSchedule()
     if pace.rate or pace.rows is not None:
@@ -128,7 +108,6 @@ class LearningRateSchedule:
         Args:
             epoch: The epoch, from 1.
             taken: The number of steps of the epoch before it.
-            steps: The number of steps of an epoch.
 
         Returns:
             The rate, or None for the loop's own.

@@ -39,15 +39,7 @@ class SampledSoftmax(keras.layers.Layer):
         return math.exp(float(ops.convert_to_numpy(self.log_scale)))
 
     def call(self, vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
-        """Compute the loss.
-
-        Args:
-            vectors: The vectors of the texts.
-            x: The batch.
-
-        Returns:
-            A scalar.
-        """
+        """Compute the loss."""
         if self.parts == 1:
             return self.loss(vectors, x, self.log_scale)
         fixed = ops.stop_gradient(vectors)
@@ -62,11 +54,6 @@ class SampledSoftmax(keras.layers.Layer):
 
         Args:
             vectors: The vectors of all its texts `(t, d)`.
-            x: The batch.
-            log_scale: The logarithm of the scale.
-
-        Returns:
-            A scalar.
         """
         questions, passages = ops.take(vectors, x["question"], axis=0), ops.take(vectors, x["passage"], axis=0)
         scores = ops.matmul(questions, ops.transpose(passages))  # (b, b + m)

@@ -76,10 +76,6 @@ class Scorer:
     def vectors(self, texts: Sequence[str], role: Role) -> Floats:
         """Encode texts, with progress.
 
-        Args:
-            texts: The texts.
-            role: Their role.
-
         Returns:
             The vectors `(n, d)`.
         """
@@ -111,30 +107,13 @@ class Session:
     scorer: Scorer | None = None
 
     def choose_dev(self, dataset: Dataset, languages: Sequence[str]) -> tuple[Dataset, list[str]]:
-        """Return the data set that scores a training, and the languages that its dev has.
-
-        Args:
-            dataset: The data set that is trained on.
-            languages: The languages.
-
-        Returns:
-            The data set and the languages.
-        """
+        """Return the data set that scores a training, and the languages that its dev has."""
         if self.dev is None:
             return dataset, list(languages)
         return self.dev, [language for language in languages if language in self.dev.questions]
 
     def keep(self, name: str, epoch: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
-        """Return the rows of an epoch; those of an epoch that was broken off are loaded.
-
-        Args:
-            name: Their name.
-            epoch: The epoch.
-            make: Makes the rows.
-
-        Returns:
-            The rows.
-        """
+        """Return the rows of an epoch; those of an epoch that was broken off are loaded."""
         return self.checkpoint.keep(name, epoch, make) if self.checkpoint else list(make())
 
 
@@ -144,9 +123,6 @@ def name_session(stage: str, session: Session | None = None) -> Session:
     Args:
         stage: The stage, whose name it gets unless it has another.
         session: The session, by default an empty one.
-
-    Returns:
-        The session.
     """
     session = session or Session()
     return session if session.stage else replace(session, stage=stage)

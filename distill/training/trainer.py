@@ -60,15 +60,7 @@ class RowDropout(keras.layers.Dropout):
 
 
 def select_packed(x: Mapping[str, Tensor], prefix: str = "") -> dict[str, Tensor]:
-    """Return the arrays that an encoder's `pack` made, out of a step's input.
-
-    Args:
-        x: The input.
-        prefix: The prefix of their names.
-
-    Returns:
-        The arrays, without the prefix.
-    """
+    """Return the arrays that an encoder's `pack` made, out of a step's input."""
     return {name: x[prefix + name] for name in PACKED if prefix + name in x}
 
 
@@ -76,11 +68,8 @@ class Trainer(TrainedModel):
     """An encoder under training.
 
     Args:
-        encoder: The encoder.
         loss: Called with the vectors of a batch's packed texts and the batch. If it is a Keras layer, its weights train
             too.
-        learning_rate: The learning rate.
-        train_table: Whether the embedding table trains.
         precision: The precision that `quantise` rounds weights to, by default `Precision()`.
         parts: The number of batches per step, of which the gradients' mean is taken.
         options: How steps are computed. A trainer on several devices is made within `devices.share_devices`.
@@ -128,10 +117,6 @@ class Trainer(TrainedModel):
 
     def encode_packed(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
         """Encode packed texts in the precision of the options. Rounded weights are finer than bfloat16.
-
-        Args:
-            student: The encoder.
-            packed: The packed arrays.
 
         Returns:
             The vectors `(n, d)`.

@@ -131,9 +131,6 @@ class UnreadLosses:
         """Take a step.
 
         Args:
-            batch: The batch.
-            make: The function that made it.
-            place: Its place in words, for an error.
             rate: Its learning rate, or None for the one that the optimizer has until losses are read.
         """
         self.trainer.take_step(batch)

@@ -100,14 +100,8 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
     """Return the sections of a bundle's encoder.
 
     Args:
-        content: The flatbuffer of the bundle.
-        tokenizer: Its tokenizer.
-        name: The name of the encoder.
         table: The format of the embedding table, a key of `CODECS`.
         max_length: The largest number of tokens of a text, or None.
-
-    Returns:
-        Arrays by the names of their sections.
 
     Raises:
         ExportError: If a program in C does not support the graph, the table or the tokenizer.
@@ -189,15 +183,7 @@ def find_shortest(*lengths: int | None) -> int | None:
 
 
 def compute_fingerprint(content: bytes, tokenizer: Tokenizer) -> str:
-    """Compute the identity of an encoder, which is also that of its bundle: 64 hexadecimal digits.
-
-    Args:
-        content: The flatbuffer of the bundle.
-        tokenizer: Its tokenizer.
-
-    Returns:
-        The identity, a string.
-    """
+    """Compute the identity of an encoder, which is also that of its bundle: 64 hexadecimal digits."""
     spellings = () if tokenizer.spellings is None else (tokenizer.spellings,)
     parts = (content, tokenizer.proto, *spellings, *filter(None, [tokenizer.reading.content()]))
     return join_hashes(hashlib.sha256(part).hexdigest() for part in parts)

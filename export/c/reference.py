@@ -28,10 +28,6 @@ LEAST = 1e-12
 class SectionsEncoder:
     """An `encoder.bin` as an `Encoder`.
 
-    Args:
-        path: The path of the file.
-        name: The name of the encoder.
-
     Raises:
         EncoderError: If the file is not an encoder's.
     """
@@ -55,7 +51,6 @@ class SectionsEncoder:
         """Tokenize a text to ids, including bos and eos, with the prompt of its role first.
 
         Args:
-            text: The text.
             role: Whether the text is a question or a document.
 
         Returns:
@@ -68,7 +63,6 @@ class SectionsEncoder:
         """Encode texts.
 
         Args:
-            texts: The texts.
             role: Whether the texts are questions or documents.
             progress: Called with 1 after each text.
 
@@ -97,9 +91,7 @@ class Layers:
         """Apply a dense layer, act(x V^T + b) s.
 
         Args:
-            name: The name of the layer.
             x: Float array `(n, in)`.
-            relu: True if act is a ReLU.
 
         Returns:
             float32 array `(n, out)`.
@@ -132,9 +124,7 @@ class Layers:
         """Normalise rows to zero mean and unit variance, and apply the gains and biases of a layer.
 
         Args:
-            name: The name of the layer.
             x: Float array `(n, w)`.
-            epsilon: Added to the variance.
 
         Returns:
             float32 array `(n, w)`.
@@ -150,10 +140,6 @@ class Layers:
 
     def places(self, name: str, count: int) -> Floats:
         """Return position embeddings; positions beyond the table repeat its last row.
-
-        Args:
-            name: The name of the table.
-            count: The number of positions.
 
         Returns:
             float32 array `(count, w)`.
@@ -189,7 +175,6 @@ def stack_windows(x: Floats, order: int) -> Floats:
 
     Args:
         x: Float array `(n, w)`.
-        order: The number of rows in a window.
 
     Returns:
         float32 array `(n, order * w)`.

@@ -18,13 +18,6 @@ def prepare_table(model: Model, precision: Precision) -> Model:
 
     If the family adds a factor behind the rotated table, the copy has its `rank`.
 
-    Args:
-        model: The student.
-        precision: How the weights are stored.
-
-    Returns:
-        The student itself, or a copy with a rotated table.
-
     Raises:
         ExportError: If the codec rotates the table and the student's family has no `rotation`.
     """

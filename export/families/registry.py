@@ -20,12 +20,7 @@ def family_part(family: str, part: str, what: str) -> ModuleType:
     """Import a module of a family's folder.
 
     Args:
-        family: The name of the family.
-        part: The name of the module.
         what: What the module writes a student as, for the error.
-
-    Returns:
-        The module.
 
     Raises:
         ExportError: If the family has no such module.
@@ -39,24 +34,12 @@ def family_part(family: str, part: str, what: str) -> ModuleType:
 
 
 def has_part(family: str, part: str) -> bool:
-    """Return True if a family's folder has a module.
-
-    Args:
-        family: The name of the family.
-        part: The name of the module.
-    """
+    """Return True if a family's folder has a module."""
     return find_spec(f".{family}.{part}", __package__) is not None
 
 
 def find_owner(part: str, owns: Callable[[ModuleType], bool]) -> ModuleType:
     """Find the first family with a module that recognises something as its own.
-
-    Args:
-        part: The name of the module.
-        owns: A function from the module to True if the module recognises it.
-
-    Returns:
-        The module.
 
     Raises:
         ExportError: If there is none.

@@ -34,9 +34,7 @@ class Bundle(encode.Encoder):
         """Encode texts as `encode.Encoder` does.
 
         Args:
-            texts: The texts.
             role: Whether the texts are questions or documents.
-            progress: Called with the number of texts that were encoded.
             language: The language whose components are removed, if the bundle has any.
 
         Returns:
@@ -53,8 +51,6 @@ def load_bundle(folder: Path, label: Label, threads: int) -> Bundle:
     """Load an artefact that has an `encode.py`, as that script runs it.
 
     Args:
-        folder: The folder of the artefact.
-        label: What its card says.
         threads: The number of threads that the runtime uses.
 
     Returns:
@@ -68,12 +64,7 @@ def load_bundle(folder: Path, label: Label, threads: int) -> Bundle:
 
 
 def write_tokenizer(student: KerasEncoder, folder: Path) -> None:
-    """Write the files beside a model: the tokenizer and `encode.py`.
-
-    Args:
-        student: The encoder.
-        folder: The folder of the artefact.
-    """
+    """Write the files beside a model: the tokenizer and `encode.py`."""
     student.tokenizer.save(folder / encode.TOKENIZER)
     shutil.copyfile(encode.__file__, folder / "encode.py")
 

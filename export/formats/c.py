@@ -36,9 +36,6 @@ def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, len
     """Write the encoder's one file.
 
     Args:
-        student: The encoder.
-        folder: The folder of the artefact.
-        precision: How the weights are stored.
         lengths: The numbers of tokens that the artefact accepts.
 
     Raises:
@@ -61,12 +58,7 @@ def _convert(student, precision):
 
 
 def add_answerable(folder: Path, said: Mapping[str, Json]) -> None:
-    """Add a card's calibration of answers to the encoder's one file.
-
-    Args:
-        folder: The folder of the artefact.
-        said: The entry of the card.
-    """
+    """Add a card's calibration of answers to the encoder's one file."""
     from ...system.sections import read_sections, write_sections
     from ..c.encoder_file import answerable_sections
 
@@ -85,8 +77,6 @@ def load_sections(folder: Path, label: Label, threads: int) -> Artefact:
     """Load an artefact from its one file, to be computed by NumPy.
 
     Args:
-        folder: The folder of the artefact.
-        label: What its card says.
         threads: Ignored; NumPy chooses.
 
     Returns:

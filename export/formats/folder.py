@@ -16,9 +16,6 @@ from .format import Label
 def read_label(folder: File) -> Label:
     """Read what loading needs from the card of an artefact.
 
-    Args:
-        folder: The folder of the artefact.
-
     Raises:
         EncoderError: If there is no valid card.
     """
@@ -29,9 +26,6 @@ def read_label(folder: File) -> Label:
 
 def bundle_fingerprint(folder: File) -> str | None:
     """Compute the identity of a bundle's encoder from the hashes of its model and its tokenizer's files.
-
-    Args:
-        folder: The folder of the bundle.
 
     Returns:
         A sha256 in hexadecimal digits, or None for an artefact of another format.
@@ -50,14 +44,6 @@ def bundle_fingerprint(folder: File) -> str | None:
 def require_whole_file(folder: Path, label: Label, name: str) -> Path:
     """Check the files of an artefact and return the path of one of them.
 
-    Args:
-        folder: The folder of the artefact.
-        label: What its card says.
-        name: The name of the file.
-
-    Returns:
-        The path of the file.
-
     Raises:
         EncoderError: If a file was changed, or the card does not list this one.
     """
@@ -70,9 +56,6 @@ def require_whole_file(folder: Path, label: Label, name: str) -> Path:
 
 def require_whole_folder(folder: Path) -> Path:
     """Check all files of an artefact, including those in subfolders, and return its folder.
-
-    Args:
-        folder: The folder of the artefact.
 
     Raises:
         EncoderError: If a file is missing or was changed.
@@ -90,14 +73,6 @@ def require_whole_folder(folder: Path) -> Path:
 def require_only_file(folder: Path, label: Label, name: str) -> Path:
     """Check the only file of an artefact and return its path.
 
-    Args:
-        folder: The folder of the artefact.
-        label: What its card says.
-        name: The name of the file.
-
-    Returns:
-        The path of the file.
-
     Raises:
         EncoderError: If the file was changed, or the card lists other files.
     """
@@ -108,12 +83,7 @@ def require_only_file(folder: Path, label: Label, name: str) -> Path:
 
 
 def unknown_format_error(folder: Path, label: Label) -> EncoderError:
-    """Return the error for a folder whose files are not those of the format that its card names.
-
-    Args:
-        folder: The folder of the artefact.
-        label: What its card says.
-    """
+    """Return the error for a folder whose files are not those of the format that its card names."""
     return EncoderError(f"{folder}: its files are not of a known format; {encode.CARD} says {label.format!r}")
 
 

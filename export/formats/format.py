@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lengths:
-    """The numbers of tokens that an artefact accepts, including bos and eos; without either, any number.
-
-    Args:
-        fixed: The fixed number of tokens of the input.
-        signatures: The numbers of tokens of its signatures.
-    """
+    """The numbers of tokens that an artefact accepts, including bos and eos; without either, any number."""
 
     fixed: int | None = None
     signatures: tuple[int, ...] = ()
@@ -42,11 +37,8 @@ class Label:
     """The entries of a card that loading needs.
 
     Args:
-        name: The name of the artefact.
-        format: The name of its format.
         dimension: The number of components of a vector.
         max_length: The largest number of tokens of a text, or None for texts of any length.
-        files: The names of its files.
     """
 
     name: str
@@ -78,13 +70,10 @@ class Format:
     """A format: how a student is written as an artefact, and how the artefact is run.
 
     Args:
-        name: The name of the format.
-        file: The file of the model.
         write: A function `write(student, folder, precision, lengths)` that writes the files into an existing folder.
         load: A function `load(folder, label, threads)` that returns the encoder.
         how_to: The README's section on using the artefact, in which `{dimension}` and `{max_length}` are filled in.
         needs: The packages that the format needs beyond the default installation.
-        extra: The extra of this package that installs them.
         worker: The loader in `bench/worker.py` that runs the artefact without this package, if there is one.
         fixable: True if the artefact can have a fixed number of tokens; otherwise it accepts texts of any length.
         signatures: True if the artefact can have signatures for several lengths.

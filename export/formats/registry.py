@@ -15,9 +15,6 @@ from .format import Artefact, Format
 def format_of(name: str) -> Format:
     """Return the `Format` of a name in `settings.choices.FORMATS`, from the module that the name's first word names.
 
-    Args:
-        name: The name of the format.
-
     Raises:
         InputError: If there is no such format.
     """
@@ -31,7 +28,6 @@ def load_artefact(folder: File, threads: int = 1) -> Artefact:
     """Load the artefact in a folder.
 
     Args:
-        folder: The folder of the artefact.
         threads: The number of threads that the runtime uses.
 
     Returns:

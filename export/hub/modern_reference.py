@@ -18,12 +18,7 @@ SLIDING = "sliding_attention"
 
 @dataclass(frozen=True)
 class ModernBert:
-    """A `ModernBertModel`.
-
-    Args:
-        weights: Its weights by name.
-        config: Its settings.
-    """
+    """A `ModernBertModel`."""
 
     weights: Weights
     config: Mapping[str, Json]

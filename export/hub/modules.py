@@ -55,7 +55,6 @@ class Module:
         config: The content of its `config.json`.
         weights: The content of its `model.safetensors`.
         tokenizer: The tokenizer of the first module, or None.
-        files: The contents of more files by name.
     """
 
     type: str
@@ -87,10 +86,6 @@ def embedding_module(table: Floats, tokenizer: Tokenizer) -> Module:
 
     Args:
         table: The embedding table `(rows, width)`.
-        tokenizer: The tokenizer.
-
-    Returns:
-        The module.
     """
     return Module(STATIC, weights={"embedding.weight": table}, tokenizer=tokenizer)
 
@@ -109,10 +104,6 @@ def dense_module(
         kernel: K, float array `(in, out)`.
         bias: b, float array `(out,)`, or None.
         residual: R, float array `(in, out)`, or None.
-        relu: True if act is a ReLU.
-
-    Returns:
-        The module.
     """
     config: dict[str, Json] = {
         "in_features": kernel.shape[0],
@@ -138,9 +129,6 @@ def plain_dense_module(kernel: Floats, bias: Floats | None = None, activation: s
         kernel: K, float array `(in, out)`.
         bias: b, float array `(out,)`, or None.
         activation: Keras's name of act.
-
-    Returns:
-        The module.
     """
     config: dict[str, Json] = {
         "in_features": kernel.shape[0],
@@ -157,7 +145,6 @@ def write_pipeline(folder: Path, modules: Sequence[Module], prompts: Mapping[str
 
     Args:
         folder: The folder to write; the first module's files are in it, all others in subfolders.
-        modules: The modules.
         prompts: The prompts that are put before texts, by task, "query" or "document".
     """
     paths = [f"{place}_{module.name}" if place else "" for place, module in enumerate(modules)]
@@ -172,7 +159,6 @@ def write_router(
     """Write the folder of an encoder with different modules for each task.
 
     Args:
-        folder: The folder to write.
         routes: The modules by task, "query" or "document"; the first task is the default.
         prompts: The prompts that are put before texts, by task.
     """
@@ -194,9 +180,7 @@ def write_model2vec(folder: Path, rows: Floats, tokenizer: Tokenizer) -> None:
     the unknown one.
 
     Args:
-        folder: The folder to write.
         rows: The embedding table `(rows, d)`.
-        tokenizer: The tokenizer.
     """
     content = tokenizer_json(tokenizer, none_unknown=True)
     more = len(content["model"]["vocab"]) - len(rows)
@@ -233,12 +217,7 @@ def _write_modules(folder: Path, modules: Sequence[tuple[str, str]], prompts: Ma
 
 
 def write_weights(path: Path, weights: Mapping[str, np.ndarray]) -> None:
-    """Write arrays to a safetensors file in float32 or int32; the same arrays give the same bytes.
-
-    Args:
-        path: The path of the file.
-        weights: Arrays by name.
-    """
+    """Write arrays to a safetensors file in float32 or int32; the same arrays give the same bytes."""
     from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(array, dtype=_dtype_of(array)) for name, array in weights.items()}
@@ -258,10 +237,5 @@ def _dtype_of(array):
 
 
 def write_content(path: Path, content: Mapping[str, Json]) -> None:
-    """Write the content of a `tokenizer.json`, or of a file beside it.
-
-    Args:
-        path: The path of the file.
-        content: The content, which is written as JSON.
-    """
+    """Write the content of a `tokenizer.json`, or of a file beside it."""
     path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")

@@ -15,8 +15,6 @@ def ngram_vectors(texts: Sequence[Sequence[int]], weights: Mapping[str, Floats],
 
     Args:
         texts: The token ids of each text, at least one.
-        weights: The weights in the folder, by name.
-        config: The settings in the folder.
 
     Returns:
         Vectors of unit length, float32 `(n, d)`.

@@ -26,9 +26,7 @@ class OnnxFolderEncoder:
     """A folder of an ONNX model as an `Encoder`.
 
     Args:
-        folder: The folder.
         model: The name of the model's file.
-        name: The name of the encoder.
         dimension: The number of components of a vector.
         threads: The number of threads that onnxruntime uses.
 
@@ -54,7 +52,6 @@ class OnnxFolderEncoder:
         """Encode texts.
 
         Args:
-            texts: The texts.
             role: Whether the texts are questions or documents.
             progress: Called with 1 after each text.
 

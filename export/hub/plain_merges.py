@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 def merges_of(proto: Message, source: str) -> dict[str, Json]:
     """Return the parts of a `tokenizer.json` that tokenize a text.
 
-    Args:
-        proto: The SentencePiece model.
-        source: Its name for errors.
-
     Raises:
         ExportError: If the model changes a text before it is tokenized.
     """

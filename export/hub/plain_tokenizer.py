@@ -63,7 +63,6 @@ def tokenizer_config(tokenizer: Tokenizer, longest: int) -> dict[str, Json]:
     """Return the content of the `tokenizer_config.json` beside it.
 
     Args:
-        tokenizer: The tokenizer.
         longest: The largest number of ids of a text.
     """
     proto = whole_proto(tokenizer)

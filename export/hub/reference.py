@@ -33,8 +33,6 @@ class FolderEncoder:
     """A folder of Sentence-Transformers or model2vec as an `Encoder`.
 
     Args:
-        folder: The folder.
-        name: The name of the encoder.
         dimension: The number of components of a vector.
         known: True to leave out unknown tokens, as model2vec does; other tokens then stand in their place.
 
@@ -60,9 +58,7 @@ class FolderEncoder:
         """Encode texts.
 
         Args:
-            texts: The texts.
             role: Whether the texts are questions or documents.
-            progress: Called with the number of texts that were encoded.
 
         Returns:
             Vectors of unit length, float32 `(n, dimension)`.

@@ -11,12 +11,7 @@ from .modules import TASKS, Module
 
 
 class EncoderPair(KerasEncoder):
-    """An encoder of questions with another encoder of documents in the same vector space.
-
-    Args:
-        questions: The encoder of questions.
-        documents: The encoder of documents.
-    """
+    """An encoder of questions with another encoder of documents in the same vector space."""
 
     def __init__(self, questions: KerasEncoder, documents: KerasEncoder) -> None:
         super().__init__(questions.model, questions.tokenizer, questions.name)
@@ -26,9 +21,7 @@ class EncoderPair(KerasEncoder):
         """Encode texts with the encoder of their role.
 
         Args:
-            texts: The texts.
             role: Whether the texts are questions or documents.
-            progress: Called with the number of texts that were encoded.
 
         Returns:
             Vectors of unit length, float32 `(n, d)`.

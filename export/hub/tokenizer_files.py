@@ -21,10 +21,6 @@ ANY = 2**31 - 1
 def write_tokenizer_files(tokenizer: Tokenizer, folder: Path) -> None:
     """Write the files of a tokenizer; spellings get ids of their own, and prompts a file of their own.
 
-    Args:
-        tokenizer: The tokenizer.
-        folder: The folder of the artefact.
-
     Raises:
         ExportError: If the files cannot represent the tokenizer.
     """

@@ -42,7 +42,6 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: b
     Spellings are pieces behind the others, as they are to SentencePiece; the ids are those of `Tokenizer.unexpanded`.
 
     Args:
-        tokenizer: The tokenizer.
         none_unknown: True to add pieces, behind the others, for unknown characters, for a library that leaves out the
             unknown token.
         template: True to add bos and eos by a template, around a truncated text too.
@@ -135,10 +134,6 @@ def template_of(proto: Message) -> dict[str, Json]:
 
 def require_unigram(proto: Message, source: str) -> None:
     """Require that a SentencePiece model is a plain unigram one.
-
-    Args:
-        proto: The SentencePiece model.
-        source: Its name for errors.
 
     Raises:
         ExportError: If it is of another kind.

@@ -18,12 +18,7 @@ Weights = Mapping[str, Floats]
 
 @dataclass(frozen=True)
 class Bert:
-    """A `BertModel`.
-
-    Args:
-        weights: Its weights by name.
-        config: Its settings.
-    """
+    """A `BertModel`."""
 
     weights: Weights
     config: Mapping[str, Json]

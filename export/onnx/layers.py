@@ -26,9 +26,7 @@ def float_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     """Add the product of a value `(..., in)` and a float32 kernel.
 
     Args:
-        g: The graph.
         x: The value `(..., in)`.
-        name: The name of the layer.
         kernel: float32 array `(in, out)`.
 
     Returns:
@@ -41,9 +39,7 @@ def half_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     """Add the same product with a float16 kernel, which a runtime converts to float32 once, when it loads the file.
 
     Args:
-        g: The graph.
         x: The value `(..., in)`.
-        name: The name of the layer.
         kernel: float32 array `(in, out)`.
 
     Returns:
@@ -59,9 +55,7 @@ def int8_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     int8. The largest number of a row becomes 127.
 
     Args:
-        g: The graph.
         x: The value `(..., in)`.
-        name: The name of the layer.
         kernel: float32 array `(in, out)`.
 
     Returns:
@@ -106,7 +100,6 @@ def make_lookup(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str
     """Store a table and return a function that adds the nodes of a lookup in it.
 
     Args:
-        g: The graph.
         table: float32 array `(rows, w)`.
         codec: The format of the table, a key of `CODECS`.
         name: The name of the table; the stored arrays are numbered under it.
@@ -128,7 +121,6 @@ def float32_lookup(g: Graph, rows: str, width: int) -> str:
     """Return rows of `codecs.float32_rows`.
 
     Args:
-        g: The graph.
         rows: Gathered rows `(b, t, width)`.
         width: The number of columns of the table.
 
@@ -142,7 +134,6 @@ def uint8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
     """Decode rows of `codecs.uint8_rows`.
 
     Args:
-        g: The graph.
         codes: Gathered codes `(b, t, width)`.
         scales: Gathered scales `(b, t, 1)`.
         width: The number of columns of the table.
@@ -157,7 +148,6 @@ def int8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
     """Decode rows of `codecs.int8_rows`.
 
     Args:
-        g: The graph.
         codes: Gathered codes `(b, t, width)`.
         scales: Gathered scales `(b, t, 1)`.
         width: The number of columns of the table.
@@ -172,7 +162,6 @@ def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> s
     """Decode rows of `codecs.int4_rows`: the halves of bytes are the halves of a row, and each group has its step.
 
     Args:
-        g: The graph.
         packed: Gathered codes `(b, t, stored / 2)`.
         steps: Gathered steps `(b, t, groups)`.
         scales: Gathered scales `(b, t, 1)`.
@@ -194,12 +183,10 @@ def product_lookup(g: Graph, codes: str, words: str, scales: str, width: int, si
     """Decode rows of `codecs.product_rows` by concatenating the codewords of their places.
 
     Args:
-        g: The graph.
         codes: Gathered codes `(b, t, places)`.
         words: The codewords `(places * 256, size)`.
         scales: The scales of the codewords `(places * 256, 1)`.
         width: The number of columns of the table.
-        size: The number of components of a codeword.
 
     Returns:
         The name of the rows `(b, t, width)`.
@@ -213,12 +200,9 @@ def column_lookup(g: Graph, codes: str, words: str, step: str, width: int, size:
     """Decode rows of `codecs.column_rows`: concatenated codewords times the last column and the step.
 
     Args:
-        g: The graph.
         codes: Gathered codes `(b, t, places)`.
         words: The codewords `(places * 256, size)`.
         step: The step of a number, `(1,)`.
-        width: The number of columns of the table.
-        size: The number of components of a codeword.
 
     Returns:
         The name of the rows `(b, t, width)`.
@@ -246,9 +230,7 @@ def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str
     Ids below the number of frequent rows are looked up among these, all others in the rest.
 
     Args:
-        g: The graph.
         ids: The ids `(b, t)`.
-        *arrays: The stored arrays.
         width: The number of columns of the table.
         size: The number of components of a codeword.
 
@@ -265,15 +247,7 @@ def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str
 
 
 def scales_as_float(g: Graph, scales: str) -> str:
-    """Convert scales in fixed point to float32.
-
-    Args:
-        g: The graph.
-        scales: The scales.
-
-    Returns:
-        The name of the result.
-    """
+    """Convert scales in fixed point to float32."""
     return g.add("Mul", g.cast(scales, "float32"), g.number(2.0**-FRACTION_BITS))
 
 
@@ -291,15 +265,7 @@ LOOKUPS: dict[str, Callable] = {
 
 
 def gelu(g: Graph, x: str) -> str:
-    """Add the Gaussian error linear unit of a value.
-
-    Args:
-        g: The graph.
-        x: The value.
-
-    Returns:
-        The name of the result.
-    """
+    """Add the Gaussian error linear unit of a value."""
     share = g.add("Add", g.add("Erf", g.add("Div", x, g.number(2**0.5))), g.number(1))
     return g.add("Mul", g.add("Mul", x, share), g.number(0.5))
 
@@ -308,13 +274,6 @@ def gelu_tanh(g: Graph, x: str) -> str:
     """Add `gelu` approximated by a hyperbolic tangent.
 
     Hendrycks and Gimpel (2016), Gaussian error linear units, section 2.
-
-    Args:
-        g: The graph.
-        x: The value.
-
-    Returns:
-        The name of the result.
     """
     cube = g.add("Mul", g.add("Mul", x, g.add("Mul", x, x)), g.number(0.044715))
     bent = g.add("Tanh", g.add("Mul", g.add("Add", x, cube), g.number((2 / np.pi) ** 0.5)))
@@ -335,12 +294,7 @@ def to_unit_length(g: Graph, x: str, name: str) -> str:
     """Scale rows to unit length.
 
     Args:
-        g: The graph.
         x: The rows `(b, d)`.
-        name: The name of the result.
-
-    Returns:
-        The name of the result.
     """
     square = g.add("ReduceSum", g.add("Mul", x, x), g.numbers(-1), keepdims=1)
     return g.add("Div", x, g.add("Sqrt", g.add("Max", square, g.number(EPSILON))), name=name)
@@ -350,9 +304,7 @@ def stack_windows(g: Graph, x: str, order: int) -> str:
     """Concatenate each token with its neighbours, with zeros beyond the ends.
 
     Args:
-        g: The graph.
         x: The tokens `(b, t, c)`.
-        order: The number of tokens of a window.
 
     Returns:
         The name of the windows `(b, t, order * c)`.

@@ -15,11 +15,7 @@ def add_masked_inputs(graph: Graph, spellings: Expansions | None = None) -> list
     """Add the nodes that convert the inputs `input_ids` and `attention_mask`, int64 `(b, t)`, to `ids`.
 
     Args:
-        graph: The graph.
         spellings: The ids that spellings stand for, which replace them; None without spellings.
-
-    Returns:
-        The two inputs.
     """
     g = graph
     there = g.add("Greater", "attention_mask", g.number(0, "int64"))

@@ -37,13 +37,9 @@ def convert_to_onnx(
     has at least one id.
 
     Args:
-        model: The student.
         dense: The format of dense kernels, "int8" or "float32".
         table: The format of the embedding table, a key of `CODECS`.
         inputs: A function that adds the nodes which compute `ids` from other inputs, and returns these.
-
-    Returns:
-        The content of the file.
 
     Raises:
         ConfigError: If there is no such `dense` or `table`.

@@ -52,29 +52,13 @@ class Graph:
         self.settings: dict[str, Json] = {}
 
     def constant(self, name: str, array: ArrayLike) -> str:
-        """Store an array; the same name again must mean the same array.
-
-        Args:
-            name: The name of the array.
-            array: The array.
-
-        Returns:
-            The name.
-        """
+        """Store an array; the same name again must mean the same array."""
         if name not in self.constants:
             self.constants[name] = self.onnx.numpy_helper.from_array(np.asarray(array, order="C"), name)
         return name
 
     def number(self, value: float, dtype: str = "float32") -> str:
-        """Store a scalar.
-
-        Args:
-            value: The number.
-            dtype: Its NumPy type.
-
-        Returns:
-            The name of the scalar.
-        """
+        """Store a scalar."""
         return self.constant(f"{dtype}/{value}", np.array(value, dtype=dtype).reshape(()))
 
     def numbers(self, *values: int) -> str:
@@ -85,43 +69,21 @@ class Graph:
         """Add a node with one output.
 
         Args:
-            operator: The name of the operator.
-            *inputs: The names of the inputs.
             name: The name of the output; None to number it.
-            **attributes: The attributes of the operator.
-
-        Returns:
-            The name of the output.
         """
         name = name or f"{operator}_{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, [name], name, **attributes))
         return name
 
     def split(self, x: str, sizes: Sequence[int]) -> list[str]:
-        """Split the last axis into parts.
-
-        Args:
-            x: The value to split.
-            sizes: The sizes of the parts.
-
-        Returns:
-            The names of the parts.
-        """
+        """Split the last axis into parts."""
         lengths, name = self.numbers(*sizes), f"Split_{len(self.nodes)}"
         names = [f"{name}_{number}" for number in range(len(sizes))]
         self.nodes.append(self.onnx.helper.make_node("Split", [x, lengths], names, name, axis=-1))
         return names
 
     def cast(self, x: str, dtype: str) -> str:
-        """Convert a value to another type.
-
-        Args:
-            x: The value.
-            dtype: The NumPy type.
-
-        Returns:
-            The name of the result.
-        """
+        """Convert a value to another type."""
         return self.add("Cast", x, to=self.kind(dtype))
 
     def kind(self, dtype: str) -> int:
@@ -132,10 +94,7 @@ class Graph:
         """Return the `ModelProto` of the graph.
 
         Args:
-            name: The name of the graph.
             inputs: Name, type and shape of each input; a string in a shape stands for any size.
-            outputs: The same for each output.
-            description: The description of the model.
         """
         helper = self.onnx.helper
         values = [
@@ -160,9 +119,6 @@ def serialize_checked(model: ModelProto, largest: int = LARGEST) -> bytes:
     Args:
         model: The `ModelProto`.
         largest: The largest size in bytes.
-
-    Returns:
-        The content of the file.
 
     Raises:
         ExportError: If the model is not valid or is too large.

@@ -23,12 +23,8 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     """Read the weights of the student in an ONNX file.
 
     Args:
-        content: The content of the file.
         rows: The number of rows of its embedding table.
         codec: The format of the table, a key of `CODECS`.
-
-    Returns:
-        Arrays by name.
 
     Raises:
         ExportError: If the file is not a student's, or the package onnx is missing.
@@ -48,7 +44,6 @@ def with_table(content: bytes, codec: str, remade: TableEdit) -> bytes:
     """Replace the arrays of the embedding table.
 
     Args:
-        content: The content of the file.
         codec: The format of the table, a key of `CODECS`.
         remade: A function from the stored arrays to the new ones.
 
@@ -95,8 +90,6 @@ def table_of(arrays: Mapping[str, np.ndarray], codec: str, width: int, name: str
     Args:
         arrays: The constants of the graph, by name.
         codec: The format of the table, a key of `CODECS`.
-        width: The number of columns.
-        name: The name of the table.
 
     Returns:
         float32 array `(n, width)`.
@@ -109,7 +102,6 @@ def kernel_of(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
 
     Args:
         arrays: The constants of the graph, by name.
-        name: The name of the layer.
 
     Returns:
         float32 array `(in, out)`.

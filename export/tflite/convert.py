@@ -39,15 +39,11 @@ def convert(
     """Convert a student to a flatbuffer that maps int32 ids `(1, t)` to a float32 vector `(1, d)`.
 
     Args:
-        model: The student.
         precision: How the weights are stored; None for the defaults.
         length: The fixed t, or None for any number.
         lengths: Values of t that get a signature `encode_<t>` each; all share the weights.
         sliced: True to cut padding off in the graph, False to mask it; None to cut it off unless t is fixed.
         tokenizer: A tokenizer whose spellings the graph expands.
-
-    Returns:
-        The flatbuffer.
 
     Raises:
         ExportError: If Keras does not run on TensorFlow, the weights are missing in the file, or one of its operators
@@ -79,12 +75,7 @@ def convert_keras_model(keras_model: Model, precision: Precision, custom: bool =
     """Convert a functional Keras model with one input and one output.
 
     Args:
-        keras_model: The model.
-        precision: How the weights are stored.
         custom: True to allow custom operators.
-
-    Returns:
-        The flatbuffer.
     """
     return add_signature(_convert(lambda lite: _make_frozen_converter(lite, keras_model), precision, custom))
 
@@ -115,16 +106,7 @@ def convert_to_float16(keras_model: Model) -> bytes:
 
 
 def convert_signatures(model: Student, precision: Precision, lengths: Sequence[int]) -> bytes:
-    """Convert a student to one flatbuffer with a signature for each length.
-
-    Args:
-        model: The student.
-        precision: How the weights are stored.
-        lengths: The numbers of tokens.
-
-    Returns:
-        The flatbuffer.
-    """
+    """Convert a student to one flatbuffer with a signature for each length."""
     archive, names = keras.export.ExportArchive(), [f"encode_{length}" for length in lengths]
     with tempfile.TemporaryDirectory() as folder:
         with hush_stderr(), contextlib.redirect_stdout(io.StringIO()):
@@ -172,15 +154,6 @@ def _configure(lite, converter, precision, custom):
 def require_complete(content: bytes, model: Student, precision: Precision, custom: Sequence[str] = ()) -> bytes:
     """Check that a flatbuffer has its weights and that its operators run where they should.
 
-    Args:
-        content: The flatbuffer.
-        model: The student.
-        precision: How the weights are stored.
-        custom: The names of the custom operators that are allowed.
-
-    Returns:
-        The flatbuffer.
-
     Raises:
         ExportError: If the weights are missing, or an operator is not supported.
     """
@@ -197,12 +170,8 @@ def convert_reader(network: Model, lengths: Mapping[str, int | None]) -> bytes:
     """Convert a network with named inputs to a flatbuffer with one signature.
 
     Args:
-        network: The network.
         lengths: The fixed length of the second axis of each input, by name; None for an input `(b, d)`. An input is
             then float32 `(1, length, d)`, or `(1, d)`.
-
-    Returns:
-        The flatbuffer.
 
     Raises:
         ExportError: If Keras does not run on TensorFlow, or the conversion fails.

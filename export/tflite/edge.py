@@ -21,12 +21,7 @@ def edge_encoder(model: Student, precision: Precision, padding: Padding = None) 
     """Build a layer that computes for one text what a student does, ids `(t,)` -> `(1, d)`.
 
     Args:
-        model: The student.
-        precision: How the weights are stored.
         padding: How negative ids behind a text's are treated: None if there are none, else "masked" or "sliced".
-
-    Returns:
-        The layer.
     """
     part = family_part(model.family, "edge", "a TFLite graph")
     return part.EdgeEncoder(prepare_table(model, precision), precision, padding, name="encoder")
@@ -42,16 +37,11 @@ def edge_model(
     """Build a functional model of a student, ids int32 `(1, t)` -> `(1, d)` of unit length.
 
     Args:
-        model: The student.
-        precision: How the weights are stored.
         length: The fixed t, or None for any number.
         sliced: True to cut padding off in the graph, where it costs nothing; an input that is kept at one length then
             spares the runtime a new plan for every other length. False to mask it, so that every shape is known
             beforehand; this needs `length`.
         tokenizer: A tokenizer whose spellings the graph expands; padding is then cut off.
-
-    Returns:
-        The model.
     """
     if tokenizer and tokenizer.spellings is not None:
         encoder = edge_encoder(model, precision)
@@ -62,26 +52,13 @@ def edge_model(
 
 
 def edge_models(model: Student, precision: Precision, lengths: Sequence[int]) -> dict[int, Model]:
-    """Build functional models for several lengths that share their weights.
-
-    Args:
-        model: The student.
-        precision: How the weights are stored.
-        lengths: The numbers of tokens.
-
-    Returns:
-        Models by length.
-    """
+    """Build functional models for several lengths that share their weights."""
     encoder = edge_encoder(model, precision, "masked")
     return {length: _functional_model(encoder, length) for length in lengths}
 
 
 def expand_spellings(ids: Tensor, tokenizer: Tokenizer) -> Tensor:
     """Replace the ids of spellings by those that they stand for, ids `(t,)` -> `(n,)`.
-
-    Args:
-        ids: Ids without padding.
-        tokenizer: The tokenizer; without spellings the ids stay as they are.
 
     Returns:
         int32 ids `(n,)`.

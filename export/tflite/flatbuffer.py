@@ -23,10 +23,6 @@ NEWEST = {
 def require_operators(content: bytes, custom: Sequence[str] = ()) -> None:
     """Require that all operators of a flatbuffer are supported.
 
-    Args:
-        content: The flatbuffer.
-        custom: The names of the custom operators that are allowed.
-
     Raises:
         ExportError: If an operator is neither builtin nor allowed, or is newer than in `NEWEST`.
     """
@@ -59,14 +55,6 @@ def _operator(code):
 
 def rename_operator(content: bytes, old: str, new: str) -> bytes:
     """Rename a custom operator in place, without moving anything else.
-
-    Args:
-        content: The flatbuffer.
-        old: The name of the operator.
-        new: The new name.
-
-    Returns:
-        The new flatbuffer.
 
     Raises:
         ExportError: If there is no room for the new name; a longer name that was there before counts as room.

@@ -21,10 +21,8 @@ class Operator:
     """An operator of a graph.
 
     Args:
-        name: Its name in the schema.
         inputs: The numbers of the tensors that it reads.
         outputs: The numbers of the tensors that it writes.
-        relu: True if it ends in a ReLU.
         approximate: True if it is a GELU approximated by a hyperbolic tangent.
     """
 
@@ -41,12 +39,8 @@ class Product:
 
     Args:
         stored: V, int8 or float32 `(out, in)`.
-        step: The scale of V.
         added: b, float32 `(out,)`, or None.
         scales: s, float32 `(out,)`, or None.
-        relu: True if act is a ReLU.
-        start: The tensor that it reads.
-        end: The tensor of its result.
     """
 
     stored: np.ndarray
@@ -192,9 +186,6 @@ class Graph:
 
         The order is: the widest first, scales last. A table of two parts shares the rows between them and is returned
         as codebooks: the arrays of the first part, the codes of the second, its codewords, their step and `count`.
-
-        Args:
-            rows: The number of rows of the table.
 
         Returns:
             The numbers of the tensors that ids select rows of, and of those of codebooks.

@@ -45,7 +45,6 @@ def unpack_nibbles(stored: np.ndarray, size: int) -> np.ndarray:
 
     Args:
         stored: The packed numbers, uint8.
-        size: The number of numbers.
 
     Returns:
         int8 array `(size,)`.

@@ -35,15 +35,7 @@ def keep_apart(x: Tensor) -> Tensor:
 
 
 def add_constant(layer: keras.layers.Layer, value: Tensor | np.ndarray) -> keras.Variable:
-    """Add a weight that does not train.
-
-    Args:
-        layer: The layer to add it to.
-        value: The value of the weight.
-
-    Returns:
-        The variable.
-    """
+    """Add a weight that does not train."""
     value = np.asarray(value)
     return layer.add_weight(
         shape=value.shape, dtype=value.dtype.name, initializer=lambda shape, dtype: value, trainable=False
@@ -60,7 +52,6 @@ def stack_windows(x: Tensor, order: int) -> Tensor:
 
     Args:
         x: Rows `(t, c)`.
-        order: The number of rows of a window.
 
     Returns:
         Windows `(t, order * c)`.
@@ -90,7 +81,6 @@ class FloatDense(keras.layers.Layer):
     Args:
         kernel: W, `(in, out)`.
         bias: b, `(out,)`, or None.
-        relu: True if act is a ReLU.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
@@ -155,7 +145,6 @@ class Norm(keras.layers.Layer):
     """A `LayerNormalization` of rows `(t, c)`.
 
     Args:
-        norm: The student's layer.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
@@ -183,7 +172,6 @@ class Table(keras.layers.Layer):
 
     Args:
         table: float32 array `(rows, width)`.
-        precision: How the table is stored.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 

@@ -37,9 +37,7 @@ def write_zip(path: Path, content: bytes, proto: bytes) -> None:
     """Write a zip with a model and its tokenizer, stored at the root and aligned.
 
     Args:
-        path: The path of the zip.
         content: The flatbuffer, `(1, t)` -> `(1, d)`.
-        proto: The SentencePiece model.
     """
     with open(path, "wb") as file, ZipFile(file, "w", ZIP_STORED) as archive:
         for name, member in ((TOKENIZER_MEMBER, proto), (MODEL_MEMBER, content)):
@@ -98,8 +96,6 @@ class MediaPipeEncoder:
     it.
 
     Args:
-        path: The path of the artefact's file.
-        name: The name of the encoder.
         dimension: The number of components of a vector.
         tokenize: `load_string_tokenizer` or `load_zip_tokenizer` of the file.
         max_length: The largest number of tokens of a text, or None for texts of any length.
@@ -118,11 +114,6 @@ class MediaPipeEncoder:
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """Encode texts.
-
-        Args:
-            texts: The texts.
-            role: Ignored; the artefact has no roles.
-            progress: Called with the number of texts that were encoded.
 
         Returns:
             float32 array `(n, dimension)`.

@@ -22,11 +22,7 @@ def pack_model(model: ModelT, size: int) -> bytes:
     """Serialise a model to a flatbuffer.
 
     Args:
-        model: The model.
         size: The approximate size in bytes.
-
-    Returns:
-        The flatbuffer.
     """
     from ai_edge_litert import schema_py_generated as schema
 

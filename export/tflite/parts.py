@@ -18,11 +18,8 @@ class Parts:
 
     Args:
         family: The folder in `export/families/` that found them, whose `stored.py` documents their names.
-        products: The dense layers by name.
-        vectors: The vectors by name.
         width: The number of columns of the embedding table.
         orders: The number of tokens of each window.
-        last: The name of the layer that returns the vectors.
         settings: Settings that the arrays do not tell.
     """
 

@@ -15,13 +15,8 @@ def with_table(content: bytes, rows: int, codec: str, remade: TableEdit) -> byte
     """Replace the arrays of the embedding table.
 
     Args:
-        content: The flatbuffer.
-        rows: The number of rows of the table.
         codec: The format of the table, a key of `CODECS`.
         remade: A function from the stored arrays to the new ones.
-
-    Returns:
-        The new flatbuffer.
 
     Raises:
         ValueError: If there is no such table.

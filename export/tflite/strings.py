@@ -25,14 +25,6 @@ OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepi
 def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -> bytes:
     """Convert a student to a flatbuffer that maps a string `(1,)` to a float32 vector `(1, d)`.
 
-    Args:
-        model: The student.
-        tokenizer: Its tokenizer.
-        precision: How the weights are stored.
-
-    Returns:
-        The flatbuffer.
-
     Raises:
         ExportError: As `convert.convert` does.
     """
@@ -48,7 +40,6 @@ class TokenizerLayer(keras.layers.Layer):
     """Tokenizes one text `(1,)` to ids int32 `(t,)`, including bos and eos.
 
     Args:
-        proto: The SentencePiece model.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
@@ -101,8 +92,6 @@ class StringEncoder:
     """A `string` artefact as an `Encoder`.
 
     Args:
-        path: The path of the artefact's file.
-        name: The name of the encoder.
         dimension: The number of components of a vector.
 
     Raises:
@@ -123,8 +112,6 @@ class StringEncoder:
         """Encode texts.
 
         Args:
-            texts: The texts.
-            role: Ignored; the artefact has no roles.
             progress: Called with 1 after each text.
 
         Returns:

@@ -19,12 +19,8 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     """Read the weights of the student in a flatbuffer.
 
     Args:
-        content: The flatbuffer.
         rows: The number of rows of its embedding table.
         codec: The format of the table, a key of `CODECS`.
-
-    Returns:
-        Arrays by name.
 
     Raises:
         ExportError: If the graph is not a student's.
@@ -41,8 +37,6 @@ def rows_in(content: bytes, rows: int, codec: str) -> Floats:
     """Decode the embedding table of a flatbuffer, without reading all other weights.
 
     Args:
-        content: The flatbuffer.
-        rows: The number of rows of the table.
         codec: The format of the table, a key of `CODECS`.
 
     Returns:
@@ -61,8 +55,6 @@ def table_in(content: bytes, rows: int, codec: str) -> tuple[np.ndarray, ...]:
     """Return the arrays of the embedding table as its format stores them.
 
     Args:
-        content: The flatbuffer.
-        rows: The number of rows of the table.
         codec: The format of the table, a key of `CODECS`.
 
     Raises:
@@ -73,12 +65,7 @@ def table_in(content: bytes, rows: int, codec: str) -> tuple[np.ndarray, ...]:
 
 
 def arrays_in(content: bytes, rows: int) -> tuple[np.ndarray, ...]:
-    """Return the arrays that the embedding table is stored in, codebooks last.
-
-    Args:
-        content: The flatbuffer.
-        rows: The number of rows of the table.
-    """
+    """Return the arrays that the embedding table is stored in, codebooks last."""
     return tuple(_arrays(Graph(content), rows))
 
 

@@ -33,7 +33,6 @@ def write_pieces(encoder: File, output: File) -> None:
 
     Args:
         encoder: The path of the `encoder.bin`.
-        output: The path of the file to write.
 
     Raises:
         DataError: If the file is not an encoder's.
@@ -154,9 +153,7 @@ class RowPart:
     """A part of the embedding table with one row for each id of a group.
 
     Args:
-        number: The number of the part.
         group: 0, or 1 for rows in a second format.
-        array: The rows.
     """
 
     number: int

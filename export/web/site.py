@@ -33,7 +33,6 @@ class PageText:
 
     Args:
         title: The title, which is also the title of the window and the name of the installed app.
-        about: A line that describes the page.
     """
 
     title: str = ""
@@ -54,12 +53,7 @@ class PageText:
 
 
 def write_page(folder: Path, text: PageText = PageText()) -> None:
-    """Write the page for the encoder in a folder, and for the index if there is one.
-
-    Args:
-        folder: The folder of the page.
-        text: The texts of the page.
-    """
+    """Write the page for the encoder in a folder, and for the index if there is one."""
     for name in COPIED:
         shutil.copyfile(SOURCES / name, folder / name)
     parts = {name: folder / f"{name}.bin" for name in ("encoder", "index", "pieces", "clusters")}
@@ -79,7 +73,6 @@ def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: 
     Args:
         folder: The folder of the page, with its `encoder.bin`.
         index: The path of the `index.bin`.
-        text: The texts of the page.
         clusters: The path of the index's `clusters.bin`, which is copied instead; the page then loads only the parts
             that a question needs.
 

@@ -21,7 +21,6 @@ class Addition:
 
     Args:
         codec: The format of the table, a key of `CODECS`.
-        rows: The number of rows in the table.
         new: The new rows, float32 `(n, width)`.
         often: The number of new rows, the first ones, that count as frequent.
     """
@@ -34,9 +33,6 @@ class Addition:
     def order(self, arrays: Sequence[np.ndarray]) -> Integers:
         """Return the order of the rows in the larger table.
 
-        Args:
-            arrays: The stored arrays of the table.
-
         Returns:
             int `(rows + n,)`: ids below `rows` for old rows, and from `rows` on for new ones.
         """
@@ -46,11 +42,7 @@ class Addition:
         )
 
     def extend(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """Return the arrays of the larger table, with its rows in their `order`; no old row is rounded again.
-
-        Args:
-            arrays: The stored arrays of the table.
-        """
+        """Return the arrays of the larger table, with its rows in their `order`; no old row is rounded again."""
         if self.codec in MIXED_CODECS:
             return self._mix_rows(arrays)
         codec = CODECS[self.codec]
@@ -78,10 +70,6 @@ class Addition:
 
 def view_as_stored(array: np.ndarray, stored: np.ndarray) -> np.ndarray:
     """View an array in the type of a stored one; a flatbuffer stores float32 as bytes.
-
-    Args:
-        array: The array to view.
-        stored: An array of the wanted type.
 
     Returns:
         The same bytes in the type of `stored`.

@@ -168,7 +168,6 @@ def product_rows(table: Floats, size: int) -> tuple[Bytes, Bytes, Scales]:
 
     Args:
         table: float32 array `(rows, width)`.
-        size: The number of components of a codeword.
 
     Returns:
         Codes uint8 `(rows, places)`, and the codebooks of all places as `uint8_rows` stores a table: uint8 `(places *
@@ -203,7 +202,6 @@ def column_rows(table: Floats, size: int) -> tuple[Bytes, NDArray[np.int8], Floa
 
     Args:
         table: float32 array `(rows, width)`.
-        size: The number of components of a codeword.
 
     Returns:
         Codes uint8 `(rows, places)`, codewords int8 `(places * 256, size)` and the step of a number, float32 `(1,)`.
@@ -326,7 +324,6 @@ class Codec:
     """A format to store an embedding table in.
 
     Args:
-        name: The name of the format.
         rows: A function that encodes a table `(rows, width)` to arrays.
         values: A function that decodes rows gathered from the arrays.
         bits: The bits per number, at least.
@@ -351,11 +348,7 @@ class Codec:
         return self.trainable and self.bits < 32
 
     def split(self, arrays: Sequence[Array]) -> tuple[Sequence[Array], Sequence[Array]]:
-        """Split arrays into those that are gathered by row and the codebooks.
-
-        Args:
-            arrays: The arrays of a table.
-        """
+        """Split arrays into those that are gathered by row and the codebooks."""
         rows = len(arrays) - self.shared
         return arrays[:rows], arrays[rows:]
 
@@ -368,7 +361,6 @@ class Codec:
         """Return the arrays of some rows of a table; codes and scales are copied, not rounded again.
 
         Args:
-            arrays: The arrays of the table.
             kept: The ids of the rows to keep, ascending, int `(n,)`.
         """
         rows, shared = self.split(arrays)
@@ -383,12 +375,7 @@ class Codec:
         return rows
 
     def size(self, rows: int, width: int) -> int:
-        """Return the size in bytes of the arrays of a table.
-
-        Args:
-            rows: The number of rows.
-            width: The number of columns.
-        """
+        """Return the size in bytes of the arrays of a table."""
         gathered, shared = self.split(self.rows(np.zeros((1, width), dtype=np.float32)))
         return rows * _bytes(gathered) + _bytes(shared)
 
@@ -407,7 +394,6 @@ class MixedCodec(Codec):
         """Return the arrays of some rows of a table; codes and scales are copied, not rounded again.
 
         Args:
-            arrays: The arrays of the table.
             kept: The ids of the rows to keep, ascending, int `(n,)`.
         """
         *first, codes, words, step, count = arrays
@@ -426,12 +412,7 @@ class MixedCodec(Codec):
         return count_frequent(rows)
 
     def size(self, rows: int, width: int) -> int:
-        """Return the size in bytes of the arrays of a table.
-
-        Args:
-            rows: The number of rows.
-            width: The number of columns.
-        """
+        """Return the size in bytes of the arrays of a table."""
         # A table of one row has one row in each part.
         *first, codes, words, step, count = self.rows(np.zeros((1, width), dtype=np.float32))
         often = self.frequent_count(rows)
@@ -486,8 +467,6 @@ def stored_bytes(name: str, rows: int, width: int) -> int:
 
     Args:
         name: The format, a key of `CODECS`.
-        rows: The number of rows.
-        width: The number of columns.
     """
     return CODECS[name].size(rows, width)
 
@@ -498,7 +477,6 @@ def decode_rows(name: str, arrays: Sequence[np.ndarray], width: int) -> Floats:
     Args:
         name: The format, a key of `CODECS`.
         arrays: The gathered rows, whatever their leading shape, and the codebooks.
-        width: The number of columns of the table.
 
     Returns:
         float32 array `(..., width)`.

@@ -28,7 +28,6 @@ def product_codes(table: Floats, size: int, whole: int = 0, seed: int = 0) -> tu
         table: float32 array `(rows, width)`.
         size: The number of components of a codeword.
         whole: The rounds of k-means on all rows, after those on a sample.
-        seed: The seed of the random draws.
 
     Returns:
         Codes uint8 `(rows, places)` and codebooks float32 `(places, 256, size)`.
@@ -48,8 +47,6 @@ def learn_codebook(values: Floats, random: np.random.Generator, whole: int = 0) 
 
     Args:
         values: float32 array `(n, size)`.
-        random: The generator of random draws.
-        whole: The rounds on all values, after those on the sample.
 
     Returns:
         float32 array `(256, size)`.
@@ -71,8 +68,6 @@ def cluster(values: Floats, count: int, random: np.random.Generator) -> Floats:
 
     Args:
         values: float32 array `(n, width)`, with `n` at least `count`.
-        count: The number of centroids.
-        random: The generator of random draws.
 
     Returns:
         float32 array `(count, width)`.

@@ -28,9 +28,6 @@ def balance(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
 
     Args:
         kernels: The kernels `(in, out)` of the head, by name.
-
-    Returns:
-        The rescaled kernels, by name.
     """
     scale = np.sqrt(np.abs(kernels["fourth_skip"]).max(axis=1))
     scale = np.clip(scale / max(np.median(scale), 1e-12), 1 / FARTHEST, FARTHEST).astype(np.float32)

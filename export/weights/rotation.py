@@ -24,7 +24,6 @@ def compute_rotation(rows: Floats, size: int) -> Floats:
 
     Args:
         rows: float32 array `(n, w)`.
-        size: The number of components of a codeword.
 
     Returns:
         Float array `(w, w)`.
@@ -46,7 +45,6 @@ def deal_columns(variances: Floats, size: int) -> Integers:
 
     Args:
         variances: The variances of the columns, `(w,)`.
-        size: The number of columns of a run.
 
     Returns:
         The columns in order, int64 `(w,)`.

@@ -42,13 +42,7 @@ class Codebooks:
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A table in one of the formats `MIXED`, as it is stored.
-
-    Args:
-        arrays: The stored arrays.
-        rows: The number of rows.
-        width: The number of columns.
-    """
+    """A table in one of the formats `MIXED`, as it is stored."""
 
     arrays: tuple[np.ndarray, ...]
     rows: int

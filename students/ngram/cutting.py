@@ -30,12 +30,7 @@ def cut(model: NGramEncoder, shape: Shape, rows: IdLists) -> NGramEncoder:
     If features are cut, the result is refitted on the texts.
 
     Args:
-        model: The encoder's network.
-        shape: The shape.
         rows: The texts as lists of token ids.
-
-    Returns:
-        The smaller network.
     """
     most = limits_of(model)
     smaller = factorise(model, shape.rank or most["rank"])

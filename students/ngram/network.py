@@ -163,12 +163,6 @@ class NGramEncoder(Student):
     The defaults are those of mUSE-small. Yang et al. (2020), section 2; the shapes are those of the released weights.
 
     Args:
-        vocabulary: The number of tokens.
-        width: The dimension of an embedding.
-        channels: The number of channels of a branch.
-        orders: The n-gram orders, one branch each.
-        hidden: The number of hidden units of the head.
-        dimension: The dimension of the vectors.
         convolutions: The number of convolutions of a branch, 1 or 2.
         inner: The number of units of the head's third layer; None for the head's output dimension.
         space: The dimension of the head in front of a projection to `dimension`; None for no projection.
@@ -297,8 +291,6 @@ def join_features(x: Tensor, keep: Tensor | None, branches: Sequence[Branch], no
     Args:
         x: The embeddings `(b, t, w)`.
         keep: The mask `(b, t, 1)`, or None.
-        branches: The branches, each with c channels.
-        norm: The normalisation.
 
     Returns:
         The features `(b, t, w + branches * c)`.

@@ -19,14 +19,6 @@ def refit_pooling(model: NGramEncoder, original: NGramEncoder, rows: IdLists) ->
     """Fit the pooling layer of a cut encoder, in place, so that each token gets nearly the output of the original.
 
     Both encoders have the same vocabulary and the same space.
-
-    Args:
-        model: The cut encoder.
-        original: The encoder before the cut.
-        rows: Texts as lists of token ids.
-
-    Returns:
-        The cut encoder itself.
     """
     pooling, before = model.get_layer("pooling"), original.get_layer("pooling")
     target = compute_features(original, rows) @ np.asarray(before.dense.kernel) + np.asarray(before.bias)
@@ -38,10 +30,6 @@ def refit_pooling(model: NGramEncoder, original: NGramEncoder, rows: IdLists) ->
 
 def compute_features(model: NGramEncoder, rows: IdLists) -> Floats:
     """Compute the joined and normalised features of all tokens of some texts.
-
-    Args:
-        model: The encoder.
-        rows: The texts as lists of token ids.
 
     Returns:
         The features `(n, w)`, text by text, but in any order of texts.

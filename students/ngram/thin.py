@@ -15,13 +15,6 @@ def select_channels(model: NGramEncoder, channels: int) -> NGramEncoder:
     """Return a copy of an n-gram encoder with fewer channels per branch.
 
     A channel is kept by how much the pooling layer reads of it: its LayerNorm gain times the length of its row.
-
-    Args:
-        model: The encoder.
-        channels: The number of channels per branch.
-
-    Returns:
-        The copy, or the encoder itself if it has no more channels.
     """
     if channels == model.channels:
         return model
@@ -56,13 +49,6 @@ def _select_joined(w, kept):
 def select_orders(model: NGramEncoder, orders: Sequence[int]) -> NGramEncoder:
     """Return a copy of an n-gram encoder with only the branches of some orders.
 
-    Args:
-        model: The encoder.
-        orders: The orders.
-
-    Returns:
-        The copy, or the encoder itself if it has these orders.
-
     Raises:
         ValueError: If the encoder lacks an order.
     """
@@ -85,12 +71,7 @@ def shrink_head(model: NGramEncoder, hidden: int, inner: int) -> NGramEncoder:
     A unit is kept by the size of its inputs times that of its outputs.
 
     Args:
-        model: The encoder.
-        hidden: The number of units of the hidden layers.
         inner: The number of units of the third layer.
-
-    Returns:
-        The copy, or the encoder itself if it has no more units.
     """
     head = model.get_layer("head")
     w = {name: np.asarray(getattr(head, name).kernel) for name in head.sizes}
@@ -121,7 +102,6 @@ def find_largest(values: Floats, count: int) -> Integers:
 
     Args:
         values: The values `(n,)`.
-        count: The number of places.
 
     Returns:
         The places, int64 `(count,)`.

@@ -32,17 +32,10 @@ def make_static(
     The student's networks add nothing at first: a text is the weighted sum of its tokens.
 
     Args:
-        encoder: The encoder.
-        tokenizer: The tokenizer of the student.
-        frequencies: The frequencies of its tokens.
         width: The number of columns of the table.
         hidden: The number of units of the residual network.
         channels: The number of channels of the context layer; 0 for none.
         order: The number of tokens in a window of the context layer.
-        seed: The random seed.
-
-    Returns:
-        The student.
     """
     first, last = tokenizer.encode([""], None)[0]
     counts = frequencies.counts.copy()
@@ -60,15 +53,7 @@ def make_static(
 
 
 def encode_single_tokens(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[int]]:
-    """Return each token of a tokenizer as a text of its own, in the ids of another tokenizer.
-
-    Args:
-        reader: The tokenizer whose ids are returned. If it has the token, the text is that token.
-        tokenizer: The tokenizer whose tokens are the texts.
-
-    Returns:
-        A list of ids per token.
-    """
+    """Return each token of a tokenizer as a text of its own, in the ids of another tokenizer."""
     first, last = reader.encode([""], None)[0]
     known = {piece.piece: id for id, piece in enumerate(model_proto(reader).pieces)}
     pieces = [piece.piece for piece in model_proto(tokenizer).pieces]
@@ -84,7 +69,6 @@ def compute_weights(counts: Doubles, smoothing: float = SMOOTHING) -> Doubles:
 
     Args:
         counts: The count of each token `(tokens,)`; p is its share of their sum.
-        smoothing: The constant a.
 
     Returns:
         The weights, float64 `(tokens,)`.

@@ -40,15 +40,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
-    """Split the heads: `(b, t, heads * s)` -> `(b, heads, t, s)`.
-
-    Args:
-        x: The tokens.
-        heads: The number of heads.
-
-    Returns:
-        The heads.
-    """
+    """Split the heads: `(b, t, heads * s)` -> `(b, heads, t, s)`."""
     x = ops.reshape(x, (*ops.shape(x)[:2], heads, x.shape[-1] // heads))
     return ops.transpose(x, (0, 2, 1, 3))
 
@@ -136,10 +128,7 @@ class Block(keras.layers.Layer):
     places `(r, v)`, one per width of rows, since only attention needs the rows.
 
     Args:
-        heads: The number of heads.
-        head_size: The size of a head.
         inner: The number of hidden units.
-        epsilon: The epsilon of the normalisations.
         activation: A key of `ACTIVATIONS`.
     """
 
@@ -156,15 +145,7 @@ class Block(keras.layers.Layer):
             setattr(self, name, self.make_norm(name))
 
     def make_dense(self, units: int, name: str) -> keras.layers.Dense:
-        """Make a dense layer of the block.
-
-        Args:
-            units: The number of its units.
-            name: Its name.
-
-        Returns:
-            The layer.
-        """
+        """Make a dense layer of the block."""
         return keras.layers.Dense(units, name=name)
 
     def make_norm(self, name: str) -> keras.layers.LayerNormalization:
@@ -188,7 +169,6 @@ class Block(keras.layers.Layer):
 
         Args:
             x: The tokens `(b, t, w)`.
-            looks: The mask of tokens that attend to each other.
             places: The places of the tokens. They matter only for flat tokens.
 
         Returns:
@@ -202,10 +182,6 @@ class Block(keras.layers.Layer):
         Args:
             x: The tokens `(b, t, w)` or `(t, w)`.
             looks: The mask of tokens that attend to each other, or a list of masks.
-            places: The places of the tokens, or a list of them.
-
-        Returns:
-            The means of values.
         """
         if not isinstance(places, list):
             return self.attend(x, looks, places)

@@ -36,12 +36,7 @@ def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEn
     The remaining blocks are fitted to make up for the removed ones, see `reconstruct_blocks`.
 
     Args:
-        model: The encoder's network.
-        shape: The shape.
         rows: The texts by which blocks and units are judged, as lists of token ids.
-
-    Returns:
-        The smaller network.
     """
     some = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     smaller = factorise(model, shape.rank or limits_of(model)["rank"])
@@ -64,8 +59,6 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
     already.
 
     Args:
-        model: The encoder's network.
-        depth: The number of blocks.
         rows: The texts as lists of token ids.
 
     Returns:
@@ -91,8 +84,6 @@ def encode_batches(model: TransformerEncoder, places: Sequence[int], batches: Se
     """Compute vectors through some of the blocks.
 
     Args:
-        model: The encoder's network.
-        places: The places of the blocks.
         batches: Batches of padded ids `(b, t)`.
 
     Returns:
@@ -102,15 +93,7 @@ def encode_batches(model: TransformerEncoder, places: Sequence[int], batches: Se
 
 
 def select_blocks(model: TransformerEncoder, places: Sequence[int]) -> TransformerEncoder:
-    """Return a copy with only some of the blocks, in their order.
-
-    Args:
-        model: The encoder's network.
-        places: The places of the blocks.
-
-    Returns:
-        The copy.
-    """
+    """Return a copy with only some of the blocks, in their order."""
     new = {f"block_{place}/": f"block_{number}/" for number, place in enumerate(places)}
     weights = {}
     for path, weight in collect_weights(model).items():
@@ -125,14 +108,6 @@ def select_units(model: TransformerEncoder, inner: int, rows: IdLists) -> Transf
     """Return a copy with fewer hidden units per block: those that change the tokens of some texts most.
 
     The change is the mean size of the unit times the length of its output weights.
-
-    Args:
-        model: The encoder's network.
-        inner: The number of hidden units.
-        rows: The texts as lists of token ids.
-
-    Returns:
-        The copy.
     """
     weights = collect_weights(model)
     for place, sizes in enumerate(_measure_units(model, rows)):

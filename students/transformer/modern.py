@@ -17,15 +17,7 @@ from .block import ACTIVATIONS, Block, Parts, compute_attention, split_heads
 
 
 def make_norm(epsilon: float, name: str) -> keras.layers.LayerNormalization:
-    """Make a normalisation without a bias.
-
-    Args:
-        epsilon: Its epsilon.
-        name: Its name.
-
-    Returns:
-        The layer.
-    """
+    """Make a normalisation without a bias."""
     return keras.layers.LayerNormalization(epsilon=epsilon, center=False, name=name)
 
 
@@ -33,10 +25,6 @@ def compute_frequencies(theta: float, size: int) -> Floats:
     """Compute the angle in radians by which one place turns each pair of a head's numbers.
 
     Su et al. (2021), RoFormer: Enhanced transformer with rotary position embedding, section 3.2.2.
-
-    Args:
-        theta: The base of the angles.
-        size: The size of a head.
 
     Returns:
         The angles `(size / 2,)`.
@@ -92,10 +80,6 @@ class ModernBlock(Block):
     """A block of rotary attention and gated hidden units. See `Block` for its inputs.
 
     Args:
-        heads: The number of heads.
-        head_size: The size of a head.
-        inner: The number of hidden units, each with a gate.
-        epsilon: The epsilon of the normalisations.
         activation: A key of `ACTIVATIONS`.
         theta: The base of the angles by which places turn the heads.
         window: The number of tokens on each side to which a token attends; None for all tokens.
@@ -122,15 +106,7 @@ class ModernBlock(Block):
             self.attention_norm = keras.layers.Identity(name="attention_norm")
 
     def make_dense(self, units: int, name: str) -> keras.layers.Dense:
-        """Make a dense layer of the block, without a bias.
-
-        Args:
-            units: The number of its units.
-            name: Its name.
-
-        Returns:
-            The layer.
-        """
+        """Make a dense layer of the block, without a bias."""
         return keras.layers.Dense(units, use_bias=False, name=name)
 
     def make_norm(self, name: str) -> keras.layers.LayerNormalization:
@@ -142,8 +118,6 @@ class ModernBlock(Block):
 
         Args:
             x: The tokens `(b, t, w)`.
-            looks: The mask of tokens that attend to each other.
-            places: The places of the tokens.
 
         Returns:
             The tokens `(b, t, w)`.

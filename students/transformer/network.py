@@ -25,22 +25,14 @@ class TransformerEncoder(Student):
     """A transformer: token ids `(b, t)` int32, negative for padding, to unit vectors `(b, dimension)` float32.
 
     Args:
-        vocabulary: The number of tokens.
-        width: The dimension of a token's vector.
-        depth: The number of blocks.
-        heads: The number of heads of a block.
-        head_size: The size of a head.
         inner: The number of hidden units of a block.
         positions: The maximum number of tokens of a text.
         pooling: One of `pooling.POOLINGS`, or several with "+" between them.
         dense: The activation, or "linear", of a dense layer behind the pooling; None for no layer, where the dimension
             is `width` for each pooling.
-        dimension: The dimension of the vectors.
         rank: The number of columns of the table, projected to `width`; None for `width` columns.
         space: The dimension in front of a projection to `dimension`; None for no projection.
         foreign: True if the projection is a learned map into another encoder's space.
-        epsilon: The epsilon of the normalisations.
-        activation: The activation of the hidden units.
         block: One of `layers.BLOCKS`.
         local: The places of the modern blocks in which a token attends only to its neighbours.
         window: The number of neighbours on each side.
@@ -185,7 +177,6 @@ class TransformerEncoder(Student):
 
         Args:
             ids: The padded ids `(b, t)`.
-            places: The places of the blocks.
 
         Returns:
             The vectors `(b, dimension)`.
@@ -213,9 +204,7 @@ def place_tokens(
 
     Args:
         ids: The padded ids `(b, t)`.
-        embedding: The table.
         factor: The projection of a narrow table, or None.
-        positions: The layer of positions.
 
     Returns:
         The tokens `(b, t, w)`; the mask of those that are no padding, bool `(b, t)`; and the place of each in its text,
@@ -241,12 +230,7 @@ def apply_blocks(
     Args:
         x: The tokens `(b, t, w)`, or those of packed texts `(t, w)`.
         looks: The mask of tokens that attend to each other, or a list of masks.
-        places: The places of the tokens, or a list of them.
-        blocks: The blocks.
         final_norm: The normalisation behind them, or None.
-
-    Returns:
-        The tokens.
     """
     for block in blocks:
         x = block(x, looks, places)

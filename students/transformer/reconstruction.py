@@ -32,12 +32,8 @@ def reconstruct_blocks(
 
     Args:
         smaller: The encoder with only the blocks of `whole` at `places`.
-        whole: The encoder before the cut.
         places: The places of the remaining blocks, ascending.
         rows: The texts as lists of token ids.
-
-    Returns:
-        The smaller encoder itself.
     """
     ours, others = place_rows(smaller, rows), place_rows(whole, rows)
     ends = [*places[1:], whole.depth]

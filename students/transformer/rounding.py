@@ -24,13 +24,8 @@ def round_blocks(
     rounding (`kernels.fit_kernel`).
 
     Args:
-        model: The encoder's network.
         rows: The texts as lists of token ids.
-        levels: The largest whole number.
         towards: A network of the same shape, for example with a table that is not rounded; by default `model`.
-
-    Returns:
-        The copy.
     """
     copy, whole = rebuild(model, {}, collect_weights(model)), towards or model
     if all(_is_rounded(block, levels) for block in copy.blocks):
@@ -53,7 +48,6 @@ def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
     grid of 15 numbers. An export recovers the same grid.
 
     Args:
-        model: The encoder's network.
         rows: The texts as lists of token ids.
     """
     model.set_weights(round_blocks(model, rows).get_weights())

@@ -17,15 +17,7 @@ Batches = list[tuple[Tensor, Tensor, Tensor]]
 
 
 def place_rows(model: TransformerEncoder, rows: IdLists) -> Batches:
-    """Compute the inputs of the first block for some texts, in batches of similar length.
-
-    Args:
-        model: The encoder's network.
-        rows: The texts as lists of token ids.
-
-    Returns:
-        The batches.
-    """
+    """Compute the inputs of the first block for some texts, in batches of similar length."""
     placed = (
         model.place(pad([rows[place] for place in group])) for group in group_by_length([len(row) for row in rows])
     )
@@ -33,28 +25,12 @@ def place_rows(model: TransformerEncoder, rows: IdLists) -> Batches:
 
 
 def attend(block: Block, batches: Batches) -> Batches:
-    """Pass batches through the attention of a block.
-
-    Args:
-        block: The block.
-        batches: The batches.
-
-    Returns:
-        The batches behind it.
-    """
+    """Pass batches through the attention of a block."""
     return _apply(batches, lambda x, there, places: block.add_attention(x, there[:, None], places))
 
 
 def add_units(block: Block, batches: Batches) -> Batches:
-    """Pass batches through the feed-forward network of a block.
-
-    Args:
-        block: The block.
-        batches: The batches.
-
-    Returns:
-        The batches behind it.
-    """
+    """Pass batches through the feed-forward network of a block."""
     return _apply(batches, lambda x, there, places: block.add_units(x))
 
 
@@ -69,8 +45,6 @@ def sum_products(
     Within a batch the sums are in float32.
 
     Args:
-        ours: The batches x.
-        others: The batches y.
         inputs: `inputs(x)` computes the inputs `(b, t, in)`.
         outputs: `outputs(x, y)` computes the outputs `(b, t, out)`.
 

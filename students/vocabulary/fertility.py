@@ -57,11 +57,7 @@ def compute_fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
 
     Args:
         rows: The texts as lists of token ids, with bos and eos.
-        texts: The texts.
         unit: "word" or "character".
-
-    Returns:
-        The tokens per unit.
     """
     units = [text.split() if unit == "word" else "".join(text.split()) for text in texts]
     return sum(len(row) - 2 for row in rows) / max(1, sum(map(len, units)))
@@ -74,10 +70,6 @@ def compute_unknown_share(rows: Sequence[Sequence[int]], tokenizer: Tokenizer) -
 
     Args:
         rows: The texts as lists of token ids, with bos and eos.
-        tokenizer: The tokenizer.
-
-    Returns:
-        The share.
     """
     unknown = next(id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.type == piece.UNKNOWN)
     pieces = sum(len(row) - 2 for row in rows)

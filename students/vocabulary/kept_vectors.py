@@ -29,8 +29,6 @@ def require_kept_vectors(whole: TokenEncoder, cut: TokenEncoder, texts: Sequence
     """Require that texts that lose no token keep their vectors, prompts and all.
 
     Args:
-        whole: The encoder before.
-        cut: The encoder with fewer tokens.
         texts: The texts, of which some are compared, evenly spread.
 
     Returns:

@@ -32,12 +32,8 @@ def transplant_translations(encoder: KerasEncoder, larger: Tokenizer, pairs: Seq
     that no pair contains gets the embedding of `compute_mean_embeddings`, and weights of zero.
 
     Args:
-        encoder: The encoder.
         larger: The tokenizer with the new tokens behind the encoder's.
         pairs: The pairs `(text, translation)`.
-
-    Returns:
-        The embeddings, and the old tokens that they are made from.
     """
     before = len(encoder.tokenizer)
     texts, others = zip(*pairs, strict=True) if pairs else ((), ())
@@ -56,7 +52,6 @@ def estimate_lexicon(
     """Estimate translation probabilities of tokens by IBM Model 1.
 
     Args:
-        lines: The token ids of each line.
         across: The token ids of each line's translation.
         size: A bound of the ids: all are smaller.
         rounds: The number of rounds of expectation and maximisation.

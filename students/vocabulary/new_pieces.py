@@ -43,9 +43,6 @@ def train_tokens(
     fit. Nothing is random and one thread is used, so the same texts give the same tokens.
 
     Args:
-        texts: The texts.
-        size: The maximum number of tokens.
-        tokenizer: The tokenizer that is to be enlarged.
         coverage: The share of the texts' characters that get a token of their own.
 
     Returns:
@@ -71,7 +68,6 @@ def make_tokens(words: Mapping[str, float], tokenizer: Tokenizer) -> list[tuple[
 
     Args:
         words: `{word: frequency}`.
-        tokenizer: The tokenizer that is to be enlarged.
 
     Returns:
         The tokens, `[(piece, score)]`.
@@ -124,12 +120,8 @@ def extend_tokenizer(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], 
     """Return a tokenizer with new tokens behind the old ones, as far as `select_new_tokens` allows them.
 
     Args:
-        tokenizer: The tokenizer.
         pieces: The new tokens, `(piece, score)`, as `train_tokens` returns them.
         keep: Texts that must be cut as before.
-
-    Returns:
-        The larger tokenizer.
 
     Raises:
         EncoderError: If it is not a unigram model.
@@ -149,11 +141,7 @@ def append_tokens(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> Tok
     """Return a tokenizer with new tokens behind the old ones.
 
     Args:
-        tokenizer: The tokenizer.
         new: The new tokens, `(piece, score)`; all of them differ from the old ones.
-
-    Returns:
-        The larger tokenizer.
 
     Raises:
         EncoderError: If it is not a unigram model.
@@ -174,12 +162,7 @@ def select_new_tokens(
     Text that occurs in an old token is in a language that the base knows, whether `keep` has text of it or not.
 
     Args:
-        tokenizer: The tokenizer.
         pieces: The new tokens, `(piece, score)`.
-        keep: The texts.
-
-    Returns:
-        The selected tokens.
     """
     old = [piece.piece for piece in model_proto(tokenizer).pieces]
     wanted = {piece for piece, _ in pieces}
@@ -201,11 +184,7 @@ def find_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
     """Find the phrases that occur in any of the lines.
 
     Args:
-        lines: The lines.
         phrases: The phrases, which begin with a space and have another one inside.
-
-    Returns:
-        The phrases that occur.
     """
     by_word: dict[str, list[str]] = {}
     for phrase in phrases:
@@ -221,15 +200,7 @@ def find_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
 
 
 def find_strings(units: Iterable[str], wanted: set[str]) -> set[str]:
-    """Find the strings that occur in any of the units.
-
-    Args:
-        units: The units, such as words.
-        wanted: The strings.
-
-    Returns:
-        The strings that occur.
-    """
+    """Find the strings that occur in any of the units."""
     lengths, inside = sorted({len(piece) for piece in wanted}), set()
     for unit in units:
         inside |= wanted.intersection(unit[i : i + n] for n in lengths for i in range(len(unit) - n + 1))
@@ -245,15 +216,7 @@ def _rescale(proto, new):
 
 
 def list_new_tokens(tokenizer: Tokenizer, larger: Tokenizer) -> list[str]:
-    """Return the tokens that a larger tokenizer has behind those of another.
-
-    Args:
-        tokenizer: The tokenizer.
-        larger: The larger tokenizer.
-
-    Returns:
-        The new tokens, in their order.
-    """
+    """Return the tokens that a larger tokenizer has behind those of another."""
     return [piece.piece for piece in model_proto(larger).pieces[len(tokenizer) :]]
 
 
@@ -264,7 +227,6 @@ def compute_mean_embeddings(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
     of the table.
 
     Args:
-        encoder: The encoder.
         larger: The tokenizer with the new tokens behind the encoder's.
 
     Returns:
@@ -291,12 +253,7 @@ def append_embeddings(encoder: KerasEncoder, larger: Tokenizer, rows: Floats) ->
     """Return the encoder with a larger tokenizer and the embeddings of its new tokens.
 
     Args:
-        encoder: The encoder.
-        larger: The tokenizer with the new tokens behind the encoder's.
         rows: The embeddings of the new tokens `(new, width)`.
-
-    Returns:
-        The larger encoder.
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     model = replace_table(encoder.model, np.concatenate([table, rows]).astype(table.dtype))

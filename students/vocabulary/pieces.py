@@ -23,16 +23,7 @@ if TYPE_CHECKING:
 
 
 def find_used_tokens(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> set[int]:
-    """Find the tokens that occur at least `least` times in some texts, without bos and eos.
-
-    Args:
-        tokenizer: The tokenizer.
-        texts: The texts.
-        least: The minimum count.
-
-    Returns:
-        The ids of the tokens.
-    """
+    """Find the tokens that occur at least `least` times in some texts, without bos and eos."""
     return set(np.flatnonzero(count_tokens(tokenizer, texts) >= least).tolist())
 
 
@@ -41,10 +32,6 @@ def count_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
 
     A prompt that ends without a blank changes how the text behind it is cut, so a token counts by the role that uses it
     most.
-
-    Args:
-        tokenizer: The tokenizer.
-        texts: The texts.
 
     Returns:
         The counts, int64 `(tokens,)`.
@@ -74,10 +61,6 @@ def find_prompt_tokens(tokenizer: Tokenizer) -> set[int]:
 def find_added_tokens(before: Tokenizer, after: Tokenizer) -> Integers:
     """Find the tokens of a tokenizer that another one lacks.
 
-    Args:
-        before: The tokenizer that lacks them.
-        after: The tokenizer that has them.
-
     Returns:
         Their ids in `after`, int64 `(n,)`.
     """
@@ -94,8 +77,6 @@ def prune_tokenizer(
     tokens are in `kept_ids` is cut into the same tokens as before.
 
     Args:
-        tokenizer: The tokenizer.
-        kept_ids: The ids of the tokens to keep.
         always: The ids of tokens that are kept in addition; by default those of `find_required_tokens`.
 
     Returns:
@@ -117,15 +98,7 @@ def prune_tokenizer(
 
 
 def prune_encoder(encoder: KerasEncoder, kept_ids: Iterable[int]) -> KerasEncoder:
-    """Reduce an encoder to some of its tokens and their embeddings. Texts of these tokens keep their vectors.
-
-    Args:
-        encoder: The encoder.
-        kept_ids: The ids of the tokens to keep.
-
-    Returns:
-        The smaller encoder.
-    """
+    """Reduce an encoder to some of its tokens and their embeddings. Texts of these tokens keep their vectors."""
     return replace_tokenizer(encoder, *prune_tokenizer(encoder.tokenizer, kept_ids))
 
 
@@ -133,12 +106,7 @@ def replace_tokenizer(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Inte
     """Return an encoder with the tokenizer that `prune_tokenizer` returned.
 
     Args:
-        encoder: The encoder.
-        tokenizer: The smaller tokenizer.
         old_ids: The old id of each of its tokens, int64 `(tokens,)`.
-
-    Returns:
-        The smaller encoder.
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     return KerasEncoder(replace_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
@@ -152,11 +120,7 @@ def sort_by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
     is returned unchanged.
 
     Args:
-        encoder: The encoder.
         use: The use of each token, float64 `(tokens,)`.
-
-    Returns:
-        The encoder.
     """
     if not has_free_order(encoder.tokenizer):
         return encoder
@@ -177,11 +141,7 @@ def reorder_encoder(encoder: KerasEncoder, old_ids: Integers) -> KerasEncoder:
     """Return the encoder with its tokens and their embeddings in another order.
 
     Args:
-        encoder: The encoder.
         old_ids: The old id of each token, int64 `(tokens,)`.
-
-    Returns:
-        The encoder.
     """
     return replace_tokenizer(encoder, reorder_tokenizer(encoder.tokenizer, old_ids), old_ids)
 
@@ -190,11 +150,7 @@ def reorder_tokenizer(tokenizer: Tokenizer, old_ids: Integers) -> Tokenizer:
     """Return the tokenizer with its tokens in another order.
 
     Args:
-        tokenizer: The tokenizer.
         old_ids: The old id of each token, int64 `(tokens,)`.
-
-    Returns:
-        The tokenizer.
     """
     return _select_tokens(tokenizer, model_proto(tokenizer), old_ids)
 
@@ -230,13 +186,6 @@ def find_merge_parts(proto: Message, kept_ids: Iterable[int]) -> set[int]:
 
     Merges never cross the border of a token in the result, so the characters of a token alone show how it was merged,
     in any text.
-
-    Args:
-        proto: The SentencePiece model.
-        kept_ids: The ids of the kept tokens.
-
-    Returns:
-        Their ids.
     """
     ids = {piece.piece: id for id, piece in enumerate(proto.pieces) if piece.type in (piece.NORMAL, piece.UNUSED)}
     scores = {text: proto.pieces[id].score for text, id in ids.items()}
@@ -247,13 +196,6 @@ def merge_characters(text: str, scores: Mapping[str, float]) -> list[str]:
     """Return the tokens that BPE merges the characters of a text into, in order.
 
     The best pair is merged first, and the leftmost of ties.
-
-    Args:
-        text: The text.
-        scores: The score of each token.
-
-    Returns:
-        The merged tokens.
     """
     parts, merged = list(text), []
     while pairs := [i for i in range(len(parts) - 1) if parts[i] + parts[i + 1] in scores]:

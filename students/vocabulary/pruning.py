@@ -69,11 +69,7 @@ class PieceRule:
         """Return the ids of the tokens to keep.
 
         Args:
-            tokenizer: The tokenizer.
             lines: The texts by which use is counted.
-
-        Returns:
-            The ids.
         """
         return self.choose(tokenizer, lines)[0]
 
@@ -81,7 +77,6 @@ class PieceRule:
         """Choose the tokens to keep.
 
         Args:
-            tokenizer: The tokenizer.
             lines: The texts by which use is counted.
 
         Returns:
@@ -113,11 +108,7 @@ def find_written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
     """Find the scripts that at least one language is written in: those with a share `WRITTEN` of its tokens.
 
     Args:
-        pieces: The text of each token.
         counts: The counts by language, `(languages, tokens)`.
-
-    Returns:
-        The codes of the scripts.
     """
     shares, scripts = counts / counts.sum(axis=1, keepdims=True).clip(1), {}
     for id in np.flatnonzero(counts.any(axis=0)).tolist():
@@ -131,7 +122,6 @@ def select_most_used(counts: Integers, most: int, always: Iterable[int]) -> Inte
 
     Args:
         counts: The counts by language, `(languages, tokens)`.
-        most: The number of tokens.
         always: The ids that come first in any case.
 
     Returns:
@@ -147,10 +137,6 @@ def compute_use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
 
     A language with little text thus has the same weight as the others.
 
-    Args:
-        tokenizer: The tokenizer.
-        lines: The texts.
-
     Returns:
         The use, float64 `(tokens,)`.
     """
@@ -159,10 +145,6 @@ def compute_use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
 
 def count_by_language(tokenizer: Tokenizer, lines: Sequence[Line]) -> Integers:
     """Count how often the lines of each language use each token.
-
-    Args:
-        tokenizer: The tokenizer.
-        lines: The texts.
 
     Returns:
         The counts, int64 `(languages, tokens)`.
@@ -181,8 +163,6 @@ def collect_lines(
     """Return the texts of the kept languages and those of a data set's other languages.
 
     Args:
-        dataset: The data set.
-        languages: The kept languages.
         corpus: `{language: texts}`. Texts at the same place in several languages are taken for translations.
 
     Returns:
@@ -220,13 +200,6 @@ def prune(
     Unseen text is a tenth of the lines, under a vocabulary that is made from the other nine tenths, as the returned
     vocabulary has seen all of them; and the `others`, under the returned vocabulary. If the rule has `most`, the tokens
     come in the order of their use (`pieces.sort_by_use`).
-
-    Args:
-        encoder: The encoder.
-        lines: The texts of the kept languages.
-        others: Texts of languages that are not kept.
-        rule: The rule.
-        seed: The random seed of the tenth.
 
     Returns:
         The encoder and a report: `rows` and `bytes` (float32 weights and tokenizer) as `[before, after]`; `kept` and
@@ -271,11 +244,7 @@ def format_not_kept(language: str, unknown: Sequence[float]) -> str:
     """Write the line that says that a language is not kept.
 
     Args:
-        language: The language.
         unknown: Its share of `<unk>`, `[before, after]`.
-
-    Returns:
-        The line.
     """
     before, after = (f"{100 * share:.2f} %" for share in unknown)
     return f"{language} is not kept: <unk> {after} (before {before})"
@@ -283,10 +252,6 @@ def format_not_kept(language: str, unknown: Sequence[float]) -> str:
 
 def split_tenth(lines: Sequence[Line], seed: int) -> tuple[list[Line], list[Line]]:
     """Split a tenth off the keys of each kind, so that translations stay together.
-
-    Args:
-        lines: The lines.
-        seed: The random seed.
 
     Returns:
         `(rest, tenth)`.

@@ -36,15 +36,7 @@ def _suggest(name, known):
 
 
 def find_script_tokens(tokenizer: Tokenizer, scripts: Iterable[str]) -> set[int]:
-    """Find the tokens all of whose characters are of some scripts or, like digits, of all scripts.
-
-    Args:
-        tokenizer: The tokenizer.
-        scripts: The names or codes of the scripts.
-
-    Returns:
-        The ids of the tokens.
-    """
+    """Find the tokens all of whose characters are of some scripts or, like digits, of all scripts."""
     wanted = parse_scripts(scripts) | SHARED
     return {id for id, piece in enumerate(model_proto(tokenizer).pieces) if find_scripts(piece.piece) <= wanted}
 

@@ -22,13 +22,6 @@ def find_shared_tokens(proto: Message, scripts: Iterable[str]) -> set[int]:
 
     Special tokens are bytes, `<unk>`, control tokens, and the token with the lowest score, from which that of `<unk>`
     is computed.
-
-    Args:
-        proto: The SentencePiece model.
-        scripts: The codes of the scripts whose single letters are kept; those of ASCII are kept too.
-
-    Returns:
-        The ids of the tokens.
     """
     letters = set(scripts)
     bare = zip(proto.pieces, list_bare_tokens(proto), strict=True)
@@ -38,10 +31,6 @@ def find_shared_tokens(proto: Message, scripts: Iterable[str]) -> set[int]:
 
 def find_main_scripts(proto: Message, ids: Iterable[int]) -> set[str]:
     """Find the scripts that make up a share `OWN` or more of some tokens.
-
-    Args:
-        proto: The SentencePiece model.
-        ids: The ids of the tokens.
 
     Returns:
         The ISO 15924 codes of the scripts.

@@ -54,13 +54,8 @@ def transplant(encoder: KerasEncoder, larger: Tokenizer, aligner: Encoder, most:
     the `NEAREST` anchors, weighted by the softmax of cosine / `TEMPERATURE`.
 
     Args:
-        encoder: The encoder.
-        larger: The tokenizer with the new tokens behind the encoder's.
         aligner: An encoder that knows the languages of the new tokens.
         most: The maximum number of anchors.
-
-    Returns:
-        The embeddings.
 
     Raises:
         EncoderError: If the encoder has no words in Latin letters.
@@ -76,14 +71,8 @@ def transplant_tokens(
     """Make embeddings by meaning for any tokens, as `transplant` does for new ones.
 
     Args:
-        encoder: The encoder.
-        pieces: The tokens.
         others: The embeddings `(n, width)` that tokens without letters get.
-        aligner: An encoder that knows the languages of the tokens.
         most: The maximum number of anchors.
-
-    Returns:
-        The embeddings.
 
     Raises:
         EncoderError: If the encoder has no words in Latin letters.
@@ -102,12 +91,6 @@ def transplant_tokens(
 def find_rare_tokens(encoder: KerasEncoder, texts: Sequence[str], below: int, known: Iterable[str]) -> Integers:
     """Find the normal tokens that texts use rarely.
 
-    Args:
-        encoder: The encoder.
-        texts: The texts.
-        below: The number of uses from which on a token is not rare.
-        known: Tokens that are left out.
-
     Returns:
         The ids, int64 `(n,)`.
     """
@@ -123,14 +106,8 @@ def realign(
     """Return an encoder with embeddings by meaning for some of its tokens, made from embeddings of a base encoder.
 
     Args:
-        encoder: The encoder.
         ids: The ids of the tokens, int64 `(n,)`.
-        base: The base encoder, with a table of the same width.
-        aligner: An encoder that knows the languages of the tokens.
         most: The maximum number of anchors.
-
-    Returns:
-        The encoder.
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0].copy()
     pieces = model_proto(encoder.tokenizer).pieces
@@ -140,10 +117,6 @@ def realign(
 
 def find_anchors(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:
     """Find the likeliest tokens that are words of at least three Latin letters without accents.
-
-    Args:
-        tokenizer: The tokenizer.
-        most: The maximum number of tokens.
 
     Returns:
         The ids, int64 `(n,)`.
@@ -184,7 +157,6 @@ def centre_by_script(known: Floats, vectors: Floats, scripts: Iterable[frozenset
     Args:
         known: The vectors of the anchors `(n, d)`.
         vectors: The vectors of the new tokens `(m, d)`.
-        scripts: The scripts of each new token.
 
     Returns:
         `(vectors, known)`, scaled to unit length.
@@ -206,12 +178,6 @@ def list_examples(
     tokenizer: Tokenizer, larger: Tokenizer, moved: Transplant, count: int = EXAMPLES
 ) -> dict[str, list[list[str | float]]]:
     """Return the nearest old tokens of some new ones that begin a word, frequent and rare ones alike.
-
-    Args:
-        tokenizer: The old tokenizer.
-        larger: The tokenizer with the new tokens.
-        moved: The embeddings of the new tokens.
-        count: The number of new tokens.
 
     Returns:
         `{piece: [[anchor, weight]]}`.

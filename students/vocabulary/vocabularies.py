@@ -50,12 +50,7 @@ class Vocabularies:
     """The vocabularies that a student can have, given an encoder, the data, and text of its languages.
 
     Args:
-        student: The encoder.
-        dataset: The data set.
-        languages: The languages to keep.
         corpus: `{language: [text]}`.
-        new: The languages that get tokens of their own.
-        additions: The tokens for the new languages.
         aligner: An encoder that knows the new languages, for embeddings by meaning; without it they are means of those
             of the replaced tokens.
         below: With an aligner, tokens that occur fewer times in the texts get embeddings by meaning too, except for the
@@ -98,9 +93,6 @@ class Vocabularies:
         Args:
             name: The name of the vocabulary, with `NEW` behind it for new tokens.
             most: The maximum number of tokens, of which the most used are kept; 0 for all.
-
-        Returns:
-            The encoder.
         """
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
@@ -158,13 +150,7 @@ class Vocabularies:
         """Cut an encoder to a shape, as the start of a training.
 
         Args:
-            encoder: The encoder.
-            shape: The shape.
             vectors: The teacher's vectors `(n, d)`, which span the axes of a smaller dimension; otherwise None.
-            seed: The random seed.
-
-        Returns:
-            The student.
         """
         # Embeddings by meaning are in the encoder itself. Otherwise single tokens are encoded by the encoder before.
         whole = None if self.aligner else self.student

@@ -17,12 +17,7 @@ def list_names(known: dict[str, int], added: Json, source: str) -> list[str]:
     """Return the names of all tokens by id, with empty names for unused ids.
 
     Args:
-        known: The ids of the model's tokens.
         added: The added tokens of the `tokenizer.json`.
-        source: The file, for errors.
-
-    Returns:
-        The names.
 
     Raises:
         EncoderError: If the ids are far from consecutive.
@@ -44,11 +39,7 @@ def find_kinds(names: list[str], added: Json) -> dict[str, Kind]:
     SentencePiece's mark replaces the blanks in them.
 
     Args:
-        names: The names of the tokens.
         added: The added tokens of the `tokenizer.json`.
-
-    Returns:
-        The kinds by name.
     """
     kinds: dict[str, Kind] = {name: "UNUSED" for name in names if FREE.fullmatch(name)}
     for one in added or ():
@@ -64,10 +55,6 @@ def find_ends(processor: Json, source: str) -> Ends:
 
     Args:
         processor: The post-processor of the `tokenizer.json`.
-        source: The file, for errors.
-
-    Returns:
-        The two tokens.
 
     Raises:
         EncoderError: If there are others, or none.

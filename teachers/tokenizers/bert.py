@@ -22,12 +22,7 @@ def convert_wordpiece(content: Json, source: str, reading: Reading) -> Tokenizer
     """Convert the WordPiece model of a `tokenizer.json`.
 
     Args:
-        content: The content of the file.
-        source: The file, for errors.
         reading: The prompts and the maximum length.
-
-    Returns:
-        The tokenizer.
 
     Raises:
         EncoderError: If the normaliser or other rules are not those of BERT.
@@ -68,11 +63,7 @@ def read_vocabulary(path: Path, settings: Mapping[str, Json]) -> Json:
     """Return what a `tokenizer.json` would hold of a `vocab.txt`: its tokens. The class of the tokenizer adds the rest.
 
     Args:
-        path: The file.
         settings: The content of the `tokenizer_config.json` beside it.
-
-    Returns:
-        The content.
 
     Raises:
         EncoderError: If the unknown token, bos or eos is missing.

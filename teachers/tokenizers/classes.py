@@ -37,9 +37,6 @@ def find_class(settings: Mapping[str, Json], config: Mapping[str, Json]) -> str 
         settings: The content of `tokenizer_config.json`.
         config: The content of `config.json`, empty for none.
 
-    Returns:
-        The name.
-
     Raises:
         EncoderError: If the class is another than those of the architectures that distill reads.
     """
@@ -60,13 +57,9 @@ def apply_class(name: str | None, content: Json, settings: Mapping[str, Json], r
 
     Args:
         name: The class, or None for one that runs the file as it is.
-        content: The content.
         settings: The content of `tokenizer_config.json`.
         rows: The number of rows of the table, or None if it is not known. A class has names for tokens that a
             vocabulary may lack, such as [MASK]; they are added if there is a row for them.
-
-    Returns:
-        The content that transformers runs.
 
     Raises:
         EncoderError: If the model is not of the class's kind.
@@ -104,9 +97,6 @@ def add_tokens(content: Json, settings: Mapping[str, Json], usual: Mapping[str, 
         content: The content of a `tokenizer.json`.
         settings: The content of `tokenizer_config.json`.
         usual: The names of special tokens that the class has by default, by kind.
-
-    Returns:
-        The content.
 
     Raises:
         EncoderError: If the settings give a token another id than the file.

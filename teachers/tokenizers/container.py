@@ -62,12 +62,7 @@ class Vocabulary:
 
         Args:
             ends: The tokens before and behind each text.
-            normalizer: The settings of the normaliser.
-            source: The file, for errors.
             reading: The prompts and the maximum length.
-
-        Returns:
-            The tokenizer.
 
         Raises:
             EncoderError: If a token that it needs is missing.

@@ -41,12 +41,7 @@ def load_tokenizer(
     It is read from `tokenizer.json`, or else `sentencepiece.bpe.model`, or else `vocab.txt`, by the package tokenizers.
 
     Args:
-        folder: The folder.
-        positions: The number of positions of the model.
         texts: Returns the texts that distill's own pieces have to read alike, where these are asked for.
-
-    Returns:
-        The tokenizer.
 
     Raises:
         InputError: If the package is not installed.
@@ -65,13 +60,6 @@ def convert_tokenizer(folder: File, positions: int | None = None) -> Tokenizer:
     """Convert the tokenizer in a model's folder, with its ids, its prompts and its maximum length.
 
     Names of special tokens in a text are read as text.
-
-    Args:
-        folder: The folder.
-        positions: The number of positions of the model.
-
-    Returns:
-        The tokenizer.
 
     Raises:
         EncoderError: If there is none, or it cannot be converted to SentencePiece's or BERT's tokens.

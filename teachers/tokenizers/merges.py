@@ -23,12 +23,7 @@ def convert_bpe(content: Json, source: str, reading: Reading) -> Tokenizer:
     """Convert the BPE model of a `tokenizer.json`.
 
     Args:
-        content: The content of the file.
-        source: The file, for errors.
         reading: The prompts and the maximum length.
-
-    Returns:
-        The tokenizer.
 
     Raises:
         EncoderError: If it is over bytes, or if some tokens that form another one do not merge.

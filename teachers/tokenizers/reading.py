@@ -48,14 +48,6 @@ def read_folder_reading(folder: Path, inner: Path, positions: int | None = None)
     """Read the prompts and the maximum number of tokens from a model's folder.
 
     The number is that of Sentence-Transformers' settings, or else the tokenizer's; at most that of the positions.
-
-    Args:
-        folder: The folder.
-        inner: The folder of its tokenizer.
-        positions: The number of positions of the model.
-
-    Returns:
-        The prompts and the maximum length.
     """
     from ...export.encode import Reading
 

@@ -85,10 +85,6 @@ def require_only(path: Path, content: Mapping[str, Json], only: Mapping[str, Seq
 def require_honoured(folder: Path, inner: Path) -> None:
     """Refuse the settings of a folder that bear on vectors and are not honoured, by their names.
 
-    Args:
-        folder: The folder.
-        inner: The folder of its Transformer module.
-
     Raises:
         EncoderError: If there is such a setting, or an adapter beside the weights.
     """
@@ -112,7 +108,6 @@ def read_truncation(content: Json, settings: Mapping[str, Json]) -> Json:
     """Return the `truncation` of a `tokenizer.json` by which a text loses its beginning, or None.
 
     Args:
-        content: The content of the file.
         settings: The content of `tokenizer_config.json`, which goes before it.
 
     Returns:
@@ -127,9 +122,7 @@ def require_readable(inner: Path, content: Json, library: LibraryTokenizer) -> N
     """Refuse the settings of a tokenizer that are not honoured, by their names.
 
     Args:
-        inner: The folder of the tokenizer.
         content: The content of its `tokenizer.json` as it lies there.
-        library: The tokenizer.
 
     Raises:
         EncoderError: If there is such a setting.

@@ -29,13 +29,6 @@ class _Steps:
 def convert_normalizer(content: Json, source: str) -> Normalizer:
     """Convert the steps of a `tokenizer.json`.
 
-    Args:
-        content: The content of the file.
-        source: The file, for errors.
-
-    Returns:
-        The settings of the normaliser.
-
     Raises:
         EncoderError: If a step has no counterpart in SentencePiece.
     """

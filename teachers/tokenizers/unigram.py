@@ -24,12 +24,7 @@ def convert_unigram(content: Json, source: str, reading: Reading) -> Tokenizer:
     """Convert the unigram model of a `tokenizer.json`.
 
     Args:
-        content: The content of the file.
-        source: The file, for errors.
         reading: The prompts and the maximum length.
-
-    Returns:
-        The tokenizer.
 
     Raises:
         EncoderError: If it has no counterpart in SentencePiece.
@@ -59,9 +54,6 @@ def convert_unigram(content: Json, source: str, reading: Reading) -> Tokenizer:
 
 def read_fairseq(path: Path) -> Json:
     """Return what a `tokenizer.json` would hold of XLM-R's SentencePiece model, with fairseq's ids.
-
-    Args:
-        path: The file.
 
     Returns:
         The content, to which the class of the tokenizer adds its steps.

@@ -28,12 +28,7 @@ class HelpMixin(click.Command):
         self.examples = tuple(examples)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the epilog and the examples.
-
-        Args:
-            ctx: the context.
-            formatter: what is written to.
-        """
+        """Write the epilog and the examples."""
         super().format_epilog(ctx, formatter)
         write_examples(self.examples, formatter)
 
@@ -69,12 +64,7 @@ class Command(HelpMixin, cloup.Command):
         return [*super().get_params(ctx), HELP_ALL]
 
     def format_params(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the panels with the options that this help shows, with their second columns aligned.
-
-        Args:
-            ctx: the context.
-            formatter: what is written to.
-        """
+        """Write the panels with the options that this help shows, with their second columns aligned."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         sections = [self.make_option_group_help_section(group, ctx) for group in self.option_groups]
         rest = [one for one in options if not isinstance(one, PanelOption) and one is not HELP_ALL]

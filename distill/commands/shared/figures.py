@@ -38,8 +38,6 @@ def write_figures(path: str | None, figures: Json, show: Callable[[], None]) -> 
     Args:
         path: the value of `--json`: a file that gets the figures too, "-" for standard output in place of the table,
             None for the table alone.
-        figures: the figures as JSON.
-        show: prints the table.
     """
     if path == "-":
         print(json.dumps(figures, ensure_ascii=prints_ascii(), indent=1))

@@ -98,12 +98,7 @@ def shows_all(context: click.Context) -> bool:
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
-    """Write command lines under a heading, unchanged so that they can be copied.
-
-    Args:
-        examples: the command lines.
-        formatter: what is written to.
-    """
+    """Write command lines under a heading, unchanged so that they can be copied."""
     if examples:
         formatter.write_paragraph()
         formatter.write_heading("Examples" if len(examples) > 1 else "Example")
@@ -112,11 +107,5 @@ def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> N
 
 
 def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of recipes that begin with what is typed, for a shell.
-
-    Args:
-        context: the context.
-        parameter: the parameter that is completed.
-        incomplete: what is typed.
-    """
+    """Return the names of recipes that begin with what is typed, for a shell."""
     return [name for name in recipe_names() if name.startswith(incomplete)]

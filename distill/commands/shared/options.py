@@ -71,12 +71,7 @@ def take_settings(values: dict[str, Value | None], config: File | None = None, r
     """Take the settings out of a command's `values`; those that are not given keep their value.
 
     Args:
-        values: the command's parameters; those of settings are removed.
-        config: a config file, whose values override those of its recipe.
         recipe: the recipe to begin with if neither `--recipe` nor the config names one; without any the defaults.
-
-    Returns:
-        The settings, checked.
 
     Raises:
         ConfigError: if a flag and `--set` give the same setting, for a setting of a teacher's training beside a fixed
@@ -116,8 +111,6 @@ def require_writable_path(context: click.Context, parameter: click.Parameter, pa
     """Return a path that will be written; refuse it before the work if it cannot be. A callback of options.
 
     Args:
-        context: the context.
-        parameter: the option.
         path: the path, or None.
     """
     from ...system.files import require_writable
@@ -140,8 +133,6 @@ def corpus_option(meaning: str, required: bool = False, default: str = "") -> Ca
     """Return a decorator that adds the option `--corpus`, files of text.
 
     Args:
-        meaning: a sentence on what the text is for.
-        required: if the option has to be given.
         default: what is taken without it, in words.
     """
     help = (

@@ -30,13 +30,7 @@ def print_json(answers: Iterable[Answer]) -> None:
 
 
 def print_answers(answers: Iterable[Answer], many: bool, strict: bool = False) -> None:
-    """Print passages with their best sentence marked.
-
-    Args:
-        answers: the answer to each question.
-        many: print each question above its passages.
-        strict: print no passages for a question that has no answer.
-    """
+    """Print passages with their best sentence marked."""
     console = new_console()
     for answer in answers:
         if many:

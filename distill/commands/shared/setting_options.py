@@ -40,7 +40,6 @@ class SettingOption(PanelOption):
         Args:
             declared: what `click.option` was given, which is nothing.
             setting: the setting's name, as in `--set`.
-            item: its field.
             shown: the default that the help gives.
         """
         meta, text = item.metadata, format_default(shown)
@@ -77,12 +76,7 @@ class SetOption(PanelOption):
         )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:
-        """Return the settings whose names begin with what is typed.
-
-        Args:
-            ctx: the context.
-            incomplete: what is typed.
-        """
+        """Return the settings whose names begin with what is typed."""
         names = [f"{name}=" for name in self.fields if name not in APART and name.startswith(incomplete)]
         return [click.shell_completion.CompletionItem(name) for name in names]
 

@@ -14,15 +14,6 @@ IDS, TEXTS, LANGUAGES = ("id", "_id", "pid"), ("text", "context", "passage"), ("
 def parse_text(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
     """Return the text under a key.
 
-    Args:
-        path: The file, for errors.
-        row: The object.
-        key: The key.
-        place: The place in the file, for errors.
-
-    Returns:
-        The text.
-
     Raises:
         DataError: If there is no text, or only blanks.
     """
@@ -34,15 +25,6 @@ def parse_text(path: File, row: Mapping[str, Json], key: str, place: str) -> str
 
 def parse_id(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
     """Return the id under a key.
-
-    Args:
-        path: The file, for errors.
-        row: The object.
-        key: The key.
-        place: The place in the file, for errors.
-
-    Returns:
-        The id.
 
     Raises:
         DataError: If `as_id` accepts none.
@@ -63,10 +45,6 @@ def as_id(value: Json) -> str | None:
 def first_given(row: Mapping[str, Json], keys: Sequence[str]) -> str | None:
     """Return the first of some keys under which an object has a value other than null.
 
-    Args:
-        row: The object.
-        keys: The keys.
-
     Returns:
         The key, or None.
     """
@@ -77,11 +55,7 @@ def parse_title(row: Mapping[str, Json], default: str) -> str:
     """Return the title of an object, or the default if it has none.
 
     Args:
-        row: The object.
         default: The default.
-
-    Returns:
-        The title.
     """
     title = row.get("title")
     return default if title is None else str(title)
@@ -121,14 +95,6 @@ def parse_distinct_answers(path: File, row: Mapping[str, Json], place: str) -> t
     """Return the distinct texts of a question's "answers", or of its one "answer". There may be none.
 
     Numbers are read as their digits, and null and blank texts are ignored.
-
-    Args:
-        path: The file, for errors.
-        row: The question.
-        place: The place in the file, for errors.
-
-    Returns:
-        The texts.
 
     Raises:
         DataError: If the answers have no form of `parse_answer_texts`.

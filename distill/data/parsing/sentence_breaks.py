@@ -11,15 +11,7 @@ BREAKS = "sentence_breaks"
 
 
 def parse_sentences(value: Mapping[str, Json], text: str) -> tuple[tuple[int, int], ...]:
-    """Return the boundaries of a paragraph, empty if they are malformed, which only LAReQA refuses.
-
-    Args:
-        value: The paragraph.
-        text: Its text.
-
-    Returns:
-        The boundaries.
-    """
+    """Return the boundaries of a paragraph, empty if they are malformed, which only LAReQA refuses."""
     try:
         return tuple(parse_breaks(value, text, "")) if BREAKS in value else ()
     except DataError:
@@ -28,11 +20,6 @@ def parse_sentences(value: Mapping[str, Json], text: str) -> tuple[tuple[int, in
 
 def parse_breaks(value: Mapping[str, Json], text: str, place: str) -> list[tuple[int, int]]:
     """Return the boundaries of a paragraph.
-
-    Args:
-        value: The paragraph.
-        text: Its text.
-        place: The place in the file, for errors.
 
     Returns:
         The boundaries `(start, end)`.

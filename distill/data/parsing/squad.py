@@ -22,27 +22,12 @@ def parse_articles(path: File) -> list[dict[str, Json]]:
 
 
 def parse_paragraphs(path: File, articles: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
-    """Return the paragraphs of all articles, in order.
-
-    Args:
-        path: The file, for errors.
-        articles: The articles.
-
-    Returns:
-        The paragraphs.
-    """
+    """Return the paragraphs of all articles, in order."""
     return [paragraph for article in articles for paragraph in parse_list(path, article, "paragraphs")]
 
 
 def parse_questions(path: File, paragraph: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return the questions that a paragraph answers.
-
-    Args:
-        path: The file, for errors.
-        paragraph: The paragraph.
-
-    Returns:
-        The questions.
 
     Raises:
         DataError: If one is malformed.
@@ -61,41 +46,19 @@ def is_impossible(qa: Mapping[str, Json]) -> bool:
 
 
 def find_impossible(path: File, articles: Sequence[Mapping[str, Json]]) -> list[str]:
-    """Return the ids of the questions that are not answered by their paragraphs.
-
-    Args:
-        path: The file, for errors.
-        articles: The articles.
-
-    Returns:
-        The ids.
-    """
+    """Return the ids of the questions that are not answered by their paragraphs."""
     qas = (qa for paragraph in parse_paragraphs(path, articles) for qa in parse_list(path, paragraph, "qas"))
     return [str(qa.get("id")) for qa in qas if is_impossible(qa)]
 
 
 def say_impossible(source: File, left: int, total: int) -> None:
-    """Print how many questions of a source were left out, if any.
-
-    Args:
-        source: The source.
-        left: The number that was left out.
-        total: The number of all questions.
-    """
+    """Print how many questions of a source were left out, if any."""
     if left:
         say(f"{source}: {left:,} of {total:,} questions left out: no passage answers them ({IMPOSSIBLE!r})")
 
 
 def parse_list(path: File, value: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
     """Return the list of objects under a key of a SQuAD object.
-
-    Args:
-        path: The file, for errors.
-        value: The object.
-        key: The key.
-
-    Returns:
-        The list.
 
     Raises:
         DataError: If it is something else.

@@ -23,11 +23,7 @@ def read_columns(path: Path, named: Sequence[str] = ()) -> dict[str, list[str]]:
     """Read the lines of a folder of `{lang}.txt`, or the columns of a .tsv.
 
     Args:
-        path: The folder or file.
         named: The columns; by default those with a language code.
-
-    Returns:
-        The lines by language.
     """
     return _from_files(path) if path.is_dir() else read_table(path, named)
 
@@ -44,11 +40,7 @@ def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:
     lines at the end are ignored.
 
     Args:
-        path: The file.
         named: The columns; by default those with a language code.
-
-    Returns:
-        The cells by column.
 
     Raises:
         DataError: If a line is malformed, with its number.

@@ -21,24 +21,12 @@ if TYPE_CHECKING:
 
 
 def fingerprint(source: File, encoder: Encoder | None) -> str:
-    """Return a text that stays the same as long as `source` names the same encoder.
-
-    Args:
-        source: The name or path.
-        encoder: The loaded encoder, whose own fingerprint is used if it has one.
-
-    Returns:
-        The fingerprint, of the encoder or of its files.
-    """
+    """Return a text that stays the same as long as `source` names the same encoder."""
     return getattr(encoder, "fingerprint", None) or require_kind(source).fingerprint(source)
 
 
 def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
     """Return the text by which an index identifies an encoder.
-
-    Args:
-        source: The name or path.
-        encoder: The loaded encoder.
 
     Returns:
         The hashes of a bundle's card, or else `fingerprint`.

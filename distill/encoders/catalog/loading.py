@@ -54,8 +54,6 @@ def load_stored_table(source: File, codec: str, encoder: KerasEncoder) -> Stored
     """Load the table of an artefact in its own codewords.
 
     Args:
-        source: The name or path of the artefact.
-        codec: The codec that the table is needed in.
         encoder: The encoder, with the artefact's tokens, that will use the table.
 
     Returns:
@@ -94,7 +92,6 @@ def combine_encoders(encoder: Encoder, source: File | None) -> Encoder:
     """Combine an encoder for questions with another one for documents.
 
     Args:
-        encoder: The encoder.
         source: The name of the documents' encoder, or None.
 
     Returns:

@@ -62,13 +62,9 @@ def describe_learned(sources: Sources, teacher: TeacherSettings, student: Studen
     """Describe what a run of two stages learned from.
 
     Args:
-        sources: Everything that it learns from.
         teacher: The settings of stage 1.
         student: The settings of stage 2.
         dev_dataset: The name of another data set whose dev questions choose epochs, or empty.
-
-    Returns:
-        The phrases.
     """
     dataset, languages = sources.dataset, sources.languages
     taught, studied = trains_teacher(teacher), student.epochs > 0
@@ -126,7 +122,6 @@ def hash_run_files(dataset: Dataset, named: Sequence[NamedPath]) -> tuple[dict[s
     """Hash the files that a run learns from or is chosen by.
 
     Args:
-        dataset: The data set.
         named: The files that the settings name, among them those that new tokens come from.
 
     Returns:

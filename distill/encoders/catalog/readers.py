@@ -67,10 +67,6 @@ def load_writer(source: str, template: str) -> FusionWriter:
 
     Args:
         source: `hf:NAME` or a folder.
-        template: The template of its input.
-
-    Returns:
-        The model.
 
     Raises:
         EncoderError: If it cannot be loaded.
@@ -85,11 +81,7 @@ def load_features(source: File, standard: EmbeddingScale | None = None) -> TextV
     """Return the token features with which a reader reads texts, by an encoder.
 
     Args:
-        source: The name of the encoder.
         standard: The standardisation of the features; by default that of the encoder's own table.
-
-    Returns:
-        The features.
 
     Raises:
         EncoderError: If the encoder's weights cannot be read.

@@ -25,16 +25,7 @@ class _Fixed(Kind):
         return is_teacher(source)
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
-        """Load the encoder and subtract its means. Raises `EncoderError` if the encoder has changed.
-
-        Args:
-            source: The folder.
-            threads: The number of threads.
-            load: Loads the encoder that the folder refers to.
-
-        Returns:
-            The teacher.
-        """
+        """Load the encoder and subtract its means. Raises `EncoderError` if the encoder has changed."""
         card, means = read_teacher(source)
         with _read_note(source):
             encoder = load(card["source"])

@@ -36,7 +36,6 @@ class CachedEncoder:
     are ignored.
 
     Args:
-        encoder: The encoder.
         fingerprint: A text that differs between encoders with different vectors (`identity.fingerprint`).
         folder: The folder of all vectors, by default `cache_folder()`.
     """
@@ -59,12 +58,6 @@ class CachedEncoder:
         contexts: Sequence[str] | None = None,
     ) -> Floats:
         """Encode texts. Vectors of texts with a context are not kept.
-
-        Args:
-            texts: The texts.
-            role: Their role.
-            progress: The progress to advance.
-            contexts: The contexts of documents.
 
         Returns:
             The vectors, float32 `(n, dimension)`.
@@ -126,13 +119,5 @@ def cut_portions(lengths: Sequence[int]) -> list[slice]:
 
 
 def make_key(text: str, role: Role) -> bytes:
-    """Return 32 bytes that identify a text in a role.
-
-    Args:
-        text: The text.
-        role: The role.
-
-    Returns:
-        The key.
-    """
+    """Return 32 bytes that identify a text in a role."""
     return hashlib.sha256(f"{role}\0{text}".encode("utf-8", "surrogatepass")).digest()

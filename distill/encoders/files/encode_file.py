@@ -84,10 +84,6 @@ def encode_file(
 def require_other_file(output: File, read: Iterable[Path]) -> None:
     """Refuse to write vectors over a file that is read.
 
-    Args:
-        output: The file of the vectors.
-        read: The files that are read.
-
     Raises:
         InputError: If the output is one of them.
     """
@@ -119,13 +115,6 @@ def encode_block(
     encoder: Encoder, texts: TextFile, number: int, role: Role, progress: Progress | None = None
 ) -> Floats:
     """Encode a block of texts.
-
-    Args:
-        encoder: The encoder.
-        texts: The file of texts.
-        number: The number of the block.
-        role: The role of the texts.
-        progress: The progress to advance.
 
     Returns:
         The vectors, float32 `(rows, d)`.

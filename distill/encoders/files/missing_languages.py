@@ -32,12 +32,7 @@ class LeftOut:
         return self.bundle is not None
 
     def look(self, texts: Sequence[str], first: int = 0) -> None:
-        """Check texts, and warn once.
-
-        Args:
-            texts: The texts.
-            first: The number of the first one.
-        """
+        """Check texts, and warn once."""
         if self.bundle is None:
             return
         unknown, rows = self.bundle.tokenizer.unk_id(), [self.bundle.tokenize(text, None) for text in texts]

@@ -58,10 +58,6 @@ def require_question(question: str) -> None:
 def encode_question(encoder: Encoder, question: str) -> Floats:
     """Encode a question that `require_question` takes.
 
-    Args:
-        encoder: The encoder.
-        question: The question.
-
     Returns:
         Its unit vector, float32 `(dimension,)`.
 
@@ -89,9 +85,6 @@ def encode_apart(
     """Encode texts, long ones in a thread that ends with it: a runtime keeps the memory of its longest text until then.
 
     Args:
-        encode: The function from texts and their role to vectors.
-        texts: The texts.
-        role: The role of the texts.
         pieces: Their numbers of tokens, int64 `(n,)`.
 
     Returns:
@@ -105,11 +98,6 @@ def encode_apart(
 
 def count_pieces(encoder: Encoder, texts: Sequence[str], role: Role) -> Integers:
     """Count the tokens of texts, or the words where an encoder does not show its tokens.
-
-    Args:
-        encoder: The encoder.
-        texts: The texts.
-        role: The role of the texts.
 
     Returns:
         The numbers of tokens, int64 `(n,)`.

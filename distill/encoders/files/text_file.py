@@ -42,10 +42,6 @@ class TextFile:
 
     During the check 9 bytes per text are held, and afterwards 8 bytes per block. `sha256` is that of the file.
 
-    Args:
-        path: The file.
-        block: The number of texts in a block.
-
     Raises:
         DataError: If a line is malformed, with its number.
     """

@@ -33,15 +33,8 @@ def open_vector_file(
     """Provide a `VectorFile`. Its file is at `path` if all went well; otherwise the written part stays, to be resumed.
 
     Args:
-        path: The file.
-        shape: Its shape.
-        block: The number of rows in a block.
         made_of: Plain values on which the vectors depend.
-        names: The names that a user knows them by.
         restart: Whether to discard what a stopped process wrote.
-
-    Yields:
-        The file.
 
     Raises:
         InputError: If another process writes it.
@@ -71,12 +64,7 @@ class VectorFile:
     `restart` is true.
 
     Args:
-        path: The file.
-        shape: Its shape.
-        block: The number of rows in a block.
         made_of: Plain values on which the vectors depend.
-        names: The names that a user knows them by.
-        restart: Whether to discard what is there.
 
     Raises:
         InputError: If the file was begun with other values.
@@ -116,7 +104,6 @@ class VectorFile:
         """Write a block to disk.
 
         Args:
-            number: The number of the block.
             vectors: Its rows `(rows, d)`.
 
         Raises:

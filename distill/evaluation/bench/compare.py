@@ -111,9 +111,7 @@ def compare_encoders(
     Args:
         specs: `{name: how the encoder is run}`.
         dataset: The data set whose dev questions are asked.
-        languages: Languages of the questions.
         conditions: Threads, rounds, questions, and whether the documents are searched too.
-        peers: Names of peers.
         peer_python: Interpreter of another environment, in which the peers run.
         translation: Translators that add a second row to each of `specs`, or None.
 

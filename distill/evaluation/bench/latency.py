@@ -21,7 +21,6 @@ def summarise(milliseconds: Milliseconds, seed: int = 0) -> dict[str, Json]:
 
     Args:
         milliseconds: Float array `(rounds, questions)`.
-        seed: Seed of the bootstrap.
 
     Returns:
         The percentiles, `mean_ms`, `std_ms`, and under `intervals` the 95 % bootstrap interval of each percentile.
@@ -40,7 +39,6 @@ def intervals(milliseconds: Milliseconds, seed: int = 0) -> dict[str, list[float
 
     Args:
         milliseconds: Float array `(rounds, questions)`.
-        seed: Seed of the bootstrap.
 
     Returns:
         `{percentile: [low, high]}` in milliseconds.
@@ -58,8 +56,6 @@ def by_language(milliseconds: Milliseconds, languages: Sequence[str], seed: int 
 
     Args:
         milliseconds: Float array `(rounds, questions)`.
-        languages: Language of each question.
-        seed: Seed of the bootstrap.
 
     Returns:
         `{language: figures}`, with the number of questions.

@@ -49,11 +49,6 @@ def available_peers(
 ) -> tuple[dict[str, WorkerSpec], dict[str, str]]:
     """Try peers and return those that run.
 
-    Args:
-        names: Names of peers.
-        python: Interpreter to run them with; a peer that it lacks is run with this one.
-        threads: Number of threads.
-
     Returns:
         `{name: how it is run}` of the peers that run, and `{name: reason}` of the others.
 
@@ -74,10 +69,6 @@ def available_peers(
 def find_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
     """Ask an interpreter which packages it lacks.
 
-    Args:
-        python: The interpreter.
-        names: Names of peers.
-
     Returns:
         `{name: [missing distribution]}`.
 
@@ -96,11 +87,7 @@ def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> W
     """Return how a peer is run.
 
     Args:
-        name: Name of the peer.
         lacking: `{interpreter: {name: [missing distribution]}}`.
-
-    Returns:
-        The specification for a worker.
 
     Raises:
         InputError: If no interpreter has the packages; the message says how to install them.
@@ -114,14 +101,6 @@ def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> W
 
 def try_encoder(name: str, spec: WorkerSpec, threads: int) -> WorkerSpec:
     """Check that an encoder loads and encodes.
-
-    Args:
-        name: Name of the encoder.
-        spec: How it is run.
-        threads: Number of threads.
-
-    Returns:
-        The specification.
 
     Raises:
         EncoderError: If it cannot be loaded.

@@ -32,7 +32,6 @@ def write_plot(path: File, rows: Mapping[str, Json], note: Mapping[str, Json]) -
     """Draw medians with 95 % intervals and 95th percentiles, in ms on a logarithmic axis, with the fastest on top.
 
     Args:
-        path: The file to write; its suffix is the format.
         rows: Rows from `time_encoders`.
         note: Note from `time_encoders`.
     """
@@ -49,9 +48,6 @@ def draw(rows: Mapping[str, Json], note: Mapping[str, Json]) -> Figure:
     Args:
         rows: Rows from `time_encoders`.
         note: Note from `time_encoders`.
-
-    Returns:
-        The figure.
     """
     from matplotlib.figure import Figure
 
@@ -78,7 +74,6 @@ def interval_lengths(rows: Mapping[str, Json], names: Sequence[str]) -> list[lis
 
     Args:
         rows: Rows from `time_encoders`.
-        names: Names of the encoders, in order.
 
     Returns:
         `[[below], [above]]` in milliseconds.

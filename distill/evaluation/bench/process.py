@@ -58,11 +58,6 @@ class WorkerSpec:
 class Worker:
     """One encoder that loads in a new process.
 
-    Args:
-        name: Name of the encoder, for messages.
-        spec: How it is run.
-        threads: Number of threads.
-
     Raises:
         InputError: If the interpreter cannot be run.
     """
@@ -92,13 +87,6 @@ class Worker:
     def ask(self, do: str, **request: Json) -> dict[str, Json]:
         """Send one request and wait for its reply.
 
-        Args:
-            do: Name of the request.
-            **request: Its values.
-
-        Returns:
-            The reply.
-
         Raises:
             EncoderError: If the worker replies with an error.
             ExportError: If its process dies.
@@ -107,12 +95,7 @@ class Worker:
         return self.reply()
 
     def send(self, do: str, **request: Json) -> None:
-        """Send one request without waiting.
-
-        Args:
-            do: Name of the request.
-            **request: Its values.
-        """
+        """Send one request without waiting."""
         try:
             self._requests.write(json.dumps({"do": do, **request}).encode("ascii") + b"\n")
             self._requests.flush()
@@ -155,7 +138,6 @@ def start_workers(specs: Mapping[str, WorkerSpec], threads: int) -> Iterator[dic
 
     Args:
         specs: `{name: how the encoder is run}`.
-        threads: Number of threads.
 
     Yields:
         `{name: worker}`.
@@ -180,14 +162,9 @@ def run_python(
     """Start an interpreter whose output is piped.
 
     Args:
-        python: The interpreter.
-        arguments: Its arguments.
         stdin: File descriptor for standard input, as of `subprocess`.
         stderr: File or descriptor for standard error, as of `subprocess`.
         environment: Environment variables; None for this process's own.
-
-    Returns:
-        The process.
 
     Raises:
         InputError: If the interpreter cannot be run.

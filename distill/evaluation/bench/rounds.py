@@ -44,9 +44,7 @@ def bench(
 
     Args:
         specs: `{name: how the encoder is run}`.
-        questions: The questions.
         rounds: Number of times that each encoder takes its turn.
-        threads: Number of threads.
         documents: Documents to search; empty for none.
         progress: Called with 1 as often as `count_steps` returns.
 
@@ -80,12 +78,7 @@ def count_steps(encoders: int, rounds: int = ROUNDS, documents: Sequence[str] = 
     """Return the number of times that `bench` reports progress.
 
     Args:
-        encoders: Number of encoders.
         rounds: Number of times that each encoder takes its turn.
-        documents: Documents to search.
-
-    Returns:
-        The number of steps.
     """
     return encoders * rounds * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
 
@@ -101,7 +94,6 @@ def measure_latency(
 
     Args:
         workers: `{name: worker}`.
-        texts: The texts.
         rounds: Number of times that each encoder takes its turn.
         tell: Called with 1 after each turn.
         do: Name of the request to time.
@@ -120,15 +112,7 @@ def measure_latency(
 
 
 def rotate(names: list[str], turn: int) -> list[str]:
-    """Return the names in the order of a turn, so that each name comes first in some turn.
-
-    Args:
-        names: The names.
-        turn: Number of the turn.
-
-    Returns:
-        The names in order.
-    """
+    """Return the names in the order of a turn, so that each name comes first in some turn."""
     first = turn % len(names)
     return names[first:] + names[:first]
 
@@ -140,8 +124,6 @@ def measure_search(
 
     Args:
         workers: `{name: worker}`.
-        texts: The questions.
-        documents: The documents.
         rounds: Number of times that each encoder takes its turn.
         tell: Called with 1 after each turn.
 
@@ -158,7 +140,6 @@ def measure_throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell
 
     Args:
         workers: `{name: worker}`.
-        texts: The texts.
         tell: Called with 1 after each round.
 
     Returns:
@@ -184,8 +165,6 @@ def measure_cold_starts(
 
     Args:
         specs: `{name: how the encoder is run}`.
-        text: The text to encode.
-        threads: Number of threads.
         tell: Called with 1 after each round.
 
     Returns:
@@ -200,17 +179,7 @@ def measure_cold_starts(
 
 
 def measure_cold_start(name: str, spec: WorkerSpec, text: str, threads: int) -> float:
-    """Measure the time from just before a process starts to its first vector.
-
-    Args:
-        name: Name of the encoder.
-        spec: How it is run.
-        text: The text to encode.
-        threads: Number of threads.
-
-    Returns:
-        Seconds.
-    """
+    """Measure the time from just before a process starts to its first vector."""
     began = time.perf_counter()
     with Worker(name, spec, threads) as worker:
         worker.send("encode", texts=[text])
@@ -219,15 +188,6 @@ def measure_cold_start(name: str, spec: WorkerSpec, text: str, threads: int) -> 
 
 
 def select_questions(dataset: Dataset, languages: Sequence[str], most: int = QUESTIONS) -> list[Question]:
-    """Return dev questions of all languages in turn.
-
-    Args:
-        dataset: The data set.
-        languages: The languages.
-        most: Number of questions in all at most.
-
-    Returns:
-        The questions.
-    """
+    """Return dev questions of all languages in turn."""
     rows = [dataset.select(language, "dev") for language in languages]
     return [question for row in zip(*rows, strict=False) for question in row][:most]

@@ -40,7 +40,6 @@ def pair_specs(specs: Mapping[str, WorkerSpec], source: str) -> dict[str, Worker
 
     Args:
         specs: `{name: how the encoder of the questions is run}`.
-        source: Name of the encoder of the documents.
 
     Returns:
         `{name: specification}`.

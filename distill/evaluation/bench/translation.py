@@ -46,8 +46,6 @@ def translated_specs(
 
     Args:
         specs: `{name: how the encoder is run}`.
-        questions: The questions.
-        document_language: The documents' language.
         translation: The translators; None for none.
 
     Yields:

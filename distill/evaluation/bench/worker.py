@@ -60,9 +60,7 @@ class Worker:
     """Answers to requests about one loaded encoder.
 
     Args:
-        kind: Kind of the encoder.
         encode: Function from texts and a role to vectors.
-        paths: Its files and folders on disk.
     """
 
     def __init__(self, kind: str, encode: Encode, paths: Sequence[str]) -> None:
@@ -231,12 +229,7 @@ def onnx_session(path: str, threads: int, operators: str | None = None) -> Infer
     """Return a session of an ONNX file.
 
     Args:
-        path: The file.
-        threads: Number of threads.
         operators: Library of further operators, or None.
-
-    Returns:
-        The session.
     """
     import onnxruntime
 
@@ -331,24 +324,13 @@ def redirect_output() -> TextIO:
 
 
 def send(replies: TextIO, reply: Mapping[str, Json]) -> None:
-    """Write a reply as one line.
-
-    Args:
-        replies: The pipe for replies.
-        reply: The reply.
-    """
+    """Write a reply as one line."""
     replies.write(json.dumps(reply) + "\n")
     replies.flush()
 
 
 def serve(spec: Json, requests: Iterable[str], replies: TextIO) -> None:
-    """Load the encoder and answer requests until there are no more.
-
-    Args:
-        spec: The specification.
-        requests: Lines of JSON.
-        replies: The pipe for replies.
-    """
+    """Load the encoder and answer requests until there are no more."""
     worker = Worker(spec["kind"], *LOADERS[spec["kind"]](spec))
     send(replies, {})
     for line in requests:

@@ -55,13 +55,6 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
     def load(cls, source: str, options: TaskOptions) -> AnswerableTask:
         """Load a data set.
 
-        Args:
-            source: Name or path of the data.
-            options: Options of the command.
-
-        Returns:
-            The task.
-
         Raises:
             InputError: If the data cannot be used, or not exactly one known score is given.
         """
@@ -87,11 +80,7 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
         """Return the confidence in the first passage of each question.
 
         Args:
-            encoder: The encoder.
             progress: Called with the number of texts that were encoded.
-
-        Returns:
-            The cases with their confidence.
 
         Raises:
             EncoderError: If vectors hold NaN or infinity.
@@ -121,7 +110,6 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
 
         Args:
             result: Result of `measure`.
-            encoder: Not used.
 
         Returns:
             `{language: figures}`.
@@ -149,7 +137,6 @@ def calibration_of(encoder: Encoder, score: str) -> Calibration | None:
     """Return the calibration of a score in a bundle's card.
 
     Args:
-        encoder: The encoder.
         score: A name in `choices.PASSAGE_SCORES`.
 
     Returns:
@@ -163,11 +150,7 @@ def confidence_in(cases: Cases, calibration: Calibration | None) -> Confidence:
     """Return the confidence in each case.
 
     Args:
-        cases: The cases, n in number.
         calibration: The calibration, or None to use the best score instead.
-
-    Returns:
-        The cases with their confidence.
     """
     if calibration is None:
         return Confidence(cases, np.nan_to_num(cases.first[:, 0].astype(np.float64), nan=-2.0), None)

@@ -53,13 +53,6 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
     def load(cls, source: str, options: TaskOptions) -> BitextTask:
         """Load a bitext.
 
-        Args:
-            source: Name or path of the data.
-            options: Options of the command.
-
-        Returns:
-            The task.
-
         Raises:
             InputError: If the data cannot be used.
         """
@@ -84,11 +77,7 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
         """Return the ranks of the translations in both directions.
 
         Args:
-            encoder: The encoder.
             progress: Called with the number of texts that were encoded.
-
-        Returns:
-            The ranks.
 
         Raises:
             EncoderError: If vectors hold NaN or infinity.
@@ -100,7 +89,6 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 
         Args:
             result: Result of `measure`.
-            metric: Name of the metric.
 
         Returns:
             `{direction: {language: (ids, scores)}}`, where the ids are line numbers.
@@ -118,7 +106,6 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 
         Args:
             result: Result of `measure`.
-            encoder: Not used.
 
         Returns:
             `{language: {"to": accuracy, "from": accuracy}}`.
@@ -144,12 +131,7 @@ def retrieve(encoder: Encoder, bitext: Bitext, progress: Progress | None = None)
     """Return the rank of each sentence's translation, or of a copy of it, among all; ties with others count against it.
 
     Args:
-        encoder: The encoder.
-        bitext: The bitext.
         progress: Called with the number of texts that were encoded.
-
-    Returns:
-        The ranks in both directions.
 
     Raises:
         EncoderError: If vectors hold NaN or infinity.

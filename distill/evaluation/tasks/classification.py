@@ -55,13 +55,6 @@ class ClassificationTask(Task[LabelledVectors, ClassificationFigures]):
     def load(cls, source: str, options: TaskOptions) -> ClassificationTask:
         """Load labelled texts.
 
-        Args:
-            source: Name or path of the data.
-            options: Options of the command.
-
-        Returns:
-            The task.
-
         Raises:
             InputError: If the data cannot be used, or the split is the one that is learned from.
         """
@@ -85,13 +78,6 @@ class ClassificationTask(Task[LabelledVectors, ClassificationFigures]):
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> LabelledVectors:
         """Encode all texts; a classifier learns from the vectors when its scores or figures are computed.
-
-        Args:
-            encoder: The encoder.
-            progress: Called with the number of texts that were encoded.
-
-        Returns:
-            The vectors.
 
         Raises:
             EncoderError: If vectors hold NaN or infinity.
@@ -120,9 +106,6 @@ class ClassificationTask(Task[LabelledVectors, ClassificationFigures]):
         Args:
             result: Result of `measure`.
             encoder: Name of the encoder in the progress report.
-
-        Returns:
-            The figures.
         """
         with task(f"classification: learn from {encoder}", 1 + len(self.removed.ranks)) as step:
             return compare_with_plain(correct_by_rank(result, self.removed, step), result.corpus)
@@ -146,12 +129,7 @@ def samples_of(data: LabelledTexts, samples: Samples | None, seed: int) -> Sampl
     Without given samples these are the texts to learn from; a language that has none gives those to test on.
 
     Args:
-        data: The labelled texts.
         samples: Given samples, or None.
-        seed: Seed of the draw.
-
-    Returns:
-        The samples.
 
     Raises:
         InputError: If the given samples lack a language.
@@ -173,9 +151,6 @@ def compare_with_plain(right: Mapping[int, Mapping[str, Booleans]], corpus: str)
     Args:
         right: Result of `correct_by_rank`.
         corpus: Name of the texts that the directions were learned from.
-
-    Returns:
-        The figures.
     """
     plain, keys = right[0], [(rank, language) for rank in right if rank for language in right[rank]]
     ps = [mcnemar_p(right[rank][language], plain[language]) for rank, language in keys]

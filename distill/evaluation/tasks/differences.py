@@ -56,12 +56,7 @@ def text_at(dataset: Dataset, rank: str, row: int) -> dict[str, Json]:
     """Return a document's title and text, or a passage's with its id.
 
     Args:
-        dataset: The data set.
         rank: "document" or "passage".
-        row: Number of the document or passage.
-
-    Returns:
-        Plain values.
     """
     if rank == "document":
         return {"title": dataset.titles[row], "text": dataset.document_texts[row]}
@@ -75,14 +70,6 @@ def find_differences(
     """Yield the questions that only one of two encoders ranks first, by unit and language in the split's order.
 
     The texts that are searched are encoded once more.
-
-    Args:
-        task: The task.
-        encoders: The two encoders.
-        results: Their results on the task.
-
-    Yields:
-        The differences.
 
     Raises:
         EncoderError: If vectors hold NaN or infinity.
@@ -98,14 +85,7 @@ def find_differences(
 def write_differences(
     path: File, task: RetrievalTask, encoders: tuple[Encoder, Encoder], results: tuple[Evaluation, Evaluation]
 ) -> None:
-    """Write the differences of two encoders as JSON lines.
-
-    Args:
-        path: The file to write.
-        task: The task.
-        encoders: The two encoders.
-        results: Their results on the task.
-    """
+    """Write the differences of two encoders as JSON lines."""
     rows = []
     with progress_of("differences", None) as advance:
         for one in find_differences(task, encoders, results):

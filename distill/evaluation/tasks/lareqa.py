@@ -60,13 +60,6 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     def load(cls, source: str, options: TaskOptions) -> LareqaTask:
         """Load a pool.
 
-        Args:
-            source: Name or path of the data.
-            options: Options of the command.
-
-        Returns:
-            The task.
-
         Raises:
             InputError: If the data cannot be used, or a language of the pool has no sample.
         """
@@ -91,13 +84,6 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> PoolVectors:
         """Encode the pool; it is ranked when its scores or figures are computed.
 
-        Args:
-            encoder: The encoder.
-            progress: Called with the number of texts that were encoded.
-
-        Returns:
-            The vectors.
-
         Raises:
             EncoderError: If vectors hold NaN or infinity.
         """
@@ -108,7 +94,6 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
 
         Args:
             result: Result of `measure`.
-            metric: Name of the metric.
 
         Returns:
             `{task: {language: (ids, scores)}}`.
@@ -123,9 +108,6 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
         Args:
             result: Result of `measure`.
             encoder: Name of the encoder in the progress report.
-
-        Returns:
-            The figures.
         """
         return analyse(result, self.pivot, encoder, self.seed, self.removed)
 
@@ -145,13 +127,6 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
 
     def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[LareqaTask, TranslationCounts]:
         """Return the task with translated questions, and counts of what was translated.
-
-        Args:
-            translation: The source of translations.
-            pivot: The documents' language.
-
-        Returns:
-            The task and the counts.
 
         Raises:
             InputError: If no question is in another language.

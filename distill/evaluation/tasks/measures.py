@@ -55,14 +55,8 @@ def measure_all(
     the translation is raised before anything is measured.
 
     Args:
-        models: Names of the encoders.
-        tasks: The tasks.
-        load: Function from a name to its encoder.
         translation: A source of translations, or None.
         pivot: The documents' language, into which questions are translated.
-
-    Returns:
-        The figures by task.
     """
     require_training(*(package for task in tasks for package in task.needs))
     encoders = {model: load(model) for model in models}
@@ -104,12 +98,7 @@ def measure_both(names: tuple[str, str], encoders: Mapping[str, Encoder], tasks:
     """Measure two encoders on each task.
 
     Args:
-        names: What the user calls the encoders.
         encoders: `{name: encoder}`.
-        tasks: The tasks.
-
-    Returns:
-        The results by task.
     """
     return [ResultPair(task, *(_measure_task(task, name, encoders[name]) for name in names)) for task in tasks]
 
@@ -120,11 +109,7 @@ def compare_all(
     """Compare two encoders over all tasks together.
 
     Args:
-        names: What the user calls the encoders.
-        results: Their results by task.
-        metrics: Names of the metrics.
         draws: Number of draws of a sign-flip test and of an interval.
-        seed: Seed of the draws.
 
     Returns:
         Comparisons by metric, as `compare_scores` returns them.
@@ -147,12 +132,6 @@ def _measure_task(task, name, encoder):
 
 def pair_scores(task: Task, first: Figures, second: Figures, metric: str) -> dict[str, dict[str, Pair]]:
     """Return the scores of two encoders on the same questions, for `compare_scores`.
-
-    Args:
-        task: The task.
-        first: Result of the first encoder.
-        second: Result of the second encoder.
-        metric: Name of the metric.
 
     Returns:
         `{part of the task: {language: (ids, a, b)}}`; empty if the task lacks the metric.

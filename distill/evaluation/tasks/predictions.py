@@ -90,10 +90,7 @@ def load_gold_answers(
     """Return the gold answers of a split.
 
     Args:
-        data: Settings of the data set.
         seed: Seed of the data set's split.
-        split: Name of the split.
-        languages: The languages.
 
     Returns:
         `{language: {id: answers}}` of the questions that have answers.

@@ -83,13 +83,6 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
     def load(cls, source: str, options: TaskOptions) -> ReadingTask:
         """Load a data set.
 
-        Args:
-            source: Name or path of the data.
-            options: Options of the command.
-
-        Returns:
-            The task.
-
         Raises:
             InputError: If there is no reader, the data has no answers, or a unit cannot be read.
         """
@@ -125,13 +118,6 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> ReadingResult:
         """Rank the texts of each unit for each question, and read the first.
-
-        Args:
-            encoder: The encoder.
-            progress: Called with the number of texts that were encoded.
-
-        Returns:
-            The scores of the answers.
 
         Raises:
             EncoderError: If vectors hold NaN or infinity.
@@ -207,10 +193,6 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
 
         Args:
             result: Result of `measure`.
-            encoder: Not used.
-
-        Returns:
-            The result.
         """
         return result
 
@@ -243,10 +225,6 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
 
 def score_answers(examples: Sequence[Example], texts: Sequence[str]) -> ReadingScores:
     """Score predicted answers by the language of their passages.
-
-    Args:
-        examples: The examples with their gold answers.
-        texts: The predicted answer of each.
 
     Returns:
         Exact match and F1 of each.

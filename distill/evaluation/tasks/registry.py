@@ -30,10 +30,6 @@ def load_tasks(requested: Sequence[tuple[str, str | None]], options: TaskOptions
 
     Args:
         requested: `(name, data or None)` pairs; a task without data of its own takes the data set of the settings.
-        options: Options of the command.
-
-    Returns:
-        The tasks.
 
     Raises:
         InputError: If a task cannot use its data, or none of the tasks has a metric that is asked for.

@@ -51,13 +51,6 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     def load(cls, source: str, options: TaskOptions) -> RetrievalTask:
         """Load a data set; its split "all" has every question.
 
-        Args:
-            source: Name or path of the data.
-            options: Options of the command.
-
-        Returns:
-            The task.
-
         Raises:
             InputError: If the data cannot be used, or it has no such split.
         """
@@ -69,13 +62,6 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     @staticmethod
     def read(source: str, options: TaskOptions) -> tuple[Dataset, tuple[str, ...]]:
         """Return a data set with the requested split, and its languages.
-
-        Args:
-            source: Name or path of the data.
-            options: Options of the command.
-
-        Returns:
-            The data set and the languages to ask in.
 
         Raises:
             InputError: If there is no such split.
@@ -118,11 +104,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         """Return the ranks of every unit, for clean and for noisy questions, and recall by tokens.
 
         Args:
-            encoder: The encoder.
             progress: Called with the number of texts that were encoded.
-
-        Returns:
-            The evaluation.
 
         Raises:
             EncoderError: If vectors hold NaN or infinity.
@@ -153,10 +135,6 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
         Args:
             result: Result of `measure`.
-            encoder: Not used.
-
-        Returns:
-            The evaluation.
         """
         return result
 
@@ -180,13 +158,6 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
     def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[RetrievalTask, TranslationCounts]:
         """Return the task with translated questions, and counts of what was translated.
-
-        Args:
-            translation: The source of translations.
-            pivot: The documents' language.
-
-        Returns:
-            The task and the counts.
 
         Raises:
             InputError: If no question is in another language.

@@ -90,13 +90,6 @@ class Task(ABC, Generic[Result, Figures]):
     def load(cls, source: str, options: TaskOptions) -> Self:
         """Load the data.
 
-        Args:
-            source: Name or path of the data.
-            options: Options of the command.
-
-        Returns:
-            The task.
-
         Raises:
             InputError: If the task cannot use the data; the message names file and place.
         """
@@ -120,10 +113,6 @@ class Task(ABC, Generic[Result, Figures]):
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Result:
         """Encode and rank; ties count against the encoder.
 
-        Args:
-            encoder: The encoder.
-            progress: Called with the number of texts that were encoded.
-
         Returns:
             The result, from which scores and figures are computed.
 
@@ -137,7 +126,6 @@ class Task(ABC, Generic[Result, Figures]):
 
         Args:
             result: Result of `measure`.
-            metric: Name of the metric.
 
         Returns:
             `{part of the task: {language: (ids, scores)}}`.
@@ -150,9 +138,6 @@ class Task(ABC, Generic[Result, Figures]):
         Args:
             result: Result of `measure`.
             encoder: Name of the encoder in the progress report.
-
-        Returns:
-            The figures.
         """
 
     @abstractmethod
@@ -169,10 +154,6 @@ class Task(ABC, Generic[Result, Figures]):
 
     def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[Self, TranslationCounts] | None:
         """Return the task with its questions translated into the documents' language.
-
-        Args:
-            translation: The source of translations.
-            pivot: The documents' language.
 
         Returns:
             The task and counts of what was translated; None if the task has no questions.

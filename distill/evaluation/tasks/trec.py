@@ -33,13 +33,8 @@ def write_trec(folder: File, task: RetrievalTask, encoders: Mapping[str, Encoder
     encoded once more.
 
     Args:
-        folder: The folder of the files.
         task: The task, with its data set, languages, split and units.
-        encoders: The encoders by name.
         depth: The largest number of documents or passages per question.
-
-    Returns:
-        The paths of the files.
 
     Raises:
         EncoderError: for vectors that are no numbers.
@@ -90,7 +85,6 @@ def text_names(dataset: Dataset, unit: str) -> list[str]:
     """Return the names of what a unit ranks, one per document or passage.
 
     Args:
-        dataset: The data set.
         unit: The unit of the ranking, such as "maxp".
     """
     if BY_NAME[unit].rank == "passage":

@@ -80,14 +80,6 @@ class Adaptation:
 def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Adaptation:
     """Read and check everything that can be wrong before anything is written.
 
-    Args:
-        settings: The settings.
-        documents: The files or folders of documents.
-        folder: The folder of the run.
-
-    Returns:
-        The job.
-
     Raises:
         InputError: If an input cannot be used.
     """
@@ -156,9 +148,6 @@ def adapt_to_documents(
 def adapt(job: Adaptation) -> Json:
     """Adapt, measure and export an encoder.
 
-    Args:
-        job: The job.
-
     Returns:
         The metrics, as they are written to the folder.
 
@@ -194,16 +183,7 @@ def _adapt_in_folder(job: Adaptation, base: KerasEncoder) -> Json:
 
 
 def describe_material(collection: Collection, held: HeldOut, sources: Sequence[Parallel]) -> Learned:
-    """Describe what an adaptation learns from: the part of the documents that is not held out.
-
-    Args:
-        collection: The documents.
-        held: The held-out part.
-        sources: The parallel text.
-
-    Returns:
-        The description.
-    """
+    """Describe what an adaptation learns from: the part of the documents that is not held out."""
     kept, lines = int(np.sum(~held.rows)), [source.name for source in sources]
     name, passages = collection.dataset.name, len(held.rows)
     return Learned(
@@ -214,15 +194,7 @@ def describe_material(collection: Collection, held: HeldOut, sources: Sequence[P
 
 
 def list_steps(job: Adaptation, run: Run) -> list[Step]:
-    """List the steps of an adaptation: the student learns, is measured on the held-out part, and is exported.
-
-    Args:
-        job: The job.
-        run: The run.
-
-    Returns:
-        The steps.
-    """
+    """List the steps of an adaptation: the student learns, is measured on the held-out part, and is exported."""
     return [
         Step("evaluate base", partial(run.measure, "base"), ["base"]),
         Step("teacher", partial(run.measure_as, "teacher", "base")),
@@ -234,16 +206,7 @@ def list_steps(job: Adaptation, run: Run) -> list[Step]:
 
 
 def make_student(job: Adaptation, run: Run, base: KerasEncoder) -> KerasEncoder:
-    """Train the encoder on the collection, save it, and record its scores on other text.
-
-    Args:
-        job: The job.
-        run: The run.
-        base: The encoder that is adapted.
-
-    Returns:
-        The student.
-    """
+    """Train the encoder on the collection, save it, and record its scores on other text."""
     student, figures = train_student(job, base, run.log)
     run.record("other_text", figures)
     student.save(run.folder / "student")
@@ -264,14 +227,6 @@ def train_student(job: Adaptation, base: KerasEncoder, log: RunLog) -> tuple[Ker
     """Train the encoder on the collection.
 
     The smallest share of the start's weights is kept with which other text loses little.
-
-    Args:
-        job: The job.
-        base: The encoder that is adapted.
-        log: The log.
-
-    Returns:
-        The student, and its scores on other text.
 
     Raises:
         TrainingError: If no share is small enough.
@@ -299,11 +254,7 @@ def make_draw(job: Adaptation, summing: FeaturePooler) -> Draw:
     """Return the function that draws the pairs: of passages that are not held out, and of parallel text.
 
     Args:
-        job: The job.
         summing: The encoder up to its sums.
-
-    Returns:
-        The function.
     """
     data, collection = job.collection.dataset, job.collection
     with task(f"encode {data.name}", len(data.sentences.texts)) as advance:
@@ -341,9 +292,7 @@ def export_bundle(run: Run, base: Path | None, student: KerasEncoder) -> None:
     """Write the bundle, with the languages of the base if that is a bundle.
 
     Args:
-        run: The run.
         base: The folder of the base, or None.
-        student: The student.
     """
     origins, card = run.provenance, {}
     if base and is_artefact(base):

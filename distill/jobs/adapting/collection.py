@@ -44,13 +44,6 @@ class Collection:
 def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
     """Read the documents of files and folders, as `distill index` does.
 
-    Args:
-        paths: The files and folders.
-        language: The language of documents that do not name theirs.
-
-    Returns:
-        The collection.
-
     Raises:
         DataError: If a file is no document, or there are too few documents of two sentences or more.
     """

@@ -56,10 +56,6 @@ class _Held:
         """Hold out a passage with its questions.
 
         Args:
-            split: The split.
-            passage: The text of the passage.
-            language: Its language; empty for the pivot.
-            asking: The question by language.
             whole: The lines that passage and questions are parts of, which must not be learned.
         """
         row = len(self.passages)
@@ -76,12 +72,6 @@ def hold_out_lines(sources: Sequence[Parallel], labelled: Sequence[Parallel], pi
     A line of parallel text is a question for its translation in the pivot. The first half of a line in the pivot, or in
     a language without translations, is a question for its second half. Held-out lines are not learned. Where there are
     translations, half of a split's lines ask for them and half by halves: both kinds take rows from every language.
-
-    Args:
-        sources: The parallel text, of which each pair has its text in the pivot.
-        labelled: The text of which each line is its own pivot.
-        pivot: The language of the teacher.
-        seed: The random seed.
 
     Returns:
         The held-out lines as a data set with an empty split train, and the other lines.
@@ -192,12 +182,7 @@ def _without(sources, texts) -> tuple[Parallel, ...]:
 
 
 def write_lines(held: HeldLines, folder: Path) -> None:
-    """Write the held-out lines as a data set to a new folder, and the other lines beside them.
-
-    Args:
-        held: The lines.
-        folder: The folder.
-    """
+    """Write the held-out lines as a data set to a new folder, and the other lines beside them."""
     write_queries(held.dataset, folder)
     for name, source in zip(_names(held), held.sources, strict=True):
         write_rows(folder / name, _rows(source, held.dataset.document_language))
@@ -214,11 +199,7 @@ def named_lines(held: HeldLines, folder: Path) -> tuple[tuple[str, ...], tuple[s
     """Return the values of `student.parallel` and `student.labelled_text` for written lines.
 
     Args:
-        held: The lines.
         folder: The folder that `write_lines` made.
-
-    Returns:
-        The two values.
     """
     names = zip(_names(held), held.sources, strict=True)
     parallel = tuple(f"{folder / name}={source.weight:g}" for name, source in names)

@@ -34,13 +34,8 @@ def pair_headings(summed: PooledPassages, asking: PooledFeatures, rows: Integers
     """Pair headings with their passages.
 
     Args:
-        summed: The passages.
         asking: The features of the headings `(m, f)`.
         rows: The rows of their passages `(m,)`.
-        groups: The groups of the passages.
-
-    Returns:
-        The function that draws the pairs.
     """
 
     def draw(random: np.random.Generator, many: int) -> Pairs:
@@ -51,16 +46,7 @@ def pair_headings(summed: PooledPassages, asking: PooledFeatures, rows: Integers
 
 
 def pair_sentences(summed: PooledPassages, rows: Integers, groups: Integers) -> Draw:
-    """Pair sentences with their passages, usually without the sentence itself.
-
-    Args:
-        summed: The passages.
-        rows: The rows of the passages.
-        groups: The groups of the passages.
-
-    Returns:
-        The function that draws the pairs.
-    """
+    """Pair sentences with their passages, usually without the sentence itself."""
     learned = np.flatnonzero(np.isin(summed.passage_of, rows) & ~summed.alone)
 
     def draw(random: np.random.Generator, many: int) -> Pairs:
@@ -78,11 +64,7 @@ def pair_translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]
     """Pair lines with their translations into the documents' language, each source by its weight.
 
     Args:
-        sources: The parallel text.
         sums: Encodes texts up to the sums.
-
-    Returns:
-        The function that draws the pairs.
     """
     lines = [concatenate([sums(source.texts), sums(source.pivots)]) for source in sources]
     weights = np.array([source.weight for source in sources]) / sum(source.weight for source in sources)
@@ -111,11 +93,7 @@ def mix_pairs(of_headings: Draw | None, of_sentences: Draw, of_lines: Draw | Non
 
     Args:
         of_headings: Draws headings, or None.
-        of_sentences: Draws sentences.
         of_lines: Draws parallel text, or None.
-
-    Returns:
-        The function that draws from all of them.
     """
 
     def draw(random: np.random.Generator, many: int) -> Pairs:

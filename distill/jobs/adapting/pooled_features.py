@@ -39,11 +39,7 @@ class PooledFeatures:
         """Add other features.
 
         Args:
-            other: The other features.
             times: The factor of each, `(n, 1)`.
-
-        Returns:
-            The sums.
         """
         return PooledFeatures(self.features + times * other.features, self.counts + times * other.counts)
 
@@ -79,16 +75,7 @@ class FeaturePooler:
         return sum_texts(features, x["segments"], ops.shape(x["counts"])[0])
 
     def sums(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> PooledFeatures:
-        """Compute the summed features of texts.
-
-        Args:
-            texts: The texts.
-            role: Their role.
-            progress: The progress to advance.
-
-        Returns:
-            The features.
-        """
+        """Compute the summed features of texts."""
         ids = self.tokenizer.encode(list(texts), role)
         counts = np.array([[len(row)] for row in ids], dtype=np.float32)
         ends = np.cumsum(counts[:, 0] + self.model.gap) // PIECES
@@ -116,16 +103,7 @@ class PooledPassages:
 
     @classmethod
     def of(cls, summing: FeaturePooler, dataset: Dataset, progress: Progress | None = None) -> PooledPassages:
-        """Encode a data set's sentences, each once, and sum its passages.
-
-        Args:
-            summing: The encoder up to its sums.
-            dataset: The data set.
-            progress: The progress to advance.
-
-        Returns:
-            The features.
-        """
+        """Encode a data set's sentences, each once, and sum its passages."""
         sentences = summing.sums(dataset.sentences.texts, "document", progress)
         passage_of = dataset.sentences.passage_of
         ends, many = summing.sums([""], "document"), len(dataset.passages)

@@ -46,13 +46,6 @@ def hold_out(collection: Collection, seed: int = 0) -> HeldOut:
     (2019), Latent retrieval for weakly supervised open domain question answering, section 4. Up to `MOST_PASSAGES`
     other passages join the pool.
 
-    Args:
-        collection: The collection.
-        seed: The random seed.
-
-    Returns:
-        The held-out part.
-
     Raises:
         DataError: If there are too few queries.
     """
@@ -95,16 +88,7 @@ def _draw_splits(collection, rng) -> list[str]:
 
 
 def take_sentence_out(dataset: Dataset, row: int, rng: np.random.Generator) -> tuple[str, Passage]:
-    """Take a sentence out of a passage.
-
-    Args:
-        dataset: The data set.
-        row: The row of the passage.
-        rng: The random generator.
-
-    Returns:
-        The sentence, and the passage without it.
-    """
+    """Take a sentence out of a passage."""
     passage, places = dataset.passages[row], dataset.sentence_places(row)
     chosen = int(rng.integers(len(places)))
     texts = [passage.text[start:end] for start, end in places]
@@ -146,12 +130,7 @@ def _enough(queries, splits):
 
 
 def write_queries(dataset: Dataset, folder: Path) -> None:
-    """Write a data set in the form that `--dataset` reads.
-
-    Args:
-        dataset: The data set.
-        folder: The folder.
-    """
+    """Write a data set in the form that `--dataset` reads."""
     folder.mkdir()
     of_document: list[list[Passage]] = [[] for _ in dataset.titles]
     for passage in dataset.passages:

@@ -42,12 +42,6 @@ class QuestionSet:
 
         Args:
             summing: The encoder up to its sums.
-            dataset: The data set.
-            splits: The splits of the questions.
-            known: Encoded passages to reuse.
-
-        Returns:
-            The questions and passages.
         """
         chosen = {
             language: [question for split in splits for question in dataset.select(language, split)]

@@ -33,7 +33,6 @@ def encode_sums(model: Student, sums: Tensor, counts: Tensor) -> Tensor:
     """Compute vectors of sums.
 
     Args:
-        model: The student.
         sums: The sums `(n, f)`.
         counts: The numbers of tokens `(n, 1)`.
 
@@ -111,14 +110,7 @@ class TrainedHead:
     scores: list[tuple[float, float]]
 
     def interpolate(self, share: float) -> Head:
-        """Interpolate the weights of start and student. Wortsman et al. (2022), section 3.
-
-        Args:
-            share: The share of the start's weights.
-
-        Returns:
-            The layers.
-        """
+        """Interpolate the weights of start and student. Wortsman et al. (2022), section 3."""
         for layer, first, last in zip(head_layers(self.encoder.model), self.before, self.after, strict=True):
             layer.set_weights([share * a + (1 - share) * b for a, b in zip(first, last, strict=True)])
         return Head(self.encoder.model)
@@ -134,15 +126,7 @@ def train_head(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: R
     It is scored after each round of steps. The best round stays, and one that is no better ends the training.
 
     Args:
-        start: The student.
-        draw: Draws pairs.
         pairs: The number of pairs per step.
-        score: Scores the layers on dev.
-        log: The log.
-        seed: The random seed.
-
-    Returns:
-        The trained student.
     """
     table = start.model.get_layer(TABLE).get_weights()[0]
     model = replace_table(start.model, table)
@@ -167,15 +151,7 @@ def train_head(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: R
 
 
 def make_batch(pairs: Pairs, start: Head) -> dict[str, np.ndarray]:
-    """Make the input of a step: the sums of queries and passages, the start's vectors, and the shared groups.
-
-    Args:
-        pairs: The pairs.
-        start: The start's layers.
-
-    Returns:
-        The input.
-    """
+    """Make the input of a step: the sums of queries and passages, the start's vectors, and the shared groups."""
     sums = concatenate([pairs.queries, pairs.passages])
     same = pairs.groups[:, None] == pairs.groups[None]
     return {"features": sums.features, "counts": sums.counts, "start": start.vectors(sums), "same": same}

@@ -31,12 +31,8 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
 
     Args:
         settings: The settings. Their parallel text, or else their text, is learned.
-        folder: The folder of the run, which is made.
         named: The names of the settings that the user gave, which are not adapted to text.
         seconds: The time between checkpoints within an epoch.
-
-    Returns:
-        The run, which is executed and measured as any other.
 
     Raises:
         InputError: If the text cannot be learned or the teacher cannot teach. No folder is left then.
@@ -74,10 +70,6 @@ def first_text(student: StudentSettings, text: Sequence[str]) -> Path:
 
     Args:
         student: The settings of stage 2, which may name parallel text and text to label.
-        text: Further files of text.
-
-    Returns:
-        The path.
     """
     if student.parallel:
         return parse_weight(student.parallel[0])[0]
@@ -92,11 +84,6 @@ def read_texts(
     Args:
         student: The settings of stage 2, which name both.
         text: Files to label if the settings name neither.
-        language: The teacher's language.
-        languages: The languages of the run; empty for all that the text has.
-
-    Returns:
-        The parallel text and the text to label.
 
     Raises:
         DataError: If a language has no text.

@@ -83,13 +83,6 @@ def pareto_front(rows: Sequence[Ranked], costs: Callable[[Ranked], tuple[float, 
     """Return the rows that no other row dominates, in their order.
 
     A row is dominated by one that is as good in P@1 and in all costs, and better in one of them.
-
-    Args:
-        rows: The rows.
-        costs: Function from a row to its costs.
-
-    Returns:
-        The Pareto front.
     """
     return [row for row in rows if not any(_beats(other, row, costs) for other in rows)]
 
@@ -104,13 +97,6 @@ def choose_bundle(rows: Sequence[Choice], budget: Budget) -> Choice:
 
     Among the rows within the budget this is the best P@1 if size or time is limited, else the smallest. If no row is
     within the budget it is the one whose worst excess, relative to the limit, is the least.
-
-    Args:
-        rows: The rows.
-        budget: The limits.
-
-    Returns:
-        The chosen row.
     """
     within = [row for row in rows if budget.is_met_by(row)]
     if within and budget.bytes is None and budget.ms is None:

@@ -29,12 +29,7 @@ class Search:
     """The trials of one search, each kept in a folder of its own so that it is not repeated.
 
     Args:
-        folder: Folder of the trials.
-        trials: Maker of the trials.
-        budget: The limits.
         whole: Folder of the student's own bundle, for comparison.
-        names: Names of the shapes to train.
-        epochs: Number of epochs of a training.
         seconds: Time of one epoch of the student; None if it is not known.
     """
 
@@ -73,7 +68,6 @@ class Search:
         """Choose the candidate to train in each shape.
 
         Args:
-            tried: Rows of the cheap trials.
             shapes: `{shape: its size and speed}`.
 
         Returns:
@@ -86,16 +80,7 @@ class Search:
         )
 
     def run_once(self, name: str, kind: type[Row], make: Callable[[Path], Row]) -> Row:
-        """Return the row of a trial, read from its file or else made and written.
-
-        Args:
-            name: Name of the trial and of its folder.
-            kind: Class of the row.
-            make: Function from the folder to the row.
-
-        Returns:
-            The row.
-        """
+        """Return the row of a trial, read from its file or else made and written."""
         folder = self.folder / name
         path = folder / TRIAL
 
@@ -109,15 +94,7 @@ class Search:
         return self.engine.do(Step(name, try_row, is_there=path.is_file, load=lambda: kind.of(read_json(path))))
 
     def worthwhile_rows(self, tried: Sequence[TrialRow], full: ShapeProbe) -> list[TrialRow]:
-        """Return the cheap trials that no other dominates in size and P@1 and that can keep the limit of size.
-
-        Args:
-            tried: Rows of the cheap trials.
-            full: Size and speed of the full shape.
-
-        Returns:
-            The rows.
-        """
+        """Return the cheap trials that no other dominates in size and P@1 and that can keep the limit of size."""
         limit = self.budget.bytes
         rows = pareto_front(tried, lambda row: (row.table_bytes,))
         return [row for row in rows if limit is None or row.table_bytes + full.other_bytes <= limit]
@@ -145,7 +122,6 @@ class Search:
 
         Args:
             shapes: `{shape: its size and speed}`.
-            shape: Name of the shape.
 
         Returns:
             The text; empty if the time is not known.
@@ -159,12 +135,7 @@ class Search:
         """Time the bundles, leave out those that the gate refused, and choose one.
 
         Args:
-            tried: Rows of the cheap trials.
             shapes: `{shape: its size and speed}`.
-            rows: Rows of the bundles.
-
-        Returns:
-            The result of the search.
         """
         names = [row.candidate.name for row in rows]
         spent = self.trials.time_bundles({WHOLE: self.whole} | {name: bundle_path(self.folder, name) for name in names})
@@ -192,13 +163,5 @@ def trial_name(name: str) -> str:
 
 
 def bundle_path(folder: File, name: str) -> Path:
-    """Return the path of a candidate's bundle.
-
-    Args:
-        folder: Folder of the trials.
-        name: Name of the candidate.
-
-    Returns:
-        The path.
-    """
+    """Return the path of a candidate's bundle."""
     return Path(folder) / trial_name(name) / BUNDLE

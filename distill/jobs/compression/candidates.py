@@ -65,15 +65,7 @@ class Grid:
         return [Candidate(vocabulary, table) for vocabulary in self.vocabularies for table in self.tables]
 
     def can_learn(self, shape: str, table: str) -> bool:
-        """Return True if a student of a shape can learn with a table format.
-
-        Args:
-            shape: Name of the shape.
-            table: Table format.
-
-        Returns:
-            True if it can.
-        """
+        """Return True if a student of a shape can learn with a table format."""
         # Codewords are made before training and stay, so a static student, which is only a table, could hardly learn.
         return CODECS[table].trainable or not self.shapes[shape].static
 
@@ -101,12 +93,9 @@ def choose_to_train(
     """Choose the candidate to train in each shape: the first that keeps the budget.
 
     Args:
-        order: The cheap candidates, best first.
         speeds: `{shape: milliseconds per query}`.
         sizes: Function from a candidate to its bytes.
-        budget: The limits.
         new: True to add tokens for new languages.
-        grid: What is searched.
 
     Returns:
         `{shape: candidate}`, None where no candidate keeps the budget.
@@ -132,9 +121,5 @@ def relative_cost(dense: int, whole: int) -> float:
 
     Args:
         dense: Number of weights outside the table.
-        whole: The same number of the whole student.
-
-    Returns:
-        The share.
     """
     return 0.2 + 0.8 * dense / whole

@@ -46,11 +46,7 @@ def read_budget(budget: BudgetSettings, max_drop: float) -> Budget:
     """Return the limits of a search.
 
     Args:
-        budget: The settings.
         max_drop: Most percentage points of mean P@1 that a bundle may lose.
-
-    Returns:
-        The limits.
 
     Raises:
         ConfigError: If the size cannot be read.
@@ -151,11 +147,7 @@ def output_paths(folder: File, output: File | None = None) -> tuple[Path, Path]:
     """Return the paths of the page and of the chosen bundle of a search.
 
     Args:
-        folder: Folder of the run.
         output: Folder of the search; None for `folder/small`.
-
-    Returns:
-        The path of the page and the path of the bundle.
     """
     return Path(output or folder) / "report.html", Path(output or Path(folder, FOLDER)) / CHOSEN
 
@@ -184,12 +176,7 @@ def possible_shapes(names: Sequence[str], model: Model, shapes: Mapping[str, Sha
     Shapes of another family are left out silently if all shapes are asked for.
 
     Args:
-        names: Names of the shapes.
-        model: The student's model.
         shapes: `{name: shape}` of the grid.
-
-    Returns:
-        Names of shapes.
     """
     kept = []
     for name in names:
@@ -219,11 +206,6 @@ def require_finished(folder: Path) -> dict[str, Json]:
 def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
     """Raise `InputError` if languages are not among those known.
 
-    Args:
-        what: What has the languages, for the message.
-        names: The languages.
-        known: The languages that it has.
-
     Raises:
         InputError: If some are unknown.
     """
@@ -237,13 +219,8 @@ def search_inputs(
     """Return the plain values that the trials depend on: settings, and hashes of texts whatever their files are called.
 
     Args:
-        values: Plain values of the settings.
-        dataset: The data set.
         corpus: `{language: texts}`.
         dev: Another data set whose dev questions choose epochs, or None.
-
-    Returns:
-        Plain values.
     """
     named = {"dev texts": digest_texts(dev)} if dev else {}
     return {**_bound(values), "texts": digest_texts(dataset), "corpus": digest(corpus), **named}
@@ -289,7 +266,6 @@ def require_same_inputs(folder: Path, values: Mapping[str, Json]) -> None:
     """Write what the trials in a folder depend on, or compare it with what is there.
 
     Args:
-        folder: Folder of the trials.
         values: Plain values from `search_inputs`.
 
     Raises:

@@ -65,11 +65,6 @@ def compress_encoder(source: File, folder: File, settings: Settings) -> SearchRe
 def require_same_run(teacher: TeacherSettings, data: DataSettings, folder: Path) -> None:
     """Raise `InputError` if a finished run is of another teacher or of other data.
 
-    Args:
-        teacher: Settings of the teacher.
-        data: Settings of the data.
-        folder: Folder of the run.
-
     Raises:
         InputError: If they differ.
     """

@@ -43,13 +43,8 @@ class Material:
         """Encode the student's texts by the student, and all that the job learns by the teacher.
 
         Args:
-            words: Maker of vocabularies from the student.
             job: The run's stage 2.
-            teacher: The teacher.
             first: The encoder that the student was made of; None for the student itself.
-
-        Returns:
-            The material.
         """
         known = [line for line in words.counted if line.kind != "passage" and line.language not in words.new]
         with task("the student's vectors of questions and the corpus", len(known)) as advance:
@@ -61,14 +56,6 @@ class Material:
 
     def start(self, encoder: KerasEncoder, shape: Shape, seed: int = 0) -> KerasEncoder:
         """Return an encoder cut to a shape; the axes of a smaller dimension come from the teacher's document vectors.
-
-        Args:
-            encoder: The encoder.
-            shape: The shape.
-            seed: Seed of new weights.
-
-        Returns:
-            The encoder to start from.
         """
         return self.words.start(encoder, shape, self.targets.documents, seed)
 
@@ -76,12 +63,8 @@ class Material:
         """Train a candidate by stage 2: towards the fixed teacher, and towards the student on questions and corpus.
 
         Args:
-            start: The encoder to start from.
             job: The candidate's stage 2.
             session: Log, checkpoint and dev data of the training.
-
-        Returns:
-            The trained encoder.
         """
         student = job.train(self.targets, start, self.first, session)
         return KerasEncoder(student.model, student.tokenizer, start.name)
@@ -94,16 +77,6 @@ def cut_to_shape(
 
     It is cut on the train questions and the passages of a data set; its own vectors of the passages span the axes of a
     smaller dimension.
-
-    Args:
-        encoder: The encoder.
-        shape: The shape.
-        dataset: The data set.
-        languages: Languages of the questions.
-        seed: Seed of new weights.
-
-    Returns:
-        The smaller encoder; the encoder itself if nothing is cut.
 
     Raises:
         ConfigError: If the encoder cannot be cut to the shape.

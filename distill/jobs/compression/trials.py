@@ -45,11 +45,6 @@ class Trials:
     """Trials of a grid's candidates.
 
     Args:
-        material: What candidates are made of and learn from.
-        export: Settings of the export.
-        training: Settings of the training.
-        notes: Notes for the bundles' cards.
-        grid: What is searched.
         dev: Another data set whose dev questions choose epochs; losses are measured on the material's own.
     """
 
@@ -73,15 +68,7 @@ class Trials:
         return self._record_trial(candidate, encoder, self._evaluate_trial(candidate.name, encoder))
 
     def probe(self, shape: str, folder: Path) -> ShapeProbe:
-        """Measure the size and the speed of a shape, which is not trained.
-
-        Args:
-            shape: Name of the shape.
-            folder: Folder of the trial.
-
-        Returns:
-            The row.
-        """
+        """Measure the size and the speed of a shape, which is not trained."""
         vocabulary, table = self.grid.smallest
         start = self.material.start(self.vocabulary(vocabulary), self.grid.shapes[shape], self.seed)
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # left by an interrupted trial
@@ -93,28 +80,12 @@ class Trials:
         return ShapeProbe(other, width, count_dense_weights(start.model), ms)
 
     def size(self, candidate: Candidate, probe: ShapeProbe) -> int:
-        """Return the predicted bytes of a candidate's bundle.
-
-        Args:
-            candidate: The candidate.
-            probe: Size and speed of its shape.
-
-        Returns:
-            Bytes on disk.
-        """
+        """Return the predicted bytes of a candidate's bundle."""
         tokenizer = self.vocabulary(candidate.vocabulary).tokenizer
         return probe.other_bytes + table_bytes(tokenizer, probe.width, candidate.table)
 
     def bundle(self, candidate: Candidate, folder: Path) -> BundleRow:
-        """Train a candidate if it is to be trained, export it, and measure the bundle.
-
-        Args:
-            candidate: The candidate.
-            folder: Folder of the trial.
-
-        Returns:
-            The row.
-        """
+        """Train a candidate if it is to be trained, export it, and measure the bundle."""
         shutil.rmtree(folder / BUNDLE, ignore_errors=True)  # left by an interrupted trial
         encoder = self._encoder(candidate, folder)
         job = self.job(candidate)
@@ -225,8 +196,6 @@ def table_bytes(tokenizer: Tokenizer, width: int, table: str) -> int:
     """Return the bytes of a table and of its tokenizer's files.
 
     Args:
-        tokenizer: The tokenizer.
-        width: Width of the table.
         table: Table format, a key of `codecs.CODECS`.
 
     Returns:

@@ -84,9 +84,6 @@ def finish_on_tensorflow(folder: Path) -> Json:
 
     Keras has one backend per process, and exports need TensorFlow.
 
-    Args:
-        folder: The run's folder.
-
     Returns:
         The metrics, as they are written to the folder.
 
@@ -114,15 +111,7 @@ def finish_on_tensorflow(folder: Path) -> Json:
 
 
 def list_steps(run: Run, beginning: StudentStart) -> list[Step]:
-    """List the steps of `distill run`: teacher, student and bundle are made and measured.
-
-    Args:
-        run: The run.
-        beginning: The encoder that the student starts from, and its shape.
-
-    Returns:
-        The steps in their order.
-    """
+    """List the steps of `distill run`: teacher, student and bundle are made and measured."""
     teacher, student, foreign = run.folder / TEACHER, run.folder / STUDENT, beginning.foreign or bool(beginning.encoder)
     return [
         Step("peers", partial(measure_peers, run)),
@@ -208,11 +197,7 @@ def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
     """Train and save the teacher, or save the fixed one, which the run then releases.
 
     Args:
-        run: The run.
         base: The encoder that stage 1 starts from.
-
-    Returns:
-        The teacher.
     """
     from .first_stage import teacher_job
     from .self_training import self_train
@@ -232,12 +217,7 @@ def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
 
 
 def count_weights(run: Run, teacher: Encoder | KerasEncoder | DualEncoder) -> None:
-    """Record and print the size of a teacher that the run trained.
-
-    Args:
-        run: The run.
-        teacher: The teacher. A fixed one is not counted.
-    """
+    """Record and print the size of a teacher that the run trained."""
     if run.inputs.teacher.model or not isinstance(teacher, KerasEncoder | DualEncoder):
         return
     size = count_parameters(teacher)
@@ -249,13 +229,9 @@ def choose_start(run: Run, beginning: StudentStart, base: KerasEncoder, teacher:
     """Choose the encoder that the student is made of.
 
     Args:
-        run: The run.
         beginning: The student's start. An encoder that it names comes first.
         base: The base, chosen if the teacher is fixed.
         teacher: The trained teacher, chosen otherwise; of a dual encoder, the one of the questions.
-
-    Returns:
-        The chosen encoder.
     """
     if beginning.encoder:
         return beginning.encoder
@@ -274,12 +250,7 @@ def say_outcome(run: Run, stage: str) -> None:
 
 
 def measure_teacher(run: Run, teacher: Encoder) -> None:
-    """Add the teacher's figures, which are the base's if nothing trained it or dev kept its start.
-
-    Args:
-        run: The run.
-        teacher: The teacher.
-    """
+    """Add the teacher's figures, which are the base's if nothing trained it or dev kept its start."""
     say_outcome(run, TEACHER)
     kept = run.figures.get("stages", {}).get(TEACHER, {}).get("kept_start", False)
     if is_base(run.inputs.teacher) or kept:
@@ -295,17 +266,7 @@ def measure_student(run: Run, student: KerasEncoder) -> None:
 
 
 def make_student(run: Run, beginning: StudentStart, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:
-    """Train and save the student.
-
-    Args:
-        run: The run.
-        beginning: The student's start.
-        teacher: The encoder that gives the labels.
-        first: The encoder that the student is made of.
-
-    Returns:
-        The trained student.
-    """
+    """Train and save the student."""
     student = train_student(run, teacher, first, beginning)
     student.save(run.folder / STUDENT)
     run.checkpoint(STUDENT).remove()

@@ -42,11 +42,6 @@ def question_languages(batches: str, language: str, languages: Sequence[str]) ->
 
     Args:
         batches: The kind of batches. With "en-en", only the teacher's language asks.
-        language: The teacher's language.
-        languages: All languages of the run.
-
-    Returns:
-        The languages.
     """
     return (language,) if batches == "en-en" else tuple(languages)
 
@@ -62,14 +57,6 @@ def collect_pairs(
     """Collect the pairs that stage 1 learns from with `--loss softmax`.
 
     Batches that answer in one language leave out the passages in others.
-
-    Args:
-        data: The settings of the data.
-        teacher: The settings of the teacher.
-        options: The settings of the pairs.
-        seed: The random seed.
-        dataset: The data set.
-        languages: The languages of the questions.
 
     Returns:
         The pairs, or None with any other loss.
@@ -113,8 +100,6 @@ def require_lines(share: float, pivot: str, sources: Sequence[Parallel]) -> None
 
     Args:
         share: The share of parallel text in a batch, from 0 to 1.
-        pivot: The teacher's language.
-        sources: The parallel text.
 
     Raises:
         ConfigError: If all of the text is in the teacher's language.
@@ -129,10 +114,6 @@ def collect_answering_passages(
     """Find the passages that answer questions, for self-training.
 
     Args:
-        stages: The number of stages of self-training.
-        source: The name of the data set.
-        dataset: The data set.
-        languages: The languages of the questions.
         pairs: The pairs of stage 1.
 
     Returns:

@@ -51,13 +51,6 @@ def load_fixed_teacher(name: str) -> Encoder:
 def require_apart(encoder: Encoder, texts: Sequence[str]) -> float:
     """Return the mean cosine of different texts' vectors.
 
-    Args:
-        encoder: The encoder.
-        texts: The texts.
-
-    Returns:
-        The mean cosine.
-
     Raises:
         EncoderError: If the vectors are nearly equal, so that the encoder cannot teach.
     """
@@ -72,17 +65,7 @@ def require_apart(encoder: Encoder, texts: Sequence[str]) -> float:
 
 
 def known_texts(dataset: Dataset, language: str, sources: Sequence[Parallel] = (), seed: int = 0) -> list[str]:
-    """Return the train questions in a language, or, if there are none, pivots of parallel text.
-
-    Args:
-        dataset: The data set.
-        language: The language.
-        sources: The parallel text.
-        seed: The seed of the sample of pivots.
-
-    Returns:
-        The texts.
-    """
+    """Return the train questions in a language, or, if there are none, pivots of parallel text."""
     questions = [question.text for question in dataset.select(language, "train")]
     return questions or sample_texts(list_pivots(sources), PIVOTS, seed)
 
@@ -91,13 +74,7 @@ def centre(teacher: Encoder, dataset: Dataset, language: str, sources: Sequence[
     """Centre a teacher by role, on the known texts of a language and on the passages.
 
     Args:
-        teacher: The encoder.
-        dataset: The data set.
-        language: The language of the questions.
         sources: Parallel text, whose pivots are used if there are no questions.
-
-    Returns:
-        The centred encoder.
     """
     questions = known_texts(dataset, language, sources)
     with task("means of the teacher's vectors", len(questions) + len(dataset.passages)) as advance:
@@ -114,10 +91,7 @@ def freeze_teacher(
     """Prepare a fixed teacher as its settings ask for, and save it.
 
     Args:
-        teacher: The encoder, as it was loaded.
         settings: The settings of the teacher, among them whether to centre it.
-        dataset: The data set that a centred teacher is centred on.
-        folder: The folder to save it to.
         sources: Parallel text, whose pivots centre it if there are no questions.
 
     Returns:
@@ -143,10 +117,6 @@ def is_foreign(
     They are if the dimensions differ, or if the vectors of the same texts (`known_texts`) have nothing in common.
 
     Args:
-        teacher: The teacher.
-        start: The encoder that the student starts from.
-        dataset: The data set.
-        language: The language of the questions.
         sources: Parallel text, whose pivots are compared if there are no questions.
 
     Returns:
@@ -163,10 +133,6 @@ def is_foreign(
 
 def require_no_dimension(shape: Shape, teacher: Encoder) -> None:
     """Refuse a shape with a `dimension`, because the axes of a smaller dimension belong to the student's own space.
-
-    Args:
-        shape: The shape that the student is cut to.
-        teacher: The teacher, whose dimension the student takes.
 
     Raises:
         ConfigError: If the shape has a dimension.
@@ -192,12 +158,8 @@ def map_into_space(
     questions these are pivots of parallel text only, because all passages are held out then.
 
     Args:
-        start: The encoder that the student starts from.
-        teacher: The teacher.
         dataset: The data set. Its passages and train questions are texts of the fit.
-        language: The language of these questions.
         sources: Parallel text, whose lines in the teacher's language are texts of the fit too.
-        seed: The seed of the sample of these lines.
 
     Returns:
         A copy of `start` with the map.

@@ -78,12 +78,8 @@ def record_closeness(run: Run, foreign: bool, base: KerasEncoder, teacher: Encod
     """Record how close base and student are to a fixed teacher on held-out texts, by language.
 
     Args:
-        run: The run.
         foreign: Whether the base is in another space than the teacher. The start of the student, which is then the base
             with a map into that space, is measured too.
-        base: The base.
-        teacher: The teacher.
-        student: The student.
     """
     inputs, split, start = run.inputs, run.inputs.splits[-1], run.folder / CHECKPOINT / "start"
     options = inputs.teacher.language, inputs.without_questions, inputs.seed
@@ -104,7 +100,6 @@ def compare_with_teacher(
     """Measure how close encoders are to a teacher, by language.
 
     Args:
-        teacher: The teacher.
         encoders: `{name: (encoder, whether its vectors are in the teacher's space)}`.
         pairs: `{language: (text, text whose vector by the teacher is its label)}`, as `closeness.pair_texts` gives it.
 

@@ -129,10 +129,6 @@ class Inputs:
 def learns_sample(inputs: Inputs, corpus: Mapping[str, Sequence[str]] | None = None) -> bool:
     """Return whether the questions of the sample are learned besides text of the user's own.
 
-    Args:
-        inputs: The inputs.
-        corpus: More text, by language.
-
     Returns:
         True if text is named and the data set is still the sample, which a user may not notice.
     """
@@ -148,11 +144,7 @@ def choose_student_languages(
     Args:
         student: The settings of stage 2.
         language: The teacher's language, left out unless `student.teacher_samples` is true.
-        languages: The languages of the run.
         new: The new languages. They are returned if only their embeddings are trained.
-
-    Returns:
-        The languages.
 
     Raises:
         ConfigError: If none is left.

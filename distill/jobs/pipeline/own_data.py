@@ -146,10 +146,6 @@ def init_config(folder: File, document_language: str = "en", overwrite: bool = F
 def find_text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
     """Find the text in a folder without questions: parallel text, or documents as `distill index` takes them.
 
-    Args:
-        folder: The folder.
-        document_language: The language of the documents, or of the text that a teacher labels.
-
     Returns:
         The text with the command that learns it, or None for another folder.
     """
@@ -185,10 +181,6 @@ def choose_teacher_language(dataset: Dataset) -> str:
 
 def read_own(folder: File, document_language: str = "en") -> OwnData:
     """Read the data in a folder.
-
-    Args:
-        folder: The folder.
-        document_language: The language of the documents.
 
     Returns:
         The data set and what lies beside it.
@@ -291,10 +283,6 @@ def propose_settings(data: OwnData) -> dict[str, Json]:
 def write_config(data: OwnData, path: Path) -> None:
     """Write a config for the data.
 
-    Args:
-        data: The data.
-        path: The path of the config.
-
     Raises:
         ConfigError: If the recipe does not accept the settings.
     """
@@ -313,11 +301,7 @@ def config_path(folder: File, overwrite: bool = False) -> Path:
     """Return the path of the config in a folder.
 
     Args:
-        folder: The folder.
         overwrite: Whether a config that is there may be replaced.
-
-    Returns:
-        The path.
 
     Raises:
         InputError: If a config is there and must not be replaced.

@@ -52,8 +52,6 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
     """Read and check everything that can be wrong before anything is written.
 
     Args:
-        settings: The settings of the run.
-        folder: The folder of the run.
         resume: Whether the folder holds a stopped run of the same settings, which goes on.
         seconds: The time between checkpoints within an epoch.
 
@@ -106,11 +104,7 @@ def drop_spent_devices(training: TrainingSettings, folder: Path) -> TrainingSett
     """Return the settings that the rest of a run computes with.
 
     Args:
-        training: The settings of the run.
         folder: The run's folder. If its student is there, no step is left for several devices.
-
-    Returns:
-        The settings.
     """
     return replace(training, devices=1) if (folder / STUDENT).is_dir() else training
 
@@ -166,12 +160,7 @@ def read_student_inputs(settings: Settings, dataset: Dataset, languages: tuple[s
     """Read everything that stage 2 learns from, for a run or for a search over its student.
 
     Args:
-        settings: The settings.
-        dataset: The data set.
         languages: The languages of the questions, the teacher's first.
-
-    Returns:
-        The inputs.
 
     Raises:
         InputError: If an input cannot be read.
@@ -191,15 +180,7 @@ def read_student_inputs(settings: Settings, dataset: Dataset, languages: tuple[s
 
 
 def add_texts(inputs: Inputs, source: str) -> Inputs:
-    """Add the text that the student learns besides the questions.
-
-    Args:
-        inputs: The inputs.
-        source: The name of the data set.
-
-    Returns:
-        The inputs with the text.
-    """
+    """Add the text that the student learns besides the questions."""
     from .first_stage import question_languages
 
     teacher, student, languages = inputs.teacher, inputs.student, inputs.languages
@@ -245,7 +226,6 @@ def say_shared(dev: Dataset | None, dataset: Dataset) -> Dataset | None:
 
     Args:
         dev: That data set, or None.
-        dataset: The run's data set.
 
     Returns:
         `dev`.
@@ -259,12 +239,7 @@ def read_labelled(files: Sequence[str], teacher: str, learned: Sequence[str] = (
     """Read the text that the teacher labels.
 
     Args:
-        files: The files.
-        teacher: The name of the teacher.
         learned: Languages that it has learned since it was published.
-
-    Returns:
-        The text.
 
     Raises:
         InputError: If a file is in a language that the teacher does not know.
@@ -281,11 +256,6 @@ def read_labelled(files: Sequence[str], teacher: str, learned: Sequence[str] = (
 def require_text(added: Sequence[str], languages: Sequence[str], written: Collection[str]) -> None:
     """Check the languages that get new tokens.
 
-    Args:
-        added: The languages that get tokens.
-        languages: The languages of the questions.
-        written: The languages that have text.
-
     Raises:
         InputError: If nobody asks in one of the languages, or it has no text.
     """
@@ -298,12 +268,6 @@ def require_text(added: Sequence[str], languages: Sequence[str], written: Collec
 
 def load_lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
     """Load the pool of sentences that language bias is measured on.
-
-    Args:
-        data: The settings of the data.
-        seed: The random seed.
-        dataset: The data set.
-        languages: The languages of the questions.
 
     Returns:
         The pool, or None if the data has no sentence boundaries.
@@ -329,13 +293,8 @@ def choose_languages(
     """Choose the languages of a run.
 
     Args:
-        dataset: The data set.
         language: The teacher's language, which comes first. Its questions may all be translations.
         requested: The languages that the user asks for; empty for all.
-        translation: The settings of translation.
-
-    Returns:
-        The languages.
 
     Raises:
         DataError: If the data lacks one of them.
@@ -351,10 +310,6 @@ def find_unseen_languages(base: str, languages: Sequence[str]) -> list[str]:
 
     Args:
         base: The name of the base. Nothing is known about a saved encoder.
-        languages: The languages to look up.
-
-    Returns:
-        The unseen ones.
     """
     from ...teachers.muse import LANGUAGES
 

@@ -42,10 +42,6 @@ def find_settings(folder: File) -> Path:
 def require_resumable(config: str, folder: Path) -> None:
     """Require that a folder holds a stopped run of these settings.
 
-    Args:
-        config: The text of the settings.
-        folder: The run's folder.
-
     Raises:
         InputError: If there is no stopped run, or one of other settings, which the message names.
     """
@@ -61,10 +57,6 @@ def require_resumable(config: str, folder: Path) -> None:
 def is_finished(budget: BudgetSettings, folder: Path) -> bool:
     """Tell whether a run has everything that was asked for.
 
-    Args:
-        budget: The settings of the budget. With one, the search has to be there too.
-        folder: The run's folder.
-
     Returns:
         True if nothing is left to do.
     """
@@ -77,7 +69,6 @@ def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[s
     """Require that a stopped run was begun on the same data.
 
     Args:
-        folder: The run's folder.
         files: The hashes of the data set's files.
         sources: The hashes of other inputs, as `hash_sources` returns them.
 
@@ -97,12 +88,7 @@ def hash_sources(named: Sequence[NamedPath], model: str = "", teacher: Encoder |
     """Hash everything that a run is made from besides its data set: text, pairs, encoders in folders.
 
     Args:
-        named: The settings that name files or folders.
-        model: The name of a fixed teacher.
         teacher: That teacher, which is identified by `identity.fingerprint`, wherever it was loaded from.
-
-    Returns:
-        The hashes by setting.
     """
     # A fixed teacher is told by what was loaded.
     others = [one for one in named if one.setting != MODEL]
@@ -132,7 +118,6 @@ def clear_unfinished(folder: Path, fixed: bool = False) -> None:
     """Remove half-written files and keep whole ones.
 
     Args:
-        folder: The run's folder.
         fixed: Whether the teacher is fixed. Its record is then written anew.
     """
     for path in find_leftovers(folder):

@@ -33,8 +33,6 @@ def save_measured(checkpoint: Checkpoint, evaluations: Mapping[str, Evaluation],
     """Save the measurements of an encoder.
 
     Args:
-        checkpoint: The place to save them at.
-        evaluations: The evaluations by split.
         bias: The figures of language bias, or None.
     """
     order = {
@@ -51,10 +49,6 @@ def save_measured(checkpoint: Checkpoint, evaluations: Mapping[str, Evaluation],
 
 def load_measured(checkpoint: Checkpoint, name: str) -> tuple[dict[str, Evaluation], Json] | None:
     """Load the measurements of an encoder.
-
-    Args:
-        checkpoint: The place where they are saved.
-        name: The name of the encoder.
 
     Returns:
         The evaluations by split and the figures of language bias, or None if the encoder was not measured.
@@ -145,12 +139,7 @@ class Run:
         return list_measured_units(self.evaluation.ranked, self.evaluation.score, *steering)
 
     def record(self, name: str, figures: Json) -> None:
-        """Add figures to the run's metrics.
-
-        Args:
-            name: The key.
-            figures: Plain values.
-        """
+        """Add figures to the run's metrics."""
         self.figures[name] = figures
 
     def release_teacher(self) -> Encoder | None:
@@ -169,12 +158,7 @@ class Run:
         return Session(self.log, None, self.checkpoint(stage), self.training, stage, self.inputs.dev, scorer)
 
     def measure(self, name: str, encoder: Encoder) -> None:
-        """Add the figures of an encoder on every split, unless they were measured before the run was stopped.
-
-        Args:
-            name: The name of the encoder.
-            encoder: The encoder.
-        """
+        """Add the figures of an encoder on every split, unless they were measured before the run was stopped."""
         place = self.checkpoint(f"measured {name}")
         stored = load_measured(place, name)
         evaluations, bias = stored or (self.evaluate(name, encoder), self.measure_bias(name, encoder))
@@ -186,12 +170,7 @@ class Run:
             self.bias[name] = bias
 
     def measure_as(self, name: str, other: str) -> None:
-        """Add the figures of an encoder that equals one that was measured.
-
-        Args:
-            name: The name of the encoder.
-            other: The name of the equal one.
-        """
+        """Add the figures of an encoder that equals one that was measured."""
         for evaluations in self.evaluations.values():
             evaluations[name] = replace(evaluations[other], encoder=name)
         if other in self.bias:
@@ -223,12 +202,7 @@ class Run:
         return evaluations
 
     def keep_examples(self, bundle: Evaluation, encoded: EncodedTexts) -> None:
-        """Keep questions that the bundle won and lost against its base, until the figures are written.
-
-        Args:
-            bundle: The evaluation of the bundle.
-            encoded: The texts as the bundle encoded them.
-        """
+        """Keep questions that the bundle won and lost against its base, until the figures are written."""
         evaluations = {**self.evaluations[bundle.split], "bundle": bundle}
         unit, seed = self.inputs.student.dev_unit, self.inputs.seed
         chosen = choose_examples(self.dataset, evaluations, encoded, unit, seed)
@@ -236,10 +210,6 @@ class Run:
 
     def measure_bias(self, name: str, encoder: Encoder) -> Json:
         """Run LAReQA's analyses on the last split.
-
-        Args:
-            name: The name of the encoder.
-            encoder: The encoder.
 
         Returns:
             The figures, or None if the data has no sentences.

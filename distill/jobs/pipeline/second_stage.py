@@ -50,10 +50,6 @@ def determine_start(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> S
     Args:
         inputs: The inputs of the run. The teacher may be fixed.
         base: The encoder that stage 1 trains otherwise.
-        cut: The shape that the student is cut to.
-
-    Returns:
-        The start.
 
     Raises:
         ConfigError: If the encoder cannot be cut to the shape.
@@ -97,17 +93,7 @@ def student_job(inputs: Inputs) -> StudentJob:
 
 
 def train_student(run: Run, teacher: Encoder, first: KerasEncoder, beginning: StudentStart) -> KerasEncoder:
-    """Train the student of a run towards its teacher: stage 2.
-
-    Args:
-        run: The run.
-        teacher: The encoder that gives the labels.
-        first: The encoder that the student is made of.
-        beginning: The student's start.
-
-    Returns:
-        The trained student.
-    """
+    """Train the student of a run towards its teacher: stage 2."""
     from ...training.stages.transfer_stage import require_trainable
 
     start = make_untrained(run, first, teacher, beginning)
@@ -116,17 +102,7 @@ def train_student(run: Run, teacher: Encoder, first: KerasEncoder, beginning: St
 
 
 def make_untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: StudentStart) -> KerasEncoder:
-    """Make the untrained student of a run, once, however often the run is stopped.
-
-    Args:
-        run: The run.
-        first: The encoder that the student is made of.
-        teacher: The encoder that gives the labels.
-        beginning: The student's start.
-
-    Returns:
-        The student, not yet trained.
-    """
+    """Make the untrained student of a run, once, however often the run is stopped."""
     folder = run.folder / CHECKPOINT / "start"
     if folder.is_dir():
         return load_keras_encoder(folder)
@@ -143,14 +119,8 @@ def shape_student(
     """Give an encoder the tokens and the shape that the settings ask for, without training it.
 
     Args:
-        inputs: The inputs, with the settings.
-        first: The encoder.
         teacher: The teacher. The axes of a smaller dimension are those of its vectors.
-        shape: The shape.
         foreign: Whether the teacher's space is another one. The student then gets a map into it.
-
-    Returns:
-        The student, not yet trained.
     """
     from ...students.vocabulary.vocabularies import NEW, Additions, Vocabularies
 
@@ -197,14 +167,6 @@ def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | No
     """Train a student outside a run, as the settings of stage 2 ask for it.
 
     A student that starts in another space than the teacher's gets a map into it.
-
-    Args:
-        settings: The settings.
-        teaching: The teacher and the student's start.
-        log: The log that gets the evaluations.
-
-    Returns:
-        The trained student.
 
     Raises:
         InputError: If an input cannot be read.

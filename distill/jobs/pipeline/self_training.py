@@ -35,13 +35,6 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
     stages, or as soon as a stage after the first `pairs.self_train_always` is no better on dev than the one before, by
     P@1, then MRR@10. The run records `self_training`.
 
-    Args:
-        run: The run.
-        base: The encoder that every stage starts from.
-
-    Returns:
-        The best encoder.
-
     Raises:
         InputError: If a stage in the folder was made from other data.
         ConfigError: If `pairs.self_train` is not set.
@@ -102,11 +95,7 @@ class Stage:
         """Return the stage as a step of the job.
 
         Args:
-            base: The encoder that it trains.
             before: The stage whose encoder mines the pairs, or None for BM25.
-
-        Returns:
-            The step.
         """
 
         def train():
@@ -118,7 +107,6 @@ class Stage:
         """Mine pairs and train on them; `stage.json` is written when everything else is there.
 
         Args:
-            base: The encoder to train.
             last: The encoder that mines, or None for BM25.
         """
         inputs, log, checkpoint = self.run.inputs, self.run.log, self.run.checkpoint(self.name)
@@ -142,9 +130,6 @@ class Stage:
         Args:
             last: The encoder that mines, or None for BM25.
             checkpoint: The place where a stopped search goes on.
-
-        Returns:
-            The pairs.
         """
         inputs, options = self.run.inputs, self.run.inputs.pairing
         (ranking,) = checkpoint.keep("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
@@ -160,7 +145,6 @@ class Stage:
 
         Args:
             last: The encoder that ranks, or None for BM25.
-            k: The number of passages per question.
 
         Returns:
             The rows of the nearest passages, int `(n, k)`.

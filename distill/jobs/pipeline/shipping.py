@@ -54,10 +54,6 @@ def _warning(stage, rows):
 def list_shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Step]:
     """List the steps from a trained student to the run's metrics.
 
-    Args:
-        run: The run.
-        export: Writes the student's bundle.
-
     Returns:
         The steps. The first ones need the result of the step "student".
     """
@@ -86,10 +82,6 @@ def export_bundle(run: Run, student: KerasEncoder) -> None:
 
     If the gate refuses it, the bundle is written again in the next finer precision (`Precision.list_finer`), and a line
     says so.
-
-    Args:
-        run: The run.
-        student: The trained student.
 
     Raises:
         GateError: If the gate refuses every precision.
@@ -126,10 +118,6 @@ def _export_once(run, student, gate, precisions):
 def require_gate(run: Run, folder: Path) -> None:
     """Check a bundle that was exported before the run was stopped.
 
-    Args:
-        run: The run, with the settings of the gate.
-        folder: The bundle.
-
     Raises:
         GateError: If the bundle is not what the settings ask for.
     """
@@ -140,15 +128,7 @@ def require_gate(run: Run, folder: Path) -> None:
 
 
 def load_bundle(run: Run, folder: Path) -> Encoder:
-    """Load the bundle as users do, and record what the gate measured.
-
-    Args:
-        run: The run.
-        folder: The bundle.
-
-    Returns:
-        The encoder.
-    """
+    """Load the bundle as users do, and record what the gate measured."""
     from ...export.formats.registry import load_artefact
 
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
@@ -156,23 +136,13 @@ def load_bundle(run: Run, folder: Path) -> Encoder:
 
 
 def measure_bundle(run: Run, bundle: Encoder) -> None:
-    """Add the bundle's figures, and the questions that it won and lost against its base.
-
-    Args:
-        run: The run.
-        bundle: The bundle's encoder.
-    """
+    """Add the bundle's figures, and the questions that it won and lost against its base."""
     run.measure("bundle", bundle)
     run.figures.update(run.checkpoint(EXAMPLES).facts())
 
 
 def record_size(run: Run, folder: Path) -> None:
-    """Record the bundle's size on disk.
-
-    Args:
-        run: The run.
-        folder: The bundle.
-    """
+    """Record the bundle's size on disk."""
     from ...export.formats.registry import size_of
 
     run.record("bundle_bytes", size_of(folder))
@@ -180,10 +150,6 @@ def record_size(run: Run, folder: Path) -> None:
 
 def time_queries(run: Run, folder: Path) -> Json:
     """Time the bundle per query, and record the size and time of the base and of peers that are artefacts too.
-
-    Args:
-        run: The run.
-        folder: The bundle.
 
     Returns:
         The times of a query in milliseconds.
@@ -207,11 +173,6 @@ def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
     """Fit on dev the probability that the first passage answers, and measure it on the last split.
 
     The fit goes into the bundle's card. If dev has too few questions, a line says so and the card stays without it.
-
-    Args:
-        run: The run.
-        folder: The bundle.
-        bundle: The bundle's encoder.
     """
     from ...evaluation.calibration import as_card_entry, fit_scores
     from ...evaluation.tasks.answerable import AnswerableTask, confidence_in
@@ -254,15 +215,7 @@ def collect_seen_texts(inputs: Inputs) -> dict[str, list[str]]:
 
 
 def write_results(run: Run, query: Json) -> Json:
-    """Write `report.html` and `metrics.json`.
-
-    Args:
-        run: The run.
-        query: The times of a query.
-
-    Returns:
-        The metrics.
-    """
+    """Write `report.html` and `metrics.json`."""
     inputs, warnings = run.inputs, list_warnings(run.log.rows)
     origins = run.provenance
     metrics = {
@@ -303,15 +256,7 @@ def find_device(run: Run) -> Json:
 
 
 def compute_split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
-    """Compute the figures of one split: scores by encoder, means, McNemar's tests by language and tests of all.
-
-    Args:
-        inputs: The inputs of the run.
-        evaluations: The evaluations by encoder.
-
-    Returns:
-        The figures.
-    """
+    """Compute the figures of one split: scores by encoder, means, McNemar's tests by language and tests of all."""
     student = evaluations["student"].ranks
     return {
         "encoders": {name: evaluation.table() for name, evaluation in evaluations.items()},
@@ -333,13 +278,6 @@ def compute_split_metrics(inputs: Inputs, evaluations: Mapping[str, Evaluation])
 def compare_by_sign_flips(inputs: Inputs, evaluations: Mapping[str, Evaluation]) -> Json:
     """Test on the questions of all languages together: the student against its base and the peers, the bundle against
     the student.
-
-    Args:
-        inputs: The inputs of the run.
-        evaluations: The evaluations by encoder.
-
-    Returns:
-        The tests by unit.
     """
     student, data = evaluations["student"], inputs.dataset
     ids = {name: [question.id for question in data.select(name, student.split)] for name in inputs.languages}

@@ -52,11 +52,7 @@ class Engine:
         """Run all steps.
 
         Args:
-            steps: The steps in their order.
             results: Results that are there already, by name. The dictionary is emptied.
-
-        Returns:
-            The result of the last step.
 
         Raises:
             Exception: Any exception of a step. The files in the job's folder are whole then.
@@ -70,15 +66,7 @@ class Engine:
         return last
 
     def do(self, step: Step[Result], needs: Sequence[Needed] = ()) -> Result:
-        """Run or load one step.
-
-        Args:
-            step: The step.
-            needs: The results that it needs.
-
-        Returns:
-            Its result.
-        """
+        """Run or load one step."""
         import keras
 
         keras.utils.set_random_seed(self.seed)

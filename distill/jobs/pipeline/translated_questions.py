@@ -21,15 +21,6 @@ def add_translated_questions(
     as it is, and is counted. Dev and test stay as they are, unless nobody asks in the teacher's language: all splits
     get translations then.
 
-    Args:
-        options: The settings of translation.
-        dataset: The data set.
-        language: The teacher's language.
-        languages: The languages whose questions are translated.
-
-    Returns:
-        The data set with the translations.
-
     Raises:
         InputError: If there is nothing to translate.
         DataError: If a split gets no translation, or a translation is of an unknown id.
@@ -58,11 +49,7 @@ def needed_question_languages(translation: TranslationSettings, language: str) -
     """Return the languages in which the data must have questions.
 
     Args:
-        translation: The settings of translation.
         language: The teacher's language. If questions are translated, it needs no questions.
-
-    Returns:
-        The languages.
     """
     return () if translation.file or translation.translators else (language,)
 

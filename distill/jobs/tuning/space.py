@@ -68,15 +68,7 @@ class Values:
         return self.values
 
     def suggest(self, trial: Trial, name: str) -> Value:
-        """Return the value that Optuna suggests to a trial.
-
-        Args:
-            trial: The trial.
-            name: The setting.
-
-        Returns:
-            The value.
-        """
+        """Return the value that Optuna suggests to a trial."""
         return self.value(trial.suggest_categorical(name, [_name(value) for value in self.values]))
 
     def value(self, suggested: Value) -> Value:
@@ -107,15 +99,7 @@ class Range:
         return self.low, self.high
 
     def suggest(self, trial: Trial, name: str) -> Value:
-        """Return the value that Optuna suggests to a trial.
-
-        Args:
-            trial: The trial.
-            name: The setting.
-
-        Returns:
-            The value.
-        """
+        """Return the value that Optuna suggests to a trial."""
         whole = isinstance(self.low, int)
         steps = {} if self.step is None else {"step": self.step}
         return (trial.suggest_int if whole else trial.suggest_float)(name, self.low, self.high, log=self.log, **steps)
@@ -167,12 +151,7 @@ def default_space(searched: SearchedSettings, stage: str, given: Collection[str]
     """Return the default space: CL-ReLKT's Table 1, and the weights and temperatures of other objectives.
 
     Args:
-        searched: The settings.
-        stage: The stage that is searched.
         given: Settings that are left out.
-
-    Returns:
-        The space.
     """
     space: dict[str, Json] = {}
     if stage != "student":
@@ -201,12 +180,6 @@ def check_space(
 
     Args:
         space: The values or ranges by setting.
-        searched: The settings.
-        stage: The stage that is searched.
-        place: The place to name in errors.
-
-    Returns:
-        The space.
 
     Raises:
         ConfigError: If a name is no setting, or a value is not allowed.
@@ -225,15 +198,7 @@ def check_space(
 
 
 def list_searchable(searched: SearchedSettings, stage: str) -> list[str]:
-    """Return the names of the settings that a trial may change.
-
-    Args:
-        searched: The settings.
-        stage: The stage that is searched.
-
-    Returns:
-        The names.
-    """
+    """Return the names of the settings that a trial may change."""
     sections = ("teacher", "student") if stage == "both" else (stage,)
     fixed = list_free(Work.TRIAL)
     names = [name for part in sections for name in _names(part, getattr(searched, part)) if name not in fixed]
@@ -297,13 +262,6 @@ def _names(part, section):
 def apply_values(searched: SearchedSettings, values: Mapping[str, Value]) -> SearchedSettings:
     """Return a checked copy of the settings with a trial's values.
 
-    Args:
-        searched: The settings.
-        values: The values by setting.
-
-    Returns:
-        The settings.
-
     Raises:
         ConfigError: If they contradict each other.
     """
@@ -332,15 +290,7 @@ def _reweight(source, weights):
 
 
 def read_value(searched: SearchedSettings, name: str) -> Value:
-    """Return the value of a setting, or the weight of a file of `--parallel`.
-
-    Args:
-        searched: The settings.
-        name: The setting or file.
-
-    Returns:
-        The value.
-    """
+    """Return the value of a setting, or the weight of a file of `--parallel`."""
     if name.startswith(WEIGHT):
         weights = {str(path): weight for path, weight in map(parse_weight, searched.student.parallel)}
         return weights[name.removeprefix(WEIGHT)]
@@ -349,15 +299,7 @@ def read_value(searched: SearchedSettings, name: str) -> Value:
 
 
 def suggest_start(space: Mapping[str, Part], searched: SearchedSettings) -> dict[str, Value]:
-    """Return the suggestions that stand for the settings' own values, as far as the space has them.
-
-    Args:
-        space: The space.
-        searched: The settings.
-
-    Returns:
-        The suggestions by setting.
-    """
+    """Return the suggestions that stand for the settings' own values, as far as the space has them."""
     start = {name: part.find_suggestion(read_value(searched, name)) for name, part in space.items()}
     return {name: value for name, value in start.items() if value is not None}
 

@@ -30,15 +30,7 @@ class Teachers:
         self.inputs, self.base, self.session = inputs, base, session
 
     def train(self, settings: SearchedSettings, watch: Watch | None = None) -> KerasEncoder:
-        """Train the teacher of a trial's settings.
-
-        Args:
-            settings: The settings.
-            watch: Called at each evaluation.
-
-        Returns:
-            The teacher.
-        """
+        """Train the teacher of a trial's settings."""
         job = teacher_job(replace(self.inputs, teacher=settings.teacher, student=settings.student))
         # By triplets, as a search refuses softmax, it is one encoder.
         return cast("KerasEncoder", job.train(self.base, replace(self.session, watch=watch)))
@@ -61,15 +53,7 @@ class Students:
         self.targets = self.job.targets(teacher)
 
     def train(self, settings: SearchedSettings, watch: Watch | None = None) -> KerasEncoder:
-        """Train the student of a trial's settings.
-
-        Args:
-            settings: The settings.
-            watch: Called at each evaluation.
-
-        Returns:
-            The student.
-        """
+        """Train the student of a trial's settings."""
         sources = reweight_sources(self.inputs.sources, settings.student)
         inputs = replace(self.inputs, student=settings.student, sources=sources)
         job = replace(self.job, settings=settings.student, sources=inputs.student_lines)
@@ -81,11 +65,7 @@ def reweight_sources(sources: Sequence[Parallel], student: StudentSettings) -> l
     """Return sources of parallel text with the weights that the settings give them. The data set's own stays last.
 
     Args:
-        sources: The sources.
         student: The settings of stage 2.
-
-    Returns:
-        The sources.
     """
     weights = [weight for _, weight in map(parse_weight, student.parallel)]
     named = zip(sources, weights, strict=False)
@@ -100,15 +80,7 @@ class Both:
         self.teachers = Teachers(inputs, base, session)
 
     def train(self, settings: SearchedSettings, watch: Watch | None = None) -> KerasEncoder:
-        """Train a teacher and its student with a trial's settings.
-
-        Args:
-            settings: The settings.
-            watch: Called at each evaluation of the student.
-
-        Returns:
-            The student.
-        """
+        """Train a teacher and its student with a trial's settings."""
         teacher, inputs = self.teachers.train(settings), replace(self.inputs, student=settings.student)
         return Students(inputs, teacher, self.session, self.shape).train(settings, watch)
 
@@ -117,15 +89,6 @@ def load_first_encoder(
     inputs: Inputs, shape: ShapeSettings, training: TrainingSettings, teacher_path: File | None = None
 ) -> tuple[KerasEncoder, Shape]:
     """Load the encoder that trials start from.
-
-    Args:
-        inputs: The inputs.
-        shape: The shape that students are cut to.
-        training: How steps are computed.
-        teacher_path: The folder of a teacher. Without it the base is loaded.
-
-    Returns:
-        The encoder and the shape.
 
     Raises:
         EncoderError: If it cannot be trained.
@@ -155,14 +118,9 @@ def make_stage(
 
     Args:
         name: "teacher", "student" or "both".
-        inputs: The inputs.
         first: The encoder and shape of `load_first_encoder`. Students take the encoder for their teacher.
-        session: The session of all trials.
         folder: A folder, in which students have a teacher trained and saved now.
         table_of: The name of the encoder that the students' table comes from, by default the base.
-
-    Returns:
-        The training.
     """
     encoder, shape = first
     if name == "teacher":

@@ -66,12 +66,8 @@ class Tuning:
     Trials that were broken off are marked as failed and do not count.
 
     Args:
-        path: The file, which is made.
         made_of: Plain values on which the trials depend. An existing search made of something else is refused.
-        space: The space.
         settings: The settings, whose values the first trial has.
-        seed: The seed of the other trials.
-        log: The log.
 
     Raises:
         InputError: If the file cannot be used.

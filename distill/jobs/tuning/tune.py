@@ -145,18 +145,7 @@ def tune(
 def list_dependencies(
     inputs: Inputs, values: Mapping[str, Value], space: Mapping[str, Part], stage: str, teacher_path: str | None = None
 ) -> dict[str, Json]:
-    """Return the plain values that a trial's figures depend on, apart from its own.
-
-    Args:
-        inputs: The inputs.
-        values: The settings by name.
-        space: The space.
-        stage: The stage.
-        teacher_path: The folder of a teacher.
-
-    Returns:
-        The values by name.
-    """
+    """Return the plain values that a trial's figures depend on, apart from its own."""
     free = list_free(Work.STUDY | Work.TRIAL).union(space)
     first = {"teacher file": _identity(teacher_path)} if teacher_path else {"base": _identity(inputs.teacher.base)}
     return {

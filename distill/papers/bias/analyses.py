@@ -117,15 +117,9 @@ def measure_bias(
     """Encode a pool and analyse the vectors.
 
     Args:
-        encoder: The encoder.
-        pool: The pool.
         pivot: The language that others are told from.
         samples: Texts that language information removal is fitted on; None for the pool's own sentences.
         name: Name of the encoder in the progress report; None for its own name.
-        seed: Seed of samples and splits.
-
-    Returns:
-        All analyses.
 
     Raises:
         EncoderError: If vectors hold NaN or infinity.
@@ -142,8 +136,6 @@ def draw_samples(samples: Samples | None, pool: Pool, seed: int) -> Samples | No
 
     Args:
         samples: The texts, or None.
-        pool: The pool.
-        seed: Seed of the draw.
 
     Returns:
         The sample; None without texts.
@@ -156,10 +148,6 @@ def draw_samples(samples: Samples | None, pool: Pool, seed: int) -> Samples | No
 
 def require_samples(samples: Samples, languages: Sequence[str]) -> None:
     """Raise `InputError` if a language has no sample text.
-
-    Args:
-        samples: The texts.
-        languages: The languages that need some.
 
     Raises:
         InputError: If a language has none.
@@ -176,11 +164,7 @@ def pool_size(pool: Pool, samples: Samples | None = None) -> int:
     """Return the number of texts that are encoded.
 
     Args:
-        pool: The pool.
         samples: The texts that language information removal is fitted on, if they are not the pool's own.
-
-    Returns:
-        The number of texts.
     """
     return len(pool.questions) + len(pool.sentences) + sum(map(len, samples.texts.values() if samples else ()))
 
@@ -191,13 +175,7 @@ def encode_with_samples(
     """Encode a pool and the samples.
 
     Args:
-        encoder: The encoder.
-        pool: The pool.
         samples: Texts that language information removal is fitted on; None for the pool's own sentences.
-        progress: Called with the number of texts that were encoded.
-
-    Returns:
-        The vectors.
 
     Raises:
         EncoderError: If vectors hold NaN or infinity.
@@ -216,14 +194,8 @@ def analyse(
     """Return all analyses of a pool's vectors.
 
     Args:
-        vectors: The vectors.
         pivot: The language that others are told from.
         name: Name of the encoder in the progress report.
-        seed: Seed of samples and splits.
-        removed: How language information is removed.
-
-    Returns:
-        The analyses.
     """
     both = vectors.questions, vectors.candidates
     with task(f"lareqa: analyse {name}", 3 + len(removed.ranks)) as step:
@@ -242,7 +214,6 @@ def split_by_language(vectors: Floats, numbers: Integers, languages: Sequence[st
     Args:
         vectors: Float array `(n, d)`.
         numbers: Integer array `(n,)`, the number of each vector's language.
-        languages: The languages, in the order of their numbers.
 
     Returns:
         `{language: vectors}`.
@@ -262,14 +233,7 @@ def removal_table(
     The table has fewer rows if a language's sample does not span enough directions.
 
     Args:
-        vectors: The vectors.
-        plain: mAP with nothing removed.
         step: Called once per row.
-        removed: How many components are removed, and how.
-        seed: Seed of the points of the plane.
-
-    Returns:
-        The table.
     """
     removal, pool = fit_highest_rank(vectors.samples, removed.ranks), vectors.pool
     ranks, pca = {0: plain}, None
@@ -296,12 +260,7 @@ def as_metrics_section(pool: Pool, split: str, encoders: Mapping[str, Json]) -> 
     """Return the section `lareqa` of `metrics.json`.
 
     Args:
-        pool: The pool.
-        split: Name of the split.
         encoders: `{name: plain values of the encoder's analyses}`.
-
-    Returns:
-        Plain values.
     """
     return {
         "name": pool.name,

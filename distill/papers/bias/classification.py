@@ -84,13 +84,7 @@ def encode_labelled(
     """Encode the texts to learn from, the texts to test on and the samples.
 
     Args:
-        encoder: The encoder.
-        data: The labelled texts.
         samples: Texts that language information removal is fitted on.
-        progress: Called with the number of texts that were encoded.
-
-    Returns:
-        The vectors.
 
     Raises:
         EncoderError: If vectors hold NaN or infinity.
@@ -119,8 +113,6 @@ def correct_by_rank(
     sample does not span enough directions.
 
     Args:
-        vectors: The vectors.
-        removed: How many directions are removed, and how.
         step: Called once per row.
 
     Returns:
@@ -154,9 +146,6 @@ def fit_classifier(vectors: Floats, labels: NDArray[np.str_]) -> Callable[[Float
     Args:
         vectors: Float array `(n, d)`.
         labels: Array `(n,)`.
-
-    Returns:
-        The function from vectors to labels.
     """
     from sklearn.linear_model import LogisticRegression
 

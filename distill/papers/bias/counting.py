@@ -43,12 +43,8 @@ def count_candidates(questions: Floats, candidates: Floats, pool: Pool, top: int
     Args:
         questions: Float array `(q, d)`.
         candidates: Float array `(c, d)`.
-        pool: The pool.
         top: Number of first places that shares are computed over.
         block: Number of questions whose scores are held at once.
-
-    Returns:
-        The counts.
     """
     shape, right = (*pool.targets.shape, len(pool.languages)), _find_right(pool)
     above, share = np.zeros(shape, dtype=np.int32), np.zeros((len(questions), shape[2]), dtype=np.float32)
@@ -67,7 +63,6 @@ def count_above(questions: Floats, candidates: Floats, pool: Pool, block: int = 
     Args:
         questions: Float array `(q, d)`.
         candidates: Float array `(c, d)`.
-        pool: The pool.
         block: Number of questions whose scores are held at once.
 
     Returns:

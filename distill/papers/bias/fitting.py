@@ -31,10 +31,7 @@ class RemovalOptions:
         """Return vectors without the first directions of their language.
 
         Args:
-            removal: The directions.
             vectors: Unit rows `(n, d)`.
-            language: Language of the vectors.
-            rank: Number of directions to remove.
 
         Returns:
             Float32 array `(n, d)`.
@@ -52,7 +49,6 @@ def fit_highest_rank(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS
 
     Args:
         samples: `{language: vectors}`, float arrays `(n, d)`.
-        ranks: Numbers of directions.
 
     Returns:
         The removal; None if a sample has directions for no rank.
@@ -76,7 +72,6 @@ def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
 
     Args:
         texts: `{language: texts}`.
-        rank: Number of directions.
 
     Raises:
         InputError: If a language has too few texts.
@@ -92,7 +87,6 @@ def fit_encoder_removal(encoder: Encoder, texts: Mapping[str, Sequence[str]], ra
     """Fit the language information removal of an encoder on sample text.
 
     Args:
-        encoder: The encoder.
         texts: `{language: texts}`.
         rank: Number of directions per language.
 

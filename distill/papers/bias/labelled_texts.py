@@ -43,10 +43,6 @@ class LabelledTexts:
     def rows(self, language: str, partition: str) -> Booleans:
         """Return the rows of a partition that have a text in a language.
 
-        Args:
-            language: Language code.
-            partition: Name of the partition.
-
         Returns:
             Boolean array `(n,)`.
         """
@@ -54,15 +50,7 @@ class LabelledTexts:
         return there & (self.partitions == partition)
 
     def select(self, language: str, partition: str) -> list[str]:
-        """Return the texts of a partition in a language.
-
-        Args:
-            language: Language code.
-            partition: Name of the partition.
-
-        Returns:
-            The texts.
-        """
+        """Return the texts of a partition in a language."""
         return [text for text, there in zip(self.texts[language], self.rows(language, partition), strict=True) if there]
 
 
@@ -74,14 +62,7 @@ def load_labelled(
     Its columns are headed by language codes, by the name of the labels and by the name of the partitions.
 
     Args:
-        source: The file.
-        languages: Language codes; empty for all that the file has.
-        pivot: Language to learn in.
-        split: Partition to test on.
         column: Heading of the labels; empty for the first of `LABEL` that the file has.
-
-    Returns:
-        The labelled texts.
 
     Raises:
         DataError: If a column is missing, there is only one label, or a language has no texts to test on.

@@ -270,7 +270,6 @@ def mean_by_language(pool: Pool, values: Doubles) -> Means:
     """Return the mean of one value per question, by question language.
 
     Args:
-        pool: The pool.
         values: Float array `(q,)`; NaN does not count.
 
     Returns:
@@ -285,11 +284,7 @@ def rank_pool(questions: Floats, candidates: Floats, pool: Pool, top: int = TOP)
     Args:
         questions: Unit rows `(q, d)`.
         candidates: Unit rows `(c, d)`.
-        pool: The pool.
         top: Number of first places that shares are computed over.
-
-    Returns:
-        The ranking.
     """
     return LareqaRanking(pool, count_candidates(questions, candidates, pool, top))
 
@@ -300,7 +295,6 @@ def mean_average_precision(questions: Floats, candidates: Floats, pool: Pool) ->
     Args:
         questions: Unit rows `(q, d)`.
         candidates: Unit rows `(c, d)`.
-        pool: The pool.
 
     Returns:
         mAP, equal to that of `LareqaRanking.figures`.
@@ -316,11 +310,6 @@ def encode_pool(encoder: Encoder, pool: Pool, progress: Progress | None = None) 
     """Encode the questions and candidates of a pool.
 
     An encoder that takes a context gets the paragraph of each sentence.
-
-    Args:
-        encoder: The encoder.
-        pool: The pool.
-        progress: Called with the number of texts that were encoded.
 
     Returns:
         Questions, float32 `(q, d)`, and candidates, float32 `(c, d)`.

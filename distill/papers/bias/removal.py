@@ -50,11 +50,6 @@ class LanguageRemoval:
 
         Args:
             samples: `{language: vectors}`, float arrays `(n, d)`, which are not centred.
-            rank: Number of directions per language.
-            encoder: Name of the encoder.
-
-        Returns:
-            The removal.
 
         Raises:
             InputError: If the rank is below 1 or a sample cannot be used; the message names the language.
@@ -87,7 +82,6 @@ class LanguageRemoval:
         """Return the first directions of a language.
 
         Args:
-            language: Language code.
             rank: Number of directions; None for all.
 
         Returns:
@@ -114,7 +108,6 @@ class LanguageRemoval:
 
         Args:
             vectors: Unit rows `(n, d)`.
-            language: Language of the vectors.
             rank: Number of directions; None for all.
 
         Returns:
@@ -134,7 +127,6 @@ class LanguageRemoval:
 
         Args:
             vectors: Float array `(n, d)`.
-            language: Language of the vectors.
             rank: Number of directions; None for all.
 
         Returns:
@@ -174,10 +166,6 @@ class LanguageRemoval:
 
     def require_dimension(self, dimension: int, what: str) -> None:
         """Raise `InputError` if something is of another dimension.
-
-        Args:
-            dimension: The dimension to compare.
-            what: What has this dimension, for the message.
 
         Raises:
             InputError: If the dimensions differ.
@@ -239,8 +227,6 @@ def leading_directions(sample: Floats, rank: int, language: str) -> Floats:
 
     Args:
         sample: Float array `(n, d)`.
-        rank: Number of vectors.
-        language: Language of the sample, for the message.
 
     Returns:
         Float32 array `(rank, d)`.
@@ -261,10 +247,6 @@ def leading_directions(sample: Floats, rank: int, language: str) -> Floats:
 
 def check_vectors(vectors: ArrayLike, what: str) -> Floats:
     """Return vectors as float32 `(n, d)` after checking that all are numbers.
-
-    Args:
-        vectors: The vectors.
-        what: What they are, for the message.
 
     Returns:
         Float32 array `(n, d)`.

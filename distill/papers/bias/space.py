@@ -54,12 +54,7 @@ def project(questions: Floats, candidates: Floats, pool: Pool, points: int = POI
     Args:
         questions: Float array `(q, d)`.
         candidates: Float array `(c, d)`.
-        pool: The pool.
         points: Number of points per language and kind to choose at most.
-        seed: Seed of the choice.
-
-    Returns:
-        The projection.
     """
     from sklearn.decomposition import PCA
 
@@ -85,7 +80,6 @@ def variance_shares(variances: Floats, *parts: Floats) -> list[float]:
     """Return the share of each variance in the whole variance of the `(n, d)` parts together.
 
     Args:
-        variances: Float array, the variances along some axes.
         *parts: Float arrays `(n, d)`.
 
     Returns:
@@ -110,9 +104,7 @@ def identify(
     Args:
         questions: Float array `(q, d)`.
         candidates: Float array `(c, d)`.
-        pool: The pool.
         pivot: The language that others are told from; None for the first.
-        seed: Seed of the split.
 
     Returns:
         The accuracies; None if there is only one language.

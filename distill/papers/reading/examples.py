@@ -67,15 +67,7 @@ class Example:
 
 
 def passage_texts(dataset: Dataset, whole: bool = False) -> list[Text]:
-    """Return the passages of a data set, or its documents.
-
-    Args:
-        dataset: The data set.
-        whole: True for documents.
-
-    Returns:
-        The texts.
-    """
+    """Return the passages of a data set, or its documents."""
     if whole:
         return [Text(text, dataset.document_language) for text in dataset.document_texts]
     return [
@@ -86,11 +78,6 @@ def passage_texts(dataset: Dataset, whole: bool = False) -> list[Text]:
 
 def gold_examples(dataset: Dataset, split: str, languages: Sequence[str]) -> dict[str, list[Example]]:
     """Return the questions of a split that have answers, each with the passage that answers it.
-
-    Args:
-        dataset: The data set.
-        split: Name of the split.
-        languages: The languages to ask in.
 
     Returns:
         `{language: examples}`.
@@ -112,12 +99,7 @@ def make_unanswerable(examples: Sequence[Example], share: float, seed: int) -> l
     The passage is in the same language and does not contain an answer.
 
     Args:
-        examples: The examples.
         share: Share of the examples, in [0, 1].
-        seed: Seed of the draws.
-
-    Returns:
-        Examples without an answer.
     """
     draws = np.random.default_rng((seed, 5))
     passages: dict[str, list[Text]] = {}
@@ -132,28 +114,12 @@ def make_unanswerable(examples: Sequence[Example], share: float, seed: int) -> l
 
 
 def replace_passage(example: Example, passage: Text) -> Example:
-    """Return an example on a passage that does not answer it.
-
-    Args:
-        example: The example.
-        passage: The other passage.
-
-    Returns:
-        The example without an answer.
-    """
+    """Return an example on a passage that does not answer it."""
     return replace(example, passage=passage, place=None, answers=())
 
 
 def is_answered_by(example: Example, passage: Text) -> bool:
-    """Return True if a passage is the example's own or contains one of its answers.
-
-    Args:
-        example: The example.
-        passage: The passage.
-
-    Returns:
-        True if the passage answers the question.
-    """
+    """Return True if a passage is the example's own or contains one of its answers."""
     text = passage.text.casefold()
     return passage.text == example.passage.text or any(answer.casefold() in text for answer in example.answers)
 
@@ -171,13 +137,7 @@ def make_hard_unanswerable(examples: Sequence[Example], share: float, seed: int,
     learns from what a retriever finds, as in Sorokin et al. (2022), Sentri, section 5.
 
     Args:
-        examples: The examples.
         share: Share of the examples, in [0, 1].
-        seed: Seed of the draws.
-        encoder: The encoder.
-
-    Returns:
-        Examples without an answer.
     """
     drawn = np.random.default_rng((seed, 5)).random(len(examples)) < share
     result = []

@@ -48,13 +48,7 @@ def write_flatbuffer(source: File, folder: File, eyes: TextView, examples: Seque
     """Export a reader to a flatbuffer, and compare its answers with those of the Keras reader.
 
     Args:
-        source: Folder of the reader.
         folder: Folder to write, with what a runtime needs beside the bundle.
-        eyes: The reader's view of texts.
-        examples: Examples to compare the answers on.
-
-    Returns:
-        Size and comparison.
 
     Raises:
         DataError: If there are no examples.

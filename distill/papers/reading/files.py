@@ -70,13 +70,6 @@ def read_source(source: ReaderSource, document_language: str = "en") -> list[Exa
     once. A message counts the questions that are left out. Answers of other data sets have no places and are found in
     the same way.
 
-    Args:
-        source: The folder, with its split.
-        document_language: Language of the documents.
-
-    Returns:
-        The examples.
-
     Raises:
         DataError: If an answer with a place does not occur in its passage, or no answer is left; the message names file
             and place.

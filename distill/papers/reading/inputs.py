@@ -100,15 +100,7 @@ class Featuriser:
         self.pieces: dict[tuple[str, str], TokenisedText] = {}
 
     def featurise(self, examples: Sequence[Example], progress: Progress | None = None) -> list[ExampleFeatures]:
-        """Return the features of each example.
-
-        Args:
-            examples: The examples.
-            progress: Called once per example.
-
-        Returns:
-            The features.
-        """
+        """Return the features of each example."""
         self._encode(examples)
         seen = []
         for example in examples:
@@ -176,15 +168,7 @@ def make_batch(
 
 
 def round_up(size: int, lengths: Sequence[int]) -> int:
-    """Return the least of some lengths that is not below a size, or the size itself if all are.
-
-    Args:
-        size: The size.
-        lengths: Ascending lengths.
-
-    Returns:
-        The length.
-    """
+    """Return the least of some lengths that is not below a size, or the size itself if all are."""
     return next((length for length in lengths if size <= length), size)
 
 

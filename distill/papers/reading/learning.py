@@ -65,15 +65,7 @@ def train_on_sources(
     A question that dev asks, in any language, is not learned from.
 
     Args:
-        eyes: The reader's view of texts.
-        sources: Folders of examples.
         dev: `{language: examples}` that epochs are chosen on.
-        language: Language of the documents.
-        course: How the reader is trained.
-        session: Log and checkpoint of the training.
-
-    Returns:
-        The trained network and its scores.
 
     Raises:
         DataError: If a source cannot be used, no question of dev has an answer, or dev asks all that could be learned.
@@ -103,14 +95,8 @@ def weighted_examples(
     An example that is drawn less than once in all epochs is either taken once or left out, by a seeded draw.
 
     Args:
-        sources: Folders of examples.
-        language: Language of the documents.
         held: Normalised questions that are held out.
-        course: How the reader is trained.
         encoder: The encoder, which finds passages that do not answer.
-
-    Returns:
-        The examples, and their weights per epoch.
     """
     examples, weights = [], []
     for source in sources:

@@ -70,13 +70,7 @@ def _example(path: File, number: int, row: dict[str, Json]) -> Example:
 
 
 def write_predictions(path: File, questions: Sequence[Question], predictions: Sequence[str]) -> None:
-    """Write one line {"id", "language", "prediction"} per question, with its gold "answers".
-
-    Args:
-        path: The file to write.
-        questions: The questions.
-        predictions: The predicted answer of each.
-    """
+    """Write one line {"id", "language", "prediction"} per question, with its gold "answers"."""
     rows = [
         {"id": one.id, "language": one.language, "prediction": prediction, **_format_answers(one.answers)}
         for one, prediction in zip(questions, predictions, strict=True)
@@ -86,11 +80,6 @@ def write_predictions(path: File, questions: Sequence[Question], predictions: Se
 
 def write_answers(path: File, examples: Sequence[Example], answers: Sequence[Answer]) -> None:
     """Write one line {"id", "language", "prediction", "start", "end", "score"} per question, with its gold "answers".
-
-    Args:
-        path: The file to write.
-        examples: The examples.
-        answers: The answer to each.
     """
     rows = [
         {

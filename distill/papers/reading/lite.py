@@ -18,10 +18,6 @@ from .spans import WINDOW
 class LiteNetwork:
     """Logits from the one signature of `reader.tflite`, one window at a time.
 
-    Args:
-        path: The flatbuffer.
-        threads: Number of threads.
-
     Raises:
         EncoderError: If the file is no reader.
     """
@@ -46,11 +42,7 @@ def pad_to_fixed(name: str, array: NDArray[np.float32]) -> NDArray[np.float32]:
     """Pad an input with zeros to the length that the flatbuffer takes.
 
     Args:
-        name: Name of the input.
         array: Float array `(1, t, n)`; arrays without a length are returned as they are.
-
-    Returns:
-        The padded array.
     """
     if array.ndim < 3:
         return array

@@ -13,11 +13,6 @@ def find_place_at(passage: str, answer: str, start: int) -> Span | None:
     Runs of blanks count as one and blanks at the ends do not count, as some data sets have them in only one of the two
     texts.
 
-    Args:
-        passage: Text of the passage.
-        answer: Text of the answer.
-        start: First character of the answer.
-
     Returns:
         `(start, end)` in characters; None if another text is there.
     """
@@ -29,10 +24,6 @@ def find_place_at(passage: str, answer: str, start: int) -> Span | None:
 def find_only_place(passage: str, answer: str) -> Span | None:
     """Return the place of an answer that occurs exactly once in its passage.
 
-    Args:
-        passage: Text of the passage.
-        answer: Text of the answer.
-
     Returns:
         `(start, end)` in characters; None if it occurs nowhere or more than once.
     """
@@ -42,15 +33,7 @@ def find_only_place(passage: str, answer: str) -> Span | None:
 
 
 def is_inside(passage: str, answer: str) -> bool:
-    """Return True if the text of an answer occurs in its passage.
-
-    Args:
-        passage: Text of the passage.
-        answer: Text of the answer.
-
-    Returns:
-        True if it occurs.
-    """
+    """Return True if the text of an answer occurs in its passage."""
     pattern = _pattern(answer)
     return bool(pattern and pattern.search(passage))
 

@@ -23,10 +23,7 @@ def passage_features(passage: TokenisedText, question: TokenisedText, cosines: F
     """Return the features of a passage's tokens.
 
     Args:
-        passage: The passage as tokens.
-        question: The question as tokens.
         cosines: Float array `(s,)`, the cosines of the passage's sentences with the question.
-        text: The passage.
 
     Returns:
         Float32 array `(t, FEATURES)`.

@@ -25,12 +25,7 @@ SHARPNESS = 10.0
 
 @keras.saving.register_keras_serializable("distill")
 class Block(keras.layers.Layer):
-    """A residual convolution: x + W2 gelu(W1 [x at -r, 0, +r] + b) of normalised x.
-
-    Args:
-        reach: The distance r in tokens.
-        dropout: Dropout rate.
-    """
+    """A residual convolution: x + W2 gelu(W1 [x at -r, 0, +r] + b) of normalised x."""
 
     def __init__(self, reach: int, dropout: float = 0.0, **kwargs: Json) -> None:
         super().__init__(**kwargs)
@@ -53,7 +48,6 @@ class Block(keras.layers.Layer):
         Args:
             x: Float tensor `(b, t, c)`.
             keep: Float tensor `(b, t, 1)`, 1 for a token and 0 for padding.
-            training: True to apply dropout.
 
         Returns:
             Float tensor `(b, t, c)`.
@@ -65,15 +59,7 @@ class Block(keras.layers.Layer):
     def compute_output_shape(
         self, shape: Sequence[int | None], *others: Sequence[int | None]
     ) -> tuple[int | None, ...]:
-        """Return the shape of the output, which is that of the input.
-
-        Args:
-            shape: Shape of the input.
-            *others: Shapes of other inputs, which are not used.
-
-        Returns:
-            The shape.
-        """
+        """Return the shape of the output, which is that of the input."""
         return tuple(shape)
 
     def get_config(self) -> dict[str, Json]:
@@ -90,11 +76,9 @@ class ReaderNetwork(keras.Model):
     `(b, t, 1)` and `question_keep` `(b, m, 1)`, 1 for a token and 0 for padding.
 
     Args:
-        width: Width of the embeddings.
         dimension: Dimension of the question's vector.
         channels: Width of the hidden layers.
         reaches: Reach of each convolution over the passage, in tokens.
-        dropout: Dropout rate.
     """
 
     def __init__(
@@ -126,15 +110,7 @@ class ReaderNetwork(keras.Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Json], custom_objects: dict[str, type] | None = None) -> ReaderNetwork:
-        """Create a network from the arguments of the constructor.
-
-        Args:
-            config: The arguments.
-            custom_objects: Not used.
-
-        Returns:
-            The network.
-        """
+        """Create a network from the arguments of the constructor."""
         return cls(**config)
 
 

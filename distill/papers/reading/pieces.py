@@ -69,7 +69,6 @@ class TokenisedText:
         """Return the place of a run of tokens in characters, without blanks at its ends.
 
         Args:
-            first: The first token.
             last: The last token; if it is before the first, the run is empty.
 
         Returns:
@@ -92,15 +91,7 @@ def _shape(part, stripped):
 
 
 def tokenise_text(text: Text, tokenizer: PlacingTokenizer) -> TokenisedText:
-    """Return the tokens of a text in its language.
-
-    Args:
-        text: The text.
-        tokenizer: The tokenizer.
-
-    Returns:
-        The tokens.
-    """
+    """Return the tokens of a text in its language."""
     ids, places = tokenizer.places(text.text)
     stem, words = stemmer(text.language), _words(text.text, text.language, places)
     array = np.array(places, dtype=np.int64).reshape(-1, 2)

@@ -43,15 +43,7 @@ class Reader(Protocol):
         ...
 
     def read(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Answer]:
-        """Return the best span of each example's passage, whether it counts as an answer or not.
-
-        Args:
-            examples: The examples.
-            progress: Called with the number of parts that were read.
-
-        Returns:
-            An answer per example.
-        """
+        """Return the best span of each example's passage, whether it counts as an answer or not."""
         ...
 
 
@@ -62,27 +54,13 @@ class Network(Protocol):
 
 
 class SpanReader:
-    """A reader that uses an encoder's embeddings, vectors and tokens; long passages are read window by window.
-
-    Args:
-        network: The network.
-        eyes: The reader's view of texts.
-        name: Name in tables.
-    """
+    """A reader that uses an encoder's embeddings, vectors and tokens; long passages are read window by window."""
 
     def __init__(self, network: Network, eyes: TextView, name: str = "reader") -> None:
         self.network, self.eyes, self.name = network, eyes, name
 
     def read(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Answer]:
-        """Return the best span of each example's passage, whether it counts as an answer or not.
-
-        Args:
-            examples: The examples.
-            progress: Called with the number of windows that were read.
-
-        Returns:
-            An answer per example.
-        """
+        """Return the best span of each example's passage, whether it counts as an answer or not."""
         seen = Featuriser(self.eyes).featurise(examples)
         spans = self.spans(seen, progress)
         return [_answer(one, best) for one, best in zip(seen, spans, strict=True)]
@@ -91,11 +69,7 @@ class SpanReader:
         """Return the best span of each example, in tokens.
 
         Args:
-            seen: The features of the examples.
             progress: Called with the number of windows that were read.
-
-        Returns:
-            A span per example.
         """
         parts = [(row, window) for row, one in enumerate(seen) for window in split_windows(len(one.passage))]
         best: list[list[tuple[int, TokenSpan]]] = [[] for _ in seen]
@@ -121,15 +95,7 @@ class TransformerReader:
         self.model, self.name = model, model.name
 
     def read(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Answer]:
-        """Return the best span of each example's passage, whether it counts as an answer or not.
-
-        Args:
-            examples: The examples.
-            progress: Called with the number of examples that were read.
-
-        Returns:
-            An answer per example.
-        """
+        """Return the best span of each example's passage, whether it counts as an answer or not."""
         spans = self.model.spans(examples, progress)
         return [
             Answer(example.passage.text[start:end], (start, end), score)

@@ -50,10 +50,7 @@ def save_reader(folder: File, network: ReaderNetwork, standard: EmbeddingScale, 
     """Write the folder that `load_reader` reads; an interrupted write leaves no folder.
 
     Args:
-        folder: The folder to write.
-        network: The network.
         standard: Mean and spread of the embeddings.
-        card: The card.
     """
     with write_aside(folder) as aside:
         aside.mkdir()
@@ -63,12 +60,7 @@ def save_reader(folder: File, network: ReaderNetwork, standard: EmbeddingScale, 
 
 
 def write_standard(folder: Path, standard: EmbeddingScale) -> None:
-    """Write the mean and the spread of the embeddings.
-
-    Args:
-        folder: The folder of the reader.
-        standard: Mean and spread.
-    """
+    """Write the mean and the spread of the embeddings."""
     write_arrays(folder / ROWS_FILE, {"mean": standard.mean, "spread": np.array([standard.spread], np.float32)})
 
 

@@ -52,9 +52,6 @@ def best_span(logits: Floats, length: int) -> TokenSpan:
     Args:
         logits: Float array `(t + 1, 2)`, those of no answer first.
         length: Number of the t tokens that are the text's; the others are padding.
-
-    Returns:
-        The span.
     """
     starts, ends = logits[1 : length + 1].T
     rows = np.arange(length)

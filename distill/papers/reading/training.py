@@ -70,12 +70,7 @@ class ReaderOptions:
 
 
 class ReaderTrainer(TrainedModel):
-    """A reader's network in training.
-
-    Args:
-        network: The network.
-        learning_rate: The first learning rate.
-    """
+    """A reader's network in training."""
 
     def __init__(self, network: ReaderNetwork, learning_rate: float) -> None:
         super().__init__()
@@ -109,9 +104,6 @@ def span_loss(logits: Tensor, rows: Tensor) -> Tensor:
     Args:
         logits: Float tensor `(b, t + 1, 2)`.
         rows: Int32 tensor `(b, 2)`, the places of beginning and end; 0 for no answer.
-
-    Returns:
-        A scalar tensor.
     """
     logs = ops.log_softmax(logits, axis=1)
     picked = ops.one_hot(rows, ops.shape(logits)[1], axis=1, dtype=logs.dtype)
@@ -126,13 +118,7 @@ def make_reader_examples(
     An example whose answer is longer than the longest span of a reader is left out.
 
     Args:
-        examples: The examples.
         weights: How often each is drawn per epoch.
-        looker: Maker of features.
-        progress: Called once per example.
-
-    Returns:
-        The training examples.
     """
     lessons = []
     for seen, example, weight in zip(looker.featurise(examples, progress), examples, weights, strict=True):
@@ -143,13 +129,7 @@ def make_reader_examples(
 
 
 class Batches:
-    """The steps of each epoch: examples of similar length together, drawn by their weights and seeded by epoch.
-
-    Args:
-        lessons: The training examples.
-        eyes: The reader's view of texts.
-        course: How the reader is trained.
-    """
+    """The steps of each epoch: examples of similar length together, drawn by their weights and seeded by epoch."""
 
     def __init__(self, lessons: Sequence[ReaderExample], eyes: TextView, course: ReaderOptions) -> None:
         self.lessons, self.eyes, self.course = lessons, eyes, course
@@ -183,10 +163,6 @@ class Batches:
 
     def batch(self, group: Sequence[int], draws: np.random.Generator) -> StepInput:
         """Return the inputs and labels of a step; the first examples are repeated to reach one of the usual sizes.
-
-        Args:
-            group: Numbers of the examples.
-            draws: Random generator.
 
         Returns:
             `{input: array}`, with the labels under "rows".
@@ -224,7 +200,6 @@ class DevScorer:
 
     Args:
         groups: `{group: examples}`.
-        looker: Maker of features.
     """
 
     def __init__(self, groups: Mapping[str, Sequence[Example]], looker: Featuriser) -> None:
@@ -261,13 +236,6 @@ def fit_reader(
     network: ReaderNetwork, batches: Batches, dev: DevScorer, course: ReaderOptions, session: Session | None = None
 ) -> list[Scores]:
     """Train a network in place and keep the weights of the best F1 on dev.
-
-    Args:
-        network: The network.
-        batches: The batches of each epoch.
-        dev: The score on dev.
-        course: How the reader is trained.
-        session: Log and checkpoint of the training.
 
     Returns:
         Scores on dev by epoch, those of the untrained start first.

@@ -80,11 +80,7 @@ def cut_document(document: Document, cut: Cut) -> list[PassageSpan]:
     """Return the passages of a document.
 
     Args:
-        document: The document.
         cut: How text is cut, at the ends of sentences.
-
-    Returns:
-        The passages.
 
     Raises:
         InputError: If a language needs a library of the extra `morphology`.

@@ -112,15 +112,7 @@ class _Walk:
 
 
 def find_documents(folder: Path, skipped: SkippedFiles) -> Iterator[Path]:
-    """Yield the documents of a folder in the order of their paths, and count other files in `skipped`.
-
-    Args:
-        folder: The folder.
-        skipped: Counts other files.
-
-    Yields:
-        The paths.
-    """
+    """Yield the documents of a folder in the order of their paths, and count other files in `skipped`."""
     walk = _Walk(folder, skipped)
     walk.go()
     lacking = " and ".join(sorted(walk.endings.keys() & PACKAGES.keys()))

@@ -43,12 +43,7 @@ class _OutOfTime(BaseException):
 
 
 class Meter:
-    """Counts what is read of a document, and for how long. It begins with the first document of a file.
-
-    Args:
-        name: The name of the file, for errors.
-        limits: The limits of each document in it.
-    """
+    """Counts what is read of a document, and for how long. It begins with the first document of a file."""
 
     def __init__(self, name: str, limits: ReadingLimits) -> None:
         self._name, self._limits = name, limits

@@ -31,14 +31,10 @@ def read_documents(
     Ids may occur twice.
 
     Args:
-        paths: The files and folders.
         columns: The names of fields of records.
         skipped: Collects files without text or of no format. Without it they raise an error.
         names: The names of files in ids, by `locate_file`, if these are not their paths.
         limits: The limits of each document. One beyond them is left out.
-
-    Yields:
-        The documents.
 
     Raises:
         DataError: If something is no document, with file and line, unless `skipped` is given.

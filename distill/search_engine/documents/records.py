@@ -54,14 +54,6 @@ class Columns:
 def make_document(place: str, row: Mapping[str, Json], columns: Columns) -> Document:
     """Make a document of a record. Without an id it is named after its place.
 
-    Args:
-        place: The place.
-        row: The record.
-        columns: The names of fields.
-
-    Returns:
-        The document.
-
     Raises:
         DataError: If the id or the text is malformed, with the place.
     """
@@ -128,15 +120,6 @@ def _join_parts(place, row, columns):
 
 def read_jsonl(source: Source, columns: Columns, skipped: SkippedFiles, meter: Meter) -> Iterator[Document]:
     """Yield the documents of a file, without malformed lines.
-
-    Args:
-        source: The file.
-        columns: The names of fields.
-        skipped: Counts malformed lines.
-        meter: Counts what is read of each line.
-
-    Yields:
-        The documents.
 
     Raises:
         DataError: If the file cannot be read.

@@ -50,9 +50,6 @@ class SkippedFiles:
         """Count the files of a folder that have another format, and the folders that are not searched.
 
         Args:
-            folder: The folder.
-            endings: The number of files by ending.
-            unread: The number of files by reason.
             extra: The extra that can read some of them, or empty.
         """
         parts = [f"{_list_endings(endings)}{f'; {extra}' if extra else ''}"] if endings else []

@@ -31,15 +31,6 @@ NAMED, NAMED_CELLS = re.compile(r"sep=(.)\s*", re.IGNORECASE), ("sep=", "")
 def read_csv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Meter) -> Iterator[Document]:
     """Yield the documents of a CSV file, without malformed rows.
 
-    Args:
-        source: The file.
-        columns: The names of fields.
-        skipped: Counts malformed rows.
-        meter: Counts what is read of each row.
-
-    Yields:
-        The documents.
-
     Raises:
         DataError: If the table has no consistent shape.
     """
@@ -55,13 +46,7 @@ def read_tsv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Met
     """Yield the documents of tab-separated values, quoted if the whole file is, as spreadsheets write it.
 
     Args:
-        source: The file.
-        columns: The names of fields.
         skipped: Counts malformed rows.
-        meter: Counts what is read of each row.
-
-    Yields:
-        The documents.
     """
     form: Form = {"delimiter": "\t", "strict": True}
     if not _is_quoted(_Table(source, meter, form)):

@@ -91,7 +91,6 @@ class Answers:
     """An index and its encoder, loaded once.
 
     Args:
-        folder: The folder of the index.
         model: The encoder of the questions, by default the index's, for one whose folder has moved.
         score: The score of a passage, by default the index's.
         hybrid: Whether passages with the question's words are ranked higher (`searching.WEIGHT`). Passages that say the
@@ -138,13 +137,9 @@ class Answers:
         """Yield an answer to each question as soon as it is ready.
 
         Args:
-            questions: The questions.
             k: The number of passages per question.
             where: Fields and values that a document must have, as in `Index.mask`.
             threshold: The threshold of the probability, by default the card's.
-
-        Yields:
-            The answers.
 
         Raises:
             InputError: If a question is empty or too long, or if a threshold is given but the encoder is not
@@ -165,14 +160,9 @@ class Answers:
         """Answer a question with a known vector, by the card's threshold.
 
         Args:
-            question: The question.
             vector: Its unit vector `(d,)`.
-            k: The number of passages.
             mask: The passages that may be found, bool `(passages,)`.
             hybrid: Whether words count too.
-
-        Returns:
-            The answer.
         """
         shares = self.lexical.shares(question) if hybrid else None
         best = self.searcher.search(vector, max(MORE * k if hybrid else k, COMPARED), mask, shares)
@@ -189,16 +179,7 @@ class Answers:
         return [self.hit(*row) for row in rows]
 
     def hit(self, row: int, score: float, sentence: int) -> Hit:
-        """Return a passage with its text and document.
-
-        Args:
-            row: The row of the passage.
-            score: Its score.
-            sentence: Its best sentence.
-
-        Returns:
-            The hit.
-        """
+        """Return a passage with its text and document."""
         index, content = self.index, self.index.text(row)
         document = int(index.array("document_of")[row])
         place = None

@@ -57,15 +57,7 @@ class KeptBatch:
 
 
 def list_kept(index: Index, documents: Integers) -> list[KeptBatch]:
-    """Return the batches of the documents that an index keeps.
-
-    Args:
-        index: The index.
-        documents: The documents.
-
-    Returns:
-        The batches.
-    """
+    """Return the batches of the documents that an index keeps."""
     return [KeptBatch(index, documents[at : at + DOCUMENTS]) for at in range(0, len(documents), DOCUMENTS)]
 
 
@@ -79,14 +71,7 @@ def write_index(
     """Write the file of an index, whole or not at all.
 
     Args:
-        path: The file.
-        batches: The batches.
         card: The card. It sets the number of `bits`, below 8 of which text is deflated, and whether words are indexed.
-        dimension: The dimension of the vectors.
-        words_by: The encoder of words, if they have vectors.
-
-    Returns:
-        The card with the counts.
     """
     small, rows = {name: _join_arrays(batches, name) for name in SMALL}, _Streams(batches)
     counts = {"documents": len(small["passage_counts"]), "passages": len(small["text_lengths"])}

@@ -62,15 +62,7 @@ def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def make_key(documents: Sequence[Document], made_of: Mapping[str, Json]) -> str:
-    """Return the name of a batch.
-
-    Args:
-        documents: Its documents.
-        made_of: The settings and the encoder.
-
-    Returns:
-        The name.
-    """
+    """Return the name of a batch."""
     total = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode())
     for document in documents:
         parts = [[part.start, part.end, part.sentences, part.language] for part in document.parts]
@@ -83,9 +75,6 @@ def write_texts(path: Path, documents: Sequence[Document], cut: Cut, known: Inde
     """Write the passages of documents, and the rows of those that are in an index already.
 
     Args:
-        path: The file.
-        documents: The documents.
-        cut: How they are cut.
         known: The index, or None.
     """
     names = ("document_lengths", "passage_counts", "sentence_counts", "passage_offsets", "text_lengths", "copied")
@@ -160,15 +149,7 @@ class Batches:
         return len(self.keys)
 
     def path(self, number: int, ending: str) -> Path:
-        """Return the path of a batch's file.
-
-        Args:
-            number: The batch.
-            ending: The ending of the file.
-
-        Returns:
-            The path.
-        """
+        """Return the path of a batch's file."""
         return self.folder / f"{self.keys[number]}{ending}"
 
     @property
@@ -208,7 +189,6 @@ class Batches:
         """Write the codes of a batch.
 
         Args:
-            number: The batch.
             parts: The vectors of its texts in the order of `read`, in one or more parts, float32 `(rows of a part, d)`.
             known: The index that has the other ones, or None.
         """

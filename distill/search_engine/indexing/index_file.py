@@ -274,10 +274,6 @@ class Index:
     def require_asker(self, fingerprint: str, source: File) -> None:
         """Require that an encoder is that of the questions or that of the documents.
 
-        Args:
-            fingerprint: The fingerprint of the encoder.
-            source: Its name, for the error.
-
         Raises:
             EncoderError: If it is another.
         """
@@ -291,10 +287,6 @@ class Index:
 
     def require(self, fingerprint: str, source: File) -> None:
         """Require that an encoder is the one that the index was made by.
-
-        Args:
-            fingerprint: The fingerprint of the encoder.
-            source: Its name, for the error.
 
         Raises:
             EncoderError: If it is another.
@@ -317,7 +309,6 @@ class Index:
 
         Args:
             kind: "passage" or "sentence".
-            rows: The rows.
 
         Returns:
             The vectors, approximately of unit length, float32 `(r, d)`.
@@ -397,11 +388,6 @@ class Index:
     def rows_of(self, id: str, texts: Sequence[bytes], bounds: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
         """Find the passages of a document that have certain texts and sentences.
 
-        Args:
-            id: The id of the document.
-            texts: The texts.
-            bounds: The sentences of each.
-
         Returns:
             Their rows, -1 for a new one.
         """
@@ -417,9 +403,6 @@ class Index:
 
         A list matches each of its members, so that a field may be named several times. Letters are compared in their
         composed form, language codes in either case, and numbers by their value.
-
-        Args:
-            where: The fields and their values, as text or as JSON has them.
 
         Returns:
             bool `(passages,)`.

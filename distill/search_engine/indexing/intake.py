@@ -81,13 +81,7 @@ def take_in(
 
     Args:
         part: The folder of unfinished work.
-        change: The change.
-        card: The card of the index.
         known: The existing index, or None.
-        names: The names of files in ids.
-
-    Returns:
-        The documents that were read.
 
     Raises:
         DataError: If a document is malformed and the change is strict, or if two documents have the same id.

@@ -47,7 +47,6 @@ class Searcher:
     """Searches an open index.
 
     Args:
-        index: The index.
         score: One of `PASSAGE_SCORES`, by default the index's own.
         again: Scores the best passages of a compact index once more.
 
@@ -98,7 +97,6 @@ class Searcher:
 
         Args:
             question: The unit vector of the question `(d,)`.
-            rows: The rows of the passages.
 
         Returns:
             The scores, float32, and the best sentence of each, or -1.

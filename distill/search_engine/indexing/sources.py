@@ -60,7 +60,6 @@ class Sources:
         more than half of `MANY` or more.
 
         Args:
-            paths: The files and folders.
             taken_in: The sources of documents that came in, by the hash of their id.
             gone: The hashes of documents that are no longer there.
         """
@@ -81,9 +80,6 @@ class Sources:
         Args:
             taken_in: The sources of documents that came in, by the hash of their id.
             out: The hashes of documents that were removed.
-
-        Returns:
-            The sources.
         """
         kept = {hash: files for hash, files in self.files_of.items() if hash not in out}
         names = {source.place: source.name for source in taken_in.values()}
@@ -118,11 +114,7 @@ def read_sources(folder: Path, known: Index | None) -> Sources:
     """Return the sources of an index's documents. Without the file they are those of files that are one document each.
 
     Args:
-        folder: The folder of the index.
         known: The index, or None.
-
-    Returns:
-        The sources.
 
     Raises:
         DataError: If the file is malformed.

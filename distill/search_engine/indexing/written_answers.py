@@ -44,15 +44,7 @@ def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
 
 
 def write_generated_answers(answers: Iterable[Answer], writer: FusionWriter) -> Iterator[str]:
-    """Yield the text that a model writes to each question from its passages.
-
-    Args:
-        answers: The answers with their passages and the titles of their documents.
-        writer: The model.
-
-    Yields:
-        The texts.
-    """
+    """Yield the text that a model writes to each question from its passages."""
     for answer in answers:
         passages = [(str(hit.fields.get("title") or ""), hit.text) for hit in answer.hits]
         yield writer.write(answer.question, passages)

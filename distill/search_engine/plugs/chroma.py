@@ -76,10 +76,6 @@ class DistillEmbedding(EmbeddingFunction[Documents]):
     def validate_config_update(self, old_config: dict[str, Json], new_config: dict[str, Json]) -> None:
         """Refuse to replace the encoder of a collection with another, whose vectors lie in another space.
 
-        Args:
-            old_config: The configuration of the collection.
-            new_config: The configuration that shall replace it.
-
         Raises:
             InputError: If the two name different encoders.
         """

@@ -41,7 +41,6 @@ class DistillTextEmbedding(CustomTextEmbedding):
     Args:
         model_name: The name that `add_fastembed_model` returned.
         specific_model_path: The folder, if it has been moved since; None for the registered one.
-        options: Further options of FastEmbed.
     """
 
     # These belong to this class and are not shared with its base class.
@@ -60,13 +59,8 @@ class DistillTextEmbedding(CustomTextEmbedding):
         """Encode documents.
 
         Args:
-            documents: A text or several.
             batch_size: The number of texts per batch.
             parallel: The number of processes, as in FastEmbed.
-            options: Further options of FastEmbed.
-
-        Returns:
-            The vectors, one after the other.
 
         Raises:
             InputError: If an input is not a text.
@@ -75,13 +69,6 @@ class DistillTextEmbedding(CustomTextEmbedding):
 
     def query_embed(self, query: str | Iterable[str], **options: Json) -> Iterable[np.ndarray]:
         """Encode questions.
-
-        Args:
-            query: A text or several.
-            options: Further options of FastEmbed.
-
-        Returns:
-            The vectors, one after the other.
 
         Raises:
             InputError: If an input is not a text.
@@ -106,9 +93,6 @@ def add_fastembed_model(folder: File, name: str | None = None) -> str:
     Args:
         folder: The folder that `distill export --format fastembed` wrote.
         name: The name of the model in FastEmbed; None for `distill/` and the name in the card of the folder.
-
-    Returns:
-        The name.
 
     Raises:
         EncoderError: If the folder is not of that format, or if one of its files is missing or changed.

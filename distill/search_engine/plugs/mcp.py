@@ -86,11 +86,7 @@ def make_server(
         folder: The folder of `distill index`.
         model: The encoder of the questions; None for the one of the index.
         hybrid: If True, passages that hold the words of the question rank higher.
-        name: The name of the server for the assistant.
         seconds: The time in which a question is answered.
-
-    Returns:
-        The server.
 
     Raises:
         InputError: If the package mcp is not installed.
@@ -135,11 +131,6 @@ def _describe(answers):
 
 def find_passages(answers: Answers, question: str, count: int = SHOWN) -> dict[str, Json]:
     """Find the passages that are nearest to a question.
-
-    Args:
-        answers: The index that is searched.
-        question: The question.
-        count: The number of passages.
 
     Returns:
         The passages in the form of `distill search --json`.

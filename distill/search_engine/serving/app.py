@@ -147,12 +147,7 @@ def json_response(content: dict[str, Json], status: int = 200, headers: dict[str
     """Make a response in JSON. Arrays of numbers are written as lists.
 
     Args:
-        content: The object to send.
-        status: The status of the response.
         headers: Further headers; None for none.
-
-    Returns:
-        The response.
     """
     return Reply(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), status, headers, "application/json")
 
@@ -161,8 +156,6 @@ def encode_answers(collection: Collection, request: SearchRequest, vectors: Floa
     """Yield the answers to questions as JSON, one object per question.
 
     Args:
-        collection: The index that is searched.
-        request: The questions and their options.
         vectors: Unit vectors of the questions, float `(questions, dimension)`.
 
     Yields:

@@ -46,15 +46,7 @@ class _Job:
     done: list[Vectors] = field(default_factory=list)
 
     def take(self, texts: int, characters: int) -> list[str]:
-        """Take the next texts that fit into the rest of a batch. The first text of a batch fits however long it is.
-
-        Args:
-            texts: The number of texts that still fit.
-            characters: The number of characters that still fit.
-
-        Returns:
-            The texts.
-        """
+        """Take the next texts that fit into the rest of a batch. The first text of a batch fits however long it is."""
         part: list[str] = []
         while self.at < len(self.texts) and len(part) < texts:
             characters -= normalized_length(self.texts[self.at])
@@ -99,13 +91,6 @@ class Batcher:
 
     async def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Encode texts. A request that is cancelled leaves the queue.
-
-        Args:
-            texts: The texts.
-            role: The role of the texts.
-
-        Returns:
-            The vectors.
 
         Raises:
             Refusal: If too many texts wait already.

@@ -50,10 +50,6 @@ class RequestPool:
     async def read(self, request: Request, body: bytearray) -> None:
         """Read a body.
 
-        Args:
-            request: The request.
-            body: The buffer that the body is appended to.
-
         Raises:
             Refusal: If the body is too large or too slow, or if there are too many bodies.
             Gone: If the client goes away.
@@ -86,13 +82,6 @@ class RequestPool:
 
     async def answer(self, request: Request, work: Awaitable[Response]) -> Response:
         """Wait for the answer to a request whose body has been read. On any failure the work is cancelled.
-
-        Args:
-            request: The request.
-            work: The awaitable that gives the answer.
-
-        Returns:
-            The answer.
 
         Raises:
             Gone: If the client goes away meanwhile.

@@ -29,11 +29,6 @@ HELD = 8
 class Collection:
     """An index of documents for one encoder. Several threads may call `search` if they may share `encoder`.
 
-    Args:
-        folder: The folder of the index.
-        source: The name of the encoder whose index it is.
-        encoder: The encoder of the questions.
-
     Raises:
         InputError: If there is no index, if it belongs to another encoder, or if it cannot answer a question.
     """

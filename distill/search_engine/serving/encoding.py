@@ -27,7 +27,6 @@ class ServedEncoder:
     difference.
 
     Args:
-        encoder: The encoder.
         name: The name under which clients ask for it.
         most: The greatest number of tokens of a text in `vectors`.
     """
@@ -43,8 +42,6 @@ class ServedEncoder:
         """Encode texts.
 
         Args:
-            texts: The texts.
-            role: The role of the texts.
             progress: A function that is called with the numbers of texts that are done; None to check for `stop` only.
 
         Returns:
@@ -59,13 +56,6 @@ class ServedEncoder:
 
     def vectors(self, texts: Sequence[str], role: Role) -> Vectors:
         """Encode texts and count their tokens. For an encoder that does not show its tokens, count the words.
-
-        Args:
-            texts: The texts.
-            role: The role of the texts.
-
-        Returns:
-            The vectors and the numbers of tokens.
 
         Raises:
             Refusal: If a text has too many tokens.

@@ -50,11 +50,7 @@ def parse_object(body: bytes, exact: bool = False) -> Mapping[str, Json]:
     """Parse a body that holds a JSON object.
 
     Args:
-        body: The body.
         exact: If True, whole numbers of any length are read exactly.
-
-    Returns:
-        The fields of the object.
 
     Raises:
         Refusal: If the body is not a JSON object.
@@ -73,14 +69,6 @@ def parse_object(body: bytes, exact: bool = False) -> Mapping[str, Json]:
 def parse_embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingRequest:
     """Parse a request for embeddings.
 
-    Args:
-        body: The body.
-        dimension: The dimension of the encoder.
-        limits: The limits of a request.
-
-    Returns:
-        The request.
-
     Raises:
         Refusal: If the body is not such a request, or is beyond a limit.
     """
@@ -97,13 +85,6 @@ def parse_embedding_request(body: bytes, dimension: int, limits: Limits) -> Embe
 
 def parse_search_request(body: bytes, limits: Limits) -> SearchRequest:
     """Parse a request for a search.
-
-    Args:
-        body: The body.
-        limits: The limits of a request.
-
-    Returns:
-        The request.
 
     Raises:
         Refusal: If the body is not such a request, or is beyond a limit.

@@ -42,8 +42,6 @@ class Metrics:
         """Add a figure that is computed when the metrics are read.
 
         Args:
-            name: The name of the figure.
-            meaning: The text that explains it.
             value: A function that returns its present value.
         """
         Gauge(name, meaning, registry=self._registry).set_function(value)
@@ -52,8 +50,6 @@ class Metrics:
         """Count a batch.
 
         Args:
-            texts: The texts of the batch.
-            role: The role of the texts.
             pieces: The number of tokens of all texts.
         """
         self._batches.observe(len(texts))
@@ -61,13 +57,7 @@ class Metrics:
         self._pieces.labels(role).inc(pieces)
 
     def count_answer(self, path: str, status: int, seconds: float) -> None:
-        """Count a request.
-
-        Args:
-            path: The path of the request.
-            status: The status of the response.
-            seconds: The time that it took.
-        """
+        """Count a request."""
         self._requests.labels(path, str(status)).inc()
         self._seconds.observe(seconds)
 

@@ -49,7 +49,6 @@ def determine_origins(address: str, allowed: Sequence[str], pages: Sequence[str]
     `allowed`.
 
     Args:
-        address: The IP address.
         allowed: Further host names, or "*" for any.
         pages: The origins of web pages that may use the server, or "*" for any.
 

@@ -50,10 +50,6 @@ def busy_refusal(what: str) -> Refusal:
 def value_refusal(param: str, problem: str) -> Refusal:
     """Return the refusal of a field with a wrong value.
 
-    Args:
-        param: The name of the field.
-        problem: The sentence that says what is wrong with it.
-
     Returns:
         The refusal, with status 422.
     """
@@ -65,7 +61,6 @@ def size_refusal(param: str | None, problem: str) -> Refusal:
 
     Args:
         param: The name of the field; None for the whole body.
-        problem: The sentence that names the limit.
 
     Returns:
         The refusal, with status 413.

@@ -89,11 +89,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
     """Bind a socket to an address. It does not listen yet.
 
     Args:
-        host: The name of the host, or its IP address.
         port: The port; 0 for a free one.
-
-    Returns:
-        The socket.
 
     Raises:
         InputError: If there is no such host.

@@ -33,15 +33,7 @@ def read_tokens(path: File | None) -> tuple[bytes, ...]:
 
 
 def is_allowed(header: str, tokens: Sequence[bytes]) -> bool:
-    """Check an Authorization header. The time that this takes does not depend on how close a wrong token is.
-
-    Args:
-        header: The value of the header.
-        tokens: The known tokens.
-
-    Returns:
-        True if the header holds one of the tokens.
-    """
+    """Check an Authorization header. The time that this takes does not depend on how close a wrong token is."""
     if header[: len(SCHEME)].lower() != SCHEME:
         return False
     given = header[len(SCHEME) :].strip().encode("utf-8", "replace")

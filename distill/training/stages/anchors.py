@@ -35,9 +35,6 @@ class Anchors:
     """The questions `(q,)` of a collection and its pool of passages `(p,)`, from which positives and negatives come.
 
     Args:
-        collection: The questions and the pool.
-        settings: The settings of the teacher.
-        seed: The random seed.
         queries: The texts that BM25 searches for, in the passages' languages.
         rows_of: Returns the rows of an epoch's questions; by default all.
         epochs: The epochs, from 1, that use these anchors; by default all.
@@ -149,14 +146,7 @@ def own_anchors(
     BM25 compares words, so it searches in the language of the passage if the parallel question is there.
 
     Args:
-        dataset: The data set.
         language: The teacher's language, whose questions are used unless the settings ask for all.
-        settings: The settings of the teacher.
-        seed: The random seed.
-        epochs: The epochs that use the anchors.
-
-    Returns:
-        The anchors.
     """
     languages = dataset.languages if settings.questions == "all" else (language,)
     questions = [question for one in languages for question in dataset.select(one, "train")]
@@ -174,15 +164,6 @@ def anchors_by_epoch(dataset: Dataset, language: str, settings: TeacherSettings,
     """Make the anchors of every epoch.
 
     With `passage-then-document`, BM25's epochs use passages and the others whole documents, as CL-ReLKT's code does.
-
-    Args:
-        dataset: The data set.
-        language: The teacher's language.
-        settings: The settings of the teacher.
-        seed: The random seed.
-
-    Returns:
-        The anchors.
     """
     if settings.train_unit != "passage-then-document":
         return [own_anchors(dataset, language, settings, seed)]
@@ -198,14 +179,7 @@ def more_anchors(
     """Make anchors of other collections. Their pool is all their passages, each of which is a document of its own.
 
     Args:
-        sources: The collections.
-        language: The teacher's language.
-        settings: The settings of the teacher.
-        seed: The random seed.
         count: The number of pairs per epoch, unless the settings name another.
-
-    Returns:
-        The anchors.
     """
     collection = make_collection(sources, language, settings.answer_sentences)
     queries = [question.text for question in collection.questions]

@@ -25,7 +25,6 @@ class AnsweringPassages:
     it answers. Questions of one id have the same answers, whatever language they are asked in.
 
     Args:
-        pairs: The pairs.
         answers: The answers as `{language: {question id: answers}}`.
     """
 
@@ -47,7 +46,6 @@ class AnsweringPassages:
         """Tell which passages hold the answer of a question.
 
         Args:
-            id: The question's id.
             rows: The rows of the passages, int `(k,)`.
 
         Returns:
@@ -59,15 +57,7 @@ class AnsweringPassages:
         return np.array([known[row] for row in rows.tolist()], dtype=np.int64)
 
     def anywhere(self, id: str, content: int) -> bool:
-        """Tell whether a passage, or one of its translations, holds the answer.
-
-        Args:
-            id: The question's id.
-            content: The content of the passage.
-
-        Returns:
-            True if one does.
-        """
+        """Tell whether a passage, or one of its translations, holds the answer."""
         return bool((self.of(id, self.translations[int(content)]) == HELD).any())
 
     @cached_property
@@ -111,15 +101,6 @@ def find_answering_passages(
 ) -> AnsweringPassages:
     """Search the pool for the data set's own answers, and print which questions have theirs nowhere.
 
-    Args:
-        dataset: The data set.
-        source: Its name or path.
-        languages: The languages of the questions.
-        pairs: The pairs.
-
-    Returns:
-        The passages that hold answers.
-
     Raises:
         DataError: If no question has an answer that a passage holds.
     """
@@ -138,11 +119,6 @@ def find_answering_passages(
 
 def collect_answers(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Read the answers of a data set.
-
-    Args:
-        dataset: The data set.
-        source: Its name or path.
-        languages: The languages of the questions.
 
     Returns:
         The answers by language and question id. The documents' language also has those of questions that are asked in

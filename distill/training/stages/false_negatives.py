@@ -16,7 +16,6 @@ class FalseNegatives:
     """Filters passages of a batch that are no negatives of its questions. Sentri, section 3.2.
 
     Args:
-        pairs: The pairs.
         kinds: The kinds to filter. "passage" is another positive of the question, in any language, or a sentence of
             one;
         "answer" is the positive of a question with the same answer string, by `dataset.normalise`; "parallel" is the

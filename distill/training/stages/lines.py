@@ -47,16 +47,7 @@ class Lines:
 
 
 def label_corpus(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Progress | None = None) -> Lines:
-    """Label a corpus with an encoder's vectors.
-
-    Args:
-        corpus: Texts by language.
-        encoder: The encoder.
-        progress: The progress to advance.
-
-    Returns:
-        The lines.
-    """
+    """Label a corpus with an encoder's vectors."""
     texts = [text for language in corpus for text in corpus[language]]
     languages = [language for language in corpus for _ in corpus[language]]
     return Lines(texts, encoder.encode(texts, "question", progress), pivots=texts, languages=languages)
@@ -68,13 +59,7 @@ def label_translations(
     """Label parallel text with the teacher's vectors of its pivots, each of which is encoded once.
 
     Args:
-        sources: The parallel text.
-        teacher: The teacher.
         temperature: How evenly languages are drawn.
-        progress: The progress to advance.
-
-    Returns:
-        The lines.
     """
     pivots = [pivot for source in sources for pivot in source.pivots]
     place = {pivot: row for row, pivot in enumerate(dict.fromkeys(pivots))}
@@ -116,10 +101,6 @@ def same_label(labels: Floats) -> Booleans:
 def line_targets(lines: Lines, start: KerasEncoder) -> Floats:
     """Put the labels of lines on the student's axes.
 
-    Args:
-        lines: The lines.
-        start: The student.
-
     Returns:
         The labels `(m, d)`.
 
@@ -149,19 +130,11 @@ class Typist:
 
         Args:
             settings: The settings of stage 2.
-            seed: The random seed.
-
-        Returns:
-            The typist.
         """
         return cls(settings.typed_share, tuple(settings.typed_kinds), seed)
 
     def variants(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
         """Write each text with noise; the same seed gives the same variant.
-
-        Args:
-            texts: The texts.
-            languages: Their languages. Texts of a language without noise stay as they are.
 
         Returns:
             The variants, none if the share is 0.
@@ -181,9 +154,7 @@ class Typist:
         """Draw the texts that are noisy in an epoch.
 
         Args:
-            steps: The number of steps.
             size: The number of texts per step.
-            epoch: The epoch.
 
         Returns:
             bool `(steps, size)`, true for a noisy text.

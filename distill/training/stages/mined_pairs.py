@@ -39,13 +39,8 @@ def mine_pairs(gold: Pairs, ranking: Integers, answered: AnsweringPassages, nega
     answer is in no passage; without a gold positive it is left out.
 
     Args:
-        gold: The gold pairs.
         ranking: The rows of passages for each question, int `(n, k)`, best first, -1 for none.
-        answered: The passages that hold answers.
         negatives: The number of negatives per question, at most.
-
-    Returns:
-        The mined pairs.
     """
     chosen = [
         _choose_passages(gold, row, order[order != NONE], answered, negatives) for row, order in enumerate(ranking)
@@ -100,13 +95,7 @@ def _select_retrieved(gold, row, order, answered):
 
 
 def write_mined(folder: Path, mined: MinedPairs, dataset: Dataset) -> None:
-    """Write `mined.jsonl`, one question per line, and `statistics.json`.
-
-    Args:
-        folder: The folder.
-        mined: The mined pairs.
-        dataset: The data set of the pairs.
-    """
+    """Write `mined.jsonl`, one question per line, and `statistics.json`."""
     write_text(folder / MINED, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _lines(mined, dataset)))
     write_json(folder / STATISTICS, mined.statistics)
 
@@ -135,8 +124,6 @@ def rank_by_bm25(pairs: Pairs, dataset: Dataset, k: int, words: str = "plain") -
     question searches those in the documents' language.
 
     Args:
-        pairs: The pairs.
-        dataset: Their data set.
         k: The number of passages per question.
         words: The words that are compared, a key of `bm25.TERMS`.
 
@@ -167,8 +154,6 @@ def rank_by_encoder(encoder: Encoder, pairs: Pairs, k: int) -> Integers:
     """Rank the passages of all languages by an encoder.
 
     Args:
-        encoder: The encoder.
-        pairs: The pairs.
         k: The number of passages per question.
 
     Returns:

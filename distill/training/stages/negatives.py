@@ -39,7 +39,6 @@ def find_false_negatives(questions: Sequence[Question], document_of: Integers) -
     They are all passages of the question's own document, and of the document of any question with the same text.
 
     Args:
-        questions: The questions.
         document_of: The document of each passage, ascending, int `(passages,)`.
 
     Returns:
@@ -72,11 +71,8 @@ def find_bm25_candidates(
     epoch. Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
 
     Args:
-        queries: The queries.
-        passages: The passages.
         forbidden: The pairs that may not be negatives.
         n: The number of negatives per query.
-        language: The language of the passages, or of each of them.
         words: The words that are compared, a key of `bm25.TERMS`.
 
     Returns:
@@ -125,10 +121,7 @@ def mine_online_negatives(
         questions: The unit vectors of the questions `(q, d)`, in memory or memory-mapped.
         passages: The unit vectors of the passages `(p, d)`.
         gold: The rows of the positives, int `(q,)`.
-        forbidden: The pairs that may not be negatives.
         n: The number of negatives per question, drawn from the `POOL * n` hardest.
-        margin: The margin.
-        seed: The random seed.
         block: The size of the blocks that bound memory, as in `exact.top_k`.
 
     Returns:
@@ -158,9 +151,6 @@ def mine_quota_negatives(
         questions: The unit vectors of the questions `(q, d)`.
         passages: The unit vectors of the passages `(p, d)`.
         gold: The rows of the positives, int `(q,)`.
-        forbidden: The pairs that may not be negatives.
-        quotas: The numbers of hard and of semi-hard negatives.
-        margin: The margin.
         cells: The number of scores that are computed at a time.
 
     Returns:
@@ -193,10 +183,6 @@ def select_pairs(forbidden: Forbidden, rows: Integers) -> Forbidden:
 
     Args:
         forbidden: The forbidden pairs, whose first array is ascending.
-        rows: The rows of the questions.
-
-    Returns:
-        The selected pairs.
     """
     first, last = (np.searchsorted(forbidden[0], rows, side) for side in ("left", "right"))
     places = [np.arange(*ends) for ends in zip(first, last, strict=True)]
@@ -230,9 +216,7 @@ def mine_maxp_candidates(
         passages: The unit vectors of the passages `(p, d)`.
         document_of: The document of each passage, ascending, int `(p,)`.
         gold: The rows of the gold passages, int `(q,)`.
-        forbidden: The pairs that may not be negatives.
         n: The number of negatives per question.
-        margin: The margin.
         cells: The number of scores that are computed at a time.
 
     Returns:
@@ -272,25 +256,12 @@ class DocumentScores:
         return at, columns[at]
 
     def close(self, rows: Integers, documents: Integers) -> None:
-        """Remove the scores of pairs of a question and a document.
-
-        Args:
-            rows: The rows of the questions.
-            documents: The documents.
-        """
+        """Remove the scores of pairs of a question and a document."""
         at, columns = self.find(documents)
         self.best[rows[at], columns] = -np.inf
 
     def passages(self, rows: Integers, columns: Integers) -> Integers:
-        """Return the first passage that has the best score of a document.
-
-        Args:
-            rows: The rows of the questions.
-            columns: The columns of the documents.
-
-        Returns:
-            The rows of the passages.
-        """
+        """Return the first passage that has the best score of a document."""
         many = self.edges[columns + 1] - self.edges[columns]
         starts = np.cumsum(many) - many
         places = np.arange(many.sum()) + np.repeat(self.edges[columns] - starts, many)
@@ -303,8 +274,6 @@ def draw_negatives(candidates: Integers, n: int, seed: int) -> Integers:
 
     Args:
         candidates: The candidates, int `(q, k)`; those below 0 are none.
-        n: The number to draw.
-        seed: The random seed.
 
     Returns:
         The negatives, int `(q, n)`, -1 for none.

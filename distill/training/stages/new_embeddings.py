@@ -52,15 +52,9 @@ def train_new_rows(
     """Train the given embeddings of a copy of an encoder, and nothing else.
 
     Args:
-        start: The encoder.
         rows: The rows of the embeddings, int `(r,)`.
         lines: The lines, whose labels are on the encoder's own axes.
         dev: The data set whose dev questions choose the epoch.
-        steps: The steps.
-        session: The session.
-
-    Returns:
-        The trained encoder.
     """
     session = name_session("new rows", session)
     stage = NewRowsStage(start, rows, lines, dev, steps, session)
@@ -117,10 +111,6 @@ def line_loss(vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
 
     Args:
         vectors: The vectors of the lines `(b, d)`.
-        x: The batch, with the labels.
-
-    Returns:
-        A scalar.
     """
     ranked = in_batch_loss(ops.matmul(vectors, ops.transpose(x["labels"])), x["same"])
     return ops.mean(squared_l2(x["labels"], vectors)) + TRANSLATION * ops.mean(ranked)

@@ -61,19 +61,11 @@ def teach_pairs(
     """Train an encoder, or one per role, on pairs, and keep the best epoch on dev.
 
     Args:
-        base: The encoder to start from.
-        dataset: The data set.
-        pairs: The pairs.
         options: The sampler, the loss and the optimizer. Epochs are those of the teacher, BM25's and online ones.
-        languages: The languages of dev.
         mine: Returns the hard negatives of an epoch, arrays of rows of passages `(n,)`, given the epoch and a function
             that returns the encoder's vectors of rows of questions and passages. Without it the pairs' own are used. A
             checkpoint of the session keeps them.
         sources: Parallel text, whose lines are questions too if the options ask for a share.
-        session: The session.
-
-    Returns:
-        The trained encoder, or the two encoders.
 
     Raises:
         ConfigError: If no pair is in the languages that batches take.
@@ -148,15 +140,7 @@ class PairStage:
         return self.towers.vectors(np.concatenate([questions, self.towers.first + passages]))
 
     def mine_epoch(self, mine: Miner, epoch: int) -> list[Integers]:
-        """Mine the negatives of an epoch, or load those of an epoch that was broken off.
-
-        Args:
-            mine: The miner.
-            epoch: The epoch.
-
-        Returns:
-            The rows of the negatives of each question.
-        """
+        """Mine the negatives of an epoch, or load those of an epoch that was broken off."""
         rows, sizes = self.session.keep("negatives", epoch, lambda: concatenate(mine(epoch, self.vectors)))
         return np.split(rows, np.cumsum(sizes)[:-1])
 
@@ -184,10 +168,7 @@ def add_parallel_pairs(
     """Add the pairs of parallel text.
 
     Args:
-        pairs: The pairs.
-        sources: The parallel text.
         pivot: The teacher's language.
-        share: The share of parallel text in a batch.
         temperature: How evenly languages are drawn.
 
     Returns:
@@ -232,9 +213,6 @@ class Batch:
 
         Args:
             scores: The cosines of questions and columns, which the filter's margin needs.
-
-        Returns:
-            The input.
         """
         return {**self.stage.towers.pack(self.texts), **self.columns(scores)}
 
@@ -257,14 +235,6 @@ class Batch:
 
         The vectors of the others are computed with the first part and dropped with the last one. An epoch's batches are
         made one after another.
-
-        Args:
-            live: The places of the texts with gradients.
-            counted: The weight of each of them.
-            number: The number of the part.
-
-        Returns:
-            The input.
         """
         if number == 0:
             vectors = self.vectors()
@@ -290,11 +260,8 @@ def draw_hard_negatives(
     """Draw the negatives of questions, in their passage's language if possible.
 
     Args:
-        pairs: The pairs with their negatives.
         questions: The rows of the questions, int `(b,)`.
         passages: The rows of their passages, int `(b,)`.
-        many: The number per question.
-        rng: The random generator.
 
     Returns:
         The rows of the negatives, int `(b, many)`, -1 for none.
@@ -317,15 +284,6 @@ def make_miner(dataset: Dataset, options: PairOptions, pairs: Pairs, triplets: S
 
     The first epochs use BM25's negatives, the others the encoder's own (`anchors.own_anchors`). Questions of other
     collections are mined among their own passages.
-
-    Args:
-        dataset: The data set.
-        options: The options of the stage.
-        pairs: The pairs.
-        triplets: Other collections.
-
-    Returns:
-        The miner.
     """
     mining = replace(options.teacher, negatives=options.pairs.hard_negatives, answer_sentences=False)
     if pairs.more is None:

@@ -31,11 +31,6 @@ class Sampler:
     Args:
         pairs: The pairs. Questions of other collections, `pairs.more`, are mixed in; with `x-x-mono` they have batches
             of their own.
-        kind: The kind.
-        pivot: The teacher's language.
-        size: The size of a batch.
-        seed: The random seed.
-        lines: Parallel text, of which a batch has a share.
 
     Raises:
         ConfigError: If no pair is of that kind.
@@ -145,12 +140,6 @@ class ParallelLines:
     def draw(self, steps: int, size: int, epoch: int, seed: int) -> list[tuple[Integers, Integers]]:
         """Draw the lines of each step.
 
-        Args:
-            steps: The number of steps.
-            size: The number of lines per step.
-            epoch: The epoch.
-            seed: The random seed.
-
         Returns:
             The rows of questions `(size,)` and of passages `(size,)` of each step.
         """
@@ -162,9 +151,6 @@ def allowed_passages(pairs: Pairs, row: int, kind: str, pivot: str) -> Integers:
     """Return the rows of the passages that a question may be paired with.
 
     Args:
-        pairs: The pairs.
-        row: The question.
-        kind: The kind of batches.
         pivot: The teacher's language.
 
     Returns:

@@ -28,17 +28,7 @@ class ScorerVectors:
     def of(
         cls, scorer: Scorer, questions: Sequence[str], passages: Sequence[str], lines: Sequence[str] = ()
     ) -> ScorerVectors:
-        """Encode the texts by the scorer.
-
-        Args:
-            scorer: The scorer.
-            questions: The questions.
-            passages: The passages.
-            lines: The lines.
-
-        Returns:
-            The vectors.
-        """
+        """Encode the texts by the scorer."""
         vectors = scorer.vectors(questions, "question"), scorer.vectors(passages, "document")
         return cls(scorer.settings, *vectors, scorer.vectors(lines, "question") if len(lines) else vectors[0][:0])
 

@@ -71,15 +71,7 @@ class StudentJob:
             return label_translations(self.sources, teacher, self.settings.parallel_temperature, advance)
 
     def targets(self, teacher: Encoder, lines: Lines | None = None) -> Targets:
-        """Encode everything that is learned by the teacher and the scorer.
-
-        Args:
-            teacher: The teacher.
-            lines: Lines that replace those of the sources.
-
-        Returns:
-            The targets.
-        """
+        """Encode everything that is learned by the teacher and the scorer."""
         lines = lines or self.lines(teacher)
         data, language, units = self.dataset, self.language, self.settings.units
         texts = len(data.select(language, "train")) + sum(len(data.texts(unit)) for unit in units)
@@ -100,13 +92,7 @@ class StudentJob:
         """Train a student towards targets.
 
         Args:
-            targets: The targets.
-            start: The encoder of which a copy is trained.
             first: The encoder that `start` was made of.
-            session: The session.
-
-        Returns:
-            The student.
         """
         targets = replace(targets, trained=self.trained_rows(start, first))
         settings, precision = self.settings, self.precision_of(start)
@@ -116,7 +102,6 @@ class StudentJob:
         """Return the embeddings that are trained if only a part of the table is.
 
         Args:
-            start: The student's start.
             first: The encoder that it was made of. New embeddings are those of tokens that it lacks.
 
         Returns:
@@ -145,11 +130,6 @@ class StudentJob:
 
         Args:
             student: The student that `promote` returned.
-            precision: Its precision.
-            texts: Texts by language.
-
-        Returns:
-            The student and its precision.
         """
         if not (self.settings.epochs and self.settings.quantised_epochs):
             return round_dense(student, precision, texts), precision

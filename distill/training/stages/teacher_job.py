@@ -47,10 +47,6 @@ class TeacherJob:
     def train(self, base: KerasEncoder, session: Session) -> KerasEncoder | DualEncoder:
         """Train a copy of an encoder.
 
-        Args:
-            base: The encoder.
-            session: The session.
-
         Returns:
             The teacher: one encoder, or one per role.
         """

@@ -29,10 +29,7 @@ class SharedTower:
     """One encoder of questions and passages, `E_q = E_p`. Sentri, section 3.1.
 
     Args:
-        base: The encoder to start from.
-        questions: The token ids of the questions.
         passages: The token ids of the passages. Rows count questions first.
-        dev: The dev score.
     """
 
     def __init__(self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore):
@@ -52,10 +49,6 @@ class SharedTower:
 
     def split(self, rows: Integers, parts: int) -> list[Part]:
         """Split rows into parts.
-
-        Args:
-            rows: The rows.
-            parts: The number of parts.
 
         Returns:
             The parts, as `split_places` returns them.
@@ -117,10 +110,6 @@ TOWERS: dict[str, type[SharedTower] | type[TwoTowers]] = {"single": SharedTower,
 
 def split_places(places: Places, parts: int) -> list[Part]:
     """Split places into parts.
-
-    Args:
-        places: The places.
-        parts: The number of parts.
 
     Returns:
         The places `(l,)` and weights `(l, 1)` of each part. An empty part has one place of weight 0.

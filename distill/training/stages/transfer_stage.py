@@ -99,17 +99,7 @@ def train_towards(
     itself is returned if dev cannot tell the student from it.
 
     Args:
-        targets: The targets.
-        start: The encoder that the student starts from.
-        dataset: The data set.
-        languages: The languages that the student learns.
         settings: The settings of stage 2.
-        seed: The random seed.
-        session: The session.
-        precision: The precision.
-
-    Returns:
-        The student.
     """
     session = name_session("student", session)
     with share_devices(session.options):
@@ -127,11 +117,6 @@ def train_towards(
 
 def interpolate_weights(start: Model, trained: Model, share: float) -> Model:
     """Interpolate the weights of two models. Wortsman et al. (2022), section 3 (WiSE-FT, with alpha = 1 - share).
-
-    Args:
-        start: The model that the other was trained from.
-        trained: The trained model, whose weights are replaced.
-        share: The share of the start's weights.
 
     Returns:
         `trained`.
@@ -159,11 +144,6 @@ def student_schedule(settings: StudentSettings) -> Schedule:
 def require_trainable(teacher: Encoder, start: KerasEncoder, options: TrainingSettings) -> None:
     """Check, before the teacher encodes anything, what `train_towards` would refuse.
 
-    Args:
-        teacher: The teacher.
-        start: The encoder that the student starts from.
-        options: How steps are computed.
-
     Raises:
         EncoderError: If the student cannot learn from the teacher.
         ConfigError: If the steps cannot be computed so.
@@ -174,10 +154,6 @@ def require_trainable(teacher: Encoder, start: KerasEncoder, options: TrainingSe
 
 def require_space(dimension: int, start: KerasEncoder) -> None:
     """Require that a teacher's dimension is that of the student's space.
-
-    Args:
-        dimension: The teacher's dimension.
-        start: The student's start.
 
     Raises:
         EncoderError: If it is not.
@@ -222,19 +198,7 @@ class Targets:
         lines: Lines | None = None,
         progress: Progress | None = None,
     ) -> Targets:
-        """Encode the train questions and the documents by the teacher.
-
-        Args:
-            teacher: The teacher.
-            dataset: The data set.
-            language: The teacher's language.
-            units: The units of the documents.
-            lines: More texts with labels.
-            progress: The progress to advance.
-
-        Returns:
-            The targets.
-        """
+        """Encode the train questions and the documents by the teacher."""
         questions = dataset.select(language, "train")
         row = {question.id: number for number, question in enumerate(questions)}
         labels = np.zeros((0, teacher.dimension), dtype=np.float32)
@@ -250,14 +214,8 @@ def add_scores(
     """Add a scorer's vectors to targets.
 
     Args:
-        targets: The targets.
         scorer: The scorer, or None.
-        dataset: The data set.
-        language: The teacher's language.
         units: The units. The scorer encodes that of `scored_unit` only.
-
-    Returns:
-        The targets with the scorer's vectors, or the same targets without a scorer.
     """
     if scorer is None:
         return targets
@@ -277,9 +235,7 @@ def answering_documents(dataset: Dataset, passages: Integers, units: Sequence[st
     """Return the documents that answer questions.
 
     Args:
-        dataset: The data set.
         passages: The gold passages of the questions, int `(n,)`.
-        units: The units of the documents.
 
     Returns:
         The rows of `Targets.documents`, int `(n, units)`.
@@ -349,12 +305,6 @@ class TransferStage:
 
         The test flips signs by question, all languages together, at `settings.significance`. If it finds no difference,
         a line says so.
-
-        Args:
-            before: The reciprocal ranks of the start.
-
-        Returns:
-            True if there is a difference.
         """
         with self.trainer.as_shipped():
             now = self.reciprocal_ranks()
@@ -406,25 +356,13 @@ class TransferStage:
         ]
 
     def ids(self, rows: Integers, lines: Integers | Sequence[int] = ()) -> list[str]:
-        """Return the names of the questions and the lines of a batch.
-
-        Args:
-            rows: The rows of the questions.
-            lines: The rows of the lines.
-
-        Returns:
-            The names.
-        """
+        """Return the names of the questions and the lines of a batch."""
         return name_questions(self.samples[row] for row in rows) + [
             name_line("line", line, self.texts[line]) for line in lines
         ]
 
     def draw_lines(self, steps: int, epoch: int) -> Integers:
         """Draw the lines of each step, from a group if lines are in groups. In the long run each comes equally often.
-
-        Args:
-            steps: The number of steps.
-            epoch: The epoch.
 
         Returns:
             The rows of the lines, int `(steps, lines per step)`.
@@ -444,12 +382,7 @@ class TransferStage:
         (`count_documented`), or without a budget the whole batch, as in the paper.
 
         Args:
-            rows: The rows of the questions.
-            lines: The rows of the lines.
             typed: Whether each question and line is replaced by its noisy variant.
-
-        Returns:
-            The input.
         """
         places = self._places(rows, lines, typed)
         texts = [self.questions[row] for row in places[: len(rows)]] + [self.lines[row] for row in places[len(rows) :]]
@@ -523,7 +456,6 @@ def batch_terms(
 
     Args:
         vectors: The vectors of the batch's texts `(n, d)`.
-        x: The batch.
         settings: The settings of stage 2.
         documents: The teacher's vectors of all documents, `(n, d)` per unit, for "list" and "softmax".
         scorer: The settings of the scorer, or None.
@@ -564,11 +496,6 @@ def scored_loss(vectors: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings
 
     Args:
         vectors: The vectors of the batch's texts `(n, d)`.
-        x: The batch.
-        scorer: The settings of the scorer.
-
-    Returns:
-        A scalar.
     """
     many, labels = ops.shape(x["teacher_answers"])[0], x["teacher_question"]
     parts = [(vectors[:many], x["scored"], x["scorer"])]
@@ -588,7 +515,6 @@ def own_document_loss(
 
     Args:
         questions: The vectors of the questions `(b, d)`.
-        x: The batch.
         settings: The settings of stage 2.
         documents: The vectors of all documents, `(n, d)` per unit, over which the mean is taken. If the settings ask
             for it, only the batch's documents of the first unit compete.
@@ -615,7 +541,6 @@ def ranking_loss(questions: Tensor, labels: Tensor, documents: Sequence[Floats],
         questions: The vectors of the questions `(b, d)`.
         labels: The teacher's vectors of the questions `(b, d)`.
         documents: The vectors of all documents, `(n, d)` per unit.
-        temperature: The temperature.
 
     Returns:
         One value per question, `(b,)`.

@@ -146,9 +146,6 @@ class TripletStage:
             anchor: The rows of the anchors in `tokens`, int `(b,)`.
             positive: The rows of the positives, int `(b,)`.
             negatives: The rows of the negatives, int `(b, n)`.
-
-        Returns:
-            The function.
         """
         make = partial(self.batch, anchor, positive, negatives)
         return BatchMaker(make, partial(self.ids, anchor), f"{self.settings.loss} loss", ahead=True)
@@ -182,7 +179,6 @@ class TripletStage:
 
         Args:
             first: The first row of the texts in `tokens`.
-            epoch: The epoch.
             rows: The rows, counted from `first`.
 
         Returns:
@@ -200,9 +196,6 @@ class TripletStage:
             anchor: The rows of the anchors in `tokens`, int `(b,)`.
             positive: The rows of the positives, int `(b,)`.
             negatives: The rows of the negatives, int `(b, n)`.
-
-        Returns:
-            The input.
         """
         filled = np.where(negatives >= 0, negatives, positive[:, None])
         texts, where = np.unique(np.concatenate([anchor, positive, filled.ravel()]), return_inverse=True)
@@ -227,12 +220,8 @@ def batch_loss(
 
     Args:
         vectors: The vectors of the batch's texts `(n, d)`.
-        x: The batch.
         settings: The settings of stage 1.
         scorer: The settings of the scorer, or None.
-
-    Returns:
-        A scalar.
     """
     anchor, positive = ops.take(vectors, x["anchor"], axis=0), ops.take(vectors, x["positive"], axis=0)
     negatives = ops.take(vectors, x["negatives"], axis=0)  # (b, n, d)
@@ -252,11 +241,6 @@ def scored_loss(
         anchor: The vectors of the anchors `(b, d)`.
         positive: The vectors of the positives `(b, d)`.
         negatives: The vectors of the negatives `(b, n, d)`.
-        x: The batch.
-        scorer: The settings of the scorer.
-
-    Returns:
-        A scalar.
     """
     scores = ops.sum(anchor[:, None] * ops.concatenate([positive[:, None], negatives], axis=1), axis=-1)  # (b, 1 + n)
     first = ops.ones_like(scores[:, :1])

@@ -135,15 +135,7 @@ def add_language(model: str, plan: LanguagePlan, output: File) -> dict[str, Json
 
 @contextmanager
 def time_part(seconds: dict[str, Json], part: str) -> Iterator[None]:
-    """Record the wall-clock and CPU seconds of a block.
-
-    Args:
-        seconds: The dictionary that gets them.
-        part: The name.
-
-    Yields:
-        Nothing.
-    """
+    """Record the wall-clock and CPU seconds of a block."""
     clock, cpu = time.perf_counter(), time.process_time()
     yield
     passed = {"clock": time.perf_counter() - clock, "cpu": time.process_time() - cpu}
@@ -173,11 +165,6 @@ def enlarge_encoder(
 ) -> tuple[KerasEncoder, InducedLexicon | None]:
     """Add the language's tokens to an encoder, untrained.
 
-    Args:
-        encoder: The encoder.
-        material: The material of the language.
-        plan: The plan.
-
     Returns:
         The encoder, and the words that the aligner finds similar, if any.
     """
@@ -191,16 +178,7 @@ def enlarge_encoder(
 
 
 def label_lines(material: Material, near: InducedLexicon | None, teacher: Encoder) -> Lines:
-    """Label lines with the teacher's vectors of their translations, and as many words with those of similar words.
-
-    Args:
-        material: The material of the language.
-        near: The similar words. The label of a word is the mean of their vectors.
-        teacher: The teacher.
-
-    Returns:
-        The lines.
-    """
+    """Label lines with the teacher's vectors of their translations, and as many words with those of similar words."""
     from ...training.stages.lines import Lines, label_translations, mix_lines
 
     with task("vectors of translations", count_pivots(material.lines)) as advance:
@@ -212,18 +190,7 @@ def label_lines(material: Material, near: InducedLexicon | None, teacher: Encode
 
 
 def train_rows(larger: KerasEncoder, first: int, lines: Lines, material: Material, plan: LanguagePlan) -> KerasEncoder:
-    """Train the new embeddings of an encoder on lines.
-
-    Args:
-        larger: The encoder.
-        first: The first new row.
-        lines: The lines.
-        material: The material of the language.
-        plan: The plan.
-
-    Returns:
-        The trained encoder.
-    """
+    """Train the new embeddings of an encoder on lines."""
     from ...training.session import Session
     from ...training.stages.new_embeddings import Steps, train_new_rows
 
@@ -238,14 +205,8 @@ def add_word_spellings(
     """Add aliases for words to an encoder.
 
     Args:
-        student: The encoder.
         first: The id of the language's first token.
-        material: The material of the language.
-        near: The similar words, if any.
         most: The largest number of aliases, 0 for none.
-
-    Returns:
-        The encoder.
     """
     from ...encoders.encoder import KerasEncoder
     from .word_aliases import spell_words
@@ -254,15 +215,7 @@ def add_word_spellings(
 
 
 def list_new_spellings(before: Tokenizer, after: Tokenizer) -> list[str]:
-    """Return the aliases of a tokenizer that another lacks, as text.
-
-    Args:
-        before: The other tokenizer.
-        after: The tokenizer.
-
-    Returns:
-        The texts.
-    """
+    """Return the aliases of a tokenizer that another lacks, as text."""
     from ...encoders.tokenizer import SPACE, list_spellings
 
     known = {one.piece for one in list_spellings(before)}
@@ -289,11 +242,6 @@ def write_student(
 
     Args:
         folder: The artefact whose form it gets, with new rows; None to save the student alone.
-        output: The folder that is made.
-        encoder: The encoder before.
-        student: The student.
-        material: The material of the language.
-        notes: The entries of its card.
     """
     from ...export.language_extension import NewLanguage, write_with_language
     from ...students.embeddings import TABLE
@@ -309,15 +257,7 @@ def write_student(
 
 
 def measure_dev(material: Material, encoders: Mapping[str, Encoder]) -> dict[str, float]:
-    """Compute, for each encoder, the share of held-out lines whose translation is the nearest.
-
-    Args:
-        material: The material of the language.
-        encoders: The encoders by name.
-
-    Returns:
-        The shares by name.
-    """
+    """Compute, for each encoder, the share of held-out lines whose translation is the nearest."""
     languages, results = list(material.dev.questions), {}
     with task("held-out lines", 2 * material.dev_size * len(encoders)) as advance:
         for name, encoder in encoders.items():
@@ -329,13 +269,6 @@ def measure_others(
     before: Encoder, after: Encoder, first: Tokenizer, second: Tokenizer, languages: tuple[str, ...]
 ) -> dict[str, Json]:
     """Measure what other languages lose on the sample's questions.
-
-    Args:
-        before: The encoder before.
-        after: The encoder after.
-        first: The tokenizer before.
-        second: The tokenizer after.
-        languages: The languages.
 
     Returns:
         P@1 before and after, and the share of questions that are tokenized differently, by language.
@@ -365,13 +298,7 @@ def share_cut_differently(dataset: Dataset, language: str, before: Tokenizer, af
     """Compute the share of a language's questions that a larger tokenizer cuts differently.
 
     Args:
-        dataset: The data set.
-        language: The language.
-        before: The tokenizer.
         after: The larger tokenizer, whose new tokens come last.
-
-    Returns:
-        The share.
     """
     texts = [question.text for question in dataset.questions[language].values()]
     pairs = zip(before.encode(texts, None), after.encode(texts, None), strict=True)

@@ -95,16 +95,7 @@ def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
 
 
 def note_words(notes: Mapping[str, Json], language: str, many: int) -> dict[str, Json]:
-    """Return the entry of a card about aliases, with more words of a language.
-
-    Args:
-        notes: The entry before.
-        language: The language.
-        many: The number of new words.
-
-    Returns:
-        The entry.
-    """
+    """Return the entry of a card about aliases, with more words of a language."""
     kinds, counts = list(notes.get("kinds", ())), dict(notes.get("spellings", {}))
     words = dict(counts.get(WORDS, {}))
     counts[WORDS] = dict(sorted({**words, language: words.get(language, 0) + many}.items()))
@@ -118,9 +109,6 @@ def extend_languages(
 
     Args:
         pieces: The languages of each token before, or None.
-        language: The language.
-        before: The number of tokens before.
-        new: The new aliases.
 
     Returns:
         The languages of each token, or None.

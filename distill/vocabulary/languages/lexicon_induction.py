@@ -48,16 +48,7 @@ class InducedLexicon:
 
 
 def induce_lexicon(texts: Sequence[str], words: Sequence[str], aligner: Encoder) -> InducedLexicon:
-    """Find the words that an aligner puts near texts.
-
-    Args:
-        texts: The texts.
-        words: The words.
-        aligner: The encoder.
-
-    Returns:
-        The lexicon.
-    """
+    """Find the words that an aligner puts near texts."""
     with task(f"vectors of words by {aligner.name}", len(texts) + len(words)) as advance:
         ours, theirs = (aligner.encode(list(part), "question", advance) for part in (texts, words))
     ours, theirs = (normalise_rows(part - part.mean(axis=0)) for part in (ours, theirs))
@@ -76,15 +67,7 @@ def split_words(text: str) -> list[str]:
 
 
 def commonest_words(texts: Sequence[str], most: int = MOST) -> list[str]:
-    """Return the most frequent words of texts, each in its most frequent form.
-
-    Args:
-        texts: The texts.
-        most: The largest number of words.
-
-    Returns:
-        The words.
-    """
+    """Return the most frequent words of texts, each in its most frequent form."""
     counts = Counter(word for text in texts for word in split_words(text))
     forms: dict[str, str] = {}
     for word, _ in counts.most_common():

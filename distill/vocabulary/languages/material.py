@@ -85,25 +85,13 @@ class Material(Lexicon):
 
 
 def require_new(language: str, known: Collection[str], model: str) -> None:
-    """Raise `InputError` for a language that a model has already.
-
-    Args:
-        language: The language.
-        known: The languages of the model.
-        model: Its name, for the error.
-    """
+    """Raise `InputError` for a language that a model has already."""
     if language in known:
         raise InputError(f"{model} has {language} already; it has {', '.join(known)}")
 
 
 def require_known(language: str, known: Collection[str], model: str) -> None:
-    """Raise `InputError` for a language that a model lacks. A model that names no languages takes every one.
-
-    Args:
-        language: The language.
-        known: The languages of the model.
-        model: Its name, for the error.
-    """
+    """Raise `InputError` for a language that a model lacks. A model that names no languages takes every one."""
     if known and language not in known:
         raise InputError(f"{model} has no {language}, which distill add-language gives it; it has {', '.join(known)}")
 
@@ -133,13 +121,6 @@ def read_lexicon(sources: LanguageSources) -> Lexicon:
 
 def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str, float]:
     """Return the words of a dictionary with their share of uses in texts, most frequent first; each counts once more.
-
-    Args:
-        sources: The dictionary.
-        texts: The texts.
-
-    Returns:
-        The shares by word.
     """
     uses = Counter(word.lower() for text in texts for word in split_words(text))
     counts = {word: 1 + uses[word] for source in sources for word in map(str.lower, source.texts) if " " not in word}
@@ -151,11 +132,7 @@ def read_material(sources: LanguageSources, seed: int = 0) -> Material:
     """Read the files of a language.
 
     Args:
-        sources: The files.
         seed: The seed of the held-out lines.
-
-    Returns:
-        The material.
 
     Raises:
         InputError: If there are no translations, or no line is in the language's script.
@@ -200,12 +177,7 @@ def select_script(texts: Sequence[str], language: str, name: str) -> list[int]:
     """Return the places of the texts that are in a language's script, and print how many are in another.
 
     Args:
-        texts: The texts.
-        language: The language.
         name: The name of the file or option, for the message.
-
-    Returns:
-        The places.
 
     Raises:
         InputError: If no text is in the script.
@@ -229,14 +201,6 @@ def split_translations(source: Parallel) -> Parallel:
 
 def hold_out_lines(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Dataset:
     """Hold out some lines, whose translations become passages, as the split dev.
-
-    Args:
-        sources: The lines.
-        pivot: The language of the translations.
-        seed: The random seed.
-
-    Returns:
-        The data set.
 
     Raises:
         InputError: If there are too few lines.
@@ -264,15 +228,7 @@ def hold_out_lines(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Da
 
 
 def drop_lines(source: Parallel, dev: Dataset) -> Parallel:
-    """Return the lines of a source that contain neither a text nor a translation of `dev`.
-
-    Args:
-        source: The source.
-        dev: The held-out lines.
-
-    Returns:
-        The source.
-    """
+    """Return the lines of a source that contain neither a text nor a translation of `dev`."""
     held = {question.text for questions in dev.questions.values() for question in questions.values()}
     known = set(dev.passage_texts)
     pairs = enumerate(zip(source.texts, source.pivots, strict=True))

@@ -34,13 +34,7 @@ def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words:
     """Add tokens of the language to a tokenizer, most frequent first.
 
     Args:
-        before: The tokenizer.
-        material: The material of the language.
-        learned: The largest number of learned tokens.
         words: The largest number of words that become tokens.
-
-    Returns:
-        The tokenizer.
 
     Raises:
         InputError: If other languages use all of the tokens.
@@ -72,16 +66,7 @@ def same_script(material: Lexicon) -> list[Sequence[str]]:
 
 
 def find_used_elsewhere(tokenizer: Tokenizer, texts: Sequence[str], others: Sequence[Sequence[str]]) -> set[str]:
-    """Return the tokens whose share in another language exceeds `OWN` and `STRAY`.
-
-    Args:
-        tokenizer: The tokenizer.
-        texts: The texts of the language.
-        others: The texts of each other language.
-
-    Returns:
-        The tokens.
-    """
+    """Return the tokens whose share in another language exceeds `OWN` and `STRAY`."""
     share = compute_shares(count_tokens(tokenizer, list(texts)))
     most = np.max([compute_shares(count_tokens(tokenizer, list(rows))) for rows in others], axis=0, initial=0.0)
     names = [piece.piece for piece in model_proto(tokenizer).pieces]
@@ -94,31 +79,14 @@ def compute_shares(counts: Integers) -> Doubles:
 
 
 def sort_by_use(tokenizer: Tokenizer, first: int, texts: Sequence[str]) -> Tokenizer:
-    """Keep the new tokens that texts use, most frequent first.
-
-    Args:
-        tokenizer: The tokenizer.
-        first: The id of the first new token.
-        texts: The texts.
-
-    Returns:
-        The tokenizer.
-    """
+    """Keep the new tokens that texts use, most frequent first."""
     counts, ids = count_tokens(tokenizer, list(texts)), np.arange(len(tokenizer))
     order = ids[first:][np.argsort(-counts[first:], kind="stable")]
     return reorder_tokenizer(tokenizer, np.concatenate([ids[:first], order[counts[order] > 0]]))
 
 
 def frequent_words(material: Material, most: int) -> dict[str, float]:
-    """Return the given words, and those that the text has at least `OFTEN` times, with their frequencies.
-
-    Args:
-        material: The material of the language.
-        most: The largest number of words.
-
-    Returns:
-        The frequencies by word.
-    """
+    """Return the given words, and those that the text has at least `OFTEN` times, with their frequencies."""
     counts = Counter(word for text in material.texts for word in split_words(text))
     words = {word: count / counts.total() for word, count in counts.items() if count >= OFTEN}
     for word, share in material.words.items():
@@ -133,9 +101,6 @@ def embed_by_meaning(
     known.
 
     Args:
-        encoder: The encoder.
-        after: The larger tokenizer.
-        material: The material of the language.
         near: The similar words, or None.
 
     Returns:
@@ -155,30 +120,12 @@ def embed_by_meaning(
 
 
 def plain_pieces(tokenizer: Tokenizer, first: int) -> list[str]:
-    """Return the tokens from an id on as text.
-
-    Args:
-        tokenizer: The tokenizer.
-        first: The id.
-
-    Returns:
-        The texts.
-    """
+    """Return the tokens from an id on as text."""
     return [piece.piece.replace(SPACE, " ").strip() for piece in model_proto(tokenizer).pieces[first:]]
 
 
 def find_near_words(before: Tokenizer, after: Tokenizer, material: Lexicon, aligner: Encoder) -> InducedLexicon:
-    """Find the words of the translations that an aligner puts near new tokens and given words.
-
-    Args:
-        before: The tokenizer before.
-        after: The larger tokenizer.
-        material: The material of the language.
-        aligner: The encoder.
-
-    Returns:
-        The lexicon.
-    """
+    """Find the words of the translations that an aligner puts near new tokens and given words."""
     texts = dict.fromkeys([*plain_pieces(after, len(before)), *list(material.words)[:ALIGNED]])
     words = commonest_words([pivot for source in material.lines for pivot in source.pivots])
     near = induce_lexicon(list(texts), words, aligner)

@@ -77,14 +77,8 @@ def spell_words(
     """Add aliases for words, those first that gain most, weighted by use. Words of other languages are left out.
 
     Args:
-        encoder: The encoder.
         first: The id of the language's first own token.
-        material: The material of the language.
         near: The similar words, or None.
-        most: The largest number of aliases.
-
-    Returns:
-        The tokenizer.
     """
     meant = collect_meanings(material, near, CONSIDERED * most)
     if not meant:
@@ -107,12 +101,7 @@ def collect_meanings(material: Lexicon, near: InducedLexicon | None, most: int) 
     """Return the weighted translations of the most frequent words, from a dictionary or the aligner.
 
     Args:
-        material: The material of the language.
         near: The similar words, or None.
-        most: The largest number of words.
-
-    Returns:
-        The weights by word and translation.
     """
     told: dict[str, list[str]] = {}
     for text, pivot in material.pairs:
@@ -130,15 +119,7 @@ def collect_meanings(material: Lexicon, near: InducedLexicon | None, most: int) 
 
 
 def own_pieces(tokenizer: Tokenizer, first: int) -> dict[str, int]:
-    """Return the ids of tokens that begin a word and have at least two letters, by word.
-
-    Args:
-        tokenizer: The tokenizer.
-        first: The id of the language's first own token.
-
-    Returns:
-        The ids.
-    """
+    """Return the ids of tokens that begin a word and have at least two letters, by word."""
     pieces = list(enumerate(model_proto(tokenizer).pieces))[first:]
     words = {piece.piece[1:]: id for id, piece in pieces if piece.piece.startswith(SPACE)}
     return {word: id for word, id in words.items() if len(word) > 1 and word.isalpha()}
@@ -147,17 +128,7 @@ def own_pieces(tokenizer: Tokenizer, first: int) -> dict[str, int]:
 def collect_candidates(
     reader: TextReader, material: Lexicon, meant: Mapping[str, Mapping[str, float]], pieces: Mapping[str, int]
 ) -> list[Candidate]:
-    """Return aliases for words that are cut into several tokens, and for their capitalised forms.
-
-    Args:
-        reader: The reader.
-        material: The material of the language.
-        meant: The weighted translations by word.
-        pieces: The language's own tokens by word.
-
-    Returns:
-        The candidates.
-    """
+    """Return aliases for words that are cut into several tokens, and for their capitalised forms."""
     several = [word for word, ids in zip(meant, reader.cut(list(meant)), strict=True) if len(ids) > 1]
     ways = find_nearest(reader, {word: meant[word] for word in several}, list(pieces.values())) if several else {}
     heads = count_capitals(material, meant)
@@ -178,15 +149,7 @@ def collect_candidates(
 
 
 def select_gaining(reader: TextReader, rows: Sequence[tuple[str, float, Alias]]) -> list[Candidate]:
-    """Return the texts that are cut into several tokens as candidates, with what their aliases gain.
-
-    Args:
-        reader: The reader.
-        rows: The texts with their shares and aliases.
-
-    Returns:
-        The candidates.
-    """
+    """Return the texts that are cut into several tokens as candidates, with what their aliases gain."""
     cuts = reader.cut([text for text, *_ in rows])
     chosen = [(row, cut) for row, cut in zip(rows, cuts, strict=True) if len(cut) > 1]
     vectors = reader.vectors([cut for _, cut in chosen])
@@ -197,16 +160,7 @@ def select_gaining(reader: TextReader, rows: Sequence[tuple[str, float, Alias]])
 
 
 def find_nearest(reader: TextReader, meant: Mapping[str, Mapping[str, float]], ids: Sequence[int]) -> dict[str, Alias]:
-    """Find for each word the tokens nearest to its meaning: those of a translation, or one of the given ids.
-
-    Args:
-        reader: The reader.
-        meant: The weighted translations by word.
-        ids: The ids.
-
-    Returns:
-        The tokens by word.
-    """
+    """Find for each word the tokens nearest to its meaning: those of a translation, or one of the given ids."""
     texts = list(dict.fromkeys(text for row in meant.values() for text in row))
     cuts = dict(zip(texts, reader.cut(texts), strict=True))
     vectors = dict(zip(texts, reader.vectors(list(cuts.values())), strict=True))
@@ -232,15 +186,7 @@ def capitalise(word: str) -> str:
 
 
 def count_capitals(material: Lexicon, meant: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return the share of uses of each word that begin with a capital.
-
-    Args:
-        material: The material of the language.
-        meant: The weighted translations by word.
-
-    Returns:
-        The shares by word.
-    """
+    """Return the share of uses of each word that begin with a capital."""
     counts = Counter(word for text in material.texts for word in split_words(text))
     result = {}
     for word, row in meant.items():
@@ -253,16 +199,7 @@ def count_capitals(material: Lexicon, meant: Mapping[str, Mapping[str, float]]) 
 def drop_used_elsewhere(
     tokenizer: Tokenizer, candidates: Sequence[Candidate], others: Sequence[Sequence[str]]
 ) -> list[Candidate]:
-    """Keep candidates that other languages' texts do not contain, or no more than `OWN` and `STRAY` allow.
-
-    Args:
-        tokenizer: The tokenizer.
-        candidates: The candidates.
-        others: The texts of each other language.
-
-    Returns:
-        The candidates.
-    """
+    """Keep candidates that other languages' texts do not contain, or no more than `OWN` and `STRAY` allow."""
     larger = with_spellings(tokenizer, [*list_spellings(tokenizer), *(one.spelling for one in candidates)]).unexpanded
     most = np.max([compute_shares(count_tokens(larger, list(rows))) for rows in others], axis=0, initial=0.0)
     names = [piece.piece for piece in model_proto(larger).pieces]

@@ -67,10 +67,6 @@ def scripts_of_language(language: str) -> frozenset[str]:
 def find_foreign(texts: Sequence[str], language: str) -> ForeignText:
     """Find texts in another script than a language's. A text without letters is kept.
 
-    Args:
-        texts: The texts.
-        language: The language.
-
     Returns:
         The kept places and the counts of the others.
     """

@@ -131,13 +131,6 @@ def require_material(plan: SpellingPlan) -> None:
 def remove_aliases(tokenizer: Tokenizer, model: str) -> Tokenizer:
     """Remove the aliases from the tokenizer of a model, and report them if there are any.
 
-    Args:
-        tokenizer: The tokenizer.
-        model: The name of the model.
-
-    Returns:
-        The tokenizer without aliases.
-
     Raises:
         EncoderError: If the tokenizer has no unigram model.
     """
@@ -149,11 +142,6 @@ def remove_aliases(tokenizer: Tokenizer, model: str) -> Tokenizer:
 
 def require_known(plan: SpellingPlan, languages: Sequence[str], model: str) -> None:
     """Refuse a plan that does not suit the languages of a model.
-
-    Args:
-        plan: The plan.
-        languages: The languages of the model; empty for any.
-        model: The name of the model.
 
     Raises:
         InputError: If the model lacks a language of the texts, if words have no text in their language or no noisy
@@ -189,13 +177,7 @@ def collect_candidates(
     """Collect every alias of what the languages use.
 
     Args:
-        pieces: The tokens of the tokenizer.
         used: The token IDs that each language uses, int `(n,)` by language.
-        texts: The lines that are read, by language.
-        plan: The plan.
-
-    Returns:
-        The candidates.
     """
     candidates = Candidates(pieces)
     with task("spellings", len(texts)) as advance:
@@ -220,13 +202,6 @@ def choose_candidates(candidates: Mapping[str, Candidate], most: int) -> dict[st
 
     Candidates in the letters of their own language come first, then the same number for each language. Within a
     language and a kind, those with the largest shares come first.
-
-    Args:
-        candidates: The candidates.
-        most: The number to choose at most.
-
-    Returns:
-        The chosen candidates.
     """
     order, ranks = [], Counter[str]()
     for piece in sorted(candidates, key=lambda piece: (-candidates[piece].share, piece)):
@@ -237,16 +212,7 @@ def choose_candidates(candidates: Mapping[str, Candidate], most: int) -> dict[st
 
 
 def keep_best_aliases(spelled: Tokenizer, candidates: Mapping[str, Candidate], most: int) -> Tokenizer:
-    """Keep the most useful aliases of a tokenizer.
-
-    Args:
-        spelled: The tokenizer with aliases.
-        candidates: The candidates that they were made from.
-        most: The number of aliases to keep at most.
-
-    Returns:
-        The tokenizer with the aliases that stay.
-    """
+    """Keep the most useful aliases of a tokenizer."""
     spellings = list_spellings(spelled)
     chosen = choose_candidates({one.piece: candidates[one.piece] for one in spellings}, most)
     return with_spellings(spelled, [one for one in spellings if one.piece in chosen])
@@ -254,10 +220,6 @@ def keep_best_aliases(spelled: Tokenizer, candidates: Mapping[str, Candidate], m
 
 def count_aliases(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[str, dict[str, int]]:
     """Count the aliases of a tokenizer.
-
-    Args:
-        spelled: The tokenizer with aliases.
-        candidates: The candidates that they were made from.
 
     Returns:
         The counts, `{kind: {language: number}}`.
@@ -278,9 +240,6 @@ def measure_cosines(
 
     Args:
         before: The encoder without the new aliases.
-        after: The encoder with them.
-        held: The held-out lines, by language.
-        kinds: The kinds of noise.
 
     Returns:
         The mean cosines, `{kind: {language: [before, after]}}`.

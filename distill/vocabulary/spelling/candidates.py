@@ -54,9 +54,6 @@ class Candidate:
         """Count one more text that the candidate stands for.
 
         Args:
-            row: The text as it is written.
-            share: The share of text in which the candidate stands for it.
-            cell: The kind and the language of that text.
             penalty: The number that is taken off the score.
         """
         self.meant[row.ids] += share
@@ -72,13 +69,7 @@ class Candidates(defaultdict[str, Candidate]):
         self._pieces = pieces
 
     def add_typed(self, rows: Iterable[WrittenText], language: str, kind: str) -> None:
-        """Count texts in their noisy form.
-
-        Args:
-            rows: The texts as they are written.
-            language: Their language.
-            kind: The kind of noise, which the language has.
-        """
+        """Count texts in their noisy form."""
         ways = list(_noisy_forms(rows, language, kind))
         names = self._pieces.tokenizer.normalize([text for _, text, _ in ways])
         for (row, _, share), name in zip(ways, names, strict=True):
@@ -86,12 +77,7 @@ class Candidates(defaultdict[str, Candidate]):
                 self._add(piece, row, share, (kind, language))
 
     def add_joined(self, rows: Iterable[WrittenText], language: str) -> None:
-        """Count words in the form in which the blank before them is missing.
-
-        Args:
-            rows: The words as they are written.
-            language: Their language.
-        """
+        """Count words in the form in which the blank before them is missing."""
         for row in rows:
             self._add(row.text, row, row.share, (JOINED, language), MISSING_BLANK)
 

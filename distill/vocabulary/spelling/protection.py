@@ -27,13 +27,7 @@ def add_unused_aliases(
     """Add the candidates to a tokenizer that written text does not use.
 
     Args:
-        tokenizer: The tokenizer without aliases.
-        candidates: The candidates.
-        texts: The lines as they are written, by language.
         progress: A function that is called with the number of lines that are done.
-
-    Returns:
-        The tokenizer with the aliases.
     """
     kept = [candidate.spelling(piece) for piece, candidate in candidates.items()]
     most = {piece: share_limit(candidate) for piece, candidate in candidates.items()}

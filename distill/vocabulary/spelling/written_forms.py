@@ -56,11 +56,7 @@ class TokenTable:
         """Cut texts into tokens.
 
         Args:
-            texts: The texts.
             bare: If True, the blank before each text is left out.
-
-        Returns:
-            The token IDs of each text.
         """
         rows = (ids[1:-1] for ids in self.tokenizer.encode(list(texts), None))
         return [tuple(ids[1:] if bare and self.names[ids[0]] == SPACE else ids) for ids in rows if ids]
@@ -74,7 +70,6 @@ def collect_tokens(pieces: TokenTable, used: Iterable[int], counts: Integers) ->
     """Yield the normal tokens that hold a letter.
 
     Args:
-        pieces: The tokens of the tokenizer.
         used: The IDs of the tokens that the language uses.
         counts: The number of uses of each token, int `(tokens,)`.
 
@@ -93,8 +88,6 @@ def collect_words(pieces: TokenTable, words: Mapping[str, float], bare: bool) ->
     """Yield the words that are cut into a few tokens.
 
     Args:
-        pieces: The tokens of the tokenizer.
-        words: The frequency of each word.
         bare: True if no blank stands before a word.
 
     Yields:
@@ -110,11 +103,6 @@ def collect_phrases(pieces: TokenTable, lines: Sequence[Sequence[str]], most: in
 
     Words of such a language often sound alike, and phrases tell them apart. The score of a phrase is the logarithm of
     its share. For a likely phrase it is above that of its separate words.
-
-    Args:
-        pieces: The tokens of the tokenizer.
-        lines: The words of each line.
-        most: The greatest number of phrases.
 
     Yields:
         A `WrittenText` per phrase.
@@ -141,7 +129,6 @@ def collect_joined_words(pieces: TokenTable, counts: Integers, most: int) -> Ite
     """Yield the most frequent tokens that begin a word, in the form in which the blank before them is missing.
 
     Args:
-        pieces: The tokens of the tokenizer.
         counts: The number of uses of each token, int `(tokens,)`.
         most: The greatest number of tokens that are considered.
 

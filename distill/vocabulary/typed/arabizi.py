@@ -30,15 +30,7 @@ DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩", "0123456789")
 
 
 def romanise_arabic(text: str, draw: random.Random) -> str:
-    """Write Arabic in Latin letters: "متى بدأت الحرب؟" becomes "mata bda2t al7arb?".
-
-    Args:
-        text: The text.
-        draw: The generator that draws the writer.
-
-    Returns:
-        The noisy text.
-    """
+    """Write Arabic in Latin letters: "متى بدأت الحرب؟" becomes "mata bda2t al7arb?"."""
     spelling = {letter: draw.choice(spellings) for letter, spellings in LETTERS.items()}
     article = draw.choice(("al", "el"))
     text = UNWRITTEN.sub("", unicodedata.normalize("NFKC", text)).translate(DIGITS)

@@ -47,15 +47,7 @@ UNWRITTEN = (SILENT, "a")
 
 
 def romanise_hindi(text: str, draw: random.Random) -> str:
-    """Write Hindi in Latin letters: "भारत की राजधानी क्या है?" becomes "bharat ki rajdhani kya hai?".
-
-    Args:
-        text: The text.
-        draw: The generator that draws the writer.
-
-    Returns:
-        The noisy text.
-    """
+    """Write Hindi in Latin letters: "भारत की राजधानी क्या है?" becomes "bharat ki rajdhani kya hai?"."""
     spelling = {sound: draw.choice(spellings) for sound, spellings in SPELLINGS.items()}
     text = unicodedata.normalize("NFD", text).translate(DIGITS)
     words = {unicodedata.normalize("NFD", word): latin for word, latin in WORDS.items()}

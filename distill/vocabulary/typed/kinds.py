@@ -26,13 +26,7 @@ def add_noise(text: str, language: str, kind: str, seed: int = 0) -> str:
     """Make a text noisy.
 
     Args:
-        text: The text.
-        language: Its language.
         kind: The kind of noise, one of `choices.TYPED` that the language has.
-        seed: The seed of the draws, which also depend on the text.
-
-    Returns:
-        The noisy text.
 
     Raises:
         InputError: If the package pypinyin is missing, which Chinese in Latin letters needs.
@@ -41,15 +35,7 @@ def add_noise(text: str, language: str, kind: str, seed: int = 0) -> str:
 
 
 def has_kind(language: str, kind: str) -> bool:
-    """Return True if text in a language can have a kind of noise.
-
-    Args:
-        language: The language.
-        kind: The kind of noise.
-
-    Returns:
-        True if the language has the kind.
-    """
+    """Return True if text in a language can have a kind of noise."""
     taken = {
         "no-accents": language in ACCENTED,
         "lower-case": language not in UNCASED,
@@ -62,10 +48,6 @@ def has_kind(language: str, kind: str) -> bool:
 
 def require_kinds(languages: Iterable[str], kinds: Iterable[str]) -> None:
     """Check that the packages are installed that kinds of noise need.
-
-    Args:
-        languages: The languages.
-        kinds: The kinds of noise.
 
     Raises:
         InputError: If a package is missing.

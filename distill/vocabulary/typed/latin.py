@@ -40,42 +40,17 @@ HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 
 
 def romanise_greek(text: str, draw: random.Random) -> str:
-    """Write Greek in Latin letters without accents: "Ποιος ήταν ο βασιλιάς;" becomes "Poios itan o vasilias?".
-
-    Args:
-        text: The text.
-        draw: The generator that draws the writer.
-
-    Returns:
-        The noisy text.
-    """
+    """Write Greek in Latin letters without accents: "Ποιος ήταν ο βασιλιάς;" becomes "Poios itan o vasilias?"."""
     return replace_letters(remove_accents(text, "el"), GREEK, draw)
 
 
 def romanise_russian(text: str, draw: random.Random) -> str:
-    """Write Russian in Latin letters: "Какой город" becomes "Kakoj gorod" or "Kakoy gorod".
-
-    Args:
-        text: The text.
-        draw: The generator that draws the writer.
-
-    Returns:
-        The noisy text.
-    """
+    """Write Russian in Latin letters: "Какой город" becomes "Kakoj gorod" or "Kakoy gorod"."""
     return replace_letters(text, RUSSIAN, draw)
 
 
 def replace_letters(text: str, letters: Mapping[str, tuple[str, ...]], draw: random.Random) -> str:
-    """Replace letters, the longest first, each with the same spelling throughout the text. Capitals stay capitals.
-
-    Args:
-        text: The text.
-        letters: The possible spellings of each letter.
-        draw: The generator that draws the writer.
-
-    Returns:
-        The text with the letters replaced.
-    """
+    """Replace letters, the longest first, each with the same spelling throughout the text. Capitals stay capitals."""
     chosen = {letter: draw.choice(spellings) for letter, spellings in letters.items()}
     pattern = re.compile("|".join(map(re.escape, sorted(letters, key=len, reverse=True))), re.IGNORECASE)
 
@@ -90,13 +65,6 @@ def replace_letters(text: str, letters: Mapping[str, tuple[str, ...]], draw: ran
 def romanise_chinese(text: str, draw: random.Random) -> str:
     """Write Chinese in Pinyin without tones, with v for ü, by syllables ("bei jing you duo da?") or by words
     ("beijing").
-
-    Args:
-        text: The text.
-        draw: The generator that draws the writer.
-
-    Returns:
-        The noisy text.
 
     Raises:
         InputError: If pypinyin, of the extra `typed`, is not installed.

@@ -22,13 +22,6 @@ BETWEEN_LETTERS = re.compile(r"(?<=\w)['’](?=\w)|(?<=\d)[.,](?=\d)")
 
 def remove_accents(text: str, language: str) -> str:
     """Write a text in plain letters: "¿Qué año?" becomes "¿Que ano?", "größer" "groesser", "Ποιος είναι" "Ποιος ειναι".
-
-    Args:
-        text: The text.
-        language: Its language.
-
-    Returns:
-        The text without accents.
     """
     for letter, plain in REPLACED.get(language, {}).items():
         text = text.replace(letter, plain)
@@ -37,30 +30,14 @@ def remove_accents(text: str, language: str) -> str:
 
 
 def to_lower_case(text: str, language: str) -> str:
-    """Write a text without capitals. The lower case of the Turkish I is ı.
-
-    Args:
-        text: The text.
-        language: Its language.
-
-    Returns:
-        The text in lower case.
-    """
+    """Write a text without capitals. The lower case of the Turkish I is ı."""
     if language in ("az", "tr"):
         text = text.replace("İ", "i").replace("I", "ı")
     return text.lower()
 
 
 def to_speech(text: str, language: str) -> str:
-    """Write a text as a speech recogniser does: without punctuation, capitals and Arabic vowel signs. Numbers stay.
-
-    Args:
-        text: The text.
-        language: Its language.
-
-    Returns:
-        The text.
-    """
+    """Write a text as a speech recogniser does: without punctuation, capitals and Arabic vowel signs. Numbers stay."""
     text = re.sub(ARABIC_MARKS, "", text) if language == "ar" else text
     text = to_lower_case(PARTING.sub(" ", text), language)
     kept = [match.start() for match in BETWEEN_LETTERS.finditer(text)]

@@ -34,14 +34,6 @@ BLANK = re.compile(r"(?<=\w) (?=\w)")
 def add_slips(text: str, language: str, draw: random.Random) -> str:
     """Add a typing error per 25 letters, and at least one. The first letters of words stay, as they mostly do in
     typing.
-
-    Args:
-        text: The text.
-        language: The language, which decides the keyboard.
-        draw: The generator that draws the errors.
-
-    Returns:
-        The noisy text.
     """
     inner = [place for place in range(1, len(text)) if _is_letter(text[place]) and _is_letter(text[place - 1])]
     many = min(len(inner), max(1, round(len(inner) / LETTERS_A_SLIP)))
@@ -69,13 +61,6 @@ def _slip(letters, slip, language, draw):
 def list_neighbours(letter: str, language: str) -> list[str]:
     """Find the letters on the keys around a letter's key. An accented letter without a key has those of its plain
     letter.
-
-    Args:
-        letter: The letter.
-        language: The language, which decides the keyboard.
-
-    Returns:
-        The letters, in the case of the letter.
     """
     rows = LAYOUTS[language]
     for lower in (letter.lower(), unicodedata.normalize("NFD", letter.lower())[0]):
@@ -95,15 +80,7 @@ def _is_letter(char):
 
 
 def join_words(text: str, draw: random.Random) -> str:
-    """Remove a tenth of the blanks between words, and at least one.
-
-    Args:
-        text: The text.
-        draw: The generator that draws the blanks.
-
-    Returns:
-        The noisy text.
-    """
+    """Remove a tenth of the blanks between words, and at least one."""
     blanks = [match.start() for match in BLANK.finditer(text)]
     joined = {place for place in blanks if draw.random() < JOINED_SHARE}
     joined = joined or set(draw.sample(blanks, min(1, len(blanks))))

@@ -21,10 +21,6 @@ class AnswerFinder:
 
     A passage holds an answer if the words of the answer are a contiguous run of its own words. Both are cut by
     `morphology.split_words`.
-
-    Args:
-        passages: The passages.
-        language: Their language.
     """
 
     def __init__(self, passages: Sequence[str], language: str):
@@ -41,7 +37,6 @@ class AnswerFinder:
         """Find the passages that hold one of the answers. An answer without words, such as "" or "?", is in no passage.
 
         Args:
-            answers: The answers.
             rows: The rows of the passages to search; None for all.
 
         Returns:

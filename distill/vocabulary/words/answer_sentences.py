@@ -15,9 +15,6 @@ def find_answer_sentence(
     """Find the sentence of a passage that holds one of the answers, or the sentences that it runs over.
 
     Args:
-        passage: The passage.
-        answers: The answers.
-        language: The language of the passage.
         places: The start and end of its sentences in characters, if they are known; empty to find them.
 
     Returns:

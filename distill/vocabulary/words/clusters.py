@@ -23,10 +23,6 @@ VIRAMA = 9
 def is_within_cluster(text: str, at: int) -> bool:
     """Check that a place in a text lies within a grapheme cluster.
 
-    Args:
-        text: The text.
-        at: The place, in characters.
-
     Returns:
         True if the character at the place and the one before it belong to the same cluster.
     """
@@ -54,11 +50,6 @@ def _is_flag(char):
 
 def find_cluster_start(text: str, at: int, least: int) -> int:
     """Find the last place up to `at` that is not within a cluster.
-
-    Args:
-        text: The text.
-        at: The place to begin with.
-        least: The place behind which to search.
 
     Returns:
         The place, or `at` if there is none.

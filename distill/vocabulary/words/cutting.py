@@ -51,14 +51,6 @@ class PassageSpan:
 def cut_text(text: str, language: str, cut: Cut) -> list[PassageSpan]:
     """Cut a text into passages at the ends of sentences. A sentence longer than a passage is cut between words.
 
-    Args:
-        text: The text.
-        language: Its language.
-        cut: The lengths of passages.
-
-    Returns:
-        The passages.
-
     Raises:
         InputError: If the language needs a library of the extra `morphology` that is missing.
     """
@@ -73,10 +65,6 @@ def _make_span(places):
 
 def split_sentences(text: str, language: str) -> list[Place]:
     """Find the sentences of a text of any length.
-
-    Args:
-        text: The text.
-        language: Its language.
 
     Returns:
         The start and end of each sentence, in characters.

@@ -61,11 +61,7 @@ def fold(text: str, language: str) -> str:
     surrogate becomes "?".
 
     Args:
-        text: The text.
         language: Its ISO 639-1 code; "" if it is unknown.
-
-    Returns:
-        The folded text.
     """
     text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
     if language in STRESSED:

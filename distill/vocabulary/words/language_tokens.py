@@ -37,7 +37,6 @@ def find_language_token(language: str, tokens: Collection[str]) -> str | None:
 
     Args:
         language: The language, such as `de` or `zh-TW`, or a token itself.
-        tokens: The language tokens of a model.
 
     Returns:
         The token, or None if the model has none for the language.

@@ -80,11 +80,7 @@ def split_words(text: str, language: str) -> list[str]:
     """Split a text into folded words, without inflection if the language has a stemmer. Odd text never raises.
 
     Args:
-        text: The text.
         language: Its ISO 639-1 code. Anything after a hyphen is ignored (zh-Hant).
-
-    Returns:
-        The words.
 
     Raises:
         InputError: If the language needs a library of the extra `morphology` that is missing.
@@ -120,7 +116,6 @@ def warn_unstemmed(language: str, texts: str, bm25: bool = False) -> None:
     """Warn, once in a process, that the words of a language are neither stemmed nor cut.
 
     Args:
-        language: The language.
         texts: A description of the texts, such as "240 passages".
         bm25: True if the words are for BM25, which compares their parts too.
     """
@@ -161,15 +156,7 @@ def pair_clusters(clusters: Sequence[str]) -> list[str]:
 
 
 def character_ngrams(words: Sequence[str], n: int = GRAM) -> list[str]:
-    """Return the character n-grams of words that are longer than n, with a "_" at either end.
-
-    Args:
-        words: The words.
-        n: The number of characters.
-
-    Returns:
-        The n-grams.
-    """
+    """Return the character n-grams of words that are longer than n, with a "_" at either end."""
     parts = []
     for word in words:
         marked = f"_{word}_"

@@ -23,11 +23,6 @@ def find_sharing(texts: Sequence[str], others: Sequence[str], run: int = RUN) ->
 
     Case, blanks and punctuation do not count. A text with fewer letters than `run` shares nothing.
 
-    Args:
-        texts: The texts.
-        others: The texts to compare them with.
-        run: The number of letters in a row.
-
     Returns:
         True for each text that shares a run, bool `(texts,)`.
     """

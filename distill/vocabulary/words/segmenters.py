@@ -96,11 +96,7 @@ def import_extra(module: str, language: str) -> ModuleType:
     """Import a module of the extra `morphology`.
 
     Args:
-        module: The module.
         language: The name of the language that needs it, for the message.
-
-    Returns:
-        The module.
 
     Raises:
         InputError: If it is not installed; the message says how to install it.

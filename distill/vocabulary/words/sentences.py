@@ -28,11 +28,7 @@ def find_sentences_cached(text: str, language: str) -> tuple[tuple[int, int], ..
     """Return the result of `find_sentences`, which is remembered for texts that come again.
 
     Args:
-        text: The text.
         language: Its ISO 639-1 code.
-
-    Returns:
-        The start and end of each sentence.
     """
     return find_sentences(text, language)
 
@@ -43,7 +39,6 @@ def find_sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     Blanks around a sentence belong to none. A text without a boundary is one sentence, and so is a blank text.
 
     Args:
-        text: The text.
         language: Its ISO 639-1 code.
 
     Returns:
@@ -65,15 +60,7 @@ def find_sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
 
 
 def split_thai_sentences(language: str, text: str) -> Sequence[str]:
-    """Split Thai lines into sentences by PyThaiNLP's crfcut, a conditional random field over words.
-
-    Args:
-        language: The language, which is always Thai.
-        text: The text.
-
-    Returns:
-        The sentences of all lines.
-    """
+    """Split Thai lines into sentences by PyThaiNLP's crfcut, a conditional random field over words."""
     # Otherwise PyThaiNLP makes a folder in the home directory.
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
     import_extra("pycrfsuite", "Thai")

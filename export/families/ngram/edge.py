@@ -34,8 +34,6 @@ class EdgeEncoder(keras.layers.Layer):
     """Computes for one text what `NGramEncoder` does, ids `(t,)` -> `(1, d)`.
 
     Args:
-        model: The student.
-        precision: How the weights are stored.
         padding: None, "masked" or "sliced".
         **kwargs: Arguments of `keras.layers.Layer`.
     """
@@ -77,7 +75,6 @@ class EdgeBranch(keras.layers.Layer):
         branch: The student's layer.
         factor: The factor behind a factorised table, which is multiplied in, so that w is the width of the table; or
             None.
-        precision: How the weights are stored.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
@@ -108,7 +105,6 @@ class EdgePooling(keras.layers.Layer):
     Args:
         kernel: The merged kernel `(w, 2 h)`.
         bias: The merged bias `(2 h,)`.
-        precision: How the weights are stored.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
@@ -127,7 +123,6 @@ class EdgeHead(keras.layers.Layer):
     Args:
         kernels: The kernels of the head, as `rewrite.balance` returns them.
         projection: The kernel of the projection, or None.
-        precision: How the weights are stored.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
@@ -154,7 +149,6 @@ class EdgeComplement(keras.layers.Layer):
     Args:
         down: D, `(d, r)`.
         up: U, `(r, d)`.
-        dense: The class of dense layers.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 

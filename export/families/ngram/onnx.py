@@ -24,8 +24,6 @@ class OnnxEncoder:
     """Adds the nodes of a student to a graph.
 
     Args:
-        graph: The graph.
-        model: The student.
         products: The functions that multiply tokens and texts by a kernel.
     """
 
@@ -82,8 +80,6 @@ class OnnxEncoder:
 
         Args:
             x: Features `(b, t, c)`, zero for padding.
-            name: The name of the layer.
-            layer: The student's layer.
 
         Returns:
             The name of the features `(b, t, c)`.
@@ -128,8 +124,6 @@ class OnnxEncoder:
         Args:
             product: The function that multiplies by a kernel.
             x: The input `(..., in)`.
-            name: The name of the product.
-            layers: The student's layers.
 
         Returns:
             The names of the outputs `(..., out)`, one per layer.
@@ -143,16 +137,7 @@ class OnnxEncoder:
         return g.split(y, [layer.units for layer in layers])
 
     def norm(self, x: str, name: str, layer: keras.layers.LayerNormalization) -> str:
-        """Add a `LayerNormalization` of the last axis.
-
-        Args:
-            x: The input.
-            name: The name of the layer.
-            layer: The student's layer.
-
-        Returns:
-            The name of the result.
-        """
+        """Add a `LayerNormalization` of the last axis."""
         g = self.graph
         gamma, beta = (g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in ("gamma", "beta"))
         return g.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=layer.epsilon)

@@ -21,15 +21,7 @@ def numbers_of(parts: Parts) -> list[int]:
 
 
 def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
-    """Return the sections other than those of the table and the dense layers.
-
-    Args:
-        graph: The graph of the bundle.
-        parts: The parts of the student.
-
-    Returns:
-        Arrays by the names of their sections.
-    """
+    """Return the sections other than those of the table and the dense layers."""
     return flatten(parts.vectors)
 
 
@@ -38,7 +30,6 @@ def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
 
     Args:
         x: The text's rows of the table, float32 `(t, w)`.
-        layers: The layers of the file.
         numbers: The end of the file's settings.
 
     Returns:

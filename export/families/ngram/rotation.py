@@ -17,11 +17,7 @@ def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, ND
     for their size. The mean and the variance of the features stay the same, as `basis` keeps the mean.
 
     Args:
-        weights: The weights of the student, by path.
         basis: The matrix `(w, w)`.
-
-    Returns:
-        The changed weights, by path.
     """
     if "factor/kernel" in weights:
         return {"factor/kernel": basis.T @ weights["factor/kernel"]}

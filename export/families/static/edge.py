@@ -19,8 +19,6 @@ class EdgeEncoder(keras.layers.Layer):
     """Computes for one text what `StaticEncoder` does, ids `(t,)` -> `(1, d)`.
 
     Args:
-        model: The student.
-        precision: How the weights are stored.
         padding: None, "masked" or "sliced".
         **kwargs: Arguments of `keras.layers.Layer`.
     """
@@ -53,7 +51,6 @@ class EdgeContext(keras.layers.Layer):
 
     Args:
         context: The student's layer.
-        dense: The class of dense layers.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 

@@ -48,7 +48,6 @@ def add_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
 
     Args:
         table: The embedding table `(tokens, d)`.
-        tokenizer: The tokenizer with the spellings.
 
     Returns:
         Float array `(tokens + spellings, d)`.

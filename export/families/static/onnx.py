@@ -19,8 +19,6 @@ class OnnxEncoder:
     """Adds the nodes of a student to a graph.
 
     Args:
-        graph: The graph.
-        model: The student.
         products: The functions that multiply tokens and texts by a kernel.
     """
 
@@ -52,7 +50,6 @@ class OnnxEncoder:
 
         Args:
             x: The input `(..., in)`.
-            layer: The student's layer.
             product: The function that multiplies by a kernel.
 
         Returns:

@@ -14,11 +14,7 @@ def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, ND
     """Return the weights that change if the embedding table is multiplied by an orthogonal matrix.
 
     Args:
-        weights: The weights of the student, by path.
         basis: The matrix `(w, w)`.
-
-    Returns:
-        The changed weights, by path.
     """
     writers = [name for name in ("residual/second/kernel", "context/second/kernel") if name in weights]
     changed: dict[str, NDArray[np.floating]] = {

@@ -28,8 +28,6 @@ class EdgeEncoder(keras.layers.Layer):
     """Computes for one text what `TransformerEncoder` does, ids `(t,)` -> `(1, d)`.
 
     Args:
-        model: The student.
-        precision: How the weights are stored.
         padding: None, "masked" or "sliced".
         **kwargs: Arguments of `keras.layers.Layer`.
     """

@@ -29,10 +29,6 @@ def int8_dense(precision: Precision) -> Dense:
 def make_second(block: Block, precision: Precision) -> keras.layers.Layer:
     """Build the layer behind the hidden units, of which `wide_units` of a block keep 8 bits while others have 4.
 
-    Args:
-        block: The student's block.
-        precision: How the weights are stored.
-
     Returns:
         A layer `(t, inner)` -> `(t, w)`.
     """
@@ -47,8 +43,6 @@ def split_heads(x: Tensor, heads: int, size: int) -> Tensor:
 
     Args:
         x: Float array `(t, 3 * heads * size)`.
-        heads: The number of heads.
-        size: The size of a head.
 
     Returns:
         Float array `(3 * heads, t, size)`.
@@ -81,7 +75,6 @@ def join_attention_inputs(block: Block, kind: str) -> Floats:
     differently.
 
     Args:
-        block: The student's block.
         kind: "kernel" or "bias".
 
     Returns:
@@ -96,7 +89,6 @@ class EdgePositions(keras.layers.Layer):
 
     Args:
         placed: The student's layer.
-        precision: How the weights are stored.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
@@ -125,8 +117,6 @@ class EdgeBlock(keras.layers.Layer):
     """Computes for one text what `Block` does, `(t, w)` -> `(t, w)`; also takes what is added to the scores of padding.
 
     Args:
-        block: The student's block.
-        precision: How the weights are stored.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 

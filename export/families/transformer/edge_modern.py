@@ -65,8 +65,6 @@ class EdgeModernBlock(keras.layers.Layer):
     """Computes for one text what `ModernBlock` does, `(t, w)` -> `(t, w)`, with the inputs that `Rotations` makes.
 
     Args:
-        block: The student's block.
-        precision: How the weights are stored.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 

@@ -15,10 +15,7 @@ class PaddedHeads:
     """Padded heads.
 
     Args:
-        count: The number of heads.
-        size: The size of a head.
         before: The number of heads before padding; the others are zeros.
-        size_before: The size of a head before padding; the rest is zeros.
     """
 
     count: int
@@ -33,7 +30,6 @@ class PaddedHeads:
 
         Args:
             array: Float array `(..., before * size_before)`.
-            is_query: True if the array is of the query.
 
         Returns:
             Float array `(..., count * size)`.
@@ -46,14 +42,6 @@ class PaddedHeads:
 
 def fit_heads(width: int, heads: int, size: int) -> PaddedHeads:
     """Find the least number of heads that share a row evenly and have room for a student's heads.
-
-    Args:
-        width: The width of a row.
-        heads: The number of the student's heads.
-        size: The size of the student's heads.
-
-    Returns:
-        The padded heads.
 
     Raises:
         ExportError: If there is none.

@@ -21,7 +21,6 @@ def modern_config(model: TransformerEncoder, activation: str) -> dict[str, Json]
     """Return the `config.json` of a `ModernBertModel`.
 
     Args:
-        model: The student.
         activation: Hugging Face's name of its activation.
 
     Raises:

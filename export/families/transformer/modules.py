@@ -99,12 +99,7 @@ def _dense(model: TransformerEncoder) -> Module:
 
 
 def bert_weights(model: TransformerEncoder, heads: PaddedHeads) -> dict[str, Floats]:
-    """Return the weights by the names of a `BertModel`, kernels `(out, in)`, with a factor merged into the table.
-
-    Args:
-        model: The student.
-        heads: The padded heads.
-    """
+    """Return the weights by the names of a `BertModel`, kernels `(out, in)`, with a factor merged into the table."""
     table, factor = np.asarray(model.get_layer("embedding").embeddings), factor_of(model)
     placed = model.get_layer("positions")
     nothing = np.zeros((model.width, model.width), np.float32)

@@ -27,8 +27,6 @@ class OnnxEncoder:
     """Adds the nodes of a student to a graph.
 
     Args:
-        graph: The graph.
-        model: The student.
         products: The functions that multiply tokens and texts by a kernel.
     """
 

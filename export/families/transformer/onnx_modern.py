@@ -22,8 +22,6 @@ class ModernNodes(BertNodes):
     """Adds the nodes between the table and the pooling of a student with modern blocks, as `BertNodes` does.
 
     Args:
-        graph: The graph.
-        model: The student.
         product: The function that multiplies tokens by a kernel.
         codec: The format of position embeddings, of which these blocks have none.
     """
@@ -64,7 +62,6 @@ class ModernNodes(BertNodes):
 
         Args:
             places: The position of each token, `(b, t)`.
-            theta: The base of the frequencies.
 
         Returns:
             The names of the cosines and the sines, `(b, 1, t, s / 2)`.
@@ -79,8 +76,6 @@ class ModernNodes(BertNodes):
 
         Args:
             x: Tokens `(b, t, w)`.
-            block: The student's block.
-            looks: Added to the scores.
             turns: Cosines and sines of the block's rotary position embeddings.
 
         Returns:
@@ -103,9 +98,6 @@ class ModernNodes(BertNodes):
         Args:
             x: Heads `(b, h, t, s)`.
             turns: Cosines and sines `(b, 1, t, s / 2)`.
-
-        Returns:
-            The name of the rotated heads.
         """
         g, (cosine, sine) = self.graph, turns
         first, second = g.split(x, [self.model.head_size // 2] * 2)

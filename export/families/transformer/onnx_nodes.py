@@ -25,8 +25,6 @@ class BertNodes:
     """Adds the nodes between the table and the pooling of a student.
 
     Args:
-        graph: The graph.
-        model: The student.
         product: The function that multiplies tokens by a kernel.
         codec: The format of position embeddings.
     """
@@ -70,8 +68,6 @@ class BertNodes:
 
         Args:
             x: Tokens `(b, t, w)`.
-            looks: Added to the scores.
-            block: The student's block.
 
         Returns:
             The name of the tokens `(b, t, w)`.
@@ -88,8 +84,6 @@ class BertNodes:
 
         Args:
             x: Tokens `(b, t, w)`.
-            looks: Added to the scores.
-            block: The student's block.
 
         Returns:
             The name of each token's weighted mean of the values, `(b, t, heads * size)`.
@@ -102,7 +96,6 @@ class BertNodes:
 
         Args:
             x: Tokens `(b, t, w)`.
-            block: The student's block.
 
         Returns:
             The names of the three, `(b, h, t, s)` each.
@@ -120,8 +113,6 @@ class BertNodes:
             query: `(b, h, t, s)`.
             key: `(b, h, t, s)`.
             value: `(b, h, t, s)`.
-            looks: Added to the scores.
-            block: The student's block.
 
         Returns:
             The name of each token's weighted mean of the values, `(b, t, heads * size)`.
@@ -138,8 +129,6 @@ class BertNodes:
 
         Args:
             x: The input `(..., in)`.
-            name: The name of the product.
-            layers: The student's layers.
             product: The function that multiplies by a kernel; None for that of tokens.
 
         Returns:
@@ -152,16 +141,7 @@ class BertNodes:
         return g.add("Add", y, g.constant(f"{name}/bias", join_arrays(layer.bias for layer in layers)))
 
     def norm(self, x: str, name: str, layer: keras.layers.LayerNormalization) -> str:
-        """Add a `LayerNormalization` of the last axis.
-
-        Args:
-            x: The input.
-            name: The name of the layer.
-            layer: The student's layer.
-
-        Returns:
-            The name of the result.
-        """
+        """Add a `LayerNormalization` of the last axis."""
         g = self.graph
         parts = ("gamma", "beta") if layer.center else ("gamma",)
         stored = [g.constant(f"{name}/{part}", np.asarray(getattr(layer, part))) for part in parts]

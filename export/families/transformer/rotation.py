@@ -18,7 +18,6 @@ def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, ND
     Position embeddings are added to the rows, so a table without a factor gets one.
 
     Args:
-        weights: The weights of the student, by path.
         basis: The matrix `(w, w)`.
 
     Returns:

@@ -179,13 +179,8 @@ def split_shared(path: str, layers: Sequence[str], kernel: Floats, bias: Floats 
     """Split a product into its layers.
 
     Args:
-        path: The path of the product.
-        layers: The names of its layers; empty if the product is a layer itself.
         kernel: The kernel of the product, `(in, out)`.
         bias: The bias of the product, `(out,)`, or None.
-
-    Returns:
-        The weights of the layers, by path.
     """
     block = path.rpartition("/")[0]
     paths = [f"{block}/{name}" for name in layers] or [path]

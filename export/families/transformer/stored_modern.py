@@ -33,12 +33,7 @@ def attention_of(graph: Graph) -> dict[str, Json]:
 
 
 def units_before_activation(graph: Graph, first: Product) -> int:
-    """Return the tensor of the hidden units before their activation, which are the first half of a product.
-
-    Args:
-        graph: The graph.
-        first: The product.
-    """
+    """Return the tensor of the hidden units before their activation, which are the first half of a product."""
     return next(one.outputs[0] for one in graph.readers(first.end) if one.name == "STRIDED_SLICE")
 
 

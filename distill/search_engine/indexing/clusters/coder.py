@@ -36,11 +36,6 @@ class Coder:
 
         Args:
             sample: The vectors, float32 `(n, axes)`.
-            lists: The number of centroids.
-            random: The random generator.
-
-        Returns:
-            The coder.
         """
         axes, width, turn = _choose_axes(sample, random)
         turned = turn(sample)

@@ -77,15 +77,7 @@ class Lists:
 
 
 def sort_into_lists(vectors: Vectors, coder: Coder) -> Lists:
-    """Return the list and the code of each vector.
-
-    Args:
-        vectors: The vectors.
-        coder: The coder.
-
-    Returns:
-        The lists.
-    """
+    """Return the list and the code of each vector."""
     lists, codes = np.empty(len(vectors.passage_of), np.int64), np.empty((len(vectors.passage_of), PLACES), np.uint8)
     with task("sort into clusters", len(lists)) as advance:
         for part, rows in vectors.blocks():

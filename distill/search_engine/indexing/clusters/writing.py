@@ -31,7 +31,6 @@ def write_clusters(index: File, output: File, seed: int = 0) -> None:
 
     Args:
         index: The folder of `distill index`.
-        output: The file.
         seed: The seed of the samples, the centroids and the codewords.
 
     Raises:

@@ -98,8 +98,6 @@ class Lexical:
     """The words of an index.
 
     Args:
-        sections: The sections of the index.
-        passages: The number of passages.
         related: Finds similar words for those that the index lacks, or None.
     """
 

@@ -28,7 +28,6 @@ def name_word_encoder(
 
     Args:
         source: The name that a user gives, `NONE` for no vectors; None for that of `known`, or `USUAL`.
-        card: The card of the index that is made.
         known: The card of the existing index, or None.
 
     Raises:
@@ -59,15 +58,6 @@ def load_related_words(
     """Return the finder of similar words of an index, or None if its words have no vectors.
 
     If the encoder of the words is gone or has changed, a line says so once, and no word is similar to another.
-
-    Args:
-        sections: The sections of the index.
-        card: Its card.
-        encoder: The encoder that asks, which may be the same.
-        fingerprint: Its fingerprint.
-
-    Returns:
-        The finder.
     """
     if "words.vectors" not in sections:
         return None

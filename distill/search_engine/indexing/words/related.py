@@ -76,9 +76,6 @@ def encode_words(words: Sequence[str], encoder: Encoder, seed: int = 0) -> dict[
         encoder: An encoder of the languages in which questions are asked.
         seed: The seed of the sample of words that determines the axes.
 
-    Returns:
-        The sections by name.
-
     Raises:
         EncoderError: If the encoder's vectors are not finite.
     """
@@ -127,7 +124,6 @@ class RelatedWords:
     Several threads may use it; the encoder is used by one at a time.
 
     Args:
-        sections: The sections of the index.
         load: Loads the encoder of words, or returns None if it is gone. It is called once, for the first word.
     """
 
