@@ -20,8 +20,8 @@ from distill.papers.bias.analyses import PoolVectors, removal_table, split_by_la
 from distill.papers.bias.fitting import RANKS
 from distill.papers.bias.lareqa import rank_pool
 from distill.papers.bias.space import identify, project
+from distill.system.device import machine
 from distill.system.files import require_writable, write_json
-from distill.system.versions import machine
 
 SENTENCES = {
     "ar": 1222, "de": 1276, "el": 1234, "en": 1180, "es": 1215, "hi": 1244,

@@ -18,9 +18,9 @@ from distill.errors import DistillError
 from distill.evaluation.bench.compare import TimingConditions, compare_encoders
 from distill.evaluation.bench.peers import peer_names
 from distill.evaluation.bench.specs import specs_of
-from distill.report.bench_tables import print_bench
+from distill.report.score_tables import print_bench
+from distill.system.device import machine
 from distill.system.files import require_writable, write_json
-from distill.system.versions import machine
 
 
 def main():

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from distill.data.bitext import load_bitext
 from distill.data.corpus import read_corpus, sample_texts
+from distill.data.pairs import load_bitext
 from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.encoder import normalise_rows
 from distill.papers.bias.removal import LanguageRemoval

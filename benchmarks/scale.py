@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from distill.errors import DistillError, InputError
+from distill.system.device import machine
 from distill.system.files import require_writable, write_aside, write_text
 from distill.system.input_files import iter_jsonl, read_jsonl, read_text
 from distill.system.progress import say, task
-from distill.system.versions import machine
 
 SIZES = "10000x100000,31600x316000,100000x1000000"
 CEILING = 4 * 2**30

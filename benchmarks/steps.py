@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from distill.system.device import machine
 from distill.system.files import require_writable, write_json, write_text
 from distill.system.input_files import read_text
 from distill.system.progress import say
-from distill.system.versions import machine
 
 MARKS = "<!-- steps -->", "<!-- /steps -->"
 # The base and the questions of a step that make about 256 texts with what answers them.

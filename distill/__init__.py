@@ -124,14 +124,14 @@ if TYPE_CHECKING:
     from .jobs.measuring import compare_models as compare_models
     from .jobs.measuring import measure_models as measure_models
     from .jobs.pipeline.own_data import init_config as init_config
-    from .jobs.prune_vocabulary import prune_vocabulary as prune_vocabulary
     from .jobs.readers import apply_reader as apply_reader
     from .jobs.readers import export_reader as export_reader
     from .jobs.readers import generate_answers as generate_answers
     from .jobs.readers import train_reader as train_reader
+    from .jobs.reduce_encoder import prune_vocabulary as prune_vocabulary
     from .jobs.reduce_encoder import reduce_encoder as reduce_encoder
+    from .jobs.reduce_encoder import subset_languages as subset_languages
     from .jobs.report_runs import report_runs as report_runs
-    from .jobs.subset_languages import subset_languages as subset_languages
     from .jobs.tuning.tune import tune as tune
     from .papers.reading.files import ReaderSource as ReaderSource
     from .papers.reading.training import ReaderOptions as ReaderOptions

@@ -192,8 +192,7 @@ def _scores(student: dict[str, Integers], artefact: dict[str, Integers]) -> dict
 
 
 def find_texts_with_other_ids(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequence[str]) -> list[str]:
-    """Find the texts whose token ids in the artefact differ from the student's, truncated to what the artefact accepts.
-    """
+    """Find the texts whose token ids in the artefact differ from the student's, as far as the artefact reads."""
     pairs = zip(texts, student.tokenizer.encode(texts), strict=True)
     return [text for text, ids in pairs if list(artefact.tokenize(text)) != shortened(ids, artefact.max_length)]
 

@@ -128,7 +128,7 @@ def form_of_bundle(folder: Path, form: Form) -> Form:
 
 
 def _load_model(folder: Path, card: dict[str, Json], rows: int) -> Student:
-    from ..students.building import build_student
+    from ..students.project import build_student
 
     try:
         model = build_student(_load_weights(folder, card, rows), "student")

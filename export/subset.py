@@ -15,7 +15,7 @@ from ..errors import EncoderError, ExportError, InputError
 from ..students.origin import describe_origin, read_origin
 from ..students.vocabulary.kept_vectors import MOST_TEXTS, require_kept_vectors
 from ..students.vocabulary.pieces import prune_tokenizer
-from ..students.vocabulary.shared_pieces import find_main_scripts, find_shared_tokens
+from ..students.vocabulary.vocabularies import find_main_scripts, find_shared_tokens
 from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Integers, Json
 from . import encode

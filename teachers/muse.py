@@ -25,7 +25,7 @@ from ..system.backend import start
 from ..system.extras import install_command
 from ..system.hashes import fingerprint_of
 from ..system.types import File, Floats
-from .pins import require_pinned
+from .pretrained import require_pinned
 
 if TYPE_CHECKING:
     from ..students.ngram import NGramEncoder

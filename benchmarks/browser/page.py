@@ -25,8 +25,8 @@ from fixtures.chromium import Chromium, served
 
 from distill.data.loading import load_dataset
 from distill.search_engine.indexing.answers import Answers
+from distill.system.device import machine
 from distill.system.files import write_json
-from distill.system.versions import machine
 
 READY = "document.documentElement?.dataset.ready"
 SHOWN = """(() => {

@@ -27,8 +27,8 @@ from fixtures.chromium import Chromium, served
 from page import READY, questions
 
 from distill.search_engine.indexing.answers import Answers
+from distill.system.device import machine
 from distill.system.files import write_json
-from distill.system.versions import machine
 
 ROWS = "document.getElementById('hits').dataset.rows.split(',').map(row => Number(row.split(' ')[0]))"
 MOST = 10

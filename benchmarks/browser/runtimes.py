@@ -25,9 +25,9 @@ from fixtures.chromium import Chromium, served
 from distill.data.loading import load_dataset
 from distill.encoders.catalog.loading import load_encoder
 from distill.export.encode import padded
+from distill.system.device import machine
 from distill.system.files import write_json
 from distill.system.input_files import read_json
-from distill.system.versions import machine
 
 LEAST, ENCODERS = 0.9999, {"encoder.tflite", "encoder.task"}
 # npm's package of a runtime, and a page that makes `ready` and `encode`, of a list of ids or of a text.

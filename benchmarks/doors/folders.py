@@ -19,8 +19,8 @@ import numpy as np
 
 import distill
 from distill.encoders.catalog.loading import load_keras_encoder
+from distill.system.device import machine
 from distill.system.files import write_json
-from distill.system.versions import machine
 
 OPENED = Path(__file__).parent / "opened.py"
 

@@ -11,7 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from distill.vocabulary.words.sentences import find_sentences_cached
+from distill.vocabulary.words.cutting import find_sentences_cached
 
 WORDS, HELD = 40_000, 500
 

@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from distill.system.input_files import read_jsonl
-from distill.vocabulary.words.sentences import find_sentences_cached
+from distill.vocabulary.words.cutting import find_sentences_cached
 
 PAIRS = {
     "docs": "docs-parallel",

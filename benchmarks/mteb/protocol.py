@@ -23,8 +23,8 @@ import numpy as np
 from datasets import Dataset
 
 import distill.papers.mteb
+from distill.system.device import machine
 from distill.system.files import write_json
-from distill.system.versions import machine
 
 HERE = Path(__file__).parent
 NO_DATA = "no data"

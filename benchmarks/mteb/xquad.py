@@ -23,8 +23,8 @@ from distill.encoders.catalog.vector_cache import CachedEncoder
 from distill.evaluation.evaluate import evaluate
 from distill.evaluation.mteb_predictions import PREDICTIONS, question_scores, read_parts
 from distill.papers.bias.lareqa import encode_pool, rank_pool
+from distill.system.device import machine
 from distill.system.files import write_json
-from distill.system.versions import machine
 
 sys.path.insert(0, str(Path(__file__).parent))
 import lareqa_tasks  # noqa: E402

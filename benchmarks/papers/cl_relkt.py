@@ -20,7 +20,7 @@ from dataclasses import replace
 from rows import Line, Row, Table, paper, program
 
 from distill.papers.choices import AUTHORS, LINEAR
-from distill.papers.trainings import (
+from distill.papers.cl_relkt import (
     ALL_LANGUAGES,
     BM25,
     CONTRASTIVE,

@@ -19,9 +19,9 @@ import numpy as np
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.c.encoder_file import encoder_sections
 from distill.export.formats.java import list_sources
+from distill.system.device import machine
 from distill.system.files import write_json
 from distill.system.sections import write_sections
-from distill.system.versions import machine
 
 RUN = Path(__file__).parent / "Run.java"
 LANGUAGES = {"ar": "arb", "de": "deu", "el": "ell", "en": "eng", "es": "spa", "hi": "hin"}

@@ -17,7 +17,7 @@ import click
 import numpy as np
 
 from distill.commands.shared.options import settings_options, take_settings
-from distill.data.bitext import load_bitext
+from distill.data.pairs import load_bitext
 from distill.evaluation.tasks.bitext import accuracies, retrieve
 from distill.settings.store import load_settings
 from distill.system.backend import start

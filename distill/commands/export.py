@@ -7,7 +7,6 @@ import click
 from ..settings.choices import FORMATS, MOST_WHITENING
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     FiniteRange,
@@ -22,6 +21,7 @@ from .shared.options import (
     take_settings,
     translator_option,
 )
+from .shared.printing import json_option, write_figures
 
 # The usual format, a folder with a TFLite file, and the name by which it is looked for.
 BUNDLE, TFLITE = "bundle", "tflite"
@@ -276,7 +276,7 @@ def bench(
     """
     from ..data.loading import load_dataset
     from ..evaluation.bench.compare import TimingConditions, time_encoders
-    from ..report.bench_tables import print_bench
+    from ..report.score_tables import print_bench
 
     dataset = load_dataset(data, document_language)
     conditions = TimingConditions(documents, threads, rounds, questions, document_model)

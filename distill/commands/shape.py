@@ -14,7 +14,6 @@ from ..errors import InputError
 from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     Command,
@@ -24,6 +23,7 @@ from .shared.options import (
     split_names,
     take_settings,
 )
+from .shared.printing import json_option, write_figures
 
 
 @command(
@@ -119,7 +119,7 @@ def prune(
     """
     from ..data.corpus import read_corpus
     from ..data.loading import choose_data
-    from ..jobs.prune_vocabulary import prune_vocabulary
+    from ..jobs.reduce_encoder import prune_vocabulary
     from ..report.vocabulary_tables import print_pruning
     from ..students.vocabulary.pruning import PieceRule
     from ..system.progress import say
@@ -148,7 +148,7 @@ def subset(model: str, languages: str, output: str) -> None:
     MODEL is a bundle or a run. The tokens that these languages use stay, and those that all need, such as digits.
     Nothing is trained: a text that loses no token keeps its vector.
     """
-    from ..jobs.subset_languages import subset_languages
+    from ..jobs.reduce_encoder import subset_languages
     from ..system.progress import say
 
     result = subset_languages(model, output, split_names(languages))

@@ -8,7 +8,6 @@ import click
 
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     config_option,
@@ -17,6 +16,7 @@ from .shared.options import (
     settings_options,
     take_settings,
 )
+from .shared.printing import json_option, write_figures
 
 
 @command(

@@ -114,7 +114,7 @@ class Dataset:
 
     def sentence_places(self, passage: int) -> Sequence[tuple[int, int]]:
         """Return the sentences of a passage, `(start, end)` in characters."""
-        from ..vocabulary.words.sentences import find_sentences_cached
+        from ..vocabulary.words.cutting import find_sentences_cached
 
         chosen = self.passages[passage]
         return chosen.sentences or find_sentences_cached(chosen.text, self.passage_languages[passage])

@@ -13,7 +13,7 @@ from ..system.draws import draw_rows
 from ..system.input_files import read_jsonl
 from ..system.progress import say
 from ..system.types import File, Integers
-from ..vocabulary.words.answer_sentences import find_answer_sentence
+from ..vocabulary.words.answer_finder import find_answer_sentence
 from ..vocabulary.words.overlap import extract_letters, find_sharing
 from .dataset import Dataset, Question, name_line, normalise
 from .loading import read_dataset
@@ -219,8 +219,7 @@ def make_own_collection(dataset: Dataset, questions: Sequence[Question], with_se
 
 
 def make_document_collection(dataset: Dataset, questions: Sequence[Question]) -> Collection:
-    """Make a collection of a data set's questions and its whole documents, each in the language of its first passage.
-    """
+    """Make a collection of questions and whole documents, each in the language of its first passage."""
     document_of, many = dataset.document_of, len(dataset.titles)
     spoken = [dataset.passage_languages[row] for row in np.searchsorted(document_of, np.arange(many))]
     whole = [replace(question, passage=int(document_of[question.passage])) for question in questions]

@@ -13,7 +13,7 @@ from ..retrieval.blocks import Product
 from ..retrieval.units import candidates_of
 from ..settings.units import BY_NAME, NAMES, Unit
 from ..system.types import Floats
-from ..vocabulary.words.answer_sentences import find_answer_sentence
+from ..vocabulary.words.answer_finder import find_answer_sentence
 from .evaluate import Evaluation
 
 # The key of the examples in `metrics.json`.

@@ -44,8 +44,8 @@ from .export_source import (
     read_token_languages,
     state_precision,
     states_limits,
+    whiten_encoder,
 )
-from .whitening import whiten_encoder
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from ..data.corpus import sample_texts
 from ..data.dataset import Dataset
 from ..data.loading import load_dataset, load_settings_data
 from ..encoders.catalog.bundle import is_artefact
 from ..encoders.catalog.kinds import RUN_FILE, find_folder
+from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.health import require_finite
 from ..errors import DataError
 from ..export.form import Form
 from ..export.formats.folder import read_label
@@ -18,7 +24,8 @@ from ..export.student import read_checked_card
 from ..export.weights.precision import Precision
 from ..settings.sections import ExportSettings, Settings
 from ..settings.store import load_settings
-from ..system.progress import say
+from ..system.progress import say, task
+from ..system.types import Role
 
 BUNDLE, STUDENT = "bundle", "student"
 SAMPLE = Settings().data.dataset
@@ -120,11 +127,47 @@ def load_questions(model: str) -> tuple[Dataset, tuple[str, ...]]:
 
 
 def _load_questions_of_run(run):
+    from .pipeline.inputs import add_translated_questions
     from .pipeline.preparing import choose_languages
-    from .pipeline.translated_questions import add_translated_questions
 
     settings = load_settings(run / RUN_FILE)
     data, teacher, translation = settings.data, settings.teacher, settings.translation
     dataset = load_settings_data(data, settings.seed, with_lines=settings.learns_lines)
     languages = choose_languages(dataset, teacher.language, data.languages, translation)
     return add_translated_questions(translation, dataset, teacher.language, languages), languages
+
+
+# The greatest number of texts per language, and of passages, that whitening is fitted on.
+SAMPLED = 1000
+
+
+def whiten_encoder(
+    encoder: KerasEncoder,
+    texts: Mapping[str, Sequence[str]],
+    passages: Sequence[str],
+    power: float,
+    vectors_by: Encoder | None = None,
+    seed: int = 0,
+) -> KerasEncoder:
+    """Copy an encoder and whiten its vectors, see `students.linear.compute_whitening`. The copy has another space.
+
+    Args:
+        texts: Texts by language that are like later questions. Texts that are also passages are left out.
+        passages: Passages that are like those of later use.
+        power: 0 leaves the vectors as they are, 0.5 gives each direction the same energy.
+        vectors_by: A faster encoder with the same weights, such as their bundle; None for the encoder itself.
+
+    Raises:
+        EncoderError: If a vector of the encoder holds a value that is not a number.
+    """
+    from ..students.project import whiten
+
+    vectors_by = vectors_by or encoder
+    known = set(passages)
+    others = ([text for text in lines if text not in known] for lines in texts.values())
+    questions = [text for lines in others for text in sample_texts(lines, SAMPLED, seed)]
+    of_roles: dict[Role, list[str]] = {"question": questions, "document": sample_texts(list(passages), SAMPLED, seed)}
+    with task("vectors to whiten", sum(map(len, of_roles.values()))) as advance:
+        vectors = np.concatenate([vectors_by.encode(lines, role, advance) for role, lines in of_roles.items() if lines])
+    require_finite(vectors, encoder)
+    return KerasEncoder(whiten(encoder.model, vectors, power), encoder.tokenizer, encoder.name)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..system.device import versions
 from ..system.types import File, Json
-from ..system.versions import versions
 from . import verdicts
-from .answerability import make_answerable_section
 from .answers import (
     judge_best_peer,
     label_rows,
     list_costs,
     list_unmeasured,
     list_verdicts,
+    make_answerable_section,
     make_language_rows,
     order_splits,
 )
-from .bias_sections import Section, make_lareqa_section
+from .bias_tables import Section, make_lareqa_section
 from .charts import (
     draw_bar_chart,
     draw_cost_chart,
@@ -25,8 +25,8 @@ from .charts import (
     draw_front_chart,
     draw_latency_chart,
 )
-from .closeness import COLUMNS, describe_closeness, describe_gain, make_closeness_rows
 from .page import write_page
+from .verdicts import COLUMNS, describe_closeness, describe_gain, make_closeness_rows
 
 
 def write_report(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from .answers import judge_against_base, judge_best_peer, label_rows
-from .closeness import describe_gain, print_closeness
 from .layout import _short, new_console, new_table
-from .verdicts import judge_bundle, make_headline
+from .verdicts import describe_gain, judge_bundle, make_headline, print_closeness
 
 if TYPE_CHECKING:
     from ..system.types import File, Json

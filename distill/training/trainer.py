@@ -6,12 +6,13 @@ step, so `loop.fit` calls `train_on_batch`, which compiles once for all lengths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import keras
+from keras import ops
 
 from ..encoders.batching import PACKED
 from ..encoders.compilation import AnyLength
@@ -19,13 +20,49 @@ from ..export.weights.precision import Precision
 from ..settings.sections import TrainingSettings
 from ..system.device import FLOAT16, resolve_precision
 from ..system.types import Model, Tensor
-from .batches import StepInput
-from .buckets import round_shapes
-from .devices import require_devices
+from .batches import StepInput, round_shapes
 from .fake_quantisation import fake_encode, quantise_weights
-from .mixed_precision import mixed_encode
 from .rates import TableSchedule, make_adam
+from .session import require_devices
 from .training_model import TrainedModel
+
+
+def mixed_encode(
+    encoder: Model,
+    policy: str,
+    packed: Mapping[str, Tensor],
+    rows: Callable[[Tensor], Tensor] | None = None,
+) -> Tensor:
+    """Encode packed texts in 16 bits between the table's embeddings and the sums over tokens.
+
+    Embeddings are cast after they are gathered, so the gradient of a token is summed in float32.
+
+    Args:
+        policy: Keras's dtype policy of the layers over tokens, `device.BFLOAT16` or `device.FLOAT16`.
+
+    Returns:
+        The vectors, float32 `(n, d)`.
+    """
+
+    def cast(x):
+        return ops.cast(rows(x) if rows else x, policy.removeprefix("mixed_"))
+
+    with apply_policy(encoder.token_layers, policy):
+        return encoder.encode_packed(**packed, rows=cast)
+
+
+@contextmanager
+def apply_policy(layers: Iterable[keras.layers.Layer], policy: str) -> Iterator[None]:
+    """Apply a dtype policy to layers, and those inside them, within a block."""
+    before = [(layer, layer.dtype_policy) for outer in layers for layer in outer._flatten_layers()]
+    try:
+        for layer, _ in before:
+            layer.dtype_policy = policy
+        yield
+    finally:
+        for layer, former in before:
+            layer.dtype_policy = former
+
 
 # `loss(vectors, x)`, a scalar, or scalars by name whose sum is the loss; a Keras layer trains its own weights too.
 Loss: TypeAlias = Callable[["Tensor", Mapping[str, "Tensor"]], "Tensor | Mapping[str, Tensor]"]

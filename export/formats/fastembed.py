@@ -43,8 +43,7 @@ If there is a `reading.json`, put its prompts before the texts;
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
     from ..hub.tokenizer_files import write_tokenizer_files
-    from ..onnx.masking import add_masked_inputs
-    from ..onnx.model import convert_to_onnx
+    from ..onnx.model import add_masked_inputs, convert_to_onnx
 
     write_tokenizer_files(student.tokenizer, folder)
     inputs = partial(add_masked_inputs, spellings=_spellings(student))

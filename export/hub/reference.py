@@ -7,6 +7,7 @@ tokenizers, which Sentence-Transformers and model2vec use too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,61 @@ from ...errors import EncoderError
 from ...system.input_files import read_json
 from ...system.text import make_well_formed
 from ...system.types import Floats, Json, Progress, Role
-from .modern_reference import ModernBert
 from .modules import CONFIG, LENGTHS, MODULES, ROUTER, SETTINGS, SPELLINGS, TASKS, WEIGHTS, read_weights
 from .ngram_reference import ngram_vectors
 from .tokenizer_json import FILE, count_known
-from .transformer_reference import POOLINGS, Bert, gelu, relu
+from .transformer_reference import ACTIVATIONS as FEED_FORWARD
+from .transformer_reference import POOLINGS, Bert, Weights, attend, gelu, relu
+
+SLIDING = "sliding_attention"
+
+
+@dataclass(frozen=True)
+class ModernBert:
+    """A `ModernBertModel`."""
+
+    weights: Weights
+    config: Mapping[str, Json]
+
+    def tokens(self, ids: Sequence[int]) -> Floats:
+        """Compute the vectors `(t, w)` of a text's token ids."""
+        x = self._norm(self.weights["embeddings.tok_embeddings.weight"][list(ids)], "embeddings.norm")
+        for place, kind in enumerate(self.config["layer_types"]):
+            name = f"layers.{place}"
+            read = self._norm(x, f"{name}.attn_norm") if f"{name}.attn_norm.weight" in self.weights else x
+            x = x + self._product(self._attend(read, f"{name}.attn.Wqkv", kind), f"{name}.attn.Wo")
+            both = self._product(self._norm(x, f"{name}.mlp_norm"), f"{name}.mlp.Wi")
+            units, gate = np.split(both, 2, axis=1)
+            x = x + self._product(FEED_FORWARD[self.config["hidden_activation"]](units) * gate, f"{name}.mlp.Wo")
+        return self._norm(x, "final_norm")
+
+    def _attend(self, x: Floats, name: str, kind: str) -> Floats:
+        places, heads = np.arange(len(x), dtype=np.float32), self.config["num_attention_heads"]
+        parts = np.split(self._product(x, name), 3, axis=1)
+        query, key, value = (part.reshape(len(x), heads, -1).transpose(1, 0, 2) for part in parts)
+        half = query.shape[-1] // 2
+        theta = np.float32(self.config["rope_parameters"][kind]["rope_theta"])
+        angles = places[:, None] * theta ** -(np.arange(half, dtype=np.float32) / half)
+        query, key = (_rotate(part, angles.astype(np.float32)) for part in (query, key))
+        way = np.abs(places[:, None] - places)
+        hidden = way > self.config["local_attention"] // 2 if kind == SLIDING else np.zeros_like(way, bool)
+        return attend(query, key, value, hidden)
+
+    def _product(self, x: Floats, name: str) -> Floats:
+        return x @ self.weights[f"{name}.weight"].T
+
+    def _norm(self, x: Floats, name: str) -> Floats:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + np.float32(self.config["norm_eps"]))
+        return centred / deviation * self.weights[f"{name}.weight"]
+
+
+def _rotate(x: Floats, angles: Floats) -> Floats:
+    """Rotate the pairs of heads `(h, t, s)`, half a head apart, by angles `(t, s / 2)`."""
+    first, second = np.split(x, 2, axis=-1)
+    cosine, sine = np.cos(angles), np.sin(angles)
+    return np.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
+
 
 # The number of texts that are encoded at a time.
 BATCH = 256

@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ...encoders.spellings import Expansions
 from ...errors import ConfigError
-from ..families.preparation import prepare_table
-from ..families.registry import family_part
+from ...system.types import Integers
+from ..families.registry import family_part, prepare_table
 from ..weights.precision import Precision
 from .layers import LOOKUPS, PRODUCTS, make_lookup
 from .nodes import Graph, Value, serialize_checked
@@ -58,3 +61,58 @@ def convert_to_onnx(
     # The model's name is left out, because Keras's automatic names depend on the models made before.
     text = f"Token ids, negative where padded, to vectors of unit length; dense {dense}, table {table}"
     return serialize_checked(graph.model("encoder", values, [("vectors", "float32", ("b", model.dimension))], text))
+
+
+PADDING = -1
+
+
+def add_masked_inputs(graph: Graph, spellings: Expansions | None = None) -> list[Value]:
+    """Add the nodes that convert the inputs `input_ids` and `attention_mask`, int64 `(b, t)`, to `ids`.
+
+    Args:
+        spellings: The ids that spellings stand for, which replace them; None without spellings.
+    """
+    g = graph
+    there = g.add("Greater", "attention_mask", g.number(0, "int64"))
+    ids = g.add("Where", there, "input_ids", g.number(PADDING, "int64"))
+    if spellings is not None:
+        ids = _close_gaps(g, _expand(g, ids, spellings))
+    g.add("Cast", ids, name="ids", to=g.kind("int32"))
+    return [("input_ids", "int64", ("b", "t")), ("attention_mask", "int64", ("b", "t"))]
+
+
+def _expand(g: Graph, ids: str, spellings: Expansions) -> str:
+    """Replace each id by those that it stands for and padding: `(b, t)` -> `(b, t * most)`."""
+    lengths = np.diff(spellings.starts)
+    place = g.add("Sub", ids, g.number(spellings.first, "int64"))
+    spelled = g.add("GreaterOrEqual", place, g.number(0, "int64"))
+    # An id that is not a spelling is looked up at a place behind all spellings, with a length of one.
+    place = g.add("Where", spelled, place, g.number(len(lengths), "int64"))
+    start = _look_up_numbers(g, place, "starts", np.append(spellings.starts[:-1], 0).astype(np.int32))
+    length = _look_up_numbers(g, place, "lengths", np.append(lengths, 1).astype(np.uint8))
+    reach = g.constant("spellings/reach", np.arange(lengths.max(), dtype=np.int64))
+    last = g.number(len(spellings.ids) - 1, "int64")
+    meant = g.add("Gather", g.constant("spellings/ids", spellings.ids), g.add("Min", g.add("Add", start, reach), last))
+    spelled, ids = (g.add("Unsqueeze", value, g.numbers(-1)) for value in (spelled, ids))
+    each = g.add("Where", spelled, g.cast(meant, "int64"), ids)  # (b, t, most)
+    each = g.add("Where", g.add("Less", reach, length), each, g.number(PADDING, "int64"))
+    return g.add("Reshape", each, g.numbers(0, -1))
+
+
+def _look_up_numbers(g: Graph, place: str, name: str, array: Integers) -> str:
+    """Look up numbers `(b, t, 1)` of the spellings at the places `(b, t)`."""
+    numbers = g.add("Gather", g.constant(f"spellings/{name}", array), place)
+    return g.add("Unsqueeze", g.cast(numbers, "int64"), g.numbers(-1))
+
+
+def _close_gaps(g: Graph, ids: str) -> str:
+    """Move padding behind all ids, as neighbours are read together: `(b, n)` -> `(b, m)`, m ids of the longest row."""
+    there = g.add("GreaterOrEqual", ids, g.number(0, "int64"))
+    place = g.add("Sub", g.add("CumSum", g.cast(there, "int64"), g.number(1, "int64")), g.number(1, "int64"))
+    rows, width = (g.add("Slice", g.add("Shape", ids), g.numbers(side), g.numbers(side + 1)) for side in (0, 1))
+    # All padding is scattered to one place behind the others.
+    place = g.add("Where", there, place, width)
+    blank = g.add("Expand", g.numbers(PADDING), g.add("Concat", rows, g.add("Add", width, g.numbers(1)), axis=0))
+    closed = g.add("ScatterElements", blank, place, ids, axis=1)
+    longest = g.add("ReduceMax", g.add("ReduceSum", g.cast(there, "int64"), g.numbers(1), keepdims=1), keepdims=1)
+    return g.add("Slice", closed, g.numbers(0), g.add("Reshape", longest, g.numbers(-1)), g.numbers(1))

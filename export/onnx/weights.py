@@ -1,4 +1,4 @@
-"""Read the weights of a student from its ONNX file, by the names that `students.building` takes."""
+"""Read the weights of a student from its ONNX file, by the names that `students.project` takes."""
 
 from __future__ import annotations
 

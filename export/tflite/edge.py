@@ -11,8 +11,7 @@ from keras import ops
 from ...encoders.tokenizer import Tokenizer, list_spellings
 from ...students.student import Student
 from ...system.types import Model, Tensor
-from ..families.preparation import prepare_table
-from ..families.registry import family_part
+from ..families.registry import family_part, prepare_table
 from ..weights.precision import Precision
 from .layers import Padding, remove_padding
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...system.types import Floats
 from .flatbuffer import _model, _operator
-from .int4_kernels import unpack_nibbles
+from .packing import unpack_nibbles
 
 RELU = 1  # of the schema's ActivationFunctionType
 NONE = -1  # the tensor that is left out

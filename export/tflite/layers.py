@@ -98,7 +98,7 @@ class FloatDense(keras.layers.Layer):
 class Int8Dense(keras.layers.Layer):
     """A dense layer with a kernel of whole numbers, act(x V + b / s) s for W = V s, where no scale s is negative.
 
-    The numbers are stored in 8 bits, or in 4 if they are at most 7 (`int4_kernels.narrow_kernels`). The arguments are
+    The numbers are stored in 8 bits, or in 4 if they are at most 7 (`packing.narrow_kernels`). The arguments are
     those of `FloatDense`.
     """
 

@@ -1,4 +1,4 @@
-"""Read the weights of a student from its flatbuffer, by the names that `students.building` takes.
+"""Read the weights of a student from its flatbuffer, by the names that `students.project` takes.
 
 Layers that the export merged stay merged: a student with these weights returns the artefact's vectors, but differs from
 the original inside.

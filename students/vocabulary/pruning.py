@@ -12,7 +12,7 @@ from ...encoders.encoder import KerasEncoder, take_own_pieces
 from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json
-from .fertility import compare
+from .fertility import SHARED, compare, find_script_tokens, find_scripts, parse_scripts
 from .kept_vectors import require_kept_vectors
 from .pieces import (
     count_tokens,
@@ -24,7 +24,6 @@ from .pieces import (
     replace_tokenizer,
     sort_by_use,
 )
-from .scripts import SHARED, find_script_tokens, find_scripts, parse_scripts
 
 # Dev has to stay unseen, otherwise its figures would not show what pruning costs.
 KEPT_SPLITS, MEASURED_SPLITS = ("train",), ("train", "dev")

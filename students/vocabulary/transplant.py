@@ -18,9 +18,9 @@ from ...retrieval.exact import top_k
 from ...system.progress import task
 from ...system.types import Floats, Integers
 from ..embeddings import TABLE, replace_table
+from .fertility import SHARED, find_scripts
 from .new_pieces import compute_mean_embeddings, list_new_tokens
 from .pieces import find_used_tokens
-from .scripts import SHARED, find_scripts
 
 ANCHORS, NEAREST, TEMPERATURE = 9000, 8, 0.1
 # The mean of a script with fewer tokens is unreliable.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ...data.dataset import Dataset
 from ...encoders.encoder import Encoder, KerasEncoder
@@ -15,7 +18,7 @@ from ...system.types import Floats
 from ..frequencies import Frequencies
 from ..shape import Shape, shape_encoder
 from ..static.start import make_static
-from .fertility import compute_unknown_share
+from .fertility import SHARED, compute_unknown_share, find_script, find_scripts
 from .kept_vectors import require_kept_vectors
 from .new_pieces import (
     append_embeddings,
@@ -25,9 +28,13 @@ from .new_pieces import (
     make_tokens,
     train_tokens,
 )
-from .pieces import find_used_tokens, prune_encoder, prune_tokenizer, sort_by_use
+from .pieces import find_lowest_token, find_used_tokens, list_bare_tokens, prune_encoder, prune_tokenizer, sort_by_use
 from .pruning import PieceRule, collect_lines, compute_use, group_texts
 from .transplant import find_anchors, find_rare_tokens, list_examples, realign, transplant
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
 
 # The number of uses from which on a token is kept.
 VOCABULARIES = {"all": 0, "used": 1, "twice": 2}
@@ -188,3 +195,39 @@ def static_student(
     frequencies = Frequencies.of(tokenizer, tokenizer.encode(list(texts), None))
     model = make_static(encoder, tokenizer, frequencies, width, hidden, seed=seed)
     return KerasEncoder(model, tokenizer, "static")
+
+
+# A script belongs to a language from this share of its tokens on, since text quotes other languages.
+MAIN_SHARE = 0.05
+
+
+def find_shared_tokens(proto: Message, scripts: Iterable[str]) -> set[int]:
+    """Find the tokens that are kept for any language: those without a letter, single letters, and special tokens.
+
+    Special tokens are bytes, `<unk>`, control tokens, and the token with the lowest score, from which that of `<unk>`
+    is computed.
+    """
+    letters = set(scripts)
+    bare = zip(proto.pieces, list_bare_tokens(proto), strict=True)
+    kept = {id for id, (piece, text) in enumerate(bare) if _is_special(piece) or _is_shared(text, letters)}
+    return kept | find_lowest_token(proto)
+
+
+def find_main_scripts(proto: Message, ids: Iterable[int]) -> set[str]:
+    """Find the scripts that make up a share `OWN` or more of some tokens.
+
+    Returns:
+        The ISO 15924 codes of the scripts.
+    """
+    counts = Counter(code for id in ids for code in find_scripts(proto.pieces[id].piece) - SHARED)
+    return {code for code, count in counts.items() if count >= MAIN_SHARE * counts.total()}
+
+
+def _is_special(piece):
+    return piece.type not in (piece.NORMAL, piece.UNUSED)
+
+
+def _is_shared(text, scripts):
+    if len(text) == 1 and (text.isascii() or find_script(text) in scripts):
+        return True
+    return not any(unicodedata.category(sign)[0] in "LM" for sign in text)

@@ -11,9 +11,9 @@ import numpy as np
 from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError, first_line
 from ...system.types import File, Floats
-from .charsmap import compile_charsmap
 from .container import Ends, Normalizer, Vocabulary
 from .reading import E5_PROMPTS
+from .steps import compile_charsmap
 
 MAGIC = b"E5S1"
 SIZES = ("width", "layers", "heads", "inner", "rows", "positions", "types")

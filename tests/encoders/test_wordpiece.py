@@ -13,7 +13,7 @@ from distill.encoders.wordpiece import Special, wordpiece_tokenizer
 from distill.errors import EncoderError
 from distill.export.encode import Reading, Rules
 from distill.students.vocabulary.pieces import find_used_tokens, prune_tokenizer
-from distill.students.vocabulary.shared_pieces import find_shared_tokens
+from distill.students.vocabulary.vocabularies import find_shared_tokens
 
 ODD = [
     "",

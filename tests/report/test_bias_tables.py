@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 
-from distill.data.bitext import Bitext
+from distill.data.pairs import Bitext
 from distill.data.pool import Pool
 from distill.evaluation.translation import TranslationCounts
 from distill.papers.bias.analyses import BiasFigures, RemovalFigures

@@ -9,7 +9,7 @@ from fixtures.chromium import Page
 from matplotlib.image import imread
 
 from distill.jobs.pipeline.finished_runs import read_run
-from distill.report.bias_sections import make_bitext_section, make_lareqa_section
+from distill.report.bias_tables import make_bitext_section, make_lareqa_section
 from distill.report.run_page import write_evaluation, write_report
 from distill.report.runs_page import write_comparison
 

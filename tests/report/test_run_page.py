@@ -6,8 +6,8 @@ import pytest
 
 from distill.evaluation.calibration import figures_by_language
 from distill.evaluation.unanswerable import Cases
-from distill.report.answerability import make_answerable_section
-from distill.report.bias_sections import make_bitext_section, make_lareqa_section
+from distill.report.answers import make_answerable_section
+from distill.report.bias_tables import make_bitext_section, make_lareqa_section
 from distill.report.run_page import list_training_rows, write_evaluation, write_report
 
 

@@ -6,9 +6,8 @@ from rich.console import Console
 
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.paired_comparison import PairedComparison
-from distill.report.bench_tables import print_bench
 from distill.report.run_tables import print_run, print_verdict
-from distill.report.score_tables import print_evaluations, print_scores
+from distill.report.score_tables import print_bench, print_evaluations, print_scores
 from distill.report.vocabulary_tables import print_pruning, print_spellings
 from distill.retrieval.metrics import SUMMARY
 
@@ -214,7 +213,7 @@ def test_a_benchmark_fits_a_terminal(width, printed, monkeypatch):
     languages = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
     for row in encoders.values():
         row["languages"] = dict.fromkeys(languages, timed(12.3))
-    monkeypatch.setattr("distill.report.bench_tables.new_console", lambda: Console(width=width))
+    monkeypatch.setattr("distill.report.score_tables.new_console", lambda: Console(width=width))
     print_bench(encoders, BENCH)
     out = printed()
     assert max(map(len, out.splitlines())) <= width and "…" not in out

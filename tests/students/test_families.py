@@ -19,8 +19,8 @@ from distill.export.families import registry
 from distill.export.onnx.model import convert_to_onnx
 from distill.settings.choices import FAMILIES
 from distill.students import families
-from distill.students.building import build_student
 from distill.students.families import SETTINGS, read_settings, settings_as_array
+from distill.students.project import build_student
 
 ROOT = Path(__file__).resolve().parents[2]
 BAG = ROOT / "tests" / "fixtures" / "bag"

@@ -17,11 +17,11 @@ import pytest
 from fixtures.vectors import unit_ranks
 
 from distill.cli import MODULES, main
-from distill.data.bitext import load_bitext
 from distill.data.corpus import read_corpus
 from distill.data.dataset import digest_texts
 from distill.data.loading import load_dataset
 from distill.data.more_questions import read_triplets
+from distill.data.pairs import load_bitext
 from distill.data.parallel import list_pivots, read_parallel
 from distill.data.pool_readers import load_pool
 from distill.data.readers import find

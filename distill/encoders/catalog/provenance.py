@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...data.descriptions import DESCRIPTIONS, PARALLEL
+from ...data.contexts import DESCRIPTIONS, PARALLEL
 from ...data.parallel import Parallel
 from ...system.hashes import hash_files, sha256
 from .setting_files import NamedPath, select_learned, select_own, select_texts

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...data.contexts import DESCRIPTIONS, find_own_text
 from ...data.corpus import parse_named_file
-from ...data.descriptions import DESCRIPTIONS, find_own_text
 from ...data.more_questions import parse_source
 from ...data.readers import SAMPLE, SHIPPED, find
 from ...evaluation.translators import parse_folders

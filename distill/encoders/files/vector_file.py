@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DataError, DistillError, EncoderError, InputError
-from ...system.files import require_writable, resolve_target, sync, write_json
+from ...system.files import hold_lock, require_writable, resolve_target, sync, write_json
 from ...system.input_files import read_json, require_form
-from ...system.locking import hold_lock
 from ...system.progress import say
 from ...system.types import File, Floats, Json
 

@@ -11,8 +11,8 @@ from ...data.dataset import Dataset
 from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...export.encode import Calibration
-from ...report.answerability import make_answerable_section, print_answerable
-from ...report.bias_sections import Section
+from ...report.answers import make_answerable_section, print_answerable
+from ...report.bias_tables import Section
 from ...settings.choices import PASSAGE_SCORES
 from ...system.types import Doubles, Json, Progress
 from ..calibration import ConfidenceFigures, figures_by_language

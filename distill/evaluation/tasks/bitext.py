@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...data.bitext import Bitext, load_bitext
+from ...data.pairs import Bitext, load_bitext
 from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
-from ...report.bias_sections import Section, make_bitext_section
-from ...report.bias_tables import print_bitext
+from ...report.bias_tables import Section, make_bitext_section, print_bitext
 from ...retrieval.exact import Candidates, candidate_ranks
 from ...retrieval.metrics import precision_at, question_scores
 from ...retrieval.units import list_right

@@ -22,8 +22,7 @@ from ...papers.bias.analyses import (
     require_samples,
 )
 from ...papers.bias.fitting import DEFAULT_REMOVAL, RANKS, RemovalOptions
-from ...report.bias_sections import Section, make_lareqa_section
-from ...report.bias_tables import print_lareqa
+from ...report.bias_tables import Section, make_lareqa_section, print_lareqa
 from ...system.hashes import hash_files
 from ...system.types import Json, Progress
 from ..translation import TranslationCounts, TranslationSource, translate_pool

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ...papers.reading.reader import Reader
-    from ...report.bias_sections import Section
+    from ...report.bias_tables import Section
 
 # Metrics of predicted answers, which need no ranks.
 ANSWER_METRICS = ("em", "f1")

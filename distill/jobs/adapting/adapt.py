@@ -30,9 +30,8 @@ from ...settings.recipe import DEFAULT
 from ...settings.sections import Settings
 from ...settings.store import format_config, recipe_settings
 from ...system.backend import start
-from ...system.files import write_text
+from ...system.files import lock_folder, write_text
 from ...system.input_files import read_json
-from ...system.locking import lock_folder
 from ...system.progress import say, task
 from ...system.types import File, Json
 from ...training.checkpoints import CHECKPOINT

@@ -13,8 +13,8 @@ import numpy as np
 from ...data.dataset import Dataset, Passage
 from ...errors import DataError
 from ...search_engine.documents.document import Document, cut_document
+from ...search_engine.documents.limits import SkippedFiles
 from ...search_engine.documents.read_documents import read_documents
-from ...search_engine.documents.skipped_files import SkippedFiles
 from ...system.hashes import sha256
 from ...system.types import File, Integers
 from ...vocabulary.words.cutting import Cut

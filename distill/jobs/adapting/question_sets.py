@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...data.contexts import PARALLEL
 from ...data.dataset import Dataset
-from ...data.descriptions import PARALLEL
 from ...data.loading import read_dataset
 from ...data.parallel import Parallel, read_parallel
 from ...data.readers import SAMPLE, SHIPPED

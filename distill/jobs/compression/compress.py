@@ -23,16 +23,15 @@ from ...settings.choices import SHAPE_NAMES
 from ...settings.sections import BudgetSettings, Settings, Work
 from ...settings.store import as_dict, list_free, load_settings
 from ...system.backend import require_export_backend, start
-from ...system.files import require_writable, write_aside, write_json
+from ...system.files import lock_folder, require_writable, write_aside, write_json
 from ...system.hashes import digest
 from ...system.input_files import read_json, read_jsonl
-from ...system.locking import lock_folder
 from ...system.progress import say
 from ...system.types import File, Json, Model
+from ..pipeline.inputs import add_translated_questions
 from ..pipeline.preparing import choose_languages, find_unseen_languages, read_student_inputs, say_shared
 from ..pipeline.resuming import clear_unfinished
 from ..pipeline.second_stage import student_job
-from ..pipeline.translated_questions import add_translated_questions
 from .budget import Budget, parse_bytes
 
 if TYPE_CHECKING:

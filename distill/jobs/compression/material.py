@@ -55,8 +55,7 @@ class Material:
         return cls(words, job, job.targets(teacher, lines), first or words.student)
 
     def start(self, encoder: KerasEncoder, shape: Shape, seed: int = 0) -> KerasEncoder:
-        """Return an encoder cut to a shape; the axes of a smaller dimension come from the teacher's document vectors.
-        """
+        """Return an encoder cut to a shape, whose smaller dimension has axes of the teacher's document vectors."""
         return self.words.start(encoder, shape, self.targets.documents, seed)
 
     def train(self, start: KerasEncoder, job: StudentJob, session: Session | None = None) -> KerasEncoder:

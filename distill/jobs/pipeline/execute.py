@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from ...data.descriptions import DESCRIPTIONS
+from ...data.contexts import DESCRIPTIONS
 from ...encoders.catalog.kinds import RUN_FILE
 from ...encoders.catalog.loading import load_keras_encoder, load_trained
 from ...encoders.dual_encoder import DualEncoder, count_parameters
@@ -19,15 +19,14 @@ from ...errors import TrainingError
 from ...settings.sections import TeacherSettings
 from ...system.backend import chosen_backend, start
 from ...system.device import describe_device, device_line, missed_gpu, unordered_sums
-from ...system.files import write_text
+from ...system.files import lock_folder, write_text
 from ...system.input_files import read_json
-from ...system.locking import lock_folder
 from ...system.progress import say
 from ...system.types import Json
 from ...training.checkpoints import CHECKPOINT
 from ...training.log import RunLog, read_outcome
+from .first_stage import record_closeness, require_gain
 from .fixed_teacher import freeze_teacher, load_fixed_teacher
-from .gain import record_closeness, require_gain
 from .inputs import SAMPLE_NOTE, learns_sample
 from .preparing import find_unseen_languages, require_empty
 from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear_unfinished, require_resumable, resume_log

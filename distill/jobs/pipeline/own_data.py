@@ -10,9 +10,9 @@ from pathlib import Path
 
 import tomlkit
 
+from ...data.contexts import DESCRIPTIONS, PARALLEL, read_descriptions
 from ...data.corpora import find_corpus_reader
 from ...data.dataset import LEARNED, Dataset, Question
-from ...data.descriptions import DESCRIPTIONS, PARALLEL, read_descriptions
 from ...data.json_lines import DOCUMENTS, QUESTIONS
 from ...data.loading import read_dataset
 from ...data.parallel import Parallel, collect_texts, read_parallel

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...data.contexts import PARALLEL, add_descriptions, add_titles
 from ...data.corpora import find_corpus_reader
 from ...data.corpus import read_corpus, read_words
 from ...data.dataset import Dataset
-from ...data.descriptions import PARALLEL, add_descriptions, add_titles
 from ...data.loading import load_dev, load_settings_data
 from ...data.more_questions import load_triplets, warn_of_shared
 from ...data.parallel import Parallel, collect_texts, make_labelled_text, read_parallel
@@ -29,17 +29,15 @@ from ...settings.assignments import refuse_unused
 from ...settings.choices import CHECKPOINT_SECONDS
 from ...settings.sections import DataSettings, ScorerSettings, Settings, TrainingSettings, TranslationSettings
 from ...settings.store import check_settings, format_config, load_settings
-from ...system.files import ASIDE, require_writable
+from ...system.files import ASIDE, LOCK, require_free, require_writable
 from ...system.input_files import read_json
-from ...system.locking import LOCK, require_free
 from ...system.progress import say
 from ...system.types import File
 from ...vocabulary.typed.kinds import require_kinds
 from .fixed_teacher import load_fixed_teacher
-from .inputs import Inputs, splits_to_measure
+from .inputs import Inputs, add_translated_questions, needed_question_languages, splits_to_measure
 from .resuming import STUDENT, hash_sources, is_finished, require_resumable, require_same_data
 from .run import Provenance, Run, read_timings
-from .translated_questions import add_translated_questions, needed_question_languages
 
 # The folder of held-out lines in that of a run without questions, which is there before the run begins.
 LINES = "lines"
@@ -70,7 +68,7 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
         require_free(folder)
     training = drop_spent_devices(settings.training, folder) if resume else settings.training
     if training.devices != 1:
-        from ...training.devices import require_devices
+        from ...training.session import require_devices
 
         require_devices(training)
     inputs, named = read_inputs(settings), named_paths(settings)

@@ -18,10 +18,9 @@ from ...training.checkpoints import CHECKPOINT
 from ...training.log import RunLog
 from ...training.session import Session
 from .fixed_teacher import centre, is_foreign, load_fixed_teacher, map_into_space, require_no_dimension
-from .inputs import SAMPLE_NOTE, Inputs, learns_sample
+from .inputs import SAMPLE_NOTE, Inputs, add_translated_questions, learns_sample, needed_question_languages
 from .preparing import add_texts, load_scorer, say_shared
 from .run import Run
-from .translated_questions import add_translated_questions, needed_question_languages
 
 if TYPE_CHECKING:
     from ...students.shape import Shape

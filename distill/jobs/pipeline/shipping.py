@@ -23,12 +23,11 @@ from ...papers.bias.analyses import as_metrics_section
 from ...report.run_page import write_report
 from ...settings.choices import PASSAGE_SCORES
 from ...settings.store import as_dict, parse_config
-from ...system.device import describe_device
+from ...system.device import describe_device, versions
 from ...system.files import write_json
 from ...system.input_files import read_json
 from ...system.progress import say, task
 from ...system.types import Json
-from ...system.versions import versions
 from ...training.checkpoints import CHECKPOINT
 from .inputs import Inputs
 from .resuming import DATA, METRICS
@@ -157,7 +156,7 @@ def time_queries(run: Run, folder: Path) -> Json:
     from ...evaluation.bench.process import WorkerSpec
     from ...evaluation.bench.rounds import bench, count_steps, select_questions
     from ...evaluation.bench.specs import spec_of
-    from ...system.versions import machine
+    from ...system.device import machine
 
     questions, threads = select_questions(run.dataset, run.languages), run.export.threads
     others = {name: spec_of(str(place)) for name, place in find_artefacts_beside(run).items()}

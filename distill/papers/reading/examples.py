@@ -35,7 +35,7 @@ class Text:
     @property
     def sentences(self) -> tuple[Span, ...]:
         """Return its sentences as `(start, end)` in characters; unknown ones are cut by the rules of its language."""
-        from ...vocabulary.words.sentences import find_sentences_cached
+        from ...vocabulary.words.cutting import find_sentences_cached
 
         return self.cut or tuple(find_sentences_cached(self.text, self.language))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +20,44 @@ from ...system.files import usable_path
 from ...system.input_files import read_jsonl
 from ...system.progress import say
 from ...system.types import File, Json
-from .examples import Example, Text, passage_texts
-from .locating import find_only_place, find_place_at, is_inside
+from .examples import Example, Span, Text, passage_texts
+
+
+def find_place_at(passage: str, answer: str, start: int) -> Span | None:
+    """Return the place of an answer that begins at a given character.
+
+    Runs of blanks count as one and blanks at the ends do not count, as some data sets have them in only one of the two
+    texts.
+
+    Returns:
+        `(start, end)` in characters; None if another text is there.
+    """
+    pattern = _pattern(answer)
+    match = pattern.match(passage, start) if pattern and 0 <= start < len(passage) else None
+    return match.span(1) if match else None
+
+
+def find_only_place(passage: str, answer: str) -> Span | None:
+    """Return the place of an answer that occurs exactly once in its passage.
+
+    Returns:
+        `(start, end)` in characters; None if it occurs nowhere or more than once.
+    """
+    pattern = _pattern(answer)
+    places = [match.span(1) for match in pattern.finditer(passage)] if pattern else []
+    return places[0] if len(places) == 1 else None
+
+
+def is_inside(passage: str, answer: str) -> bool:
+    """Return True if the text of an answer occurs in its passage."""
+    pattern = _pattern(answer)
+    return bool(pattern and pattern.search(passage))
+
+
+def _pattern(answer):
+    words = r"\s+".join(map(re.escape, answer.split()))
+    return re.compile(rf"\s*({words})") if words else None
+
 
 # The split that is learned from by default.
 TRAIN = "train"

@@ -79,8 +79,7 @@ def write_predictions(path: File, questions: Sequence[Question], predictions: Se
 
 
 def write_answers(path: File, examples: Sequence[Example], answers: Sequence[Answer]) -> None:
-    """Write one line {"id", "language", "prediction", "start", "end", "score"} per question, with its gold "answers".
-    """
+    """Write a line {"id", "language", "prediction", "start", "end", "score"} per question, with its "answers"."""
     rows = [
         {
             "id": example.id,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...system.types import Floats
-from .examples import Span
+from .examples import Span, Text
+from .pieces import NO_WORD, TokenisedText
 
 # Number of tokens that a reader sees at once, that two windows share, and that an answer has at most.
 WINDOW, SHARED, LONGEST = 320, 96, 24
@@ -67,3 +68,38 @@ def best_over_windows(parts: Sequence[tuple[int, TokenSpan]]) -> TokenSpan:
         return NOTHING
     start, best = max(parts, key=lambda one: one[1].score)
     return TokenSpan(start + best.first, start + best.last, best.score)
+
+
+# The number of features of a token that are matches (token, word, stem), and of all: three more are of its sentence and
+# four of its shape.
+MATCHES, FEATURES = 3, 10
+# Scales of cosines and of their distances from the best, which are small.
+COSINE, DISTANCE = 3.0, 5.0
+
+
+def passage_features(passage: TokenisedText, question: TokenisedText, cosines: Floats, text: Text) -> Floats:
+    """Return the features of a passage's tokens.
+
+    Args:
+        cosines: Float array `(s,)`, the cosines of the passage's sentences with the question.
+
+    Returns:
+        Float32 array `(t, FEATURES)`.
+    """
+    return np.concatenate([_matches(passage, question), _of_sentences(passage, cosines, text), passage.shapes], axis=1)
+
+
+def _matches(passage, question):
+    ids = np.isin(passage.ids, question.ids)
+    words, stems = set(question.words) - {NO_WORD}, set(question.stems) - {NO_WORD}
+    same = [word in words for word in passage.words], [stem in stems for stem in passage.stems]
+    return np.stack([ids, *same], axis=1).astype(np.float32)
+
+
+def _of_sentences(passage, cosines, text):
+    """Return for each token the cosine of its sentence, its distance from the best, and whether it is the best."""
+    starts = np.array([start for start, _ in text.sentences])
+    # A token may begin with the blank before its sentence.
+    rows = np.clip(np.searchsorted(starts, passage.places[:, 0] + 1, side="right") - 1, 0, len(starts) - 1)
+    far = cosines - cosines.max()
+    return np.stack([COSINE * cosines, DISTANCE * far, far == 0], axis=1)[rows].astype(np.float32)

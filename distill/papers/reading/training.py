@@ -17,10 +17,9 @@ from ...training.session import Schedule, Scores, Session, name_session
 from ...training.training_model import TrainedModel
 from .examples import Example, Span
 from .inputs import LENGTHS, ExampleFeatures, Featuriser, TextView, make_batch, round_up
-from .matches import MATCHES
 from .network import ReaderNetwork
 from .reader import Network, SpanReader
-from .spans import LONGEST
+from .spans import LONGEST, MATCHES
 
 # Number of tokens of a passage in training; fewer than are read at once, as that costs less.
 WINDOW = 192

@@ -10,12 +10,11 @@ from typing import TypeAlias
 from ...errors import DataError
 from ...system.input_files import read_text
 from .document import Content, Document, Source
-from .limits import Meter
+from .limits import Meter, SkippedFiles
 from .markdown import read_markdown
 from .office import read_docx, read_pdf
 from .pages import read_html
 from .records import TITLE, Columns, read_jsonl
-from .skipped_files import SkippedFiles
 from .tables import read_csv, read_tsv
 
 # How files of other formats begin that may be UTF-8.

@@ -11,8 +11,7 @@ from ...system.input_files import NOT_UTF8, iter_lines, parse_line
 from ...system.text import dump_json
 from ...system.types import Json
 from .document import Document, Part, Source
-from .limits import Meter
-from .skipped_files import SkippedFiles
+from .limits import Meter, SkippedFiles
 
 # The first of these that a record has; a passage's own text is under one of TEXTS too.
 IDS, TEXTS, TITLE = ("id", "_id", "pid"), ("text", "context", "passage"), "title"

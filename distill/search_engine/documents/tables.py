@@ -15,9 +15,8 @@ from ...errors import DataError, one_line
 from ...system.input_files import NOT_UTF8, iter_lines
 from ...system.progress import say
 from .document import Document, Source
-from .limits import Meter
+from .limits import Meter, SkippedFiles
 from .records import LANGUAGES, TEXTS, Columns, make_document
-from .skipped_files import SkippedFiles
 
 SEPARATORS = (",", ";", "\t", "|")
 # Arguments of `csv.reader`.

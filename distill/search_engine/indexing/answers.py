@@ -14,13 +14,11 @@ from ...encoders.encoder import Encoder
 from ...encoders.files.questions import encode_question, require_question
 from ...errors import EncoderError, InputError
 from ...export.encode import COMPARED
-from ...retrieval.duplicates import find_repeated
+from ...retrieval.units import find_repeated
 from ...system.types import Booleans, File, Floats, Json
 from .index_file import Index, Where
-from .rescoring import Rescorer
-from .searching import Nearest, Searcher
-from .words.lexical import Lexical
-from .words.loading import load_related_words
+from .searching import Nearest, Rescorer, Searcher
+from .words.lexical import Lexical, load_related_words
 
 # Times as many passages as are to be shown, so that as many are left where some repeat others.
 MORE = 3

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ... import __version__
 from ...encoders.encoder import Encoder
+from ...retrieval.blocks import counts_of, part_edges, rows_of
 from ...retrieval.codes import WHOLE, packed_width
-from ...retrieval.ragged import counts_of, part_edges, rows_of
 from ...settings.choices import PASSAGE_SCORES
 from ...system.sections import Rows, write_sections
 from ...system.types import Integers, Json

@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...retrieval.blocks import part_edges, rows_of
 from ...retrieval.codes import WHOLE, quantise_to_bits
-from ...retrieval.ragged import part_edges, rows_of
 from ...system.sections import read_sections, write_sections
 from ...system.text import drop_soft_hyphens
 from ...system.types import Floats, Json

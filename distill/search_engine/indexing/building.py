@@ -19,27 +19,25 @@ from ...encoders.catalog.identity import locate_encoder, weights_fingerprint
 from ...encoders.catalog.kinds import find_folder
 from ...encoders.catalog.loading import load_encoder
 from ...encoders.encoder import Encoder
-from ...encoders.files.encode_file import Engine
-from ...encoders.files.missing_languages import LeftOut
+from ...encoders.files.encode_file import Engine, LeftOut
 from ...encoders.health import require_finite
 from ...encoders.space import PROBES, require_space
 from ...errors import DataError, InputError, one_line
 from ...export import encode as bundle
 from ...retrieval.codes import FEW, WHOLE
 from ...settings.choices import PASSAGE_SCORES
-from ...system.files import find_leftovers, remove, require_writable, resolve_target, usable_path
-from ...system.locking import hold_lock
+from ...system.files import find_leftovers, hold_lock, remove, require_writable, resolve_target, usable_path
 from ...system.progress import Progress, say, task
 from ...system.types import File, Integers, Json
 from ...vocabulary.words.cutting import Cut
-from ...vocabulary.words.detection import is_language
+from ...vocabulary.words.segmenters import is_language
 from .assembling import list_kept, write_index
 from .batches import VECTORS, Batches
 from .index_file import FILE, FORMAT, QUESTIONS, Index, hash_id
 from .intake import AUTO, IndexChange, Intake, take_in
 from .sources import SOURCES, Sources, read_sources
-from .words.loading import CARD as OF_WORD_ENCODER
-from .words.loading import name_word_encoder
+from .words.lexical import CARD as OF_WORD_ENCODER
+from .words.lexical import name_word_encoder
 
 PART, LOCK = ".part", ".lock"
 # The encoder of a new index where none is named: of those that ship, the one that finds most for its size.

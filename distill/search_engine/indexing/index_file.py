@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from ...encoders.catalog.identity import locate_encoder
 from ...errors import DataError, EncoderError, InputError
+from ...retrieval.blocks import part_edges
 from ...retrieval.codes import FEW, WHOLE, packed_width, unpack
-from ...retrieval.ragged import part_edges
 from ...settings.choices import PASSAGE_SCORES
 from ...system.sections import read_sections
 from ...system.types import Booleans, File, Floats, Integers, Json
+from .words.lexical import CARD as OF_WORD_ENCODER
 from .words.lexical import FOLDING as OF_FOLDING
 from .words.lexical import SECTIONS as OF_WORDS
-from .words.loading import CARD as OF_WORD_ENCODER
 from .words.related import BITS as WORD_BITS
 from .words.related import SECTIONS as OF_RELATED_WORDS
 

@@ -12,12 +12,11 @@ from ...errors import DataError
 from ...system.progress import task
 from ...system.types import File, Integers, Json
 from ...vocabulary.words.cutting import Cut
-from ...vocabulary.words.detection import FALLBACK, detect_language
+from ...vocabulary.words.segmenters import FALLBACK, detect_language
 from ..documents.document import Document, Source
-from ..documents.limits import ReadingLimits
+from ..documents.limits import ReadingLimits, SkippedFiles
 from ..documents.read_documents import read_documents
 from ..documents.records import Columns
-from ..documents.skipped_files import SkippedFiles
 from .batches import TEXTS, group_documents, make_key, write_texts
 from .index_file import QUESTIONS, Index, hash_id
 

@@ -14,10 +14,13 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...encoders.encoder import Encoder
+from ...encoders.health import require_finite
 from ...errors import InputError
+from ...retrieval.blocks import counts_of, part_edges, rows_of
 from ...retrieval.products import Int8Rows, stored_rows
-from ...retrieval.ragged import counts_of, part_edges, rows_of
 from ...settings.choices import PASSAGE_SCORES
+from ...system.text import drop_soft_hyphens
 from ...system.types import Booleans, Floats, Integers
 from .index_file import Index
 
@@ -140,3 +143,34 @@ def _best(rows, scored, question, added, k):
 def _rows(index: Index, kind: str) -> Int8Rows:
     codes, scales = (index.array(f"{kind}_{part}") for part in ("vectors", "scales"))
     return stored_rows(cast("NDArray[np.uint8]", codes), cast(Floats, scales), index.bits, index.axes)
+
+
+class Rescorer:
+    """Scores passages as if they were stored in float32, by the encoder of the index."""
+
+    def __init__(self, index: Index, encoder: Encoder, score: str) -> None:
+        self.index, self.encoder, self.score = index, encoder, score
+
+    def __call__(self, question: Floats, rows: Integers) -> tuple[Floats, Integers]:
+        """Return scores of passages, float32, and the number of each one's best sentence, -1 without sentences."""
+        passages = [self.index.text(row) for row in rows.tolist()]
+        wholes, best = np.zeros(len(rows), dtype=np.float32), np.zeros(len(rows), dtype=np.float32)
+        numbers = np.full(len(rows), -1)
+        if self.score != "sentence":
+            wholes = self._products(question, passages)
+        if self.index.has_sentences:
+            best, numbers = self._best_sentences(question, passages, rows)
+        return (wholes if self.score == "vector" else wholes + best), numbers
+
+    def _best_sentences(self, question, passages, rows):
+        bounds = [self.index.bounds(row).tolist() for row in rows.tolist()]
+        products = self._products(
+            question, [text[a:b] for text, pairs in zip(passages, bounds, strict=True) for a, b in pairs]
+        )
+        parts = np.split(products, np.cumsum([len(pairs) for pairs in bounds])[:-1]) if len(rows) else []
+        numbers = np.array([part.argmax() for part in parts], dtype=np.int64)
+        return np.array([part.max() for part in parts], dtype=np.float32), numbers
+
+    def _products(self, question: Floats, texts: list[bytes]) -> Floats:
+        decoded = [drop_soft_hyphens(text.decode("utf-8", "replace")) for text in texts]
+        return require_finite(self.encoder.encode(decoded, "document"), self.encoder) @ question

@@ -25,16 +25,13 @@ from ... import __version__
 from ...errors import first_line, one_line
 from ...system.text import drop_soft_hyphens, dump_json
 from ...system.types import Floats, Json
-from .batching import Batcher
+from .batching import Batcher, WorkSlices
 from .bodies import RequestPool
 from .encoding import ServedEncoder
 from .forms import SearchRequest, parse_embedding_request, parse_search_request
-from .limits import ANSWER_SECONDS, Limits
+from .limits import ANSWER_SECONDS, ClientGone, Limits, Refusal
 from .metrics import TEXT, Metrics
-from .origins import Origins, require_json, to_origin_form
-from .refusals import ClientGone, Refusal
-from .tokens import is_allowed
-from .turns import WorkSlices
+from .origins import Origins, is_allowed, require_json, to_origin_form
 
 if TYPE_CHECKING:
     from .collection import Collection

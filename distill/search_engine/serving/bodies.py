@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...encoders.files.questions import late_problem
-from .limits import BODIES, BODY_SECONDS, MOST_REQUESTS, Limits
-from .refusals import ClientGone, Refusal, busy_refusal, size_refusal
+from .limits import BODIES, BODY_SECONDS, MOST_REQUESTS, ClientGone, Limits, Refusal, busy_refusal, size_refusal
 
 # Up to this many times the limit is read of a refused body, so that the client can read the answer before the
 # connection is closed.

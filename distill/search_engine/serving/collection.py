@@ -18,7 +18,7 @@ from ...system.types import File, Floats, Json
 from ..indexing.answers import Answers
 from ..indexing.index_file import FILE
 from .forms import SearchRequest
-from .refusals import shorten_quote, value_refusal
+from .limits import shorten_quote, value_refusal
 
 # The question that checks an index before it is served.
 TRIAL = "Where does the Danube end?"

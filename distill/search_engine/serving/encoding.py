@@ -14,8 +14,7 @@ from ...encoders.files.questions import count_pieces, encode_apart, pieces_probl
 from ...encoders.health import require_finite
 from ...system.types import File, Floats, Progress, Role
 from .batching import Vectors
-from .limits import Limits
-from .refusals import Refusal, busy_refusal, size_refusal
+from .limits import Limits, Refusal, busy_refusal, size_refusal
 
 # Suffixes of the model's name, for clients that have no other way to state the role of a text.
 SUFFIXES: dict[str, Role] = {"query": "question", "document": "document"}

@@ -11,8 +11,16 @@ import orjson
 from ...encoders.files.questions import length_problem
 from ...system.types import Json, Role
 from ..indexing.index_file import as_text
-from .limits import MOST_FIELDS, MOST_HITS, MOST_HITS_TOGETHER, Limits
-from .refusals import Refusal, shorten_quote, size_refusal, value_refusal
+from .limits import (
+    MOST_FIELDS,
+    MOST_HITS,
+    MOST_HITS_TOGETHER,
+    Limits,
+    Refusal,
+    shorten_quote,
+    size_refusal,
+    value_refusal,
+)
 
 # The names that clients of several services use for the role of a text.
 ROLES: dict[str, Role] = {

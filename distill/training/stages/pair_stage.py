@@ -20,12 +20,11 @@ from ...system.progress import say
 from ...system.types import Floats, Integers
 from ..batches import BatchMaker, StepInput, name_questions
 from ..dev_score import DevScore
-from ..devices import share_devices
 from ..loop import fit
-from ..sampled_softmax import SampledSoftmax
-from ..session import Scorer, Scores, Session, name_session
+from ..losses import SampledSoftmax
+from ..session import Scorer, Scores, Session, name_session, share_devices
 from .anchors import Anchors, more_anchors, own_anchors
-from .false_negatives import FalseNegatives
+from .mined_pairs import FalseNegatives
 from .samplers import ParallelLines, Sampler
 from .scores import ScorerVectors
 from .towers import TOWERS, Places

@@ -27,11 +27,10 @@ from ...system.progress import say
 from ...system.types import Doubles, Floats, Integers, Model, Progress, Tensor
 from ..batches import BatchMaker, StepInput, name_questions
 from ..dev_score import DevScore
-from ..devices import require_devices, share_devices
 from ..loop import fit
 from ..losses import DISTANCES, in_batch_loss, listwise_loss, nest_distance, scorer_loss, transfer_terms
 from ..rates import TableSchedule
-from ..session import Schedule, Scorer, Session, name_session
+from ..session import Schedule, Scorer, Session, name_session, require_devices, share_devices
 from ..trainer import NamedTerms, Trainer
 from .lines import Lines, Typist, line_targets, same_label
 from .scores import ScorerVectors

@@ -120,8 +120,7 @@ def read_lexicon(sources: LanguageSources) -> Lexicon:
 
 
 def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str, float]:
-    """Return the words of a dictionary with their share of uses in texts, most frequent first; each counts once more.
-    """
+    """Return a dictionary's words with their share of uses in texts, most frequent first. Each counts once more."""
     uses = Counter(word.lower() for text in texts for word in split_words(text))
     counts = {word: 1 + uses[word] for source in sources for word in map(str.lower, source.texts) if " " not in word}
     whole = sum(counts.values())

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...students.vocabulary.scripts import SHARED, find_script
+from ...students.vocabulary.fertility import SHARED, find_script
 
 LATIN = "Latn"
 # ISO 15924 codes of the languages that are not written in Latin letters, or not in these alone.

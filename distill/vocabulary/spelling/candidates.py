@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ...encoders.spellings import Spelling
-from ...encoders.tokenizer import SPACE
+from ...encoders.tokenizer import SPACE, Tokenizer, with_spellings
+from ...students.vocabulary.pieces import count_tokens
+from ...system.types import Doubles, Progress
 from ..typed.kinds import UNSPACED, add_noise
 from .written_forms import TokenTable, WrittenText
 
@@ -108,3 +112,43 @@ def _alias_forms(text: str, row: WrittenText, language: str, kind: str) -> Itera
     inside = SPACE not in text and (unspaced or kind != LATIN or len(text) >= INSIDE)
     if long_enough and inside and (unspaced or not row.begins):
         yield text
+
+
+# The greatest share that an alias may have in written text, relative to its share in noisy text. The limit is lower in
+# Latin letters, where an alias could match words of other languages.
+MOST, MOST_LATIN = 0.5, 0.1
+# A text that loses one alias may then use another, so the check is repeated.
+ROUNDS = 3
+
+
+def add_unused_aliases(
+    tokenizer: Tokenizer,
+    candidates: Mapping[str, Candidate],
+    texts: Mapping[str, Sequence[str]],
+    progress: Progress,
+) -> Tokenizer:
+    """Add the candidates to a tokenizer that written text does not use.
+
+    Args:
+        progress: A function that is called with the number of lines that are done.
+    """
+    kept = [candidate.spelling(piece) for piece, candidate in candidates.items()]
+    most = {piece: share_limit(candidate) for piece, candidate in candidates.items()}
+    for _ in range(ROUNDS):
+        spelled = with_spellings(tokenizer, kept)
+        written = np.max([_measure_shares(spelled, lines, progress) for lines in texts.values()], axis=0)
+        limits = np.array([most[one.piece] for one in kept])
+        kept = [one for one, fits in zip(kept, written <= limits, strict=True) if fits]
+    return with_spellings(tokenizer, kept)
+
+
+def share_limit(candidate: Candidate) -> float:
+    """Return the greatest share of a language's written text that a candidate may have."""
+    return (MOST_LATIN if candidate.cell[0] == LATIN else MOST) * candidate.share
+
+
+def _measure_shares(tokenizer: Tokenizer, lines: Sequence[str], progress: Progress) -> Doubles:
+    """Return the share of each alias in the tokens of the lines, float64 `(aliases,)`."""
+    counts = count_tokens(tokenizer.unexpanded, list(lines))
+    progress(len(lines))
+    return counts[len(tokenizer) :] / max(1, counts.sum())

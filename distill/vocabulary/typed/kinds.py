@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable, Iterable
 
 from .latin import ROMANISERS, import_pypinyin
-from .marks import ACCENTED, remove_accents, to_lower_case, to_speech
-from .typing_errors import LAYOUTS, add_slips, join_words
+from .typing_errors import ACCENTED, LAYOUTS, add_slips, join_words, remove_accents, to_lower_case, to_speech
 
 # Languages that are written without capitals, and those without blanks between words.
 UNCASED = ("ar", "fa", "he", "hi", "ja", "ko", "lo", "my", "km", "th", "ur", "zh")

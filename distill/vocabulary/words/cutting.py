@@ -2,13 +2,119 @@
 
 from __future__ import annotations
 
+import os
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
-from .clusters import find_cluster_start, is_within_cluster
-from .sentences import find_sentences
+import sentencex
+
+from .segmenters import import_extra
+
+# The number of texts whose sentences are cached.
+CACHED = 2**17
+# A line of blanks alone parts paragraphs as an empty one does.
+BLANK_LINE = re.compile("\n[ \t\r\v\f\xa0]+(?=\n)")
+
+
+@lru_cache(CACHED)
+def find_sentences_cached(text: str, language: str) -> tuple[tuple[int, int], ...]:
+    """Return the result of `find_sentences`, which is remembered for texts that come again.
+
+    Args:
+        language: Its ISO 639-1 code.
+    """
+    return find_sentences(text, language)
+
+
+def find_sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
+    """Find the sentences of a text.
+
+    Blanks around a sentence belong to none. A text without a boundary is one sentence, and so is a blank text.
+
+    Args:
+        language: Its ISO 639-1 code.
+
+    Returns:
+        The start and end of each sentence in characters, ascending. None is blank, unless the whole text is.
+
+    Raises:
+        InputError: If the language needs a library of the extra `morphology` that is missing.
+    """
+    # Each lone surrogate becomes one character, so that places stay valid.
+    text = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    text = BLANK_LINE.sub(lambda line: "\n" * len(line[0]), text)
+    places, end = [], 0
+    for part in SPLITTERS.get(language[:2].lower(), sentencex.segment)(language, text):
+        if sentence := part.strip():
+            start = text.index(sentence, end)
+            end = start + len(sentence)
+            places.append((start, end))
+    return tuple(places) or ((0, len(text)),)
+
+
+def split_thai_sentences(language: str, text: str) -> Sequence[str]:
+    """Split Thai lines into sentences by PyThaiNLP's crfcut, a conditional random field over words."""
+    # Otherwise PyThaiNLP makes a folder in the home directory.
+    os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
+    import_extra("pycrfsuite", "Thai")
+    cut = import_extra("pythainlp.tokenize", "Thai").sent_tokenize
+    return [sentence for line in text.splitlines() for sentence in cut(line, engine="crfcut")]
+
+
+SPLITTERS = {"th": split_thai_sentences}
+
+
+JOINER = "\u200d"
+# Characters that join although their category is not that of a mark: joiners, skin tones, the letters of flag tags, and
+# some kana and Thai vowels.
+JOINED = re.compile("[\u200c\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\uff9e\uff9f\u0e33\u0eb3]")
+# Hangul's vowels and finals, which end a syllable, and its initials, which begin one.
+HANGUL_ENDS = re.compile("[\u1160-\u11ff\ud7b0-\ud7fb]")
+HANGUL_BEGINS = re.compile("[\u1100-\u115f\ua960-\ua97c]")
+# The combining class of signs that take a consonant's vowel, and join it to the next.
+VIRAMA = 9
+
+
+def is_within_cluster(text: str, at: int) -> bool:
+    """Check that a place in a text lies within a grapheme cluster.
+
+    Returns:
+        True if the character at the place and the one before it belong to the same cluster.
+    """
+    if not 0 < at < len(text):
+        return False
+    before, char = text[at - 1], text[at]
+    if unicodedata.category(char)[0] == "M" or JOINED.match(char) or HANGUL_ENDS.match(char):
+        return unicodedata.category(before) not in ("Cc", "Zl", "Zp")
+    if before == JOINER or HANGUL_BEGINS.match(before) or unicodedata.combining(before) == VIRAMA:
+        return char.isalpha() or unicodedata.category(char) == "So"
+    return _is_flag(char) and _count_flags(text, at) % 2 == 1
+
+
+def _count_flags(text, at):
+    """Count the halves of flags before a place. A flag consists of two."""
+    start = at
+    while start and _is_flag(text[start - 1]):
+        start -= 1
+    return at - start
+
+
+def _is_flag(char):
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
+
+
+def find_cluster_start(text: str, at: int, least: int) -> int:
+    """Find the last place up to `at` that is not within a cluster.
+
+    Returns:
+        The place, or `at` if there is none.
+    """
+    return next((place for place in range(at, least, -1) if not is_within_cluster(text, place)), at)
+
 
 # Start and end, in characters.
 Place: TypeAlias = tuple[int, int]

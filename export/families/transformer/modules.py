@@ -7,25 +7,141 @@ BertModel with XLM-R's tokens. A transformer with modern blocks is a ModernBertM
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from ....encoders.encoder import KerasEncoder
-from ....errors import EncoderError
+from ....errors import EncoderError, ExportError
 from ....students.transformer.network import TransformerEncoder
 from ....students.transformer.pooling import require_bundled
 from ....system.types import Floats, Json
 from ...hub.modules import LENGTHS, LINEAR, PLAIN, Module, plain_dense_module
 from ...hub.plain_tokenizer import plain_tokenizer_json, tokenizer_config
 from ...weights.rewrite import factor_of, projection_of
-from .heads import PaddedHeads, fit_heads
-from .modern_modules import modern_config, modern_weights
 
 if TYPE_CHECKING:
     import keras
 
     from ....students.transformer.block import Block
+    from ....students.transformer.modern import ModernBlock
+
+
+KINDS = ("full_attention", "sliding_attention")
+
+
+def modern_config(model: TransformerEncoder, activation: str) -> dict[str, Json]:
+    """Return the `config.json` of a `ModernBertModel`.
+
+    Args:
+        activation: Hugging Face's name of its activation.
+
+    Raises:
+        ExportError: If the heads do not make up a row.
+    """
+    if model.heads * model.head_size != model.width:
+        raise ExportError(
+            f"a ModernBertModel of width {model.width} does not support {model.heads} heads of "
+            f"{model.head_size}; export a bundle"
+        )
+    local = [place in model.local for place in range(model.depth)]
+    thetas = model.global_theta, model.local_theta
+    turns = {kind: {"rope_type": "default", "rope_theta": theta} for kind, theta in zip(KINDS, thetas, strict=True)}
+    return {
+        "architectures": ["ModernBertModel"],
+        "model_type": "modernbert",
+        "vocab_size": model.vocabulary,
+        "hidden_size": model.width,
+        "num_hidden_layers": model.depth,
+        "num_attention_heads": model.heads,
+        "intermediate_size": model.inner,
+        "hidden_activation": activation,
+        "max_position_embeddings": model.positions,
+        "norm_eps": model.epsilon,
+        "local_attention": 2 * model.window,
+        "layer_types": [KINDS[near] for near in local],
+        "rope_parameters": turns,
+        # For older versions, which have no layer types.
+        "global_attn_every_n_layers": _global_interval(local),
+        **dict(zip(("global_rope_theta", "local_rope_theta"), thetas, strict=True)),
+        **dict.fromkeys(("norm_bias", "attention_bias", "mlp_bias"), False),
+        **dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")),
+        "torch_dtype": "float32",
+    }
+
+
+def _global_interval(local):
+    """Return n if every n-th block attends to all tokens, or 0, which older versions refuse, if there is no such n."""
+    return next((n for n in range(1, len(local) + 1) if local == [place % n > 0 for place in range(len(local))]), 0)
+
+
+def modern_weights(model: TransformerEncoder) -> dict[str, Floats]:
+    """Return the weights by the names of a `ModernBertModel`, kernels `(out, in)`, a factor merged into the table."""
+    table, factor = np.asarray(model.get_layer("embedding").embeddings), factor_of(model)
+    weights = {
+        "embeddings.tok_embeddings.weight": table if factor is None else table @ factor,
+        "embeddings.norm.weight": np.asarray(model.get_layer("positions").norm.gamma),
+        "final_norm.weight": np.asarray(model.get_layer("final_norm").gamma),
+    }
+    for place, block in enumerate(model.blocks):
+        weights |= {f"layers.{place}.{name}.weight": array for name, array in _block_modern_modules(block).items()}
+    return weights
+
+
+def _block_modern_modules(block: ModernBlock) -> dict[str, Floats]:
+    parts = {
+        "attn.Wqkv": (block.query, block.key, block.value),
+        "attn.Wo": (block.attention,),
+        "mlp.Wi": block.unit_layers,
+        "mlp.Wo": (block.second,),
+    }
+    weights = {name: np.concatenate([np.asarray(one.kernel).T for one in layers]) for name, layers in parts.items()}
+    norms = {"attn_norm": block.attention_norm, "mlp_norm": block.norm} if block.normed else {"mlp_norm": block.norm}
+    return weights | {name: np.asarray(norm.gamma) for name, norm in norms.items()}
+
+
+@dataclass(frozen=True)
+class PaddedHeads:
+    """Padded heads.
+
+    Args:
+        before: The number of heads before padding; the others are zeros.
+    """
+
+    count: int
+    size: int
+    before: int
+    size_before: int
+
+    def pad_columns(self, array: Floats, is_query: bool = False) -> Floats:
+        """Pad the columns of an array to all heads.
+
+        The scores are divided by the root of a head's size, so a query is scaled to make up for the difference.
+
+        Args:
+            array: Float array `(..., before * size_before)`.
+
+        Returns:
+            Float array `(..., count * size)`.
+        """
+        scale = np.float32((self.size / self.size_before) ** 0.5) if is_query else np.float32(1)
+        parts = (array * scale).reshape(*array.shape[:-1], self.before, self.size_before)
+        room = [(0, 0)] * (array.ndim - 1) + [(0, self.count - self.before), (0, self.size - self.size_before)]
+        return np.pad(parts, room).reshape(*array.shape[:-1], self.count * self.size)
+
+
+def fit_heads(width: int, heads: int, size: int) -> PaddedHeads:
+    """Find the least number of heads that share a row evenly and have room for a student's heads.
+
+    Raises:
+        ExportError: If there is none.
+    """
+    for count in range(heads, width + 1):
+        if width % count == 0 and width // count >= size:
+            return PaddedHeads(count, width // count, heads, size)
+    raise ExportError(f"a BertModel of width {width} has no room for {heads} heads of {size}; export a bundle")
+
 
 # The config's names of activations, by ours.
 ACTIVATIONS = {"gelu": "gelu", "gelu_tanh": "gelu_pytorch_tanh", "relu": "relu"}

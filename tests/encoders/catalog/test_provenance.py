@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from distill.data.contexts import add_descriptions
 from distill.data.dataset import Dataset, Passage, Question
-from distill.data.descriptions import add_descriptions
 from distill.data.parallel import Parallel
 from distill.encoders.catalog.provenance import Sources, describe_learned, hash_run_files, read_learned
 from distill.encoders.catalog.setting_files import named_paths

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.data.bitext import Bitext
+from distill.data.pairs import Bitext
 from distill.errors import EncoderError
 from distill.evaluation.tasks.bitext import BitextTask, accuracies, retrieve
 from distill.evaluation.tasks.task import TaskOptions

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from distill.data.bitext import Bitext
+from distill.data.pairs import Bitext
 from distill.data.pool import make_pool
 from distill.encoders.catalog.loading import load_teacher
 from distill.errors import DataError, EncoderError, InputError

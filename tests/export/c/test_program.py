@@ -20,8 +20,7 @@ from distill.export.formats.c import add_answerable
 from distill.export.formats.registry import load_artefact
 from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
 from distill.search_engine.indexing.index_file import Index
-from distill.search_engine.indexing.rescoring import Rescorer
-from distill.search_engine.indexing.searching import Searcher
+from distill.search_engine.indexing.searching import Rescorer, Searcher
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "multi12-static"

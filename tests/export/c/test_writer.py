@@ -22,7 +22,7 @@ from distill.retrieval.codes import quantise
 from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
 from distill.search_engine.indexing.index_file import FILE, Index
 from distill.system.sections import read_sections, write_sections
-from distill.vocabulary.words.clusters import is_within_cluster
+from distill.vocabulary.words.cutting import is_within_cluster
 
 MODEL, ROOT = "multi12-static", Path(__file__).resolve().parents[3]
 NOT_AN_INDEX, OTHER_ENCODER, NOT_WHOLE, NOT_CHANGEABLE, NO_TEXT, NOT_WRITTEN = 5, 7, 3, 12, 13, 14

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from distill.errors import ConfigError, ExportError
-from distill.export.families.preparation import prepare_table
+from distill.export.families.registry import prepare_table
 from distill.export.onnx.layers import LOOKUPS, PRODUCTS, quantize_unsaturated
 from distill.export.onnx.model import convert_to_onnx
 from distill.export.onnx.nodes import Graph, serialize_checked

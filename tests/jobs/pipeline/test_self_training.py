@@ -18,7 +18,7 @@ from distill.jobs.pipeline.self_training import Stage, self_train
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
 from distill.system.input_files import read_json, read_jsonl
-from distill.training.stages.teacher_job import TeacherJob
+from distill.training.stages.student_job import TeacherJob
 
 FILES = ["encoder", "mined.jsonl", "stage.json", "statistics.json"]
 VALUES = {

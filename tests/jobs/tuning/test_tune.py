@@ -66,7 +66,7 @@ def left(distill, fixed, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Students, "train", interrupted)
-        patch.setattr("distill.training.stages.teacher_job.teach", counted)
+        patch.setattr("distill.training.stages.student_job.teach", counted)
         search.codes = [distill(*search.command)]
         search.then = sorted(path.name for path in search.folder.iterdir())
         search.codes.append(distill(*search.command))

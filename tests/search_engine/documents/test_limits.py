@@ -10,9 +10,8 @@ from contextlib import suppress
 import pytest
 
 from distill.errors import DataError
-from distill.search_engine.documents.limits import Meter, ReadingLimits
+from distill.search_engine.documents.limits import Meter, ReadingLimits, SkippedFiles
 from distill.search_engine.documents.read_documents import read_documents
-from distill.search_engine.documents.skipped_files import SkippedFiles
 
 SPACE = "http://schemas.openxmlformats.org"
 WORDS, ROW = "The ferry leaves. " * 3000, "The ferry leaves. " * 2000

@@ -2,9 +2,8 @@
 
 import pytest
 
-from distill.search_engine.documents.front_matter import split_front_matter
 from distill.search_engine.documents.limits import Meter, ReadingLimits
-from distill.search_engine.documents.markdown import read_markdown
+from distill.search_engine.documents.markdown import read_markdown, split_front_matter
 from distill.search_engine.documents.read_documents import read_documents
 
 

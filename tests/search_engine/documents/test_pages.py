@@ -6,7 +6,7 @@ import pytest
 
 from distill.search_engine.documents.limits import Meter, ReadingLimits
 from distill.search_engine.documents.pages import read_html, read_page
-from distill.vocabulary.words.sentences import find_sentences
+from distill.vocabulary.words.cutting import find_sentences
 
 
 def texts(source):

@@ -8,9 +8,9 @@ import pytest
 
 from distill.errors import DataError
 from distill.search_engine.documents import formats
+from distill.search_engine.documents.limits import MOST, SkippedFiles
 from distill.search_engine.documents.read_documents import read_documents
 from distill.search_engine.documents.records import Columns
-from distill.search_engine.documents.skipped_files import MOST, SkippedFiles
 
 
 def write(folder, **files):

@@ -5,7 +5,7 @@ import pytest
 
 from distill.encoders.catalog.loading import load_encoder
 from distill.errors import InputError
-from distill.report.answerability import print_remark
+from distill.report.answers import print_remark
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
 

@@ -17,13 +17,13 @@ from fixtures.commands import environment
 from distill.encoders.catalog.identity import weights_fingerprint
 from distill.encoders.catalog.loading import load_encoder
 from distill.errors import DataError, EncoderError, InputError
-from distill.jobs.subset_languages import subset_languages
+from distill.jobs.reduce_encoder import subset_languages
 from distill.search_engine.indexing import batches
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.building import BEST, IndexChange, IndexSettings, build_index
 from distill.search_engine.indexing.index_file import FILE, Index
 from distill.search_engine.indexing.sources import SOURCES
-from distill.system.locking import hold_lock
+from distill.system.files import hold_lock
 from distill.system.sections import read_sections
 
 MODEL = "multi12-static"

@@ -23,13 +23,14 @@ from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.dual_encoder import AsymmetricEncoder
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.index_file import FILE
-from distill.search_engine.serving import bodies, running
+from distill.search_engine.serving import bodies
+from distill.search_engine.serving import start as running
 from distill.search_engine.serving.app import Server
 from distill.search_engine.serving.collection import Collection
 from distill.search_engine.serving.encoding import ServedEncoder
 from distill.search_engine.serving.forms import parse_search_request
 from distill.search_engine.serving.limits import Limits
-from distill.search_engine.serving.running import bind_socket
+from distill.search_engine.serving.start import bind_socket
 from distill.system.sections import read_sections, write_sections
 
 TOKEN = "secret"

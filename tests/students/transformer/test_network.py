@@ -7,7 +7,7 @@ from keras import ops
 
 from distill.encoders.batching import pad
 from distill.students.transformer import TransformerEncoder
-from distill.training.buckets import round_shapes
+from distill.training.batches import round_shapes
 
 SIZES = {"vocabulary": 40, "width": 12, "depth": 2, "heads": 2, "head_size": 6, "inner": 16, "positions": 300}
 SIZES |= {"dimension": 12}

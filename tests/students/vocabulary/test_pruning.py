@@ -8,9 +8,9 @@ from distill.data.dataset import Dataset, Passage, Question
 from distill.encoders.tokenizer import model_proto
 from distill.errors import ConfigError, InputError
 from distill.jobs.compression.trials import table_bytes
+from distill.students.vocabulary.fertility import find_script, find_script_tokens
 from distill.students.vocabulary.pieces import find_required_tokens, find_used_tokens, prune_tokenizer
 from distill.students.vocabulary.pruning import Line, PieceRule, collect_lines, compute_size, prune, split_tenth
-from distill.students.vocabulary.scripts import find_script, find_script_tokens
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from distill.encoders.tokenizer import model_proto
 from distill.errors import EncoderError
 from distill.students.vocabulary.pieces import find_used_tokens, prune_tokenizer
 from distill.teachers.tokenizers import convert_tokenizer
-from distill.teachers.tokenizers.charsmap import compile_builtin_charsmap
+from distill.teachers.tokenizers.steps import compile_builtin_charsmap
 
 SPECIAL = (("<s>", 0, True), ("<pad>", 1, True), ("</s>", 2, True), ("<unk>", 3, True))
 META = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}

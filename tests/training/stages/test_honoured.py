@@ -21,8 +21,7 @@ from distill.jobs.tuning.tune import Search, tune
 from distill.settings.assignments import honoured_fields
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings, format_config
-from distill.training.stages.student_job import StudentJob
-from distill.training.stages.teacher_job import TeacherJob
+from distill.training.stages.student_job import StudentJob, TeacherJob
 
 # A run hands these on to the search of smaller bundles, which has a test of its own.
 BUDGET = {f"budget.{item.name}" for item in fields(Settings().budget)}

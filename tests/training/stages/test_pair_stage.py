@@ -18,7 +18,7 @@ from distill.settings.sections import Settings
 from distill.settings.store import change_settings
 from distill.training.log import RunLog
 from distill.training.session import Session
-from distill.training.stages.false_negatives import FalseNegatives
+from distill.training.stages.mined_pairs import FalseNegatives
 from distill.training.stages.pair_stage import (
     Batch,
     PairOptions,
@@ -27,7 +27,7 @@ from distill.training.stages.pair_stage import (
     make_miner,
     teach_pairs,
 )
-from distill.training.stages.teacher_job import TeacherJob
+from distill.training.stages.student_job import TeacherJob
 
 FILE = {"student.parallel": ["x.tsv"]}
 BASE = {"teacher.loss": "softmax", "teacher.batch_size": 6, "teacher.bm25_epochs": 1, "teacher.online_epochs": 1}

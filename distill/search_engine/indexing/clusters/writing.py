@@ -3,18 +3,117 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import InputError
+from ....errors import ExportError, InputError
+from ....retrieval.blocks import counts_of, rows_of
 from ....settings.choices import PASSAGE_SCORES
-from ....system.sections import write_sections
-from ....system.types import File
+from ....system.progress import task
+from ....system.sections import Rows, write_sections
+from ....system.types import File, Integers
 from ..index_file import Index
-from .coder import PLACES, Coder
-from .lists import Vectors, sort_into_lists
-from .records import UNIT, Records
+from .coder import PLACES, Coder, Vectors, round_rows, sort_into_lists
+
+# Records begin at multiples of it, so that a place fits into three bytes and a size into one.
+UNIT = 64
+# Passages that are written at once.
+BLOCK = 1024
+PLACE, SIZE = 2**24, 2**8
+HEAD = np.dtype([(name, "<u4") for name in ("bytes", "row", "sentences", "vectors", "text", "document")])
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of an index's passages, in the `order` of a file."""
+
+    index: Index
+    coder: Coder
+    order: Integers
+
+    def contents(self, rows: Integers) -> Iterator[bytes]:
+        """Yield the records of passages: a head of six uint32, scales, bounds, vectors, text and document.
+
+        The head has the bytes of the record, the row, the number of sentences, and the bytes of the vectors, of the
+        text, and of the document. The passage's vector comes first, then those of its sentences, turned and in 8 bits.
+        """
+        vectors, scales = round_rows(self.coder.turn(self._vectors(rows)))
+        ends = np.cumsum(1 + self._sentences[rows]).tolist()
+        for row, start, end in zip(rows.tolist(), [0, *ends], ends, strict=False):
+            yield self._content(row, vectors[start:end], scales[start:end])
+
+    def _content(self, row, vectors, scales):
+        bounds = self.index.bounds(row) if self.index.has_sentences else np.zeros((0, 2))
+        text, document = self.index.text(row), self._document(row)
+        content = b"".join((scales.tobytes(), bounds.astype("<u4").tobytes(), vectors.tobytes(), text, document))
+        size = HEAD.itemsize + len(content)
+        head = np.array((size, row, len(bounds), vectors.nbytes, len(text), len(document)), HEAD)
+        return head.tobytes() + content + bytes(-size % UNIT)
+
+    def _vectors(self, rows):
+        """Return the vector of each passage, followed by those of its sentences, if there are any."""
+        passages = self.index.vectors("passage", rows)
+        if not self.index.has_sentences:
+            return passages
+        counts = self._sentences[rows]
+        ends = np.cumsum(1 + counts)
+        vectors, wholes = np.empty((ends[-1], passages.shape[1]), np.float32), np.zeros(ends[-1], bool)
+        wholes[ends - counts - 1] = True
+        vectors[wholes] = passages
+        vectors[~wholes] = self.index.vectors("sentence", rows_of(self.index.array("sentence_starts"), rows))
+        return vectors
+
+    def _document(self, row):
+        document = int(self.index.array("document_of")[row])
+        start, end = self.index.array("document_starts")[document : document + 2].tolist()
+        return self.index.array("documents")[start:end].tobytes()
+
+    @cached_property
+    def _sentences(self) -> Integers:
+        """The number of sentences of each passage."""
+        if not self.index.has_sentences:
+            return np.zeros(self.index.passages, np.int64)
+        return counts_of(self.index.array("sentence_starts"), np.arange(self.index.passages))
+
+    @cached_property
+    def _sizes(self) -> Integers:
+        """The size of each record in units, in the file's order."""
+        array, rows = self.index.array, self.order
+        sentences = self._sentences[rows]
+        documents = np.diff(array("document_starts").astype(np.int64))[array("document_of")[rows]]
+        sizes = HEAD.itemsize + (1 + sentences) * (4 + self.coder.width) + 8 * sentences
+        return -(-(sizes + array("text_lengths")[rows].astype(np.int64) + documents) // UNIT)
+
+    @cached_property
+    def units(self) -> NDArray[np.uint32]:
+        """The first unit of each passage's record, and in the highest byte its number of units, 0 for more than 255."""
+        starts = np.cumsum(self._sizes) - self._sizes
+        if len(starts) and starts[-1] >= PLACE:
+            raise ExportError(
+                f"{self.index.path}: records of {starts[-1] * UNIT / 1e9:.1f} GB, a page of ranges holds "
+                f"{PLACE * UNIT / 1e9:.1f}; make indexes of parts"
+            )
+        sizes = np.where(self._sizes < SIZE, self._sizes, 0)
+        units = np.zeros(self.index.passages, np.uint32)
+        units[self.order] = starts | sizes * PLACE
+        return units
+
+    def section(self) -> Rows:
+        """Return all records as a section of a file; they are never in memory together."""
+        total = int(self._sizes.sum()) * UNIT
+        return Rows(np.dtype(np.uint8), (total,), self._blocks)
+
+    def _blocks(self) -> Iterator[NDArray[np.uint8]]:
+        with task("write records", len(self.order)) as advance:
+            for start in range(0, len(self.order), BLOCK):
+                rows = self.order[start : start + BLOCK]
+                yield np.frombuffer(b"".join(self.contents(rows)), np.uint8)
+                advance(len(rows))
+
 
 VERSION, NUMBERS = 1, 16
 # Vectors in a list, and the most lists: the page loads a centroid of each before its first question.

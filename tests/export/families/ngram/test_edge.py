@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import pytest
 
-from distill.export.families.preparation import prepare_table
+from distill.export.families.registry import prepare_table
 from distill.export.tflite.edge import edge_model, edge_models
 from distill.export.tflite.layers import stack_windows
 from distill.export.weights.codecs import decode_rows, encode_table

@@ -11,8 +11,8 @@ from distill.export.tflite.graph import Graph
 from distill.export.tflite.parts import parts_of
 from distill.export.weights.codecs import MIXED_CODECS
 from distill.export.weights.precision import Precision
-from distill.students.building import build_student
 from distill.students.families import SETTINGS, settings_as_array
+from distill.students.project import build_student
 from distill.students.transformer import TransformerEncoder
 
 # From 1,024 elements on the TFLite converter quantises a kernel. As many positions as pieces.
