@@ -38,7 +38,7 @@ start()
 import keras
 keras.utils.set_random_seed(0)
 from distill.encoders.catalog.identity import weights_fingerprint
-from distill.encoders.catalog.readers import load_features
+from distill.papers.reading.load_reader import load_features
 from distill.papers.reading.examples import Example, Text
 from distill.papers.reading.exporting import write_flatbuffer
 from distill.papers.reading.network import ReaderNetwork

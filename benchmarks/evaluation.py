@@ -15,9 +15,9 @@ import numpy as np
 
 from distill.data.pool import make_pool
 from distill.encoders.encoder import normalise_rows
+from distill.encoders.removal_fitting import RANKS
 from distill.evaluation.paired_comparison import compare_scores
 from distill.papers.bias.analyses import PoolVectors, removal_table, split_by_language
-from distill.papers.bias.fitting import RANKS
 from distill.papers.bias.lareqa import rank_pool
 from distill.papers.bias.space import identify, project
 from distill.system.device import machine

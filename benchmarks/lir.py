@@ -15,7 +15,7 @@ from distill.data.corpus import read_corpus, sample_texts
 from distill.data.pairs import load_bitext
 from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.encoder import normalise_rows
-from distill.papers.bias.removal import LanguageRemoval
+from distill.encoders.language_removal import LanguageRemoval
 from distill.system.files import require_writable, write_json
 from distill.system.progress import task
 

@@ -40,34 +40,34 @@ FACE = {
     "add_language": "vocabulary.languages.add_language",
     "add_spellings": "vocabulary.spelling.add_spellings",
     "add_words": "vocabulary.languages.add_words",
-    "apply_reader": "jobs.readers",
+    "apply_reader": "papers.reading_jobs",
     "build_index": "search_engine.indexing.building",
     "compare": "evaluation.mcnemar",
     "compare_models": "jobs.measuring",
-    "compare_predictions": "evaluation.mteb_predictions",
+    "compare_predictions": "papers.mteb_predictions",
     "compress": "jobs.compression.compress",
     "compress_encoder": "jobs.compression.compress_encoder",
     "encode_file": "encoders.files.encode_file",
     "evaluate": "evaluation.evaluate",
     "export_artefact": "export.artefact",
     "export_model": "jobs.export_model",
-    "export_reader": "jobs.readers",
+    "export_reader": "papers.reading_jobs",
     "fit_removal": "jobs.language_removal",
     "fold_removal": "jobs.language_removal",
-    "generate_answers": "jobs.readers",
+    "generate_answers": "papers.reading_jobs",
     "init_config": "jobs.pipeline.own_data",
     "learn_text": "jobs.learn_text",
     "list_cl_relkt_commands": "papers.study",
     "load_dataset": "data.loading",
     "load_encoder": "encoders.catalog.loading",
-    "load_reader": "encoders.catalog.readers",
-    "make_page": "jobs.make_page",
+    "load_reader": "papers.reading.load_reader",
+    "make_page": "search_engine.make_page",
     "measure_models": "jobs.measuring",
-    "measure_predictions": "evaluation.tasks.predictions",
+    "measure_predictions": "papers.measure_predictions",
     "plan_cl_relkt": "papers.study",
-    "prune_vocabulary": "jobs.prune_vocabulary",
+    "prune_vocabulary": "jobs.reduce_encoder",
     "ray_engine": "encoders.files.on_ray",
-    "read_answers": "search_engine.indexing.written_answers",
+    "read_answers": "papers.written_answers",
     "read_corpus": "data.corpus",
     "recipe_names": "settings.recipe",
     "recipe_settings": "settings.store",
@@ -81,10 +81,10 @@ FACE = {
     "serve_model": "search_engine.serving.start",
     "serving_app": "search_engine.serving.start",
     "static_student": "students.vocabulary.vocabularies",
-    "subset_languages": "jobs.subset_languages",
+    "subset_languages": "jobs.reduce_encoder",
     "teach": "training.stages.triplet_stage",
     "time_encoders": "evaluation.bench.compare",
-    "train_reader": "jobs.readers",
+    "train_reader": "papers.reading_jobs",
     "transfer": "training.stages.transfer_stage",
     "translation_of": "evaluation.translation",
     "tune": "jobs.tuning.tune",
@@ -95,7 +95,6 @@ if TYPE_CHECKING:
     from .data.corpus import read_corpus as read_corpus
     from .data.loading import load_dataset as load_dataset
     from .encoders.catalog.loading import load_encoder as load_encoder
-    from .encoders.catalog.readers import load_reader as load_reader
     from .encoders.encoder import Encoder as Encoder
     from .encoders.files.encode_file import encode_file as encode_file
     from .encoders.files.on_ray import ray_engine as ray_engine
@@ -104,8 +103,6 @@ if TYPE_CHECKING:
     from .evaluation.bench.compare import time_encoders as time_encoders
     from .evaluation.evaluate import evaluate as evaluate
     from .evaluation.mcnemar import compare as compare
-    from .evaluation.mteb_predictions import compare_predictions as compare_predictions
-    from .evaluation.tasks.predictions import measure_predictions as measure_predictions
     from .evaluation.tasks.task import TaskOptions as TaskOptions
     from .evaluation.translation import translation_of as translation_of
     from .export.artefact import export_artefact as export_artefact
@@ -120,32 +117,35 @@ if TYPE_CHECKING:
     from .jobs.language_removal import fold_removal as fold_removal
     from .jobs.language_removal import remove_language as remove_language
     from .jobs.learn_text import learn_text as learn_text
-    from .jobs.make_page import make_page as make_page
     from .jobs.measuring import compare_models as compare_models
     from .jobs.measuring import measure_models as measure_models
     from .jobs.pipeline.own_data import init_config as init_config
-    from .jobs.readers import apply_reader as apply_reader
-    from .jobs.readers import export_reader as export_reader
-    from .jobs.readers import generate_answers as generate_answers
-    from .jobs.readers import train_reader as train_reader
     from .jobs.reduce_encoder import prune_vocabulary as prune_vocabulary
     from .jobs.reduce_encoder import reduce_encoder as reduce_encoder
     from .jobs.reduce_encoder import subset_languages as subset_languages
     from .jobs.report_runs import report_runs as report_runs
     from .jobs.tuning.tune import tune as tune
+    from .papers.measure_predictions import measure_predictions as measure_predictions
+    from .papers.mteb_predictions import compare_predictions as compare_predictions
     from .papers.reading.files import ReaderSource as ReaderSource
+    from .papers.reading.load_reader import load_reader as load_reader
     from .papers.reading.training import ReaderOptions as ReaderOptions
+    from .papers.reading_jobs import apply_reader as apply_reader
+    from .papers.reading_jobs import export_reader as export_reader
+    from .papers.reading_jobs import generate_answers as generate_answers
+    from .papers.reading_jobs import train_reader as train_reader
     from .papers.study import TableRequest as TableRequest
     from .papers.study import list_cl_relkt_commands as list_cl_relkt_commands
     from .papers.study import plan_cl_relkt as plan_cl_relkt
     from .papers.study import reproduce_cl_relkt as reproduce_cl_relkt
+    from .papers.written_answers import read_answers as read_answers
     from .search_engine.documents.limits import ReadingLimits as ReadingLimits
     from .search_engine.documents.records import Columns as Columns
     from .search_engine.indexing.answers import search as search
     from .search_engine.indexing.building import IndexSettings as IndexSettings
     from .search_engine.indexing.building import build_index as build_index
     from .search_engine.indexing.intake import IndexChange as IndexChange
-    from .search_engine.indexing.written_answers import read_answers as read_answers
+    from .search_engine.make_page import make_page as make_page
     from .search_engine.plugs.mcp import serve_index as serve_index
     from .search_engine.serving.limits import Limits as Limits
     from .search_engine.serving.start import serve_model as serve_model

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..encoders.encoder import KerasEncoder, take_own_pieces
+from ..encoders.language_removal import LanguageRemoval
 from ..errors import EncoderError, ExportError, first_line
-from ..papers.bias.removal import LanguageRemoval
 from ..settings.choices import FORMATS
 from ..system.files import write_aside, write_json, write_text
 from ..system.input_files import read_text

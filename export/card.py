@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..encoders.encoder import KerasEncoder
-from ..papers.bias.removal import LanguageRemoval
+from ..encoders.language_removal import LanguageRemoval
 from ..students.origin import MUSE, Origin, describe_origin, make_card_entries
 from ..system.files import write_json, write_text
 from ..system.types import Json

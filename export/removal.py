@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..encoders.language_removal import LanguageRemoval
 from ..errors import InputError
-from ..papers.bias.removal import LanguageRemoval
 from ..system.types import File, Json
 from .encode import MODELS, REMOVAL
 from .form import Form

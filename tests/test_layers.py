@@ -8,6 +8,8 @@ from statistics import median
 
 from fixtures.syntax import nodes_of
 
+from distill.system.guests import GUESTS
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("distill", "teachers", "students", "export")
 MOST_MODULES = 15
@@ -28,27 +30,30 @@ SMALL = {
 # From the ground up. Rooms of one floor do not import from each other.
 FLOORS = (
     # The script that goes into each bundle imports nothing of ours.
-    ("errors", "export.encode", "search_engine", "vocabulary"),
+    ("errors", "export.encode", "vocabulary"),
     ("system",),
     ("export.weights", "export.web"),
     ("settings", "vocabulary.words", "encoders", "data.parsing"),
     # What looks families of networks up by name stands below them.
     ("retrieval", "data", "students", "vocabulary.typed", "teachers.tokenizers", "export.families"),
-    ("search_engine.documents", "students.ngram", "students.static", "students.transformer"),
-    ("students.vocabulary", "teachers", "training", "papers.bias", "export.tflite", "export.onnx"),
+    ("students.ngram", "students.static", "students.transformer"),
+    ("students.vocabulary", "teachers", "training", "export.tflite", "export.onnx"),
     ("export.c", "export.hub"),
     ("export.families.ngram", "export.families.static", "export.families.transformer"),
     ("evaluation", "export.formats"),
-    ("papers.reading",),
     # It shows what was measured; a task knows its table.
     ("report",),
     ("evaluation.tasks", "export"),
     ("encoders.catalog",),
-    ("evaluation.bench", "training.stages", "encoders.files", "search_engine.indexing.words"),
-    ("search_engine.indexing",),
-    ("jobs.pipeline", "search_engine.serving", "search_engine.plugs", "search_engine.indexing.clusters"),
+    ("evaluation.bench", "training.stages", "encoders.files"),
+    ("jobs.pipeline",),
     ("jobs.compression", "jobs.tuning", "vocabulary.languages", "jobs.adapting", "vocabulary.spelling"),
-    ("jobs", "papers"),
+    ("jobs",),
+    # Guests: nothing below imports from them.
+    ("search_engine.documents", "search_engine.indexing.words", "papers.bias", "papers.reading"),
+    ("search_engine.indexing", "papers.tasks"),
+    ("search_engine.serving", "search_engine.plugs", "search_engine.indexing.clusters"),
+    ("search_engine", "papers"),
     ("commands.shared",),
     ("commands",),
     # cli.py, __main__.py and the package's own face.
@@ -110,6 +115,15 @@ def test_a_room_imports_from_lower_floors_alone():
     assert len(imports) > 200
     pairs = ((room(a, modules[a]), room(b, modules[b]), a, b) for a, b in imports)
     assert [f"{a} imports {b}" for above, below, a, b in pairs if above != below and FLOOR[below] >= FLOOR[above]] == []
+
+
+def test_nothing_imports_from_the_guests_but_commands_and_the_face():
+    modules = files()
+    guests = tuple(f"distill.{guest}" for guest in GUESTS)
+    outside = [(a, b) for a, b in arrows() if b.startswith(guests) and not a.startswith((*guests, "distill.commands."))]
+    assert {room(a, modules[a]) for a, b in outside} == {""}
+    # The search engine stands without the papers.
+    assert [a for a, b in arrows() if a.startswith(guests[0]) and b.startswith(guests[1])] == []
 
 
 def test_no_modules_import_in_a_circle():

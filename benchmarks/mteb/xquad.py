@@ -21,8 +21,8 @@ from distill.data.loading import load_dataset
 from distill.data.pool_readers import load_pool
 from distill.encoders.catalog.vector_cache import CachedEncoder
 from distill.evaluation.evaluate import evaluate
-from distill.evaluation.mteb_predictions import PREDICTIONS, question_scores, read_parts
 from distill.papers.bias.lareqa import encode_pool, rank_pool
+from distill.papers.mteb_predictions import PREDICTIONS, question_scores, read_parts
 from distill.system.device import machine
 from distill.system.files import write_json
 

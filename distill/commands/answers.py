@@ -61,7 +61,7 @@ def answers(
     plain compares as SQuAD does, morphology ignores inflection, xor and mlqa follow the scripts of XOR-TyDi (with BLEU)
     and MLQA.
     """
-    from ..evaluation.tasks.predictions import measure_predictions
+    from ..papers.measure_predictions import measure_predictions
     from ..report.score_tables import print_answers
 
     settings = take_settings(values)

@@ -160,14 +160,6 @@ def _metrics_of(tasks, metrics):
     return metrics if given or set(dict(tasks)) != {READING} else READ_METRICS
 
 
-def _reader(source):
-    if not source:
-        return None
-    from ..encoders.catalog.readers import load_reader
-
-    return load_reader(source)
-
-
 def _require_use(tasks, options):
     """Raise `InputError` for an option that is given and that none of the tasks takes."""
     from ..evaluation.tasks.registry import tasks_with_option
@@ -273,9 +265,9 @@ def evaluate(
     classification  classify texts of a .tsv across languages
     reading         retrieve passages and find the answer with --reader
     """
+    from ..encoders.removal_fitting import RemovalOptions
     from ..evaluation.translation import translation_of
     from ..jobs.measuring import measure_models, read_samples
-    from ..papers.bias.fitting import RemovalOptions
     from ..system.extras import require_training
 
     _require_use(tasks, OF_TASKS)
@@ -290,7 +282,7 @@ def evaluate(
         typed=typed,
         removed=RemovalOptions(lir_ranks, lir_rescaled),
         label_column=label_column,
-        reader=_reader(reader),
+        reader=reader,
     )
     translation = translation_of(translations, translators, beam, settings.data.document_language)
     measured = measure_models(models, options, tasks, document_model, translation, trec)
@@ -381,9 +373,9 @@ def compare(
     tasks.
     """
     from ..evaluation.mcnemar import require_significance
-    from ..evaluation.mteb_predictions import compare_predictions, is_predictions
     from ..evaluation.paired_comparison import as_dict
     from ..jobs.measuring import compare_models
+    from ..papers.mteb_predictions import compare_predictions, is_predictions
 
     require_significance()
     settings, of = take_settings(values), split
@@ -394,7 +386,7 @@ def compare(
     else:
         _require_use(tasks, ("reader", *RETRIEVED, "split", "differences"))
         options = _options(settings.data, settings.evaluation, settings.seed)
-        options = replace(options, split=split, units=units, metrics=metrics, reader=_reader(reader))
+        options = replace(options, split=split, units=units, metrics=metrics, reader=reader)
         compared = compare_models((a, b), options, tasks, document_model, draws, any_dimension, differences)
     figures = {metric: as_dict(comparisons) for metric, comparisons in compared.items()}
     write_figures(

@@ -99,10 +99,10 @@ def page(
     FILE... are .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or folders of them. Any static server can
     host the page, which works offline. The same command again takes in what has changed.
     """
-    from ..jobs.make_page import make_page
     from ..search_engine.documents.limits import ReadingLimits
     from ..search_engine.documents.records import Columns
     from ..search_engine.indexing.intake import IndexChange
+    from ..search_engine.make_page import make_page
     from ..system.progress import say
 
     limits = ReadingLimits(most_megabytes, most_seconds)

@@ -106,9 +106,9 @@ def train(
 
     start()
     from ..data.loading import choose_data
-    from ..jobs.readers import train_reader
     from ..papers.reading.files import TRAIN, ReaderSource
     from ..papers.reading.training import ReaderOptions
+    from ..papers.reading_jobs import train_reader
     from ..system.progress import say
 
     settings = take_settings(values)
@@ -132,7 +132,7 @@ def apply(reader: str, input_path: str, output: str) -> None:
     READER is a folder of distill read train, or hf:NAME, a question-answering model. The output has one line per
     question with the answer, its place in the passage and its score; distill answers takes it.
     """
-    from ..jobs.readers import apply_reader
+    from ..papers.reading_jobs import apply_reader
     from ..system.progress import say
 
     say(f"{output}: {apply_reader(reader, input_path, output)} answers")
@@ -172,7 +172,7 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
     MODEL is hf:NAME or a folder of a model such as mT5 that was trained to answer so. It encodes each passage by itself
     and decodes from all of them at once. distill answers scores the output.
     """
-    from ..jobs.readers import generate_answers
+    from ..papers.reading_jobs import generate_answers
     from ..system.progress import say
 
     count = generate_answers(writer, folder, input_path, output, top, hybrid, template)
@@ -189,7 +189,7 @@ def export(reader: str, output: str, **values: Value | None) -> None:
     The file reader.tflite answers without TensorFlow. It is checked on the dev questions of --dataset.
     """
     from ..data.loading import choose_data
-    from ..jobs.readers import export_reader
+    from ..papers.reading_jobs import export_reader
     from ..system.progress import say
 
     settings = take_settings(values)

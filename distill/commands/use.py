@@ -218,8 +218,8 @@ def _answers(folder, question, model, score, top, where, hybrid, threshold):
 def _read(answers, reader):
     if not reader:
         return answers
-    from ..encoders.catalog.readers import load_reader
-    from ..search_engine.indexing.written_answers import read_answers
+    from ..papers.reading.load_reader import load_reader
+    from ..papers.written_answers import read_answers
 
     return read_answers(answers, load_reader(reader))
 

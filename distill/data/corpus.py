@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,8 @@ import numpy as np
 from ..errors import DataError, InputError
 from ..system.files import usable_path
 from ..system.input_files import read_jsonl, read_text
-from ..system.types import File
+from ..system.types import File, Integers
+from .dataset import Dataset
 
 
 def read_corpus(paths: Iterable[File]) -> dict[str, list[str]]:
@@ -119,3 +122,18 @@ def read_word_lists(files: Sequence[File]) -> dict[str, dict[str, float]]:
     for language, path in map(parse_named_file, files):
         lists.setdefault(language, []).append(path)
     return {language: read_words(paths) for language, paths in lists.items()}
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Documents as a data set without questions, and the heading of each passage, `(passages,)`, empty without one."""
+
+    dataset: Dataset
+    headings: tuple[str, ...]
+
+    @cached_property
+    def groups(self) -> Integers:
+        """A number for all documents of one title, whose passages may answer the same, int `(passages,)`."""
+        titles = [title or f"\n{number}" for number, title in enumerate(self.dataset.titles)]
+        numbers = {title: number for number, title in enumerate(dict.fromkeys(titles))}
+        return np.array([numbers[title] for title in titles])[self.dataset.document_of]

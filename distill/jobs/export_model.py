@@ -15,6 +15,7 @@ from ..encoders.catalog.identity import describe_origin, weights_fingerprint
 from ..encoders.catalog.kinds import find_folder
 from ..encoders.catalog.loading import combine_encoders, load_encoder, load_keras_encoder, load_stored_table
 from ..encoders.encoder import Encoder, KerasEncoder, take_own_pieces
+from ..encoders.language_removal import LanguageRemoval
 from ..errors import InputError
 from ..evaluation.mcnemar import require_significance
 from ..export.artefact import copy_bundle, export_artefact
@@ -27,12 +28,10 @@ from ..export.hub_page import read_origin_notes
 from ..export.removal import read_removal
 from ..export.student import StoredEncoder, form_of_bundle
 from ..export.web.site import CLUSTERS, PageText
-from ..papers.bias.removal import LanguageRemoval
-from ..search_engine.indexing.clusters.writing import write_clusters
-from ..search_engine.indexing.index_file import Index
 from ..settings.choices import MOST_WHITENING
 from ..settings.sections import ExportSettings
 from ..system.files import require_writable
+from ..system.guests import require_guest
 from ..system.progress import say, task
 from ..system.types import File, Json
 from .export_source import (
@@ -180,7 +179,7 @@ def _lay_out(options: ExportOptions, form: Form) -> Iterator[Form]:
         return
     with tempfile.TemporaryDirectory() as folder:
         clusters = Path(folder) / CLUSTERS
-        write_clusters(options.index, clusters)
+        require_guest("search_engine.indexing.clusters.writing").write_clusters(options.index, clusters)
         yield replace(form, clusters=clusters)
 
 
@@ -209,7 +208,7 @@ def _find_index(folder: File | None, model: str) -> Path | None:
     """Return the file of a complete index that `model` made or can search; None for None."""
     if folder is None:
         return None
-    index = Index(folder)
+    index = require_guest("search_engine.indexing.index_file").Index(folder)
     index.require_asker(weights_fingerprint(model), model)
     return index.path
 

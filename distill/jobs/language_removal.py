@@ -10,9 +10,9 @@ from ..data.corpus import sample_texts
 from ..encoders.catalog.kinds import require_kind, require_trainable
 from ..encoders.catalog.loading import load_encoder, load_keras_encoder
 from ..encoders.encoder import MODEL_FILE, KerasEncoder
+from ..encoders.language_removal import LanguageRemoval, check_vectors
+from ..encoders.removal_fitting import fit_encoder_removal, require_enough
 from ..errors import InputError
-from ..papers.bias.fitting import fit_encoder_removal, require_enough
-from ..papers.bias.removal import LanguageRemoval, check_vectors
 from ..system.arrays import read_vectors, write_vectors
 from ..system.files import require_writable
 from ..system.types import File

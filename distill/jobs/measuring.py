@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from ..data.corpus import read_corpus
 from ..encoders.catalog.loading import combine_encoders, load_teacher
 from ..encoders.encoder import Encoder
+from ..encoders.removal_fitting import Samples
 from ..errors import InputError
 from ..evaluation.bm25 import Bm25
 from ..evaluation.paired_comparison import Comparisons, require_draws
 from ..evaluation.tasks.measures import TaskFigures, compare_all, measure_all, measure_both, require_one_dimension
 from ..evaluation.tasks.registry import judging_metrics, load_tasks
-from ..papers.bias.analyses import Samples
 from ..settings.choices import BM25, COMPARED_UNIT, TASKS
 from ..system.types import File
 

@@ -19,12 +19,12 @@ from ..encoders.catalog.loading import load_teacher
 from ..encoders.dual_encoder import DualEncoder, count_parameters
 from ..encoders.encoder import KerasEncoder
 from ..errors import ConfigError, EncoderError, ExportError, InputError
-from ..evaluation.mteb_predictions import RELEVANT
 from ..settings.store import load_settings, values_by_name
 from ..students.origin import ALL_OF
 from ..system.extras import install_command
 from ..system.files import write_json
 from ..system.input_files import read_json
+from .mteb_predictions import RELEVANT
 
 try:
     from mteb.models import ModelMeta

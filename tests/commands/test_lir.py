@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.encoder import KerasEncoder
-from distill.papers.bias.removal import LanguageRemoval
+from distill.encoders.language_removal import LanguageRemoval
 
 TEXTS = {"de": ["Wo mündet die Donau?", "Der Nil", "Die Elbe"], "th": ["แม่น้ำ", "ไนล์", "น้ำ", "แม่น้ำไนล์"]}
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fixtures.folders import card_in, change_card, names
 
+from distill.encoders.language_removal import LanguageRemoval
 from distill.errors import InputError
 from distill.export import encode
 from distill.export.artefact import export_artefact
@@ -14,7 +15,6 @@ from distill.export.form import Form
 from distill.export.gate import Gate
 from distill.export.removal import read_removal
 from distill.export.weights.precision import Precision
-from distill.papers.bias.removal import LanguageRemoval
 from distill.settings.sections import ExportSettings
 
 TEXTS = ["Wo mündet die Donau?", "Where does the Danube end?", "a"]

@@ -146,9 +146,9 @@ def test_tasks_on_files_give_our_own_figures(mteb, model, tasks, folder, tmp_pat
     from distill.data.loading import load_dataset
     from distill.data.pool_readers import load_pool
     from distill.evaluation.evaluate import evaluate
-    from distill.evaluation.mteb_predictions import compare_predictions
     from distill.papers.bias.lareqa import encode_pool, rank_pool
     from distill.papers.mteb import save_relevant
+    from distill.papers.mteb_predictions import compare_predictions
 
     across, pool = tasks["XQuADCrossLingualRetrieval"](), tasks["LAReQARetrieval"]()
     chosen = across.filter_languages(None, hf_subsets=["eng-deu", "eng-tha"]).load_folder(folder)

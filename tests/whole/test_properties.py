@@ -31,6 +31,7 @@ from distill.encoders.catalog.identity import locate_encoder as place_of
 from distill.encoders.catalog.loading import load_encoder, load_teacher
 from distill.encoders.encoder import read_name
 from distill.encoders.files.text_file import TextFile
+from distill.encoders.language_removal import LanguageRemoval, check_vectors
 from distill.errors import BEGIN, END, UNSEEN, ConfigError, DataError, DistillError, InputError
 from distill.evaluation.answers import has_golds, read_predictions, score_answer
 from distill.evaluation.translation import read_translations
@@ -38,7 +39,6 @@ from distill.evaluation.translators import parse_folders
 from distill.export.tflite.mediapipe import read_tokenizer
 from distill.jobs.compression.budget import parse_bytes
 from distill.jobs.tuning.space import SearchedSettings, check_space
-from distill.papers.bias.removal import LanguageRemoval, check_vectors
 from distill.retrieval.exact import top_k
 from distill.retrieval.metrics import question_scores
 from distill.settings.choices import NORMALISATIONS

@@ -30,7 +30,7 @@ KINDS = {
     "encoders.catalog.saved_encoders:SAVED": "a run folder, a saved encoder",
     "encoders.catalog.bundle:BUNDLE": "a bundle",
     "encoders.catalog.saved_encoders:DUAL": "",
-    "encoders.catalog.teacher_folder:FIXED": "",
+    "encoders.catalog.saved_encoders:FIXED": "",
     "teachers.hub:KIND": "a SavedModel, a TF-Hub handle",
     "teachers.huggingface:KIND": "st:NAME, hf:NAME",
     "teachers.e5:KIND": "e5",

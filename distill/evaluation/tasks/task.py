@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
 from ...encoders.encoder import Encoder
-from ...papers.bias.analyses import Samples
-from ...papers.bias.fitting import RemovalOptions
+from ...encoders.removal_fitting import RemovalOptions, Samples
 from ...settings.sections import DataSettings
-from ...system.types import Doubles, Json, Progress
+from ...system.types import Doubles, File, Json, Progress
 from ..translation import TranslationCounts, TranslationSource
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ...papers.reading.reader import Reader
     from ...report.bias_tables import Section
 
 # Metrics of predicted answers, which need no ranks.
@@ -44,7 +42,7 @@ class TaskOptions:
         typed: Kinds of noise in `choices.TYPED`.
         removed: How language information is removed; without ranks, the task's own ranks.
         label_column: Heading of the labels.
-        reader: The reader of the task reading.
+        reader: The reader of the task reading, as `load_reader` takes it.
         seed: Seed of splits, samples and noise.
         ranked: What is ranked, as in the settings.
         score: By which scores, as in the settings.
@@ -64,7 +62,7 @@ class TaskOptions:
     typed: tuple[str, ...] = ()
     removed: RemovalOptions = RemovalOptions(())
     label_column: str = ""
-    reader: Reader | None = None
+    reader: File | None = None
     seed: int = 0
     ranked: tuple[str, ...] = ()
     score: tuple[str, ...] = ()

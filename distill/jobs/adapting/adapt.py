@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...data.corpus import Collection
 from ...data.parallel import Parallel, read_parallel
 from ...encoders.catalog.bundle import CARD_FILE, is_artefact
 from ...encoders.catalog.identity import describe_training
@@ -31,6 +32,7 @@ from ...settings.sections import Settings
 from ...settings.store import format_config, recipe_settings
 from ...system.backend import start
 from ...system.files import lock_folder, write_text
+from ...system.guests import require_guest
 from ...system.input_files import read_json
 from ...system.progress import say, task
 from ...system.types import File, Json
@@ -43,7 +45,6 @@ from ..pipeline.run import Provenance, Run
 from ..pipeline.second_stage import student_job
 from ..pipeline.shipping import list_shipping_steps
 from ..pipeline.steps import Engine, Step
-from .collection import Collection, read_collection
 from .pairs import Draw, mix_pairs, pair_headings, pair_sentences, pair_translations
 from .pooled_features import FeaturePooler, PooledPassages, require_sums
 from .queries import HeldOut, hold_out, write_queries
@@ -86,7 +87,7 @@ def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Adap
     require_trainable(base)
     require_new(folder)
     sources = read_parallel(settings.student.parallel, language)
-    collection = read_collection(documents, language)
+    collection = require_guest("search_engine.documents.collection").read_collection(documents, language)
     held = hold_out(collection, settings.seed)
     # Its questions are those that are held out, which are to lie in the folder.
     data, student = replace(settings.data, dataset=str(folder / QUERIES)), replace(settings.student, own_text=False)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ...data.corpus import Collection
 from ...data.dataset import Dataset, Passage, Question
 from ...errors import DataError
 from ...system.files import write_json, write_text
 from ...system.types import Booleans, Json
-from .collection import Collection
 
 # Of all documents the shares that choose and that prove, each at most so many of them.
 SHARES, MOST_DOCUMENTS = {"dev": 0.1, "test": 0.2}, 400

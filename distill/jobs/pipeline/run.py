@@ -13,11 +13,11 @@ from ...encoders.catalog.provenance import Learned
 from ...encoders.encoder import Encoder
 from ...evaluation.evaluate import Evaluation, count_texts, encode_questions, encode_units, rank_questions
 from ...evaluation.examples import EXAMPLES, EncodedTexts, choose_examples
-from ...papers.bias.analyses import measure_bias
 from ...settings.choices import CHECKPOINT_SECONDS
 from ...settings.sections import EvaluationSettings, ExportSettings, ShapeSettings, TrainingSettings
 from ...settings.units import list_measured_units
 from ...system.files import write_json
+from ...system.guests import find_guest
 from ...system.input_files import read_json
 from ...system.progress import phase, task
 from ...system.types import Integers, Json
@@ -27,6 +27,8 @@ from ...training.session import Session
 from .inputs import Inputs
 
 TIMINGS = "timings.json"
+# The module of the papers that measures language bias.
+BIAS = "papers.bias.analyses"
 
 
 def save_measured(checkpoint: Checkpoint, evaluations: Mapping[str, Evaluation], bias: Json) -> None:
@@ -212,13 +214,14 @@ class Run:
         """Run LAReQA's analyses on the last split.
 
         Returns:
-            The figures, or None if the data has no sentences.
+            The figures, or None if the data has no sentences or the papers are not installed.
         """
-        if self.inputs.pool is None:
+        analyses = find_guest(BIAS)
+        if self.inputs.pool is None or analyses is None:
             return None
         with self.timed(f"language bias {name}"):
             pivot, seed = self.dataset.document_language, self.inputs.seed
-            figures = measure_bias(encoder, self.inputs.pool, pivot, name=name, seed=seed).as_dict()
+            figures = analyses.measure_bias(encoder, self.inputs.pool, pivot, name=name, seed=seed).as_dict()
         self.log.write("lareqa", encoder=name, split=self.inputs.splits[-1], map=round(figures["map"], 4))
         return figures
 

@@ -19,19 +19,19 @@ from ...evaluation.examples import EXAMPLES
 from ...evaluation.mcnemar import as_dict as tests_as_dict
 from ...evaluation.mcnemar import compare
 from ...evaluation.paired_comparison import compare_pooled
-from ...papers.bias.analyses import as_metrics_section
 from ...report.run_page import write_report
 from ...settings.choices import PASSAGE_SCORES
 from ...settings.store import as_dict, parse_config
 from ...system.device import describe_device, versions
 from ...system.files import write_json
+from ...system.guests import require_guest
 from ...system.input_files import read_json
 from ...system.progress import say, task
 from ...system.types import Json
 from ...training.checkpoints import CHECKPOINT
 from .inputs import Inputs
 from .resuming import DATA, METRICS
-from .run import Run
+from .run import BIAS, Run
 from .second_stage import student_job
 from .steps import Step
 
@@ -233,7 +233,9 @@ def write_results(run: Run, query: Json) -> Json:
         "mean_over": list(inputs.other_languages),
         "splits": {split: compute_split_metrics(inputs, evaluations) for split, evaluations in run.evaluations.items()},
         **(
-            {"lareqa": as_metrics_section(inputs.pool, inputs.splits[-1], run.bias)} if inputs.pool and run.bias else {}
+            {"lareqa": require_guest(BIAS).as_metrics_section(inputs.pool, inputs.splits[-1], run.bias)}
+            if inputs.pool and run.bias
+            else {}
         ),
         **({"warnings": warnings} if warnings else {}),
         **run.figures,

@@ -9,33 +9,11 @@ from functools import cached_property
 from ...data.corpus import sample_texts
 from ...data.pool import Pool
 from ...encoders.encoder import Encoder
-from ...errors import InputError
+from ...encoders.removal_fitting import DEFAULT_REMOVAL, SENTENCES, RemovalOptions, Samples, fit_highest_rank
 from ...system.progress import task
 from ...system.types import Floats, Integers, Json, Progress
-from .fitting import DEFAULT_REMOVAL, RemovalOptions, fit_highest_rank
 from .lareqa import TOP, LareqaFigures, LareqaRanking, MeanPrecision, encode_pool, mean_average_precision, rank_pool
 from .space import Identification, Projection, has_variance, identify, project
-
-# LIR is fitted on at most so many sentences per language, as in the paper.
-SENTENCES = 10_000
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Texts that language information removal is fitted on.
-
-    Attributes:
-        name: Name of the sample.
-        texts: `{language: texts}`.
-    """
-
-    name: str
-    texts: Mapping[str, list[str]]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The number of texts by language."""
-        return {language: len(texts) for language, texts in self.texts.items()}
 
 
 @dataclass(frozen=True)
@@ -144,20 +122,6 @@ def draw_samples(samples: Samples | None, pool: Pool, seed: int) -> Samples | No
         return None
     texts = {language: sample_texts(samples.texts[language], SENTENCES, seed) for language in pool.languages}
     return Samples(samples.name, texts)
-
-
-def require_samples(samples: Samples, languages: Sequence[str]) -> None:
-    """Raise `InputError` if a language has no sample text.
-
-    Raises:
-        InputError: If a language has none.
-    """
-    missing = [language for language in languages if language not in samples.texts]
-    if missing:
-        raise InputError(
-            f"--corpus has no text in {', '.join(missing)}; LIR needs text in every language, "
-            f"and the corpus has only {', '.join(sorted(samples.texts))}"
-        )
 
 
 def pool_size(pool: Pool, samples: Samples | None = None) -> int:

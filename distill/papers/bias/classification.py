@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
+from ...encoders.removal_fitting import RemovalOptions, Samples, fit_highest_rank
 from ...system.types import Booleans, Floats, Progress
-from .analyses import Samples
-from .fitting import RemovalOptions, fit_highest_rank
 from .labelled_texts import TRAIN, LabelledTexts
 
 # Numbers of removed components in the paper's Table 2.

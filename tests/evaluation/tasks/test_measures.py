@@ -7,13 +7,13 @@ from distill.encoders.catalog.loading import load_teacher
 from distill.errors import DataError, EncoderError, InputError
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.tasks.bitext import BitextRanks, BitextTask
-from distill.evaluation.tasks.lareqa import LareqaTask
 from distill.evaluation.tasks.measures import measure_all, pair_scores, require_one_dimension
 from distill.evaluation.tasks.registry import load_tasks
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.evaluation.tasks.task import TaskOptions
 from distill.evaluation.translation import TranslationFile
 from distill.papers.bias.analyses import PoolVectors
+from distill.papers.tasks.lareqa import LareqaTask
 from distill.settings.sections import DataSettings
 
 

@@ -74,7 +74,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_each_task_is_a_module_in_the_one_list_with_the_commands_options_and_in_documents_and_help():
-    files = (ROOT / "distill" / "evaluation" / "tasks").glob("*.py")
+    rooms = ("evaluation/tasks", "papers/tasks")
+    files = (path for room in rooms for path in (ROOT / "distill" / room).glob("*.py"))
     assert {path.stem for path in files if "\nTASK = " in path.read_text(encoding="utf-8")} == set(TASKS)
     assert tasks_with_option("corpus") == ["lareqa", "classification"]
     assert tasks_with_option("split") == ["retrieval", "lareqa", "answerable", "classification", "reading"]

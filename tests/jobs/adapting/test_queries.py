@@ -8,8 +8,8 @@ import pytest
 from distill.data.loading import read_dataset
 from distill.data.readers import SAMPLE
 from distill.errors import DataError
-from distill.jobs.adapting.collection import FEWEST, read_collection
 from distill.jobs.adapting.queries import FEWEST_QUERIES, hold_out, write_queries
+from distill.search_engine.documents.collection import FEWEST, read_collection
 
 DOCUMENTS = SAMPLE / "documents.jsonl"
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from distill.data.pool import make_pool
+from distill.encoders.removal_fitting import fit_highest_rank
 from distill.papers.bias.analyses import Samples, as_metrics_section, measure_bias
-from distill.papers.bias.fitting import fit_highest_rank
 from distill.papers.bias.lareqa import MeanPrecision
 
 LANGUAGES = ("de", "en")

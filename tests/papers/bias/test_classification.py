@@ -6,11 +6,11 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 
 from distill.encoders.encoder import normalise_rows
-from distill.evaluation.tasks.classification import compare_with_plain
+from distill.encoders.removal_fitting import RemovalOptions
 from distill.papers.bias.analyses import Samples
 from distill.papers.bias.classification import correct_by_rank, encode_labelled
-from distill.papers.bias.fitting import RemovalOptions
 from distill.papers.bias.labelled_texts import LabelledTexts
+from distill.papers.tasks.classification import compare_with_plain
 
 LANGUAGES, LABELS, TRAIN, TEST, DIMENSION = ("en", "de", "th"), 3, 60, 40, 12
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ...papers.reading.examples import Example, Text
-from ...papers.reading.reader import Reader
-from ...teachers.fusion import FusionWriter
-from .answers import Answer
+from ..search_engine.indexing.answers import Answer
+from ..teachers.fusion import FusionWriter
+from .reading.examples import Example, Text
+from .reading.reader import Reader
 
 # Of a document that does not say its language.
 LANGUAGE = "en"

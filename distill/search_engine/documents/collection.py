@@ -4,41 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
+from ...data.corpus import Collection
 from ...data.dataset import Dataset, Passage
 from ...errors import DataError
-from ...search_engine.documents.document import Document, cut_document
-from ...search_engine.documents.limits import SkippedFiles
-from ...search_engine.documents.read_documents import read_documents
 from ...system.hashes import sha256
-from ...system.types import File, Integers
+from ...system.types import File
 from ...vocabulary.words.cutting import Cut
+from .document import Document, cut_document
+from .limits import SkippedFiles
+from .read_documents import read_documents
 
 # Documents of two sentences or more: with fewer nothing can be held out.
 FEWEST = 50
 SECTION = "section"
 # Between the words of a file's name.
 JOINTS = re.compile(r"[-_\s]+")
-
-
-@dataclass(frozen=True)
-class Collection:
-    """Documents as a data set without questions, and the heading of each passage, `(passages,)`, empty without one."""
-
-    dataset: Dataset
-    headings: tuple[str, ...]
-
-    @cached_property
-    def groups(self) -> Integers:
-        """A number for all documents of one title, whose passages may answer the same, int `(passages,)`."""
-        titles = [title or f"\n{number}" for number, title in enumerate(self.dataset.titles)]
-        numbers = {title: number for number, title in enumerate(dict.fromkeys(titles))}
-        return np.array([numbers[title] for title in titles])[self.dataset.document_of]
 
 
 def read_collection(paths: Sequence[File], language: str = "en") -> Collection:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from distill.encoders.language_removal import LanguageRemoval
 from distill.errors import DataError, InputError
-from distill.papers.bias.removal import LanguageRemoval
 
 RIGHT = math.sqrt(0.5)
 

@@ -1,6 +1,6 @@
 from distill.papers.reading.reader import Answer as Span
+from distill.papers.written_answers import read_answers, write_generated_answers
 from distill.search_engine.indexing.answers import Answer, Hit
-from distill.search_engine.indexing.written_answers import read_answers, write_generated_answers
 
 
 class Years:

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from distill.encoders.removal_fitting import RemovalOptions
 from distill.errors import InputError
-from distill.evaluation.tasks.classification import ClassificationTask
 from distill.evaluation.tasks.task import TaskOptions
 from distill.papers.bias.analyses import Samples
-from distill.papers.bias.fitting import RemovalOptions
+from distill.papers.tasks.classification import ClassificationTask
 from distill.settings.sections import DataSettings
 
 WORDS = ["red", "green", "blue"]

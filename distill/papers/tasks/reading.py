@@ -15,17 +15,18 @@ import numpy as np
 from ...data.dataset import Dataset, Question
 from ...encoders.encoder import Encoder
 from ...errors import InputError
-from ...papers.reading.examples import Example, Text, gold_examples, passage_texts
+from ...evaluation.evaluate import count_texts, encode_questions, encode_units
+from ...evaluation.tasks.retrieval import RetrievalTask, choose_units
+from ...evaluation.tasks.task import ANSWER_METRICS, Scores, Task, TaskOptions
 from ...report.score_tables import print_reading
 from ...retrieval.units import nearest_units
 from ...settings.choices import UNITS
 from ...system.types import Doubles, Floats, Json, Progress
-from ..evaluate import count_texts, encode_questions, encode_units
-from .retrieval import RetrievalTask, choose_units
-from .task import ANSWER_METRICS, Scores, Task, TaskOptions
+from ..reading.examples import Example, Text, gold_examples, passage_texts
+from ..reading.load_reader import load_reader
 
 if TYPE_CHECKING:
-    from ...papers.reading.reader import Reader
+    from ..reading.reader import Reader
 
 # Two more parts: the passage that answers is read, and its sentence nearest to the question is taken as the answer.
 GOLD, SENTENCE = "gold", "gold, best sentence"
@@ -86,7 +87,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         Raises:
             InputError: If there is no reader, the data has no answers, or a unit cannot be read.
         """
-        if options.reader is None:
+        if not options.reader:
             raise InputError("the task reading needs a reader; give --reader FOLDER of distill read train, or hf:NAME")
         dataset, languages = RetrievalTask.read(source, options)
         examples = gold_examples(dataset, options.split, languages)
@@ -99,7 +100,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
                 "choose another unit"
             )
         units = tuple(unit for unit in units if unit != "maxp")
-        return cls(dataset, languages, options.split, units, options.reader)
+        return cls(dataset, languages, options.split, units, load_reader(options.reader))
 
     @classmethod
     def has(cls, metric: str) -> bool:
@@ -229,7 +230,7 @@ def score_answers(examples: Sequence[Example], texts: Sequence[str]) -> ReadingS
     Returns:
         Exact match and F1 of each.
     """
-    from ..answers import score_answer as answer_scores
+    from ...evaluation.answers import score_answer as answer_scores
 
     rows = [
         answer_scores(text, example.answers, example.passage.language)

@@ -7,7 +7,7 @@ import pytest
 
 from distill.errors import DataError, InputError
 from distill.evaluation.mcnemar import mcnemar_p
-from distill.evaluation.mteb_predictions import compare_predictions, is_predictions, question_scores, read_parts
+from distill.papers.mteb_predictions import compare_predictions, is_predictions, question_scores, read_parts
 
 RIGHT = {f"q{number}": {"d1": 1, "d2": 0} for number in range(20)}
 

@@ -5,14 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...encoders.encoder import Encoder
-from ...errors import InputError
-from ...system.progress import say, task
-from ...system.types import Floats
-from .removal import PROBE, LanguageRemoval
+from ..errors import InputError
+from ..system.progress import say, task
+from ..system.types import Floats
+from .encoder import Encoder
+from .language_removal import PROBE, LanguageRemoval
 
 # Numbers of removed components in the paper's Tables 1 and 5.
 RANKS = (1, 2, 3, 4)
+# LIR is fitted on at most so many sentences per language, as in the paper.
+SENTENCES = 10_000
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Texts that language information removal is fitted on.
+
+    Attributes:
+        name: Name of the sample.
+        texts: `{language: texts}`.
+    """
+
+    name: str
+    texts: Mapping[str, list[str]]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of texts by language."""
+        return {language: len(texts) for language, texts in self.texts.items()}
 
 
 @dataclass(frozen=True)
@@ -100,3 +120,17 @@ def fit_encoder_removal(encoder: Encoder, texts: Mapping[str, Sequence[str]], ra
         samples = {language: encoder.encode(lines, "document", advance) for language, lines in texts.items()}
     probe = encoder.encode([PROBE], "document")[0]
     return replace(LanguageRemoval.fit(samples, rank, encoder.name), probe=probe)
+
+
+def require_samples(samples: Samples, languages: Sequence[str]) -> None:
+    """Raise `InputError` if a language has no sample text.
+
+    Raises:
+        InputError: If a language has none.
+    """
+    missing = [language for language in languages if language not in samples.texts]
+    if missing:
+        raise InputError(
+            f"--corpus has no text in {', '.join(missing)}; LIR needs text in every language, "
+            f"and the corpus has only {', '.join(sorted(samples.texts))}"
+        )

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...encoders.catalog.bundle import find_artefact
+from ...encoders.catalog.identity import weights_fingerprint
+from ...encoders.catalog.kinds import require_trainable
+from ...encoders.catalog.loading import load_encoder, load_keras_encoder
+from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError
 from ...export.encode import TOKENIZER
-from ...papers.reading.inputs import TextView
 from ...system.extras import training_stack
-from ..tokenizer import Tokenizer
-from .bundle import find_artefact
-from .identity import weights_fingerprint
-from .kinds import require_trainable
-from .loading import load_encoder, load_keras_encoder
+from .inputs import TextView
 
 if TYPE_CHECKING:
-    from ...papers.reading.inputs import EmbeddingScale
-    from ...papers.reading.reader import Reader
     from ...system.types import File, Floats
     from ...teachers.fusion import FusionWriter
+    from .inputs import EmbeddingScale
+    from .reader import Reader
 
 PREFIX = "hf:"
 
@@ -45,12 +45,12 @@ def load_reader(source: File) -> Reader:
         >>> reader.name
         'my-reader'
     """
-    from ...papers.reading.reader import SpanReader
-    from ...papers.reading.reader_folder import load_runnable, read_card, read_standard
+    from .reader import SpanReader
+    from .reader_folder import load_runnable, read_card, read_standard
 
     if str(source).startswith(PREFIX):
-        from ...papers.reading.reader import TransformerReader
         from ...teachers.question_answering import QuestionAnswerer
+        from .reader import TransformerReader
 
         return TransformerReader(QuestionAnswerer(str(source).removeprefix(PREFIX)))
     card = read_card(source)
@@ -86,7 +86,7 @@ def load_features(source: File, standard: EmbeddingScale | None = None) -> TextV
     Raises:
         EncoderError: If the encoder's weights cannot be read.
     """
-    from ...papers.reading.inputs import EmbeddingScale
+    from .inputs import EmbeddingScale
 
     require_trainable(source)
     table, tokenizer = _table(source)

@@ -10,14 +10,14 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import DataError, InputError
-from ..papers.bias.lareqa import target_scores
+from ..evaluation.paired_comparison import Comparisons, Pair, compare_scores, count_comparisons, require_draws
 from ..retrieval.exact import ROUNDING
 from ..system.files import list_visible
 from ..system.input_files import read_json
 from ..system.progress import say
 from ..system.progress import task as progress_of
 from ..system.types import Booleans, Doubles, File, Json
-from .paired_comparison import Comparisons, Pair, compare_scores, count_comparisons, require_draws
+from .bias.lareqa import target_scores
 
 # The names of the files begin with the name of the task and end in these.
 PREDICTIONS, RELEVANT = "_predictions.json", "_relevant.json"

@@ -9,9 +9,15 @@ import numpy as np
 
 from ...data.corpus import sample_texts
 from ...encoders.encoder import Encoder
+from ...encoders.removal_fitting import SENTENCES, RemovalOptions, Samples, require_samples
 from ...errors import InputError
-from ...papers.bias.analyses import SENTENCES, Samples, require_samples
-from ...papers.bias.classification import (
+from ...evaluation.mcnemar import correct_holm, count_disagreements, mcnemar_p
+from ...evaluation.tasks.task import Scores, Task, TaskOptions
+from ...settings.choices import EVERY
+from ...system.hashes import hash_files
+from ...system.progress import task
+from ...system.types import Booleans, Json, Progress
+from ..bias.classification import (
     RANKS,
     ClassificationFigures,
     LabelledVectors,
@@ -19,15 +25,8 @@ from ...papers.bias.classification import (
     correct_by_rank,
     encode_labelled,
 )
-from ...papers.bias.fitting import RemovalOptions
-from ...papers.bias.labelled_texts import TRAIN, LabelledTexts, load_labelled
-from ...report.bias_tables import print_classified
-from ...settings.choices import EVERY
-from ...system.hashes import hash_files
-from ...system.progress import task
-from ...system.types import Booleans, Json, Progress
-from ..mcnemar import correct_holm, count_disagreements, mcnemar_p
-from .task import Scores, Task, TaskOptions
+from ..bias.labelled_texts import TRAIN, LabelledTexts, load_labelled
+from ..bias.tables import print_classified
 
 LEVEL = 0.05
 

@@ -11,11 +11,11 @@ from ..encoders.kind import files_in
 from ..errors import InputError
 from ..export.card import JudgedCard
 from ..export.formats.folder import read_label
-from ..search_engine.indexing.building import COMPACT, IndexSettings, build_index
-from ..search_engine.indexing.intake import IndexChange
+from ..jobs.export_model import ExportOptions, export_model
 from ..system.files import require_writable, resolve_target, usable_path
 from ..system.types import File
-from .export_model import ExportOptions, export_model
+from .indexing.building import COMPACT, IndexSettings, build_index
+from .indexing.intake import IndexChange
 
 MODEL = "multi12-ngram"
 

@@ -6,9 +6,9 @@ import pytest
 from fixtures.folders import names
 
 from distill.errors import DataError, EncoderError, InputError
-from distill.jobs.make_page import make_page
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.intake import IndexChange
+from distill.search_engine.make_page import make_page
 from distill.system.sections import read_sections
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...errors import InputError
-from ...settings.choices import COMPARED
-from ...settings.sections import DataSettings
-from ...system.progress import say
-from ...system.types import File
-from ..answers import AnswerFigures, has_golds, measure_answers, read_predictions
-from .retrieval import RetrievalTask
-from .task import TaskOptions
+from ..errors import InputError
+from ..evaluation.answers import AnswerFigures, has_golds, measure_answers, read_predictions
+from ..evaluation.tasks.retrieval import RetrievalTask
+from ..evaluation.tasks.task import TaskOptions
+from ..settings.choices import COMPARED
+from ..settings.sections import DataSettings
+from ..system.progress import say
+from ..system.types import File
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...encoders.encoder import Encoder, normalise_rows
-from ...errors import DataError, InputError
-from ...system.arrays import read_arrays, write_arrays
-from ...system.types import File, Floats
+from ..errors import DataError, InputError
+from ..system.arrays import read_arrays, write_arrays
+from ..system.types import File, Floats
+from .encoder import Encoder, normalise_rows
 
 KIND = "distill language removal 1"
 NAMES = ("kind", "components", "languages", "sentences", "encoder", "probe")

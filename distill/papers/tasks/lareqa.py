@@ -10,23 +10,22 @@ import numpy as np
 from ...data.pool import Pool
 from ...data.pool_readers import load_pool
 from ...encoders.encoder import Encoder
-from ...papers.bias.analyses import (
+from ...encoders.removal_fitting import DEFAULT_REMOVAL, RANKS, RemovalOptions, Samples, require_samples
+from ...evaluation.tasks.task import Scores, Task, TaskOptions
+from ...evaluation.translation import TranslationCounts, TranslationSource, translate_pool
+from ...report.bias_tables import Section, make_lareqa_section
+from ...system.hashes import hash_files
+from ...system.types import Json, Progress
+from ..bias.analyses import (
     BiasFigures,
     PoolVectors,
-    Samples,
     analyse,
     as_metrics_section,
     draw_samples,
     encode_with_samples,
     pool_size,
-    require_samples,
 )
-from ...papers.bias.fitting import DEFAULT_REMOVAL, RANKS, RemovalOptions
-from ...report.bias_tables import Section, make_lareqa_section, print_lareqa
-from ...system.hashes import hash_files
-from ...system.types import Json, Progress
-from ..translation import TranslationCounts, TranslationSource, translate_pool
-from .task import Scores, Task, TaskOptions
+from ..bias.tables import print_lareqa
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 from ..data.dataset import Dataset
 from ..encoders.catalog.identity import locate_encoder, weights_fingerprint
-from ..encoders.catalog.readers import load_features, load_reader, load_writer
-from ..papers.reading.examples import gold_examples
-from ..papers.reading.lines import read_bare_questions, read_questions, write_answers, write_predictions
-from ..papers.reading.reader_folder import ReaderCard, read_card, read_standard, save_reader
 from ..search_engine.indexing.answers import Answers
-from ..search_engine.indexing.written_answers import write_generated_answers
 from ..system.backend import start
 from ..system.files import require_writable
 from ..system.progress import say, task
 from ..system.types import File
 from ..teachers.fusion import TEMPLATE
+from .reading.examples import gold_examples
+from .reading.lines import read_bare_questions, read_questions, write_answers, write_predictions
+from .reading.load_reader import load_features, load_reader, load_writer
+from .reading.reader_folder import ReaderCard, read_card, read_standard, save_reader
+from .written_answers import write_generated_answers
 
 if TYPE_CHECKING:
-    from ..papers.reading.exporting import ExportedReader
-    from ..papers.reading.files import ReaderSource
-    from ..papers.reading.learning import TrainedReader
-    from ..papers.reading.training import ReaderOptions
+    from .reading.exporting import ExportedReader
+    from .reading.files import ReaderSource
+    from .reading.learning import TrainedReader
+    from .reading.training import ReaderOptions
 
 
 def train_reader(
@@ -63,8 +63,8 @@ def train_reader(
         ['em', 'f1']
     """
     start()
-    from ..papers.reading.learning import train_on_sources
-    from ..papers.reading.training import ReaderOptions
+    from .reading.learning import train_on_sources
+    from .reading.training import ReaderOptions
 
     require_writable(output)
     chosen, course = tuple(languages) or dataset.languages, course or ReaderOptions()
@@ -176,7 +176,7 @@ def export_reader(reader: File, output: File, dataset: Dataset, languages: Seque
         >>> exported = distill.export_reader("my-reader", "my-reader-lite", distill.load_dataset("my-data"))
     """
     start()
-    from ..papers.reading.exporting import write_flatbuffer
+    from .reading.exporting import write_flatbuffer
 
     card, chosen = read_card(reader), tuple(languages) or dataset.languages
     dataset.require(chosen)

@@ -1,0 +1,1 @@
+"""Tasks of the papers: LAReQA, classification with language information removal, and reading comprehension."""
