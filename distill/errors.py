@@ -86,5 +86,10 @@ def escape_controls(text: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, or the name of its type if it has no text."""
+    """Return the first line of an error's text, or the name of its type if it has no text.
+
+    What Python says of too deep a recursion would tell a user nothing of their file.
+    """
+    if isinstance(error, RecursionError):
+        return "its parts are nested too deeply, one within another"
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .choices import ALL_UNITS, TYPED
+from .choices import ALL_UNITS, MOST_WHITENING, TYPED
 from .fields import FLAG, MAIN, Names, Work, common, learned, section, setting, untuned
 
 OBJECTIVES = ("qq", "dd", "dq")
@@ -328,7 +328,20 @@ class StudentSettings:
     )
     losses: LossSettings = section(LossSettings)
     gamma: float = learned(100.0, "--gamma", "Scale of the whole loss.", low=0.0)
-    distance: str = learned("squared_l2", "--distance", "Distance between vectors.", ("squared_l2", "cosine"))
+    distance: str = learned(
+        "squared_l2",
+        "--distance",
+        "Distance between vectors; whitened is squared_l2 where student.whitening has evened out the teacher's space.",
+        ("squared_l2", "cosine", "whitened"),
+    )
+    whitening: float = learned(
+        0.15,
+        "--student-whitening",
+        "Power of the whitening in student.distance=whitened: 0 leaves the teacher's space as it is, 0.5 gives each "
+        "direction the same energy (Diera et al., 2024).",
+        low=0.0,
+        high=MOST_WHITENING,
+    )
     learning_rate: float = learned(
         5e-4,
         "--student-learning-rate",

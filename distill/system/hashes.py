@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .files import list_visible
 from .types import File, Json
+
+# Bytes of a check behind a part of a file.
+CHECK = 4
 
 
 def fingerprint_of(*parts: Json | Path) -> str:
@@ -23,6 +27,14 @@ def fingerprint_of(*parts: Json | Path) -> str:
 def join_hashes(several: Iterable[str]) -> str:
     """Return the sha256 of several ones, one per line, by which an index and `encoder.bin` identify a bundle."""
     return hashlib.sha256("\n".join(several).encode()).hexdigest()
+
+
+def add_check(part: bytes, seed: int = 0, place: int = 0) -> bytes:
+    """Return a part of a file with a check behind it: its CRC-32, little-endian, of a seed and the part's place.
+
+    The seed is of the file, so that a part of another file, or from elsewhere in this one, is told from the right one.
+    """
+    return part + zlib.crc32(part, (seed ^ place) & 0xFFFFFFFF).to_bytes(CHECK, "little")
 
 
 def hash_files(folder: File) -> dict[str, str]:

@@ -139,8 +139,9 @@ def _counted_lines(file, count):
         count(len(part))
         parts.append(part)
         if len(part) < PART or part.endswith("\n"):
-            yield "".join(parts)
-            parts = []
+            # The parts are not held beside the line.
+            line, parts = "".join(parts), []
+            yield line
     if parts:
         yield "".join(parts)
 

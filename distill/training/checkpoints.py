@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,17 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..system.arrays import read_arrays, write_arrays
-from ..system.types import File, Floats, Integers, Json
+from ..system.types import File, Floats, Json
 
 # Where a run or a trial has those of its stages; gone when it is finished.
 CHECKPOINT = "checkpoint"
 STATE, FACTS = "state.npz", "facts"
+# Under this name stage 2 keeps the matrices of its distance.
+WHITENING = "whitening"
 # Lists of arrays by name, such as the weights; an optimizer has counters among them.
 Groups: TypeAlias = dict[str, list[Floats]]
+# Arrays of one kind, such as rows.
+Numbers = TypeVar("Numbers", bound=NDArray[np.generic])
 
 
 class Checkpoint:
@@ -62,7 +66,7 @@ class Checkpoint:
         """
         return (_read(self.folder / STATE, [FACTS]) or {FACTS: {}})[FACTS]
 
-    def keep(self, name: str, number: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
+    def keep(self, name: str, number: int, make: Callable[[], Sequence[Numbers]]) -> list[Numbers]:
         """Return the arrays that a function made for an epoch, now or before the stop.
 
         Args:
@@ -71,11 +75,16 @@ class Checkpoint:
         path = self.folder / f"{name}.npz"
         stored = _read(path)
         if stored is not None and stored.pop(FACTS) == number:
-            return list(stored.values())
+            return cast("list[Numbers]", list(stored.values()))
         rows = list(make())
         arrays = {f"{row:09}": value for row, value in enumerate(rows)}
         write_arrays(path, {FACTS: np.array(json.dumps(number)), **arrays})
         return rows
+
+    def read_kept(self, name: str) -> list[NDArray[np.generic]]:
+        """Return the arrays that are kept under a name, none if there are none."""
+        stored = _read(self.folder / f"{name}.npz") or {}
+        return [value for key, value in stored.items() if key != FACTS]
 
     def remove(self) -> None:
         """Remove the folder."""

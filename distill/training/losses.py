@@ -11,7 +11,7 @@ from keras import ops
 
 from ..settings.sections import ScorerSettings
 from ..students.student import scale_to_unit
-from ..system.types import Tensor
+from ..system.types import Floats, Tensor
 
 # Of two arrays of rows, over their last axis.
 Distance: TypeAlias = Callable[[Tensor, Tensor], Tensor]
@@ -43,6 +43,25 @@ def squared_l2(a: Tensor, b: Tensor) -> Tensor:
     return ops.sum(ops.square(a - b), axis=-1)
 
 
+def make_whitened_l2(matrices: Sequence[Floats]) -> Distance:
+    """Make the distance ||(a - b) M||^2: the squared error in a whitened space, over the last axis.
+
+    Where the vectors have most of their energy along one direction that all texts share, `squared_l2` tells a learner
+    little of the others, which tell texts apart. M gives them weight; see `students.linear.compute_whitening`.
+
+    Args:
+        matrices: M of whole vectors, and of each prefix that is compared, `(k, k)`; the vectors' length chooses.
+    """
+    by_length = {len(matrix): matrix for matrix in matrices}
+
+    def whitened_l2(a, b):
+        error = a - b
+        return ops.sum(ops.square(ops.matmul(error, by_length[error.shape[-1]])), axis=-1)
+
+    return whitened_l2
+
+
+# Those that need no matrix.
 DISTANCES: dict[str, Distance] = {"squared_l2": squared_l2, "cosine": cosine_distance}
 
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypedDict
 
 import keras
+import numpy as np
 
 from ..data.dataset import Dataset
 from ..encoders.encoder import Encoder
 from ..errors import ConfigError
 from ..settings.sections import ScorerSettings, TrainingSettings
 from ..system.progress import task
-from ..system.types import Floats, Integers, Role
-from .checkpoints import Checkpoint
+from ..system.types import Booleans, Floats, Integers, Role
+from .checkpoints import Checkpoint, Numbers
 from .log import RunLog
 
 # An evaluation on dev: of which epoch, P@1 and MRR@10, with P@1 by language, or a reader's F1 and exact match, and what
@@ -88,6 +89,65 @@ class Scorer:
 
 
 @dataclass(frozen=True)
+class ScorerVectors:
+    """A scorer's vectors `(n, d)` of questions and of passages. Scores are their products.
+
+    `lines` `(m, d)` are the vectors of stage 2's lines of text, of which there may be none.
+    """
+
+    settings: ScorerSettings
+    questions: Floats
+    passages: Floats
+    lines: Floats
+
+    @classmethod
+    def of(
+        cls, scorer: Scorer, questions: Sequence[str], passages: Sequence[str], lines: Sequence[str] = ()
+    ) -> ScorerVectors:
+        """Encode the texts by the scorer."""
+        vectors = scorer.vectors(questions, "question"), scorer.vectors(passages, "document")
+        return cls(scorer.settings, *vectors, scorer.vectors(lines, "question") if len(lines) else vectors[0][:0])
+
+    def scores(self, questions: Integers, passages: Integers) -> Floats:
+        """Return the scores of questions and passages.
+
+        Args:
+            questions: The rows of the questions, int `(q,)`.
+            passages: The rows of the passages, `(p,)` for all pairs, or `(q, n)`. A row below 0 is filling, whose
+                scores are arbitrary.
+
+        Returns:
+            The scores `(q, p)` or `(q, n)`.
+        """
+        if passages.ndim == 1:
+            return self.questions[questions] @ self.passages[passages].T
+        return np.einsum("qd,qnd->qn", self.questions[questions], self.passages[passages])
+
+    def of_lines(self, rows: Integers) -> Floats:
+        """Return the scores `(m, m)` of the lines of a step with each other, given their rows."""
+        return self.lines[rows] @ self.lines[rows].T
+
+    def false_negatives(self, questions: Integers, positives: Integers, negatives: Integers) -> Booleans:
+        """Find negatives whose score is above the positive's by more than the filter's margin.
+
+        Qu et al. (2021), RocketQA, section 3.3, with a bi-encoder as the judge.
+
+        Args:
+            questions: The rows of the questions, int `(q,)`.
+            positives: The rows of the positives, int `(q,)`.
+            negatives: The rows of the negatives, int `(q, n)`.
+
+        Returns:
+            bool `(q, n)`, all false without a margin.
+        """
+        margin = self.settings.filter_margin
+        if not margin:
+            return np.zeros(negatives.shape, dtype=bool)
+        near = self.scores(questions, positives[:, None])
+        return (negatives >= 0) & (self.scores(questions, negatives) > near + margin)
+
+
+@dataclass(frozen=True)
 class Session:
     """The surroundings of a training.
 
@@ -116,8 +176,8 @@ class Session:
             return dataset, list(languages)
         return self.dev, [language for language in languages if language in self.dev.questions]
 
-    def keep(self, name: str, epoch: int, make: Callable[[], Sequence[Integers]]) -> list[Integers]:
-        """Return the rows of an epoch; those of an epoch that was broken off are loaded."""
+    def keep(self, name: str, epoch: int, make: Callable[[], Sequence[Numbers]]) -> list[Numbers]:
+        """Return the rows of an epoch, or other arrays; those of an epoch that was broken off are loaded."""
         return self.checkpoint.keep(name, epoch, make) if self.checkpoint else list(make())
 
 

@@ -44,7 +44,8 @@ async function fetched(address) {
 async function inflateHere() {
   if (!isNode()) return undefined;
   const [{ inflateRaw }, { promisify }] = await Promise.all([builtIn("zlib"), builtIn("util")]);
-  return promisify(inflateRaw);
+  const inflated = promisify(inflateRaw);
+  return (content, most) => inflated(content, { maxOutputLength: Math.max(most, 1) });
 }
 
 function isNode() {

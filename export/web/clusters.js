@@ -1,7 +1,8 @@
 // The index of clusters.bin: the lists nearest to a question are loaded, then the records of the best candidates in these, whose
 // vectors score them again.
-import { DistillError, SUM } from "./distill.js";
-import { arrayOf } from "./sections.js";
+import { CHECK } from "./checks.js";
+import { DistillError, SUM, damaged, objectOf } from "./distill.js";
+import { arrayIn, requireEntries } from "./sections.js";
 
 const decoder = new TextDecoder();
 // Of a list's entry the bytes before the code, and what they say: a record's place in units, and above it its size.
@@ -9,7 +10,9 @@ const ENTRY = 4;
 const PLACES = 2 ** 24;
 // Numbers at the start of a record: its bytes, row, sentences, and the bytes of vectors, text and document.
 const HEAD = 6;
-const VERSION = 1;
+const VERSION = 2;
+// Numbers of the head of the index that are read, and the most of an axis.
+const NUMBERS = 9, WIDEST = 2 ** 16;
 // How many times as many records are read of a file that is here already.
 const WIDER = 20;
 // What is left of the room of the lists for the heads of more requests, where no list is loaded.
@@ -18,23 +21,30 @@ const HEADS = 0.1;
 const AHEAD = 2 ** 24, STEP = 2 ** 19;
 
 export class ClusterIndex {
-  constructor(encoder, file, head) {
-    const array = name => file.entries[name] && arrayOf(file.entries[name], head, file.entries.numbers.start);
+  constructor(encoder, file, core) {
+    const entries = requireEntries(file.name, core);
+    const array = (...wanted) => arrayIn(file.name, core, entries, ...wanted);
     Object.assign(this, { encoder, file });
-    const [version, axes, width, places, kind, passages, listBytes, recordBytes, unit] = array("numbers");
-    if (version !== VERSION) throw new DistillError(`${file.name} is of a newer version than this page. Export the page again.`);
+    const [version, axes, width, places, kind, passages, listBytes, recordBytes, unit] = array("numbers", Int32Array, NUMBERS);
+    if (version !== VERSION) throw new DistillError(`${file.name} is of another version than this page. Export the page again.`);
     Object.assign(this, { axes, width, places, kind, passages, listBytes, recordBytes, unit });
-    this.starts = array("list_starts");
-    this.turning = array("axes") && decoded(array("axes"), array("axes_scales"));
-    this.centroids = decoded(array("centroids"), array("centroids_scales"));
-    this.books = decoded(array("books"), array("books_scales"));
-    this.card = JSON.parse(decoder.decode(array("card")));
+    this.starts = array("list_starts", Uint32Array, 2);
+    this.turning = entries.axes ? decoded(array("axes", Int8Array), array("axes_scales", Float32Array)) : null;
+    this.centroids = decoded(array("centroids", Int8Array), array("centroids_scales", Float32Array));
+    this.books = decoded(array("books", Int8Array), array("books_scales", Float32Array));
+    this.card = objectOf(file.name, array("card", Uint8Array));
+    this.requireShapes();
   }
 
-  static async open(encoder, file) {
-    // All that stands before the lists.
-    const { numbers, lists } = file.entries;
-    return new ClusterIndex(encoder, file, await file.part(numbers.start, lists.start));
+  requireShapes() {
+    const { axes, width, places, kind, unit, starts, file } = this;
+    const positive = [axes, width, places, unit, this.passages, this.listBytes, this.recordBytes].every(number => number > 0);
+    const narrow = axes <= WIDEST && width <= WIDEST && width % places === 0 && kind >= 0 && kind <= SUM && unit % CHECK === 0;
+    const turned = this.turning ? this.turning.length === width * axes : axes <= width;
+    const coded = this.centroids.length === (starts.length - 1) * width && this.books.length === 256 * width;
+    if (!(positive && narrow && turned && coded)) throw damaged(file.name, "its arrays do not go together");
+    const whole = starts.subarray(1).every((end, i) => end - starts[i] >= CHECK && (end - starts[i] - CHECK) % (ENTRY + places) === 0);
+    if (!whole || !Array.isArray(this.card.titles)) throw damaged(file.name, "its lists or its titles are none");
   }
 
   about() {
@@ -46,6 +56,7 @@ export class ClusterIndex {
   async search(text, most, early, late) {
     const vector = await this.encoder.vector(text, late);
     if (!vector || late()) return null;
+    if (vector.length !== this.axes) throw damaged(this.file.name, "it is of another encoder");
     const question = this.turned(vector);
     const numbers = this.all ? [...this.starts.keys()].slice(0, -1) : this.nearest(question);
     const lists = await this.lists(numbers);
@@ -57,24 +68,24 @@ export class ClusterIndex {
   }
 
   async lists(numbers) {
-    if (this.all) return numbers.map(number => this.all.subarray(this.starts[number], this.starts[number + 1]));
-    const begin = this.file.entries.lists.start;
-    return this.file.read(numbers.map(number => [begin + this.starts[number], begin + this.starts[number + 1]]));
+    if (this.all) return numbers.map(number => this.all[number]);
+    return this.file.read("lists", numbers.map(number => [this.starts[number], this.starts[number + 1]]));
   }
 
   // Load all lists, which is little beside the records: every question then finds its best candidates. It goes on where it
   // was stopped, and stops for `busy`.
   async loadAhead(busy = () => false) {
-    const { start, end } = this.file.entries.lists;
-    if (this.all || end - start > AHEAD) return;
-    this.ahead ??= { content: new Uint8Array(end - start), done: 0 };
-    const { content } = this.ahead;
-    while (this.ahead.done < content.length && !busy()) {
-      const { done } = this.ahead;
-      content.set(await this.file.bytesOf(start + done, Math.min(start + done + STEP, end)), done);
-      this.ahead.done = Math.min(done + STEP, content.length);
+    const { starts } = this;
+    if (this.all || starts.at(-1) > AHEAD) return;
+    this.ahead ??= [];
+    while (this.ahead.length < starts.length - 1 && !busy()) {
+      const [from, numbers] = [this.ahead.length, [...starts.keys()].slice(0, -1)];
+      const next = numbers.filter(number => number >= from && (number === from || starts[number + 1] - starts[from] <= STEP));
+      const lists = await this.lists(next);
+      // Another call may have loaded them meanwhile.
+      if (this.ahead.length === from) this.ahead.push(...lists);
     }
-    if (this.ahead.done === content.length) this.all = content;
+    if (this.ahead.length === starts.length - 1) this.all = this.ahead;
   }
 
   turned(question) {
@@ -121,33 +132,29 @@ export class ClusterIndex {
 
   // As many of the records as are loaded for a question, of bytes that the lists left too, and at least `most`.
   async records(candidates, most, left) {
-    const begin = this.file.entries.records.start;
     let bytes = -Math.max(left, 0);
-    const taken = candidates.filter((record, i) => (bytes += this.unit * (Math.floor(record / PLACES) || 256)) <= this.recordBytes * (this.file.whole ? WIDER : 1) || i < most);
+    const taken = candidates.filter((record, i) => (bytes += this.unit * unitsOf(record)) <= this.recordBytes * (this.file.whole ? WIDER : 1) || i < most);
     const spans = taken.map(record => {
-      const start = begin + this.unit * (record % PLACES);
-      return [start, Math.min(start + this.unit * (Math.floor(record / PLACES) || 256), this.file.bytes)];
+      const start = this.unit * (record % PLACES);
+      return [start, start + this.unit * unitsOf(record)];
     });
-    const contents = await this.file.read(spans);
-    return Promise.all(contents.map((content, i) => this.completed(content, spans[i][0])));
-  }
-
-  // A record that is longer than its size can say is loaded to its end.
-  async completed(content, start) {
-    const bytes = new DataView(content.buffer, content.byteOffset).getUint32(0, true);
-    return bytes <= content.length ? content : this.file.part(start, start + bytes);
+    return this.file.read("records", spans);
   }
 
   scored(question, record) {
     const content = record.slice();
-    const [, row, sentences, vectors, text, document] = new Uint32Array(content.buffer, 0, HEAD);
-    const scales = new Float32Array(content.buffer, 4 * HEAD, vectors / this.width);
+    if (content.length < 4 * HEAD) throw damaged(this.file.name, "a record is cut");
+    const [bytes, row, sentences, vectors, text, document] = new Uint32Array(content.buffer, 0, HEAD);
+    const all = 4 * HEAD + (1 + sentences) * (4 + this.width) + 8 * sentences + text + document;
+    const whole = bytes === all && bytes <= content.length && vectors === (1 + sentences) * this.width;
+    if (!whole || (this.kind && !sentences)) throw damaged(this.file.name, "a record is not what its head says");
+    const scales = new Float32Array(content.buffer, 4 * HEAD, 1 + sentences);
     const bounds = new Uint32Array(content.buffer, 4 * (HEAD + scales.length), 2 * sentences);
     const codes = new Int8Array(content.buffer, 4 * (HEAD + scales.length + bounds.length), vectors);
     const products = Array.from(scales, (scale, i) => scale * product(codes, i * this.width, question, this.width));
-    const [whole, ...rest] = products;
+    const [first, ...rest] = products;
     const best = sentences ? rest.indexOf(Math.max(...rest)) : -1;
-    const score = this.kind === SUM ? whole + rest[best] : this.kind ? rest[best] : whole;
+    const score = this.kind === SUM ? first + rest[best] : this.kind ? rest[best] : first;
     const start = codes.byteOffset + vectors;
     const texts = { text: content.subarray(start, start + text), document: content.subarray(start + text, start + text + document) };
     return { row, score, sentence: best < 0 ? null : bounds.slice(2 * best, 2 * best + 2), ...texts };
@@ -157,8 +164,14 @@ export class ClusterIndex {
   shown({ row, score, sentence, text, document }) {
     const [start, end] = sentence ?? [0, 0];
     const parts = [text.subarray(0, start), text.subarray(start, end), text.subarray(end)].map(part => decoder.decode(part));
-    return { row, score, document: JSON.parse(decoder.decode(document)), parts };
+    return { row, score, document: objectOf(this.file.name, document), parts };
   }
+}
+
+// How many units a record has: of its highest byte so many, or from 128 eighths of a power of two.
+function unitsOf(record) {
+  const size = Math.floor(record / PLACES);
+  return size < 128 ? size : (8 + (size & 7)) << ((size >> 3) - 12);
 }
 
 function decoded(codes, scales) {

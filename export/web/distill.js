@@ -35,12 +35,28 @@ export class DistillError extends Error {
   name = "DistillError";
 }
 
+export function damaged(name, what) {
+  return new DistillError(`${name} is damaged: ${what}.`);
+}
+
+// What JSON in the bytes of a file says, an object always.
+export function objectOf(name, bytes) {
+  let value = null;
+  try {
+    value = JSON.parse(decoder.decode(bytes));
+  } catch {
+    // It is none.
+  }
+  if (value === null || typeof value !== "object") throw damaged(name, "a part of it is no JSON");
+  return value;
+}
+
 // What distill.wasm does, in one memory: an encoder, and any number of indexes of its.
 export class Program {
   constructor(calls, bytes, inflate) {
     this.calls = calls;
     this.bytes = bytes;
-    this.inflate = inflate;
+    this.inflated = inflate;
     this.room = this.reserve(ADDRESS);
     // The question whose vector the program has.
     this.asked = null;
@@ -55,6 +71,15 @@ export class Program {
       throw new DistillError(`The search cannot run here: WebAssembly with SIMD is needed (${error.message}).`);
     }
     return new Program(instance.exports, content.byteLength, inflate);
+  }
+
+  // The bytes of raw deflate, no more than there may be.
+  async inflate(name, content, most) {
+    try {
+      return await this.inflated(content, most);
+    } catch (error) {
+      throw damaged(name, `a part of it cannot be inflated (${error.message})`);
+    }
   }
 
   // An address with so many bytes of room, at a multiple of 64.
@@ -182,7 +207,8 @@ export function entriesOf(bytes) {
   if (bytes.length < HEAD + count * ENTRY) return null;
   const entries = {};
   for (let i = 0, at = HEAD; i < count; i++, at += ENTRY) {
-    const name = decoder.decode(bytes.subarray(at, at + NAME)).replace(/\0+$/, "");
+    const name = decoder.decode(bytes.subarray(at, at + NAME)).replace(/\0.*$/s, "");
+    if (Object.hasOwn(entries, name)) return {};
     const [rows, columns, start, size] = [32, 40, 48, 56].map(place => Number(head.getBigUint64(at + place, true)));
     entries[name] = { type: head.getUint32(at + 24, true), dimensions: head.getUint32(at + 28, true), rows, columns, start, end: start + size };
   }
@@ -199,8 +225,28 @@ export function sectionsOf(program, place) {
 // The index at a place: of 8 bits a number the program searches it, of fewer the lines below do.
 export function indexAt(program, place, bytes) {
   const handle = program.openIndex(place, bytes);
-  const few = sectionsOf(program, place).numbers[3] < 8;
-  return few ? new CompactIndexFile(program, place, handle) : new IndexFile(program, place, handle);
+  try {
+    const few = requireParts(sectionsOf(program, place)).numbers[3] < 8;
+    return few ? new CompactIndexFile(program, place, handle) : new IndexFile(program, place, handle);
+  } catch (error) {
+    program.calls.close_index(handle);
+    throw error;
+  }
+}
+
+// What is read of an index here is there, and goes together. The program looks at the arrays that it reads itself.
+function requireParts(sections) {
+  const types = { numbers: Int32Array, card: Uint8Array, documents: Uint8Array, document_starts: BigUint64Array, text: Uint8Array };
+  Object.assign(types, { document_of: Uint32Array, passage_offsets: Uint32Array, text_lengths: Uint32Array, text_blocks: BigUint64Array });
+  Object.assign(types, { sentence_starts: Uint32Array, sentence_bounds: Uint32Array, passage_scales: Float32Array });
+  if (sections.numbers?.[4]) types.sentence_scales = Float32Array;
+  for (const [name, Type] of Object.entries(types)) {
+    if (!(sections[name] instanceof Type)) throw damaged("index.bin", `${name} is missing`);
+  }
+  const { document_of: documents, document_starts: starts, passage_offsets: offsets } = sections;
+  const known = documents.every(document => document < starts.length - 1);
+  if (!known || offsets.length !== documents.length) throw damaged("index.bin", "its passages are of no documents");
+  return sections;
 }
 
 class IndexFile {
@@ -216,7 +262,7 @@ class IndexFile {
     this.kind = numbers[4];
     this.packed = numbers[5] === 1;
     this.size = numbers[6] || 1;
-    this.card = JSON.parse(decoder.decode(card));
+    this.card = objectOf("index.bin", card);
     this.passages = this.card.passages;
     this.own = this.card.fingerprint === decoder.decode(sectionsOf(program, program.encoder).fingerprint);
   }
@@ -267,7 +313,7 @@ class IndexFile {
 
   document(row) {
     const { documents, document_starts: starts } = this.again();
-    return JSON.parse(decoder.decode(documents.subarray(Number(starts[row]), Number(starts[row + 1]))));
+    return objectOf("index.bin", documents.subarray(Number(starts[row]), Number(starts[row + 1])));
   }
 
   // Each document with its text, of which an index has no blanks that lie between two passages.
@@ -304,7 +350,9 @@ class IndexFile {
     const { text, text_blocks: bounds, text_lengths: lengths } = this.again();
     let start = 0;
     for (let before = number * this.size; before < row; before++) start += lengths[before];
-    if (block) return block.subarray(start, start + lengths[row]);
+    const end = start + lengths[row];
+    if (end > (block ?? text.subarray(Number(bounds[number]), Number(bounds[number + 1]))).length) throw damaged("index.bin", "a passage is cut");
+    if (block) return block.subarray(start, end);
     start += Number(bounds[number]);
     // A copy: memory may grow before it is read.
     return text.slice(start, start + lengths[row]);
@@ -313,9 +361,10 @@ class IndexFile {
   async block(number) {
     if (!this.blocks.has(number)) {
       if (this.blocks.size > 200) this.blocks.clear();
-      const { text, text_blocks: bounds } = this.again();
+      const { text, text_blocks: bounds, text_lengths: lengths } = this.again();
       const content = text.slice(Number(bounds[number]), Number(bounds[number + 1]));
-      this.blocks.set(number, await this.program.inflate(content));
+      const bytes = lengths.subarray(number * this.size, (number + 1) * this.size).reduce((sum, length) => sum + length, 0);
+      this.blocks.set(number, await this.program.inflate("index.bin", content, bytes));
     }
     return this.blocks.get(number);
   }
@@ -422,10 +471,19 @@ class CompactIndexFile extends IndexFile {
   }
 }
 
-// The bytes of raw deflate, as a browser inflates them.
-async function inflated(content) {
-  const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+// The bytes of raw deflate, as a browser inflates them, `most` of them at most.
+async function inflated(content, most) {
+  const reader = new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+  const parts = [];
+  let bytes = 0;
+  for (let part; !(part = await reader.read()).done; parts.push(part.value)) {
+    bytes += part.value.length;
+    if (bytes > most) {
+      await reader.cancel();
+      throw new RangeError("more bytes than there may be");
+    }
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 // Let a message in that has come meanwhile.

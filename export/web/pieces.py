@@ -9,11 +9,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.hashes import CHECK, add_check
 from ...system.sections import TYPES, pack_sections, read_sections, write_sections
 from ...system.types import File
 
@@ -42,6 +43,7 @@ def write_pieces(encoder: File, output: File) -> None:
     vocabulary = Vocabulary.read(sections)
     keys, buckets, short = vocabulary.divide()
     contents = [deflate(vocabulary.content(ids)) for ids in buckets]
+    starts = np.cumsum([0, *(len(content) + CHECK for content in contents)]).astype(np.uint32)
     parts = list(_row_parts(sections))
     core = {
         name: array for name, array in sections.items() if name not in {*VOCABULARY, *(part.name for part in parts)}
@@ -50,12 +52,15 @@ def write_pieces(encoder: File, output: File) -> None:
         "always": vocabulary.content(sorted({*short, *vocabulary.required_ids(), *_first_rows(sections)})),
         "bucket_keys": np.frombuffer(b"".join(keys), np.uint8),
         "bucket_key_starts": np.cumsum([0, *map(len, keys)]).astype(np.uint32),
-        "bucket_starts": np.cumsum([0, *map(len, contents)]).astype(np.uint32),
+        "bucket_starts": starts,
         "row_parts": np.array([part.numbers for part in parts], np.int32),
     }
-    rows = {f"rows.{group}": _records(parts, group) for group in (0, 1)}
-    joined = np.frombuffer(b"".join(contents), np.uint8)
-    write_sections(output, {"core": np.frombuffer(deflate(pack_sections(core)), np.uint8), "buckets": joined, **rows})
+    first = add_check(deflate(pack_sections(core)))
+    seed = int.from_bytes(first[-CHECK:], "little")
+    checked = b"".join(map(add_check, contents, repeat(seed), starts.tolist()))
+    rows = {f"rows.{group}": _records(parts, group, seed) for group in (0, 1)}
+    joined = {name: np.frombuffer(part, np.uint8) for name, part in (("core", first), ("buckets", checked))}
+    write_sections(output, joined | rows)
 
 
 def deflate(content: bytes | NDArray[np.uint8]) -> bytes:
@@ -184,9 +189,12 @@ def _first_rows(sections: Sections) -> list[int]:
     return [0, int(sections["table.6"][0])] if mixed else [0]
 
 
-def _records(parts: Sequence[RowPart], group: int) -> NDArray[np.uint8]:
-    """Return the rows of a group as bytes, with its parts side by side."""
+def _records(parts: Sequence[RowPart], group: int, seed: int) -> NDArray[np.uint8]:
+    """Return the rows of a group as bytes, with its parts side by side and a check behind each row."""
     arrays = [part.array.reshape(len(part.array), -1) for part in parts if part.group == group]
     if not arrays:
         return np.zeros((0, 1), np.uint8)
-    return np.concatenate([np.ascontiguousarray(array).view(np.uint8) for array in arrays], axis=1)
+    joined = np.concatenate([np.ascontiguousarray(array).view(np.uint8) for array in arrays], axis=1)
+    size = joined.shape[1] + CHECK
+    checked = (add_check(row.tobytes(), seed, size * number) for number, row in enumerate(joined))
+    return np.frombuffer(b"".join(checked), np.uint8).reshape(-1, size)

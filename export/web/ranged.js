@@ -12,10 +12,9 @@ export class RangedPage {
   }
 
   async open() {
-    await Promise.all([this.whole.restore(), this.clusters.open()]);
-    if (!this.hasEncoder) await this.pieces.open();
+    const [, core] = await Promise.all([this.whole.restore(), this.clusters.open()]);
     this.encoder = this.hasEncoder ? await this.wholeEncoder() : await PieceEncoder.open(this.program, this.pieces);
-    this.index = await ClusterIndex.open(this.encoder, this.clusters);
+    this.index = new ClusterIndex(this.encoder, this.clusters, core);
     if (this.clusters.whole) await this.index.loadAhead();
   }
 

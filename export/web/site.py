@@ -23,7 +23,7 @@ TITLE, HEADING = "Search by meaning", "Ask in your own language"
 ABOUT = "A small encoder and its index, in this page alone. Nothing that you type leaves it."
 # Templates, into which facts about the page's files are filled.
 TEMPLATES = ("index.html", "offline.js", "manifest.webmanifest")
-SCRIPTS = ("engine", "distill", "sections", "notes", "notebook", "ranged", "ranges", "pieces", "clusters")
+SCRIPTS = ("engine", "distill", "sections", "notes", "notebook", "ranged", "ranges", "checks", "pieces", "clusters")
 COPIED = ("page.css", "page.js", *(f"{name}.js" for name in SCRIPTS), "icon.svg", PROGRAM)
 
 

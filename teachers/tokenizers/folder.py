@@ -79,8 +79,10 @@ def find_inner(folder: Path) -> Path:
     if not (folder / MODULES).is_file():
         return folder
     modules = read_json(folder / MODULES)
-    if not isinstance(modules, list) or not all(isinstance(one, dict) for one in modules):
-        raise EncoderError(f"{folder / MODULES}: expected a list of modules; save the model again")
+    if not isinstance(modules, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("path") or "", str) for one in modules
+    ):
+        raise EncoderError(f"{folder / MODULES}: expected a list of modules, each with its path; save the model again")
     paths = [one.get("path") or "" for one in modules if str(one.get("type")).endswith(".Transformer")]
     return folder / paths[0] if paths else folder
 

@@ -175,7 +175,7 @@ def test_the_limits_themselves_are_allowed():
         ("data.split_by", "language", "question, document"),
         ("teacher.loss", "hinge", "triplet, contrastive, softmax"),
         ("teacher.unit", "sentence", "document, passage, maxp"),
-        ("student.distance", "l1", "squared_l2, cosine"),
+        ("student.distance", "l1", "squared_l2, cosine, whitened"),
         ("student.dev_unit", "", "document, passage, maxp"),
         ("export.precision", "int2", "int8, float32, int4"),
         ("export.table", "int8", "uint8, int8-row, int4, pq4, pq8, int4-pq5, int4-pq3, float32"),

@@ -6,12 +6,13 @@ import pytest
 import tensorflow as tf
 
 from distill.encoders.batching import pack, pack_rows
-from distill.settings.sections import StudentSettings, TeacherSettings
+from distill.settings.sections import TeacherSettings
+from distill.settings.stages import LossSettings
 from distill.students.ngram import NGramEncoder
 from distill.training.batches import next_power, round_shapes, round_up
-from distill.training.losses import SampledSoftmax
+from distill.training.losses import SampledSoftmax, squared_l2
+from distill.training.stages.objectives import compute_terms, list_objectives
 from distill.training.stages.towers import Towers, TowersTrainer
-from distill.training.stages.transfer_stage import batch_terms
 from distill.training.stages.triplet_stage import batch_loss as triplet_loss
 from distill.training.trainer import Trainer
 
@@ -71,8 +72,8 @@ def of_triplets(name):
 
 
 def of_samples():
-    settings = StudentSettings(objectives=("qq", "dd", "dq", "softmax"))
-    return single(lambda vectors, x: batch_terms(vectors, x, settings)), samples()
+    objectives = list_objectives(("qq", "dd", "dq", "softmax"), LossSettings(), squared_l2)
+    return single(lambda vectors, x: compute_terms(vectors, x, objectives, 100.0)), samples()
 
 
 CASES = {

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 from scipy.special import log_softmax, softmax
 
@@ -9,6 +10,7 @@ from distill.training.losses import (
     cosine_distance,
     in_batch_loss,
     listwise_loss,
+    make_whitened_l2,
     nest_distance,
     squared_l2,
     transfer_terms,
@@ -35,6 +37,29 @@ def test_distances_by_hand():
     a, b = np.float32([[1, 0], [1, 0], [1, 0]]), np.float32([[1, 0], [0, 1], [-1, 0]])
     assert numbers(cosine_distance(a, b)).tolist() == numbers(DISTANCES["cosine"](a, b)).tolist() == [0, 1, 2]
     assert numbers(squared_l2(a, b)).tolist() == numbers(DISTANCES["squared_l2"](a, b)).tolist() == [0, 2, 4]
+
+
+def test_a_whitened_error_counts_by_direction_and_so_does_its_gradient():
+    a, b, matrix = np.float32([[1, 0]]), np.float32([[0, 1]]), np.float32([[2, 0], [0, 0.5]])
+    distance = make_whitened_l2([matrix])
+    # (1, -1) becomes (2, -0.5).
+    assert numbers(distance(a, b)).tolist() == [4.25]
+    assert numbers(distance(a[:, None], np.stack([b, a], axis=1))).tolist() == [[4.25, 0]]
+    rows, others, matrix = unit_rows(3, 4, seed=1), unit_rows(3, 4, seed=2), unit_rows(4, 4, seed=3)
+    variable = tf.Variable(rows)
+    with tf.GradientTape() as tape:
+        loss = ops.sum(make_whitened_l2([matrix])(variable, others))
+    expected = 2 * (rows - others) @ matrix @ matrix.T
+    np.testing.assert_allclose(numbers(tape.gradient(loss, variable)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_prefix_has_a_whitening_of_its_own():
+    a, b = unit_rows(5, 8, seed=1), unit_rows(5, 8, seed=2)
+    matrices = [unit_rows(3, 3, seed=3), unit_rows(8, 8, seed=4)]
+    prefixes = [(rows[:, :3] / np.linalg.norm(rows[:, :3], axis=1, keepdims=True)) for rows in (a, b)]
+    parts = ((prefixes[0] - prefixes[1]) @ matrices[0], (a - b) @ matrices[1])
+    expected = sum((part**2).sum(axis=1) for part in parts) / 2
+    np.testing.assert_allclose(numbers(nest_distance(make_whitened_l2(matrices), (3,))(a, b)), expected, rtol=1e-5)
 
 
 def test_triplet_loss_is_equation_1_with_any_distance(triplets):

@@ -37,6 +37,11 @@ def pieces_problem(pieces: int, most: int = PIECES) -> str:
     return f"{pieces} pieces; a text has {most} at most" if pieces > most else ""
 
 
+def size_problem(what: str, most: int) -> str:
+    """Return what is wrong with a message that is too large, whatever it holds."""
+    return f"{what} is larger than {most} bytes, which are taken at most"
+
+
 def busy_problem(what: str) -> str:
     """Return the sentence for a question that has to be asked once more."""
     return f"the server is busy: {what}; try again"

@@ -17,13 +17,14 @@ from ...encoders.dual_encoder import DualEncoder, count_parameters
 from ...encoders.encoder import Encoder, KerasEncoder
 from ...errors import TrainingError
 from ...settings.sections import TeacherSettings
+from ...system.arrays import write_arrays
 from ...system.backend import chosen_backend, start
 from ...system.device import describe_device, device_line, missed_gpu, unordered_sums
 from ...system.files import lock_folder, write_text
 from ...system.input_files import read_json
 from ...system.progress import say
 from ...system.types import Json
-from ...training.checkpoints import CHECKPOINT
+from ...training.checkpoints import CHECKPOINT, WHITENING
 from ...training.log import RunLog, read_outcome
 from .first_stage import record_closeness, require_gain
 from .fixed_teacher import freeze_teacher, load_fixed_teacher
@@ -267,6 +268,8 @@ def measure_student(run: Run, student: KerasEncoder) -> None:
 def make_student(run: Run, beginning: StudentStart, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:
     """Train and save the student."""
     student = train_student(run, teacher, first, beginning)
+    if matrices := run.checkpoint(STUDENT).read_kept(WHITENING):
+        write_arrays(run.folder / f"{WHITENING}.npz", {str(len(matrix)): matrix for matrix in matrices})
     student.save(run.folder / STUDENT)
     run.checkpoint(STUDENT).remove()
     return student

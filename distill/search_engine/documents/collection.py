@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from ...data.corpus import Collection
@@ -12,7 +13,7 @@ from ...errors import DataError
 from ...system.hashes import sha256
 from ...system.types import File
 from ...vocabulary.words.cutting import Cut
-from .document import Document, cut_document
+from .document import Document, add_passages
 from .limits import SkippedFiles
 from .read_documents import read_documents
 
@@ -30,12 +31,12 @@ def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
         DataError: If a file is no document, or there are too few documents of two sentences or more.
     """
     skipped = SkippedFiles()
-    documents = list(read_documents(paths, skipped=skipped))
+    prepare = partial(add_passages, cut=Cut(language=language))
+    documents = list(read_documents(paths, skipped=skipped, prepare=prepare))
     if not documents:
         raise skipped.make_error(", ".join(map(str, paths)))
     skipped.say()
-    cut = Cut(language=language)
-    parts = [cut_document(document, cut) for document in documents]
+    parts = [document.passages for document in documents]
     long = sum(sum(len(part.sentences) for part in of) > 1 for of in parts)
     if long < FEWEST:
         raise DataError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...system.types import File, Json
@@ -51,6 +51,7 @@ class Document:
         parts: Its passages, if the data gives them. They are not cut again.
         language: Its language, or empty.
         source: The file that it was read from.
+        passages: Its passages, once it is cut.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Document:
     parts: tuple[Part, ...] = ()
     language: str = ""
     source: Source | None = field(default=None, compare=False)
+    passages: tuple[PassageSpan, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,11 @@ def cut_document(document: Document, cut: Cut) -> list[PassageSpan]:
     if document.parts:
         return [_take_part(document.text, part, part.language or language) for part in document.parts]
     return cut_text(document.text, language, cut)
+
+
+def add_passages(document: Document, cut: Cut) -> Document:
+    """Return a document with its passages, found by `cut_document`."""
+    return replace(document, passages=tuple(cut_document(document, cut)))
 
 
 def _take_part(text, part, language):

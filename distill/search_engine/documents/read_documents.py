@@ -7,8 +7,9 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
@@ -19,7 +20,7 @@ from ...system.files import usable_path
 from ...system.types import File
 from .document import Document, Source, locate_file
 from .formats import PACKAGES, find_reader, is_readable, list_endings
-from .limits import Meter, ReadingLimits, SkippedFiles
+from .limits import LONG, Meter, ReadingLimits, SkippedFiles
 from .records import Columns
 
 IGNORED = ".gitignore"
@@ -170,6 +171,7 @@ def read_documents(
     skipped: SkippedFiles | None = None,
     names: Mapping[str, str] | None = None,
     limits: ReadingLimits = USUAL,
+    prepare: Callable[[Document], Document] | None = None,
 ) -> Iterator[Document]:
     """Yield the documents of files and folders, those of a folder in the order of their paths, and each file once.
 
@@ -180,6 +182,7 @@ def read_documents(
         skipped: Collects files without text or of no format. Without it they raise an error.
         names: The names of files in ids, by `locate_file`, if these are not their paths.
         limits: The limits of each document. One beyond them is left out.
+        prepare: What is made of each document before it comes, within its limits, such as `add_passages`.
 
     Raises:
         DataError: If something is no document, with file and line, unless `skipped` is given.
@@ -191,7 +194,9 @@ def read_documents(
             if place not in seen:
                 seen.add(place)
                 source = Source(file, (names or {}).get(place, file.as_posix()), place)
-                yield from _documents(source, columns, skipped, Meter(source.name, limits))
+                meter = Meter(source.name, limits)
+                documents = _documents(source, columns, skipped, meter)
+                yield from _prepare_each(documents, prepare, skipped, meter) if prepare else documents
 
 
 def _files(path: File, skipped: SkippedFiles) -> Iterator[Path]:
@@ -223,3 +228,15 @@ def _documents(source: Source, columns: Columns, skipped: SkippedFiles, meter: M
         skipped.unread.add(source.place)
     if is_empty and skipped.count == left_out and not skipped.strict:
         skipped.leave_out(DataError(f"{source.name}: no documents in it"))
+
+
+def _prepare_each(documents, prepare, skipped, meter):
+    for document in documents:
+        try:
+            work = partial(prepare, document)
+            # Watching takes a thread, which a short document is not worth.
+            ready = meter.watch(work, document.place) if len(document.text) > LONG else work()
+        except DataError as error:
+            skipped.leave_out(error)
+        else:
+            yield ready

@@ -19,6 +19,8 @@ from .limits import Meter, SkippedFiles
 from .records import LANGUAGES, TEXTS, Columns, make_document
 
 SEPARATORS = (",", ";", "\t", "|")
+# The bytes that `csv.reader` takes for a character of a cell.
+BYTES = 4
 # Arguments of `csv.reader`.
 Form: TypeAlias = Mapping[str, str | bool | int]
 # Columns of where a row is from.
@@ -185,4 +187,4 @@ def _read_header(source, meter):
 def _lines(path, meter):
     # As long as a field of a database may be; 2**31 - 1 is the most on Windows.
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    return iter_lines(path, newline="", errors="surrogateescape", count=meter.count)
+    return iter_lines(path, newline="", errors="surrogateescape", count=lambda size: meter.count(BYTES * size))

@@ -21,8 +21,8 @@ from ...retrieval.codes import WHOLE, quantise_to_bits
 from ...system.sections import read_sections, write_sections
 from ...system.text import drop_soft_hyphens
 from ...system.types import Floats, Json
-from ...vocabulary.words.cutting import Cut, PassageSpan
-from ..documents.document import Document, cut_document
+from ...vocabulary.words.cutting import PassageSpan
+from ..documents.document import Document
 from .index_file import Index
 
 # Documents of a batch and their characters, at most; of a longer document more.
@@ -71,7 +71,7 @@ def make_key(documents: Sequence[Document], made_of: Mapping[str, Json]) -> str:
     return total.hexdigest()[:32]
 
 
-def write_texts(path: Path, documents: Sequence[Document], cut: Cut, known: Index | None) -> None:
+def write_texts(path: Path, documents: Sequence[Document], known: Index | None) -> None:
     """Write the passages of documents, and the rows of those that are in an index already.
 
     Args:
@@ -82,7 +82,7 @@ def write_texts(path: Path, documents: Sequence[Document], cut: Cut, known: Inde
     objects, texts, all_bounds = [], [], []
     for document in documents:
         objects.append(json.dumps(document.fields, ensure_ascii=False).encode("utf-8", "replace"))
-        offsets, parts, bounds = _encode_places(document.text, cut_document(document, cut))
+        offsets, parts, bounds = _encode_places(document.text, document.passages)
         numbers["document_lengths"].append(len(objects[-1]))
         numbers["passage_counts"].append(len(parts))
         numbers["sentence_counts"] += [len(pairs) for pairs in bounds]
@@ -168,18 +168,20 @@ class Batches:
 
     def read(self, number: int) -> list[str]:
         """Return the texts that are encoded for a batch."""
+        return list(self.iter_texts(number))
+
+    def iter_texts(self, number: int) -> Iterator[str]:
+        """Yield the texts that are encoded for a batch, each without the soft hyphens that stay in what is shown."""
         arrays = self.texts(number)
         content, starts = arrays["text"].tobytes(), part_edges(arrays["text_lengths"].astype(np.int64))
         new = np.flatnonzero(arrays["copied"] == NEW)
-        passages = [content[starts[row] : starts[row + 1]] for row in new]
-        texts = [passage.decode() for passage in passages]
-        if self.with_sentences:
-            sentences = part_edges(arrays["sentence_counts"].astype(np.int64))
-            for row, passage in zip(new, passages, strict=True):
-                bounds = arrays["sentence_bounds"][sentences[row] : sentences[row + 1]]
-                texts += [passage[start:end].decode() for start, end in bounds.tolist()]
-        # They stay in what is shown.
-        return list(map(drop_soft_hyphens, texts))
+        for row in new:
+            yield drop_soft_hyphens(content[starts[row] : starts[row + 1]].decode())
+        sentences = part_edges(arrays["sentence_counts"].astype(np.int64))
+        for row in new if self.with_sentences else ():
+            passage = content[starts[row] : starts[row + 1]]
+            for start, end in arrays["sentence_bounds"][sentences[row] : sentences[row + 1]].tolist():
+                yield drop_soft_hyphens(passage[start:end].decode())
 
     def texts(self, number: int) -> dict[str, NDArray[np.generic]]:
         """Return the arrays of a batch's texts."""

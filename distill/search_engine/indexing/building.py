@@ -44,8 +44,8 @@ PART, LOCK = ".part", ".lock"
 BEST = "multi12-transformer"
 # Bits of a number of `--compact`.
 COMPACT = 1
-# Texts of a batch that are encoded at a time: a long document's vectors are many times its size.
-ROWS = 16_384
+# Texts of a batch that are held and encoded at a time: a long document's vectors are many times its size.
+ROWS = 2048
 # Documents that are named of many.
 NAMED = 5
 # Of an encoder that names no other.
@@ -339,9 +339,8 @@ class _Job:
                 advance(len(vectors))
             return
         for number in missing:
-            yield number, self._encode_parts(jobs.read(number), advance)
+            yield number, self._encode_parts(jobs.iter_texts(number), advance)
 
     def _encode_parts(self, texts, advance):
-        for start in range(0, len(texts), ROWS):
-            part = texts[start : start + ROWS]
+        while part := list(islice(texts, ROWS)):
             yield require_finite(self.encoder.encode(part, "document", advance), self.encoder)

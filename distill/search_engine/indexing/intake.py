@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...system.progress import task
 from ...system.types import File, Integers, Json
 from ...vocabulary.words.cutting import Cut
 from ...vocabulary.words.segmenters import FALLBACK, detect_language
-from ..documents.document import Document, Source
+from ..documents.document import Document, Source, add_passages
 from ..documents.limits import ReadingLimits, SkippedFiles
 from ..documents.read_documents import read_documents
 from ..documents.records import Columns
@@ -91,15 +92,16 @@ def take_in(
     skipped = SkippedFiles(change.strict)
     keys, hashes, sources = [], [], {}
     with task("read documents", None) as advance:
-        documents = read_documents(change.documents, change.columns, skipped, names, change.limits)
-        for batch in group_documents(_detect_languages(documents) if card["language"] == AUTO else documents):
+        prepare = partial(_prepare, cut=cut, detects=card["language"] == AUTO)
+        documents = read_documents(change.documents, change.columns, skipped, names, change.limits, prepare)
+        for batch in group_documents(documents):
             keys.append(make_key(batch, made_of))
             ids = [hash_id(document.id) for document in batch]
             hashes.append(np.array(ids, dtype=np.uint64))
             sources |= {id: document.source for id, document in zip(ids, batch, strict=True) if document.source}
             target = part / f"{keys[-1]}{TEXTS}"
             if not target.exists():
-                write_texts(target, batch, cut, known)
+                write_texts(target, batch, known)
             advance(len(batch))
     every = np.concatenate([*hashes, np.zeros(0, dtype=np.uint64)])
     again = read_documents(change.documents, change.columns, SkippedFiles(), names, change.limits)
@@ -107,13 +109,11 @@ def take_in(
     return Intake(keys, every, sources, skipped)
 
 
-def _detect_languages(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield documents with their language, detected if they do not name it."""
-    for document in documents:
-        if document.language or (document.parts and all(part.language for part in document.parts)):
-            yield document
-        else:
-            yield replace(document, language=detect_language(document.text))
+def _prepare(document: Document, cut: Cut, detects: bool) -> Document:
+    """Return a document with its passages, and if `detects` with its language, unless it names that itself."""
+    if detects and not (document.language or (document.parts and all(part.language for part in document.parts))):
+        document = replace(document, language=detect_language(document.text))
+    return add_passages(document, cut)
 
 
 def _stamp(known):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import __version__
-from ...encoders.files.questions import late_problem, require_question
+from ...encoders.files.questions import late_problem, require_question, size_problem
 from ...errors import InputError
 from ...settings.choices import SECONDS
 from ...system.extras import install_command, require_extra
@@ -21,12 +22,23 @@ from ..indexing.answers import Answers
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
 # The SDK derives a schema from the return type of a tool, and cannot do so from a recursive type.
 Structured: TypeAlias = dict[str, Any]
 # The greatest number of passages per call: more would fill an assistant's context with passages far from the question.
 MOST = 50
 SHOWN = 5
+# The greatest number of bytes of a message: the longest question, each letter of it written as two escapes, is half.
+MESSAGE = 500_000
+# Of a longer message, the bytes of its begin and of its end among which its id is looked for.
+ENDS = 4096
+# The method that stands for such a message.
+TOO_LARGE = "distill/too-large"
+SCALAR, ID = rb'(?:"(?:[^"\\]|\\.)*"|[-+.\w]+)', rb'(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")'
+# An id with only numbers and short texts before it, or behind it, which therefore is none of a part.
+FIRST = re.compile(rb'\s*\{(?:\s*"[^"\\]*"\s*:\s*' + SCALAR + rb'\s*,)*?\s*"id"\s*:\s*' + ID + rb"\s*[,}]")
+LAST = re.compile(rb',\s*"id"\s*:\s*' + ID + rb'\s*(?:,\s*"[^"\\]*"\s*:\s*' + SCALAR + rb"\s*)*\}\s*$")
 
 
 def serve_index(folder: File, model: File | None = None, hybrid: bool = False, name: str = "distill") -> None:
@@ -48,24 +60,49 @@ def serve_index(folder: File, model: File | None = None, hybrid: bool = False, n
         >>> distill.serve_index("my-index", hybrid=True)
     """
     server = make_server(folder, model, hybrid, name)
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(_WellFormedLines(sys.stdin.buffer)), encoding="utf-8")
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Messages(sys.stdin.buffer)), encoding="utf-8")
     server.run("stdio")
 
 
-class _WellFormedLines(io.RawIOBase):
-    """Lines of JSON with U+FFFD for lone surrogates: the SDK cannot parse a line with one, and leaves it unanswered."""
+class _Messages(io.RawIOBase):
+    """Lines of JSON as the SDK can take them.
 
-    def __init__(self, lines):
-        self._lines, self._rest = iter(lines), memoryview(b"")
+    One with a lone surrogate, which it could not parse, and would leave unanswered, has U+FFFD in its place. One that
+    is too long, which it would hold several times, is passed over as it comes, and a request to be refused stands for
+    it.
+    """
+
+    def __init__(self, file):
+        self._file, self._rest = file, memoryview(b"")
 
     def readable(self):
         return True
 
     def readinto(self, room):
-        self._rest = self._rest or memoryview(_mend_line(next(self._lines, b"")))
+        self._rest = self._rest or memoryview(_mend_line(_read_line(self._file)))
         count = min(len(room), len(self._rest))
         room[:count], self._rest = self._rest[:count], self._rest[count:]
         return count
+
+
+def _read_line(file):
+    line = file.readline(MESSAGE)
+    if len(line) < MESSAGE or line.endswith(b"\n"):
+        return line
+    begin, end = line[:ENDS], line[-ENDS:]
+    while line and not line.endswith(b"\n"):
+        line = file.readline(MESSAGE)
+        end = (end + line)[-ENDS:]
+    return _stand_for(FIRST.match(begin) or LAST.search(end))
+
+
+def _stand_for(id):
+    """Return the request that is answered in place of the one whose id was found, and a blank line if none was."""
+    try:
+        request = {"jsonrpc": "2.0", "id": json.loads(id[1]), "method": TOO_LARGE} if id else None
+    except ValueError:
+        request = None
+    return (dump_json(request).encode() if request else b"") + b"\n"
 
 
 def _mend_line(line):
@@ -101,12 +138,15 @@ def make_server(
         raise InputError(f"distill mcp needs mcp 2 or newer; run: {install_command('mcp')}") from error
 
     answers = Answers(folder, model, hybrid=hybrid)
-    server = MCPServer(name, instructions=_describe(answers), version=__version__, log_level="ERROR")
+    described = _describe(answers)
+    server = MCPServer(
+        name, instructions=described, version=__version__, log_level="ERROR", middleware=[_refuse_too_large]
+    )
 
     # The encoder answers one question at a time, and those that wait too long are not begun.
     thread = ThreadPoolExecutor(1, "questions")
 
-    @server.tool(description=_describe(answers))
+    @server.tool(description=described)
     async def search(question: str, count: int = SHOWN) -> Structured:
         try:
             _require_call(question, count)
@@ -118,6 +158,15 @@ def make_server(
             raise ToolError(late_problem(seconds)) from None
 
     return server
+
+
+async def _refuse_too_large(ctx: ServerRequestContext, call_next: CallNext) -> HandlerResult:
+    from mcp import MCPError
+    from mcp_types import INVALID_REQUEST
+
+    if ctx.method == TOO_LARGE:
+        raise MCPError(INVALID_REQUEST, size_problem("the message", MESSAGE))
+    return await call_next(ctx)
 
 
 def _describe(answers):

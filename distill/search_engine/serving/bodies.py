@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...encoders.files.questions import late_problem
+from ...encoders.files.questions import late_problem, size_problem
 from .limits import BODIES, BODY_SECONDS, MOST_REQUESTS, ClientGone, Limits, Refusal, busy_refusal, size_refusal
 
 # Up to this many times the limit is read of a refused body, so that the client can read the answer before the
@@ -77,7 +77,7 @@ class RequestPool:
         while more and left > 0:
             chunk, more = await _receive_chunk(request)
             left -= len(chunk)
-        raise size_refusal(None, f"the body is larger than {self._limits.body} bytes, which are taken at most")
+        raise size_refusal(None, size_problem("the body", self._limits.body))
 
     async def answer(self, request: Request, work: Awaitable[Response]) -> Response:
         """Wait for the answer to a request whose body has been read. On any failure the work is cancelled.

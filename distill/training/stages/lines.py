@@ -45,6 +45,11 @@ class Lines:
     pivots: Sequence[str] = ()
     languages: Sequence[str] = ()
 
+    @property
+    def label_rows(self) -> Integers:
+        """The row of each text's label, int `(n,)`."""
+        return np.arange(len(self.texts)) if self.rows is None else self.rows
+
 
 def label_corpus(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Progress | None = None) -> Lines:
     """Label a corpus with an encoder's vectors."""
@@ -74,14 +79,13 @@ def label_translations(
 def mix_lines(*parts: Lines) -> Lines:
     """Join several lines of one dimension, each of which is drawn equally often."""
     first = np.cumsum([0, *(len(part.vectors) for part in parts)])
-    rows = [np.arange(len(part.texts)) if part.rows is None else part.rows for part in parts]
     groups = [np.zeros(len(part.texts), dtype=np.int64) if part.groups is None else part.groups for part in parts]
     chances = [np.ones(1) if part.chances is None else part.chances for part in parts]
     below = np.cumsum([0, *map(len, chances)])
     return Lines(
         [text for part in parts for text in part.texts],
         np.concatenate([part.vectors for part in parts]),
-        np.concatenate([row + start for row, start in zip(rows, first, strict=False)]),
+        np.concatenate([part.label_rows + start for part, start in zip(parts, first, strict=False)]),
         np.concatenate([group + start for group, start in zip(groups, below, strict=False)]),
         np.concatenate(chances) / len(parts),
         [pivot for part in parts for pivot in part.pivots],

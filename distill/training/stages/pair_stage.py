@@ -22,11 +22,10 @@ from ..batches import BatchMaker, StepInput, name_questions
 from ..dev_score import DevScore
 from ..loop import fit
 from ..losses import SampledSoftmax
-from ..session import Scorer, Scores, Session, name_session, share_devices
+from ..session import Scorer, ScorerVectors, Scores, Session, name_session, share_devices
 from .anchors import Anchors, more_anchors, own_anchors
 from .mined_pairs import FalseNegatives
 from .samplers import ParallelLines, Sampler
-from .scores import ScorerVectors
 from .towers import TOWERS, Places
 from .triplet_stage import choose_weights, teacher_schedule
 

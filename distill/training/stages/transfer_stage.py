@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
-from keras import ops
 
-from ...data.dataset import Dataset, name_line
+from ...data.dataset import Dataset, Question, name_line
 from ...encoders.batching import SAMPLE_TOKENS, draw_texts
 from ...encoders.encoder import Encoder, KerasEncoder
 from ...errors import EncoderError
@@ -17,23 +16,27 @@ from ...evaluation.resampling import sign_flip_p
 from ...export.rounding import has_rounded_blocks
 from ...export.weights.precision import Precision
 from ...settings.rules import parse_numbers
-from ...settings.sections import ScorerSettings, StudentSettings, TrainingSettings
+from ...settings.sections import StudentSettings, TrainingSettings
 from ...students.embeddings import UsedRows
 from ...students.families import import_part
 from ...students.project import find_axes, on_axes
 from ...system.draws import draw_rows as draws
 from ...system.draws import shuffle_batches
 from ...system.progress import say
-from ...system.types import Doubles, Floats, Integers, Model, Progress, Tensor
+from ...system.types import Doubles, Floats, IdLists, Integers, Model, Progress
 from ..batches import BatchMaker, StepInput, name_questions
+from ..checkpoints import WHITENING
 from ..dev_score import DevScore
 from ..loop import fit
-from ..losses import DISTANCES, in_batch_loss, listwise_loss, nest_distance, scorer_loss, transfer_terms
+from ..losses import DISTANCES, make_whitened_l2, nest_distance
 from ..rates import TableSchedule
-from ..session import Schedule, Scorer, Session, name_session, require_devices, share_devices
+from ..session import Schedule, Scorer, ScorerVectors, Scores, Session, name_session, require_devices, share_devices
 from ..trainer import NamedTerms, Trainer
-from .lines import Lines, Typist, line_targets, same_label
-from .scores import ScorerVectors
+from .lines import Lines, Typist, line_targets
+from .objectives import Labels, Objective, Step, compute_terms, list_objectives
+
+# The value of `student.distance` that needs matrices.
+WHITENED = "whitened"
 
 
 def transfer(
@@ -104,7 +107,7 @@ def train_towards(
     with share_devices(session.options):
         stage = TransferStage(start, targets, dataset, languages, settings, seed, precision, session)
         before = stage.reciprocal_ranks() if settings.significance and settings.epochs else None
-        scores = fit(stage.trainer, stage.batches, stage.dev, student_schedule(settings), session)
+        scores = fit(stage.trainer, stage.batches, stage.score, student_schedule(settings), session)
         if before is not None and not stage.has_learned(before):
             session.log.write(
                 session.stage, step=session.log.of(session.stage)[-1]["step"], **scores[0], start_kept=True
@@ -246,6 +249,59 @@ def answering_documents(dataset: Dataset, passages: Integers, units: Sequence[st
     return np.stack(columns, axis=1)
 
 
+def make_labels(
+    targets: Targets, start: KerasEncoder, dataset: Dataset, samples: Sequence[Question], units: Sequence[str]
+) -> Labels:
+    """Put a teacher's vectors on a student's axes, and find the rows that each sample and each line learns.
+
+    Raises:
+        EncoderError: If the labels of lines are in another space.
+    """
+    axes, lines = find_axes(start.model), targets.lines
+    passages = np.array([question.passage for question in samples], dtype=np.int64)
+    documents = on_axes(targets.documents, axes)
+    return Labels(
+        questions=on_axes(targets.questions, axes),
+        question=np.array([targets.row[question.id] for question in samples], dtype=np.int64),
+        documents=documents,
+        answers=answering_documents(dataset, passages, units),
+        sizes=[len(dataset.texts(unit)) for unit in units],
+        lines=line_targets(lines, start) if lines else documents[:0],
+        line=lines.label_rows if lines else np.zeros(0, dtype=np.int64),
+        scored=targets.scored,
+        scored_unit=scored_unit(units),
+    )
+
+
+def make_objectives(settings: StudentSettings, labels: Labels, seed: int, session: Session) -> list[Objective]:
+    """Make the objectives that the settings ask for.
+
+    The matrices of a whitened distance are kept beside the checkpoint, so that a training that goes on has the same.
+
+    Args:
+        settings: The settings of stage 2.
+        seed: The seed of the labels that a whitening is computed of.
+    """
+    prefixes, power = parse_numbers(settings.nested, "student.nested"), settings.whitening
+    if settings.distance == WHITENED:
+        make = partial(labels.compute_whitenings, power, prefixes, seed)
+        distance = make_whitened_l2(session.keep(WHITENING, 0, make))
+    else:
+        distance = DISTANCES[settings.distance]
+    # Of lines that no step draws there is nothing to tell apart.
+    names = [name for name in settings.objectives if name != "translation" or settings.lines_a_step]
+    return list_objectives(names, settings.losses, nest_distance(distance, prefixes), labels)
+
+
+@dataclass(frozen=True)
+class TokenIds:
+    """The ids of the texts that steps draw; of questions and lines the noisy variants follow, if a share is noisy."""
+
+    questions: IdLists
+    lines: IdLists
+    documents: IdLists
+
+
 class TransferStage:
     """One run of stage 2: its samples (question in a language, teacher's question, documents) and the trainer."""
 
@@ -260,44 +316,40 @@ class TransferStage:
         precision: Precision | None = None,
         session: Session | None = None,
     ):
-        self.settings, self.seed, lines, session = settings, seed, targets.lines, session or Session()
-        axes = find_axes(start.model)
-        self.question_labels, self.document_labels = on_axes(targets.questions, axes), on_axes(targets.documents, axes)
+        session = session or Session()
+        self.settings, self.seed, self.typist = settings, seed, Typist.of(settings, seed)
         self.samples = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
-        self.texts = lines.texts if lines else []
-        self.label = np.array([targets.row[question.id] for question in self.samples], dtype=np.int64)
-        passages = np.array([question.passage for question in self.samples], dtype=np.int64)
-        self.answers = answering_documents(dataset, passages, settings.units)
-        sizes = [len(dataset.texts(unit)) for unit in settings.units]
-        ranked = np.split(self.document_labels, np.cumsum(sizes)[:-1])
-        dev = DevScore(start.tokenizer, *session.choose_dev(dataset, languages), settings.dev_unit)
-        self.typist = Typist.of(settings, seed)
-        questions = self._tokenize(start, [q.text for q in self.samples], [q.language for q in self.samples])
-        documents = start.tokenizer.encode(targets.texts, "document")
-        of_lines = self._tokenize(start, self.texts, lines.languages if lines else ())
-        self.used = UsedRows(start.model, questions + documents + of_lines + dev.tokens)
-        self.questions, self.documents = self.used.ids(questions), self.used.ids(documents)
-        self.lines = self.used.ids(of_lines)
-        self.line_targets = line_targets(lines, start) if lines else None
-        self.line_rows = lines.rows if lines and lines.rows is not None else np.arange(len(self.texts))
-        self.groups, self.chances = (lines.groups, lines.chances) if lines else (None, None)
-        self.lengths = np.array([len(ids) for ids in documents])
-        self.dev, self.dev_ids = partial(dev.score, self.used), dev.ids
-        self.reciprocal_ranks = partial(dev.reciprocal_ranks, self.used)
-        self.scored, self.unit = targets.scored, scored_unit(settings.units)
-        self.firsts = np.cumsum([0, *sizes[:-1]])
-        scorer = self.scored.settings if self.scored else None
-        terms = choose_terms(settings, bool(self.texts), scorer)
-        loss = NamedTerms(partial(batch_terms, settings=settings, documents=ranked, scorer=scorer), terms)
-        rate, table = settings.learning_rate, settings.train_table
-        rows = None if targets.trained is None else np.isin(self.used.rows, targets.trained)
-        if settings.trained_weights == "typed-rows":
-            rows = self._find_noise_tokens()
-        pace = TableSchedule(settings.table_learning_rate, rows)
-        precision = precision and precision.take_rows(self.used.rows)
-        self.trainer = Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
+        self.lines = targets.lines or Lines([], np.zeros((0, start.model.label_dimension), dtype=np.float32))
+        self.labels = make_labels(replace(targets, lines=self.lines), start, dataset, self.samples, settings.units)
+        self.dev = DevScore(start.tokenizer, *session.choose_dev(dataset, languages), settings.dev_unit)
+        ids = self._tokenize(start, targets.texts)
+        self.used = UsedRows(start.model, [*ids.questions, *ids.documents, *ids.lines, *self.dev.tokens])
+        self.tokens = TokenIds(*(self.used.ids(each) for each in (ids.questions, ids.lines, ids.documents)))
+        self.objectives = make_objectives(settings, self.labels, seed, session)
+        self.trainer = self._make_trainer(targets, session, precision and precision.take_rows(self.used.rows))
         if precision and has_rounded_blocks(start.model, precision):
             self.trainer.settle = self._round_kernels
+
+    def _make_trainer(self, targets, session, precision):
+        settings, rows = self.settings, None
+        if targets.trained is not None:
+            rows = np.isin(self.used.rows, targets.trained)
+        if settings.trained_weights == "typed-rows":
+            rows = self._find_noise_tokens()
+        # The log has them in the order of the settings.
+        names = sorted((one.name for one in self.objectives), key=[*settings.objectives, "scorer"].index)
+        loss = NamedTerms(partial(compute_terms, objectives=self.objectives, gamma=settings.gamma), tuple(names))
+        rate, table = settings.learning_rate, settings.train_table
+        pace = TableSchedule(settings.table_learning_rate, rows)
+        return Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
+
+    def score(self) -> Scores:
+        """Return the scores of the student on dev."""
+        return self.dev.score(self.used)
+
+    def reciprocal_ranks(self) -> Doubles:
+        """Return the reciprocal ranks of dev's questions."""
+        return self.dev.reciprocal_ranks(self.used)
 
     def has_learned(self, before: Doubles) -> bool:
         """Tell whether dev distinguishes the student from its start.
@@ -307,10 +359,10 @@ class TransferStage:
         """
         with self.trainer.as_shipped():
             now = self.reciprocal_ranks()
-        p = sign_flip_p(now - before, self.dev_ids)
+        p = sign_flip_p(now - before, self.dev.ids)
         if now.mean() > before.mean() and p < self.settings.significance:
             return True
-        questions = len(set(self.dev_ids))
+        questions = len(set(self.dev.ids))
         change = f"MRR@10 {before.mean():.3f} before, {now.mean():.3f} after, p {p:.2f}"
         say(f"the student stays as it began: {questions} questions of dev show no significant gain ({change})")
         return False
@@ -318,20 +370,25 @@ class TransferStage:
     def _round_kernels(self, small):
         """Round the coarse kernels to their grid, judged by texts of both roles."""
         random = np.random.default_rng((self.seed, 11))
-        roles = [*self.questions, *self.lines], self.documents
+        roles = [*self.tokens.questions, *self.tokens.lines], self.tokens.documents
         rows = [
             ids for several in roles if len(several) for ids in draw_texts(several, SAMPLE_TOKENS // len(roles), random)
         ]
         import_part(small.family, "rounding").settle_blocks(small, rows)
 
-    def _tokenize(self, start, texts, languages):
-        """Tokenize texts; if a share is noisy, the ids of the noisy variants follow."""
-        return start.tokenizer.encode([*texts, *self.typist.variants(texts, languages)], "question")
+    def _tokenize(self, start, documents):
+        def tokenize(texts, languages):
+            return start.tokenizer.encode([*texts, *self.typist.variants(texts, languages)], "question")
+
+        questions = tokenize([q.text for q in self.samples], [q.language for q in self.samples])
+        encoded = start.tokenizer.encode(documents, "document")
+        return TokenIds(questions, tokenize(self.lines.texts, self.lines.languages), encoded)
 
     def _find_noise_tokens(self):
         """Return bool `(used rows,)`, true for tokens that are more frequent in noisy text than in clean text."""
         counts = np.zeros((2, len(self.used.rows)), dtype=np.int64)
-        for tokens, many in ((self.questions, len(self.samples)), (self.lines, len(self.texts))):
+        written = (self.tokens.questions, len(self.samples)), (self.tokens.lines, len(self.lines.texts))
+        for tokens, many in written:
             for row, part in enumerate((tokens[:many], tokens[many:])):
                 ids = np.concatenate([*part, np.zeros(0, dtype=np.int32)])
                 counts[row] += np.bincount(ids, minlength=counts.shape[1])
@@ -342,9 +399,9 @@ class TransferStage:
 
         With lines only, there are as many batches as the lines fill.
         """
-        order = shuffle_batches(len(self.label), self.settings.batch_size, self.seed + epoch)
+        order = shuffle_batches(len(self.samples), self.settings.batch_size, self.seed + epoch)
         if not order:
-            steps = -(-len(self.texts) // max(1, self.settings.lines_a_step))
+            steps = -(-len(self.lines.texts) // max(1, self.settings.lines_a_step))
             order = [np.zeros(0, dtype=np.int64)] * steps
         drawn = self.draw_lines(len(order), epoch)
         typed = self.typist.draw(len(order), len(order[0]) + drawn.shape[1], epoch)
@@ -357,7 +414,7 @@ class TransferStage:
     def ids(self, rows: Integers, lines: Integers | Sequence[int] = ()) -> list[str]:
         """Return the names of the questions and the lines of a batch."""
         return name_questions(self.samples[row] for row in rows) + [
-            name_line("line", line, self.texts[line]) for line in lines
+            name_line("line", line, self.lines.texts[line]) for line in lines
         ]
 
     def draw_lines(self, steps: int, epoch: int) -> Integers:
@@ -366,12 +423,13 @@ class TransferStage:
         Returns:
             The rows of the lines, int `(steps, lines per step)`.
         """
-        many = min(self.settings.lines_a_step, len(self.texts))
-        if self.groups is not None and self.chances is not None:
+        lines = self.lines
+        many = min(self.settings.lines_a_step, len(lines.texts))
+        if lines.groups is not None and lines.chances is not None:
             first = (epoch - 1) * steps * many
-            return draws(self.groups, self.chances, steps * many, first, self.seed).reshape(steps, many)
+            return draws(lines.groups, lines.chances, steps * many, first, self.seed).reshape(steps, many)
         places = (epoch - 1) * steps * many + np.arange(steps * many)
-        order = np.random.default_rng(self.seed).permutation(len(self.texts))
+        order = np.random.default_rng(self.seed).permutation(len(lines.texts))
         return order[places % max(1, len(order))].reshape(steps, many)
 
     def batch(self, rows: Integers, lines: Sequence[int] = (), typed: Sequence[bool] = ()) -> StepInput:
@@ -383,48 +441,40 @@ class TransferStage:
         Args:
             typed: Whether each question and line is replaced by its noisy variant.
         """
-        places = self._places(rows, lines, typed)
-        texts = [self.questions[row] for row in places[: len(rows)]] + [self.lines[row] for row in places[len(rows) :]]
-        labels = self.question_labels[self.label[rows]]
-        if len(lines):
-            labels = np.concatenate([labels, self.line_targets[self.line_rows[lines]]])  # type: ignore[index]
-        x: StepInput = {
-            "teacher_question": labels,
-            "teacher_answers": self.document_labels[self.answers[rows]],  # (b, units, d)
-        }
-        if "translation" in self.settings.objectives and len(lines):
-            x["same_line"] = same_label(labels[len(rows) :])
-        if self.scored:
-            gold = self.answers[rows, self.unit]
-            x["scorer"] = self.scored.scores(self.label[rows], gold - self.firsts[self.unit])
-            x["scored"] = self.document_labels[gold]
-        if self.scored and len(lines):
-            x["scorer_lines"] = self.scored.of_lines(self.line_rows[lines])
-        if "softmax" in self.settings.objectives:
-            gold = self.answers[rows, 0]
-            x["same"] = gold[:, None] == gold[None]
-            x["gold"] = (self.answers[rows] - self.firsts).astype(np.int32)  # (b, units), rows of each unit
-        if "dd" in self.settings.objectives:
-            documents, encoded = self.documents_of(rows)
-            texts += [self.documents[document] for document in documents]
-            x["document"] = (len(rows) + len(lines) + encoded).astype(np.int32)
-            x["teacher_document"] = self.document_labels[documents[encoded]]
-        return {**self.used.small.pack(texts), **x}
+        none = np.zeros(0, dtype=np.int64)
+        encodes = any(objective.encodes for objective in self.objectives)
+        documents = self.documents_of(rows) if encodes else (none, none)
+        step = Step(self.labels, rows, np.asarray(lines, dtype=np.int64), *documents)
+        x = step.inputs()
+        for objective in self.objectives:
+            x |= objective.inputs(step)
+        return {**self.used.small.pack(self._list_texts(step, typed)), **x}
+
+    def _list_texts(self, step, typed):
+        """List the ids of a step's texts; noisy variants stand behind the clean texts."""
+        (questions, lines), ids = self._places(step.samples, step.lines, typed), self.tokens
+        texts = [ids.questions[row] for row in questions] + [ids.lines[row] for row in lines]
+        return texts + [ids.documents[row] for row in step.documents]
 
     def _places(self, rows, lines, typed):
-        """Return the places of a step's questions and lines; noisy variants come after the clean texts."""
-        written = np.concatenate([np.asarray(rows, dtype=np.int64), np.asarray(lines, dtype=np.int64)])
-        behind = np.repeat([len(self.samples), len(self.texts)], [len(rows), len(lines)])
-        chosen = np.zeros(len(written), dtype=bool)
-        chosen[: len(typed)] = np.asarray(typed, dtype=bool)[: len(written)]
-        return written + behind * chosen
+        """Return the places of a step's questions and of its lines among their ids."""
+        chosen = np.zeros(len(rows) + len(lines), dtype=bool)
+        chosen[: len(typed)] = np.asarray(typed, dtype=bool)[: len(chosen)]
+        noisy = chosen[: len(rows)], chosen[len(rows) :]
+        return rows + len(self.samples) * noisy[0], lines + len(self.lines.texts) * noisy[1]
 
     def documents_of(self, rows: Integers) -> tuple[Integers, Integers]:
         """Return the distinct documents of the first samples of a batch, and the place of each answer among them."""
-        gold = self.answers[rows[: self.count_documented(len(rows))]].ravel()
+        gold = self.labels.answers[rows[: self.count_documented(len(rows))]].ravel()
         _, first = np.unique(gold, return_index=True)
         distinct = gold[np.sort(first)]
         return distinct, (gold[:, None] == distinct[None]).argmax(axis=1)
+
+    @cached_property
+    def answer_tokens(self) -> float:
+        """The number of tokens of a sample's documents, in the mean."""
+        lengths = np.array([len(ids) for ids in self.tokens.documents])
+        return float(lengths[self.labels.answers].sum(axis=1).mean())
 
     def count_documented(self, batch_size: int) -> int:
         """Return the number of a batch's samples whose documents are encoded: as many as the budget holds on average.
@@ -434,118 +484,4 @@ class TransferStage:
         """
         if not self.settings.document_tokens:
             return batch_size
-        tokens = self.lengths[self.answers].sum(axis=1).mean()
-        return min(batch_size, max(1, round(self.settings.document_tokens / tokens)))
-
-
-def choose_terms(settings: StudentSettings, has_lines: bool, scorer: ScorerSettings | None) -> tuple[str, ...]:
-    """Return the names of the terms of a batch's loss, as `batch_terms` computes them."""
-    names = [name for name in settings.objectives if name != "translation" or has_lines]
-    return (*names, *(["scorer"] if scorer else []))
-
-
-def batch_terms(
-    vectors: Tensor,
-    x: Mapping[str, Tensor],
-    settings: StudentSettings,
-    documents: Sequence[Floats] = (),
-    scorer: ScorerSettings | None = None,
-) -> dict[str, Tensor]:
-    """Compute the terms of a batch's loss: CL-ReLKT's Equation 2 and the other objectives that the settings choose.
-
-    Args:
-        vectors: The vectors of the batch's texts `(n, d)`.
-        settings: The settings of stage 2.
-        documents: The teacher's vectors of all documents, `(n, d)` per unit, for "list" and "softmax".
-        scorer: The settings of the scorer, or None.
-
-    Returns:
-        Scalars by objective, "scorer" among them, whose sum is the loss.
-    """
-    distance, losses = nest_distance(DISTANCES[settings.distance], parse_numbers(settings.nested, "student.nested")), {}
-    of = settings.losses
-    many = ops.shape(x["teacher_answers"])[0]
-    questions = vectors[:many]
-    if "qq" in settings.objectives:
-        losses["qq"] = distance(x["teacher_question"], vectors[: ops.shape(x["teacher_question"])[0]])
-    if "dd" in settings.objectives:
-        losses["dd"] = distance(x["teacher_document"], ops.take(vectors, x["document"], axis=0))
-        losses["dd"] = losses["dd"] * x["document_weights"] if "document_weights" in x else losses["dd"]
-    if "dq" in settings.objectives:
-        losses["dq"] = distance(x["teacher_answers"], questions[:, None])  # (b, units)
-    if "list" in settings.objectives:
-        labelled = vectors[: ops.shape(x["teacher_question"])[0]]
-        losses["list"] = ranking_loss(labelled, x["teacher_question"], documents, of.list.temperature)
-    if "softmax" in settings.objectives:
-        losses["softmax"] = own_document_loss(questions, x, settings, documents)
-    if "same_line" in x:
-        lines, labels = (each[many : ops.shape(x["teacher_question"])[0]] for each in (vectors, x["teacher_question"]))
-        scores = ops.matmul(lines, ops.transpose(labels))
-        losses["translation"] = in_batch_loss(scores, x["same_line"], of.translation.temperature)
-    weights = {"qq": of.qq, "dd": of.dd, "dq": of.dq}
-    weights |= {name: getattr(of, name).weight for name in ("list", "softmax", "translation")}
-    terms = transfer_terms(losses, weights, settings.gamma)
-    return terms | {"scorer": settings.gamma * scored_loss(vectors, x, scorer)} if scorer else terms
-
-
-def scored_loss(vectors: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings) -> Tensor:
-    """Compute the mean of `scorer_loss` over a step's questions, with its documents, and over its lines.
-
-    The student's scores are products of its vectors and the teacher's, which are fixed.
-
-    Args:
-        vectors: The vectors of the batch's texts `(n, d)`.
-    """
-    many, labels = ops.shape(x["teacher_answers"])[0], x["teacher_question"]
-    parts = [(vectors[:many], x["scored"], x["scorer"])]
-    if "scorer_lines" in x:
-        parts.append((vectors[many : ops.shape(labels)[0]], labels[many:], x["scorer_lines"]))
-    losses = []
-    for rows, columns, scores in parts:
-        diagonal = ops.eye(ops.shape(scores)[0], dtype="bool")
-        losses.append(scorer_loss(ops.matmul(rows, ops.transpose(columns)), scores, scorer, diagonal))
-    return ops.mean(ops.concatenate(losses))
-
-
-def own_document_loss(
-    questions: Tensor, x: Mapping[str, Tensor], settings: StudentSettings, documents: Sequence[Floats]
-) -> Tensor:
-    """Compute -log softmax of each question's own document by the teacher's vectors.
-
-    Args:
-        questions: The vectors of the questions `(b, d)`.
-        settings: The settings of stage 2.
-        documents: The vectors of all documents, `(n, d)` per unit, over which the mean is taken. If the settings ask
-            for it, only the batch's documents of the first unit compete.
-
-    Returns:
-        One value per question, `(b,)`.
-    """
-    options = settings.losses.softmax
-    if options.among == "batch":
-        scores = ops.matmul(questions, ops.transpose(x["teacher_answers"][:, 0]))
-        return in_batch_loss(scores, x["same"], options.temperature)
-    losses = []
-    for place, unit in enumerate(documents):
-        scores = ops.matmul(questions, ops.transpose(ops.convert_to_tensor(unit))) / options.temperature
-        gold = ops.take_along_axis(scores, x["gold"][:, place : place + 1], axis=-1)[:, 0]
-        losses.append(ops.logsumexp(scores, axis=-1) - gold)
-    return sum(losses) / len(losses)
-
-
-def ranking_loss(questions: Tensor, labels: Tensor, documents: Sequence[Floats], temperature: float) -> Tensor:
-    """Compute the mean over units of `listwise_loss`.
-
-    Args:
-        questions: The vectors of the questions `(b, d)`.
-        labels: The teacher's vectors of the questions `(b, d)`.
-        documents: The vectors of all documents, `(n, d)` per unit.
-
-    Returns:
-        One value per question, `(b,)`.
-    """
-    losses = []
-    for unit in documents:
-        fixed = ops.transpose(ops.convert_to_tensor(unit))
-        losses.append(listwise_loss(ops.matmul(questions, fixed), ops.matmul(labels, fixed), temperature))
-    return sum(losses) / len(losses)
+        return min(batch_size, max(1, round(self.settings.document_tokens / self.answer_tokens)))

@@ -21,10 +21,9 @@ from ..dev_score import DevScore
 from ..loop import fit
 from ..losses import contrastive_loss, scorer_loss, triplet_loss
 from ..rates import TableSchedule
-from ..session import Schedule, Scorer, Scores, Session, name_session, share_devices
+from ..session import Schedule, Scorer, ScorerVectors, Scores, Session, name_session, share_devices
 from ..trainer import Trainer
 from .anchors import anchors_by_epoch, more_anchors
-from .scores import ScorerVectors
 
 # What is said of an epoch's negatives, by their kind in the log.
 FOUND = {"BM25": "negatives by BM25", "online": "negatives mined online by the encoder"}

@@ -22,7 +22,6 @@ import { RangedFile } from "./ranges.js";
 const start = async () => Program.start(readFileSync("distill.wasm"));
 const [pieces, encoder] = ["pieces.bin", "encoder.bin"].map(name => readFileSync(name));
 const file = new RangedFile("pieces.bin", "pieces.bin", pieces.length, { match: async () => new Response(pieces) });
-await file.open();
 const whole = await start();
 whole.openEncoder(whole.place(encoder), encoder.length);
 const parts = await PieceEncoder.open(await start(), file);
@@ -60,5 +59,5 @@ def test_every_row_and_piece_of_the_encoder_is_in_its_pieces(folder):
     whole, parts = (read_sections(folder / f"{name}.bin") for name in ("encoder", "pieces"))
     first, second = parts["rows.0"], parts["rows.1"]
     np.testing.assert_array_equal(first[:, : whole["table.0"].shape[1]], whole["table.0"])
-    np.testing.assert_array_equal(second, whole["table.3"])
+    np.testing.assert_array_equal(second[:, :-4], whole["table.3"])
     assert len(first) + len(second) == whole["settings"][4]

@@ -9,6 +9,7 @@ from distill.data.loading import load_dataset
 from distill.data.readers import SAMPLE
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.building import IndexChange, build_index
+from distill.search_engine.indexing.clusters.writing import write_clusters
 from distill.search_engine.indexing.index_file import Index
 
 MODEL = "multi12-static"
@@ -114,3 +115,47 @@ def test_parts_that_cannot_be_loaded_are_said_and_the_next_question_is_answered(
         tab.until(f"{STATE}.includes('404')")
         (tmp_path / "pieces.bin").rename(copy / "pieces.bin")
         assert rows_of(tab, questions[1])
+
+
+LIES = {
+    "another start": lambda start, part: (start + 1, part),
+    "bytes from elsewhere": lambda start, part: (start, part[4:] + bytes(4)),
+    "fewer bytes": lambda start, part: (start, part[:-1]),
+}
+
+
+@pytest.mark.parametrize("name", ["pieces.bin", "clusters.bin"])
+@pytest.mark.parametrize("lie", LIES)
+def test_parts_that_are_wrong_are_said_and_never_held(site, small, questions, tab, lie, name):
+    expected = [hit.row for hit in next(iter(Answers(small).answers(questions[:1], 10))).hits]
+    lying = []
+    with served(site, [], lie=lambda path, *part: LIES[lie](*part) if lying and name in path else part) as address:
+        opened(tab, address)
+        lying.append(True)
+        tab.value("document.getElementById('question').select()")
+        tab.type(questions[0])
+        tab.until(f"{STATE}.includes('{name} came with other bytes')")
+        lying.clear()
+        assert rows_of(tab, questions[0] + " ")[:5] == expected[:5]
+
+
+def test_a_part_that_is_wrong_once_is_asked_for_past_every_cache(site, small, questions, tab):
+    expected = [hit.row for hit in next(iter(Answers(small).answers(questions[:1], 10))).hits]
+    with served(
+        site, [], lie=lambda path, start, part: (start, part if "again=" in path else bytes(len(part)))
+    ) as address:
+        opened(tab, address)
+        assert rows_of(tab, questions[0])[:5] == expected[:5]
+        assert "came with" not in tab.value(STATE)
+
+
+def test_a_file_that_changes_under_way_is_noticed(site, small, questions, tab, tmp_path):
+    copy = shutil.copytree(site, tmp_path / "site")
+    with served(copy, []) as address:
+        opened(tab, address)
+        # As many bytes, of other centroids.
+        write_clusters(small, copy / "clusters.bin", seed=1)
+        assert (copy / "clusters.bin").stat().st_size == (site / "clusters.bin").stat().st_size
+        tab.value("document.getElementById('question').select()")
+        tab.type(questions[0])
+        tab.until(f"{STATE}.includes('clusters.bin came with other bytes')")

@@ -28,6 +28,7 @@ from distill.settings.fields import Names
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings, format_config, walk
 from distill.students.shape import Shape
+from distill.system.arrays import read_arrays
 from distill.system.input_files import read_json
 from distill.training.checkpoints import Checkpoint
 
@@ -276,6 +277,18 @@ def test_a_finished_teacher_is_not_trained_again(slim, slim_folder, sentence_dat
     teacher = Engine(0).do(step, [None])
     for weight, other in zip(teacher.model.get_weights(), slim.model.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, other)
+
+
+def test_a_student_that_learned_by_a_whitened_distance_leaves_its_matrices(slim, slim_folder, sentence_data, tmp_path):
+    data = {"data.dataset": str(sentence_data), "teacher.base": str(slim_folder), "student.nested": ["8"]}
+    settings = change_settings(Settings(), {**data, "student.epochs": 0, "student.distance": "whitened"})
+    run = Run(read_inputs(settings), tmp_path)
+    pipeline.make_student(run, StudentStart(Shape()), slim, slim)
+    matrices = read_arrays(tmp_path / "whitening.npz")
+    assert {name: matrix.shape for name, matrix in matrices.items()} == {
+        name: (int(name), int(name)) for name in ("8", str(slim.dimension))
+    }
+    assert (tmp_path / "student").is_dir() and not (tmp_path / "checkpoint" / "student").exists()
 
 
 def stop(*_):

@@ -1,21 +1,25 @@
 """A document beyond a limit is left out by name, while it is read; limits are a document's and not a file's."""
 
+import json
 import subprocess
 import sys
 import time
 import tracemalloc
 import zipfile
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
-from distill.errors import DataError
+from distill.errors import DataError, InputError
+from distill.search_engine.documents.document import add_passages
 from distill.search_engine.documents.limits import Meter, ReadingLimits, SkippedFiles
 from distill.search_engine.documents.read_documents import read_documents
+from distill.vocabulary.words.cutting import Cut
 
 SPACE = "http://schemas.openxmlformats.org"
-WORDS, ROW = "The ferry leaves. " * 3000, "The ferry leaves. " * 2000
-# 50 kB: WORDS are 54 kB, and ROW is 36 kB.
+WORDS, ROW = "The ferry leaves. " * 3000, "The ferry leaves. " * 600
+# 50 kB: WORDS are 54 kB, and ROW is 11 kB, or in a table 44 kB.
 SMALL = ReadingLimits(megabytes=0.05)
 
 
@@ -91,6 +95,19 @@ def test_members_of_a_docx_without_text_are_not_unpacked(tmp_path):
     assert document.text == "A ferry."
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.docx", "<w:p/>" * 100), ("a.csv", "id,text\n1," + "a" * 13_000), ("a.tsv", "id\ttext\n1\t" + "a" * 13_000)],
+)
+def test_what_a_parser_makes_large_counts_as_more_than_it_has(name, content, tmp_path):
+    if name == "a.docx":
+        pytest.importorskip("mammoth")
+        docx(tmp_path / name, {"word/notes.xml": content})
+    else:
+        (tmp_path / name).write_text(content)
+    assert f"{name}: larger" in left_out(tmp_path / name, SMALL)
+
+
 @pytest.mark.parametrize("name", ["a.html", "a.docx"])
 def test_a_parser_that_takes_too_long_is_stopped(name, tmp_path):
     if name == "a.docx":
@@ -102,6 +119,40 @@ def test_a_parser_that_takes_too_long_is_stopped(name, tmp_path):
         (tmp_path / name).write_text("<p>A ferry.\n" * 200_000)
     said = left_out(tmp_path / name, ReadingLimits(seconds=0.05))
     assert f"{name}: not" in said and "--most-seconds" in said
+
+
+def test_a_text_that_takes_too_long_to_be_cut_is_left_out_and_the_next_record_is_read(tmp_path):
+    row = json.dumps({"text": "a. " * 700_000})
+    (tmp_path / "a.jsonl").write_text(f'{row}\n{{"text": "A ferry."}}\n')
+    skipped, limits = SkippedFiles(), ReadingLimits(seconds=0.1)
+    prepare = partial(add_passages, cut=Cut())
+    documents = list(read_documents([tmp_path / "a.jsonl"], skipped=skipped, limits=limits, prepare=prepare))
+    assert [document.text for document in documents] == ["A ferry."] and len(documents[0].passages) == 1
+    said = str(skipped.make_error(""))
+    assert "line 1" in said and "--most-seconds" in said
+    assert skipped.unread == {str(tmp_path / "a.jsonl")}
+
+
+def test_a_document_may_need_a_library_to_be_cut_which_is_wrong_usage_and_no_malformed_document(tmp_path):
+    def refuse(document):
+        raise InputError("a library is missing")
+
+    (tmp_path / "a.txt").write_text("A ferry.")
+    with pytest.raises(InputError, match="library"):
+        list(read_documents([tmp_path / "a.txt"], skipped=SkippedFiles(), prepare=refuse))
+
+
+def test_what_is_nested_too_deeply_is_said_plainly(tmp_path):
+    pytest.importorskip("mammoth")
+    space = f'xmlns:w="{SPACE}/wordprocessingml/2006/main"'
+    tables = "<w:tbl><w:tr><w:tc>" * 2000 + "<w:p/>" + "</w:tc></w:tr></w:tbl>" * 2000
+    docx(tmp_path / "a.docx", {"word/document.xml": f"<w:document {space}><w:body>{tables}</w:body></w:document>"})
+    (tmp_path / "a.jsonl").write_text('{"text": "A ferry.", "x": ' + "[" * 100_000)
+    for name in ("a.docx", "a.jsonl"):
+        skipped = SkippedFiles()
+        assert not list(read_documents([tmp_path / name], skipped=skipped))
+        said = str(skipped.make_error(""))
+        assert name in said and "nested" in said and "recursion" not in said
 
 
 def test_a_loop_that_passes_over_every_error_is_stopped_and_nothing_comes_later():
@@ -120,8 +171,10 @@ def test_a_loop_that_passes_over_every_error_is_stopped_and_nothing_comes_later(
 
 TRACED = """
 import sys
+from distill.search_engine.documents.document import add_passages
 from distill.search_engine.documents.limits import Meter, ReadingLimits
-from distill.errors import DataError
+from distill.errors import DataError, InputError
+from distill.vocabulary.words.cutting import Cut
 
 def loop():
     while True:

@@ -2,16 +2,20 @@
 
 import numpy as np
 
-from distill.search_engine.documents.document import Document
+from distill.search_engine.documents.document import Document, add_passages
 from distill.search_engine.indexing.batches import TEXTS, VECTORS, Batches, write_texts
 from distill.system.sections import read_sections
 from distill.vocabulary.words.cutting import Cut
 
 
+def cut_up(text, cut):
+    return add_passages(Document("1", text, "", {"id": "1"}), cut)
+
+
 def test_offsets_are_bytes(tmp_path):
     text = " Größe ä. Straße ö! Öl ü? Ende."
-    write_texts(tmp_path / "texts", [Document("1", text, "", {"id": "1"})], Cut(length=50), None)
-    write_texts(tmp_path / "short", [Document("1", text, "", {"id": "1"})], Cut(length=19, overlap=10), None)
+    write_texts(tmp_path / "texts", [cut_up(text, Cut(length=50))], None)
+    write_texts(tmp_path / "short", [cut_up(text, Cut(length=19, overlap=10))], None)
     for name, count in (("texts", 1), ("short", 3)):
         arrays, content = read_sections(tmp_path / name), text.encode()
         assert len(arrays["text_lengths"]) == count
@@ -25,7 +29,7 @@ def test_offsets_are_bytes(tmp_path):
 
 def test_soft_hyphens_are_stored_and_not_encoded(tmp_path):
     text = "Fähr\xadver\xadbindung. Neu."
-    write_texts(tmp_path / f"key{TEXTS}", [Document("1", text, "", {"id": "1"})], Cut(), None)
+    write_texts(tmp_path / f"key{TEXTS}", [cut_up(text, Cut())], None)
     assert Batches(tmp_path, ["key"], True, 8).read(0) == ["Fährverbindung. Neu.", "Fährverbindung.", "Neu."]
     assert read_sections(tmp_path / f"key{TEXTS}")["text"].tobytes().decode() == text
 
@@ -35,7 +39,7 @@ def test_vectors_in_parts_are_stored_as_at_once(tmp_path):
     vectors = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
     stored = []
     for key, parts in (("whole", [vectors]), ("parts", [vectors[:3], vectors[3:]])):
-        write_texts(tmp_path / f"{key}{TEXTS}", [Document("1", text, "", {"id": "1"})], Cut(), None)
+        write_texts(tmp_path / f"{key}{TEXTS}", [cut_up(text, Cut())], None)
         batches = Batches(tmp_path, [key], True, 8)
         assert batches.rows(0) == len(vectors)
         batches.write(0, parts, None)

@@ -25,6 +25,13 @@ def test_the_tokenizer_may_lie_in_the_folder_of_its_module_beside_which_its_long
     assert tokenizer.encode(["Niles"], "document") == [[2, 8, 9, 6, 3]]
 
 
+@pytest.mark.parametrize("modules", [{"path": "a"}, ["a"], [{"type": "x.Transformer", "path": 5}]])
+def test_modules_without_a_path_are_refused(modules, tmp_path):
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(EncoderError, match="modules.json: "):
+        convert_tokenizer(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "files", "expected"),
     [

@@ -5,6 +5,7 @@ import keras
 import numpy as np
 import pytest
 from fixtures.encoders import Words
+from scipy.linalg import fractional_matrix_power
 from scipy.special import log_softmax
 
 from distill.data.parallel import Parallel, make_labelled_text
@@ -21,15 +22,18 @@ from distill.students.project import find_axes, map_space, on_axes, project_stud
 from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
 from distill.system.draws import shuffle_batches
+from distill.training.checkpoints import Checkpoint
 from distill.training.dev_score import DevScore
 from distill.training.log import RunLog, read_outcome
+from distill.training.losses import squared_l2
 from distill.training.session import Session
 from distill.training.stages.lines import Lines, label_corpus, label_translations, mix_lines, same_label
+from distill.training.stages.objectives import compute_terms, list_objectives
 from distill.training.stages.transfer_stage import (
     Targets,
     TransferStage,
     answering_documents,
-    batch_terms,
+    make_objectives,
     student_schedule,
     train_towards,
     transfer,
@@ -265,12 +269,12 @@ def test_a_batch_has_its_questions_then_distinct_documents_of_as_many_as_the_bud
 
 def test_long_documents_count_as_often_as_short_ones(stage):
     stage = with_settings(stage, document_tokens=1500)
-    samples = len(stage.label)
+    samples = len(stage.labels.question)
     counted = np.zeros(samples)
     for epoch in range(1, 201):
         for rows in shuffle_batches(samples, SETTINGS.batch_size, epoch):
             counted[rows[: stage.count_documented(len(rows))]] += 1
-    lengths = stage.lengths[stage.answers].sum(axis=1)
+    lengths = np.array([len(ids) for ids in stage.tokens.documents])[stage.labels.answers].sum(axis=1)
     weighted = (counted * lengths).sum() / counted.sum()
     # The documents' mean length is that of all samples; by a prefix that fits it was a tenth off.
     assert weighted == pytest.approx(lengths.mean(), rel=0.02)
@@ -278,6 +282,7 @@ def test_long_documents_count_as_often_as_short_ones(stage):
 
 def with_settings(stage, **changes):
     stage.settings = replace(SETTINGS, **changes)
+    stage.objectives = make_objectives(stage.settings, stage.labels, 0, Session())
     return stage
 
 
@@ -285,7 +290,7 @@ def with_settings(stage, **changes):
 def settings_again(request):
     yield
     if "stage" in request.fixturenames:
-        request.getfixturevalue("stage").settings = SETTINGS
+        with_settings(request.getfixturevalue("stage"))
 
 
 def test_an_epoch_has_each_sample_once_in_an_order_of_its_own(stage, start, sample):
@@ -306,8 +311,8 @@ def test_a_question_that_the_teacher_was_not_asked_is_left_out(start, sample):
     data = replace(sample, questions={**sample.questions, "en": english})
     stage = make_stage(start, data, SETTINGS)
     # 133 in English and the same 133 in German
-    assert len(stage.label) == 266
-    np.testing.assert_array_equal(stage.label[:133], stage.label[133:])
+    assert len(stage.labels.question) == 266
+    np.testing.assert_array_equal(stage.labels.question[:133], stage.labels.question[133:])
 
 
 # The loss of a batch
@@ -315,7 +320,16 @@ def test_a_question_that_the_teacher_was_not_asked_is_left_out(start, sample):
 
 def by_hand(start, data, settings):
     """Equation 2 on `ROWS` in plain loops, every vector from its own text."""
-    measure = {"squared_l2": lambda a, b: np.sum((a - b) ** 2), "cosine": lambda a, b: 1 - a @ b}[settings.distance]
+    matrix = (
+        whiten_by_hand(Words().encode(label_texts(data)), settings.whitening)
+        if settings.distance == "whitened"
+        else None
+    )
+    measure = {
+        "squared_l2": lambda a, b: np.sum((a - b) ** 2),
+        "cosine": lambda a, b: 1 - a @ b,
+        "whitened": lambda a, b: np.sum(((a - b) @ matrix) ** 2),
+    }[settings.distance]
     samples, count, english = asked_of(data), documented(data, start.tokenizer, settings), data.questions["en"]
     losses = {"qq": [], "dd": [], "dq": []}
     for place, row in enumerate(ROWS):
@@ -330,6 +344,18 @@ def by_hand(start, data, settings):
     return settings.gamma * sum(weights[name] * np.mean(losses[name]) for name in settings.objectives)
 
 
+def label_texts(data):
+    """The texts whose vectors are the labels of questions and of documents."""
+    return [*(question.text for question in data.select("en", "train")), *data.document_texts, *data.passage_texts]
+
+
+def whiten_by_hand(vectors, power):
+    """(C / c + .0004 I)^-power of the mean products C of vectors, by SciPy's power of a matrix."""
+    rows, size = vectors.astype(np.float64), vectors.shape[1]
+    products = rows.T @ rows / len(rows)
+    return fractional_matrix_power(products / (np.trace(products) / size) + 4e-4 * np.eye(size), -power)
+
+
 def vector(encoder, text):
     return encoder.encode([text])[0].astype(np.float64)
 
@@ -340,7 +366,7 @@ WEIGHTS = {"losses": LossSettings(qq=2.0, dd=0.5, dq=0.1), "gamma": 10.0}
 # Enough tokens that the fourth row's documents, the second's again, count and the later ones' do not.
 BY_HAND = [
     {"objectives": objectives, "distance": distance, "document_tokens": 4000}
-    for distance in ("squared_l2", "cosine")
+    for distance in ("squared_l2", "cosine", "whitened")
     for objectives in (("qq",), ("dd",), ("dq",), ("qq", "dd", "dq"))
 ] + [{"units": units, "document_tokens": 500} for units in (("passage",), ("document",), ("passage", "document"))]
 
@@ -349,7 +375,7 @@ BY_HAND = [
 def test_the_loss_of_a_batch_is_equation_2_by_hand(stage, start, sample, changes):
     settings = replace(SETTINGS, **changes, **WEIGHTS)
     stage = make_stage(start, sample, settings) if "units" in changes else with_settings(stage, **changes, **WEIGHTS)
-    got = value_of(stage, settings)
+    got = value_of(stage)
     assert got == pytest.approx(by_hand(start, sample, settings), rel=1e-4)
     assert got > 0.01
 
@@ -358,10 +384,53 @@ def total(terms):
     return float(sum(terms.values()))
 
 
-def value_of(stage, settings):
-    """`batch_terms` on the vectors of the small model, which is not trained."""
+def value_of(stage):
+    """The loss of the vectors of the small model, which is not trained."""
     x = stage.batch(ROWS)
-    return total(batch_terms(stage.used.small.encode_packed(**select_packed(x)), x, settings))
+    vectors = stage.used.small.encode_packed(**select_packed(x))
+    return total(compute_terms(vectors, x, stage.objectives, stage.settings.gamma))
+
+
+def test_a_whitening_counts_each_kind_of_label_up_to_a_number_and_a_prefix_has_its_own(stage, monkeypatch):
+    labels = stage.labels
+    texts = Words().encode(["one", "two", "three"])
+    labels = replace(labels, lines=np.concatenate([texts, labels.questions]), line=np.arange(3))
+    # All of them, then at most ten of each kind.
+    every = np.concatenate([labels.questions, labels.lines, labels.documents])
+    prefix, whole = labels.compute_whitenings(0.3, [4], 0)
+    rows = every[:, :4] / np.linalg.norm(every[:, :4], axis=1, keepdims=True)
+    for matrix, vectors in ((prefix, rows), (whole, every)):
+        assert matrix.dtype == np.float32
+        np.testing.assert_allclose(matrix, whiten_by_hand(vectors, 0.3), rtol=1e-3, atol=1e-4)
+    monkeypatch.setattr("distill.training.stages.objectives.SAMPLED", 10)
+    one, same, other = (labels.compute_whitenings(0.3, (), seed)[0] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, same)
+    assert np.abs(one - other).max() > 1e-3 and np.abs(one - whole).max() > 1e-3
+
+
+def test_a_whitened_distance_is_the_same_after_a_stop_and_all_that_take_a_distance_learn_by_it(start, few, tmp_path):
+    settings = replace(SETTINGS, distance="whitened", nested=("8",), epochs=2, averaged_epochs=1)
+    sessions, log = [Session(checkpoint=Checkpoint(tmp_path / place)) for place in "ab"], RunLog()
+    student = transfer(Words(), start, few, "en", LANGUAGES, settings, session=replace(sessions[0], log=log))
+    losses = [row["terms"] for row in log.of("student") if "terms" in row]
+    assert all(losses[1][name] < losses[0][name] for name in ("qq", "dd", "dq"))
+    german = [q.text for q in few.select("de", "train")]
+    english = [q.text for q in few.select("en", "train")]
+    assert distance_to_teacher(student, german, english) < distance_to_teacher(start, german, english)
+    prefix, whole = sessions[0].checkpoint.read_kept("whitening")
+    np.testing.assert_allclose(whole, whiten_by_hand(Words().encode(label_texts(few)), 0.15), rtol=1e-3, atol=1e-4)
+    assert prefix.shape == (8, 8)
+    # What is kept counts, whatever the labels are by now.
+    targets = Targets.of(Words(), few, "en", settings.units)
+    stages = [
+        TransferStage(start, targets, few, LANGUAGES, replace(settings, whitening=0.5), 0, None, session)
+        for session in sessions
+    ]
+    x = stages[0].batch(np.arange(4))
+    vectors = stages[0].used.small.encode_packed(**select_packed(x))
+    kept, other = (total(compute_terms(vectors, x, stage.objectives, 1.0)) for stage in stages)
+    fresh = make_objectives(settings, stages[0].labels, 0, Session())
+    assert kept == pytest.approx(total(compute_terms(vectors, x, fresh, 1.0)), rel=1e-5) and kept < 0.99 * other
 
 
 # Lines
@@ -414,10 +483,10 @@ def test_the_loss_counts_lines_as_questions_without_documents():
     random = np.random.default_rng(0)
     vectors, labels, answered = (random.normal(size=size).astype(np.float32) for size in ((5, 4), (3, 4), (2, 1, 4)))
     x = {"teacher_question": labels, "teacher_answers": answered}
-    settings = StudentSettings(objectives=("qq", "dq"), gamma=1.0)
     qq = np.mean(((labels - vectors[:3]) ** 2).sum(axis=1))
     dq = np.mean(((answered[:, 0] - vectors[:2]) ** 2).sum(axis=1))
-    assert total(batch_terms(vectors, x, settings)) == pytest.approx(qq + dq, rel=1e-5)
+    objectives = list_objectives(("qq", "dq"), LossSettings(), squared_l2)
+    assert total(compute_terms(vectors, x, objectives, 1.0)) == pytest.approx(qq + dq, rel=1e-5)
 
 
 # Axes
@@ -430,9 +499,9 @@ def test_a_projected_student_learns_towards_its_teacher_on_its_own_axes(start, f
     axes = np.asarray(smaller.model.get_layer("projection").kernel)
     expected = Words().encode(few.passage_texts) @ axes
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(stage.document_labels[len(few.document_texts) :], expected, atol=1e-6)
+    np.testing.assert_allclose(stage.labels.documents[len(few.document_texts) :], expected, atol=1e-6)
     questions = Words().encode([q.text for q in few.select("en", "train")])
-    np.testing.assert_allclose(stage.question_labels, on_axes(questions, find_axes(smaller.model)), atol=1e-6)
+    np.testing.assert_allclose(stage.labels.questions, on_axes(questions, find_axes(smaller.model)), atol=1e-6)
     # Its last epochs, whatever dev says of them, which may be that none is better than the start.
     student = transfer(Words(), smaller, few, "en", LANGUAGES, replace(SETTINGS, nested=("2",), averaged_epochs=2))
     np.testing.assert_array_equal(np.asarray(student.model.get_layer("projection").kernel), axes)
@@ -480,9 +549,9 @@ def test_labels_in_another_encoders_space_are_as_they_are_and_lines_of_no_space_
     targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
     stage = TransferStage(abroad.student, targets, few, LANGUAGES, SETTINGS, 0)
     questions = [q.text for q in few.select("en", "train")]
-    np.testing.assert_array_equal(stage.question_labels, abroad.teacher.encode(questions))
-    np.testing.assert_array_equal(stage.document_labels, abroad.teacher.encode(targets.texts))
-    np.testing.assert_array_equal(stage.line_targets, abroad.teacher.encode(["eins", "zwei"]))
+    np.testing.assert_array_equal(stage.labels.questions, abroad.teacher.encode(questions))
+    np.testing.assert_array_equal(stage.labels.documents, abroad.teacher.encode(targets.texts))
+    np.testing.assert_array_equal(stage.labels.lines, abroad.teacher.encode(["eins", "zwei"]))
     lines = label_corpus({"de": ["eins"]}, Words(DIMENSION + 1))
     targets = Targets.of(abroad.teacher, few, "en", SETTINGS.units, lines)
     with pytest.raises(EncoderError, match=f" 33 .* {abroad.teacher.dimension}"):
@@ -543,13 +612,13 @@ def test_list_and_softmax_by_hand(start, sample, units):
     stage = make_stage(start, sample, settings)
     x = stage.batch(ROWS)
     vectors = np.asarray(stage.used.small.encode_packed(**select_packed(x)))
-    labels, divergences = stage.question_labels[stage.label[ROWS]], []
+    labels, divergences = stage.labels.questions[stage.labels.question[ROWS]], []
     for unit in units:
         ranked = Words().encode(sample.texts(unit), "document")
         p, q = (np.exp(log_softmax(rows @ ranked.T / 0.2, axis=1)) for rows in (labels, vectors))
         divergences.append((p * np.log(p / q)).sum(axis=1).mean())
     listwise, documents = np.mean(divergences), Words().encode(sample.texts(units[0]), "document")
-    gold, losses = stage.answers[ROWS, 0], []
+    gold, losses = stage.labels.answers[ROWS, 0], []
     for row, answer in enumerate(gold):
         others = [place for place in range(len(gold)) if place == row or gold[place] != answer]
         scores = vectors[row] @ documents[gold[others]].T / 0.5
@@ -595,6 +664,9 @@ def test_each_line_finds_the_label_of_its_own_row_among_those_of_the_step(start,
         2 * 0.7 * np.mean(losses), rel=1e-4
     )
     assert "same_line" not in stage.batch(np.arange(3))
+    # Lines that no step has are left out, and not missed.
+    names = [one.name for one in with_settings(stage, objectives=("qq", "translation"), lines_a_step=0).objectives]
+    assert names == ["qq"]
 
 
 def test_labels_that_differ_in_their_last_bits_are_one():
@@ -614,11 +686,10 @@ def test_a_share_of_questions_and_lines_is_typed_and_learns_the_same_labels(star
     typed = [True, False, True, False, False, True]
     step, written = stage.batch(rows, beside, typed), stage.batch(rows, beside)
     np.testing.assert_array_equal(step["teacher_question"], written["teacher_question"])
+    texts = [*(stage.samples[row].text for row in rows), *(CORPUS[line] for line in beside)]
     # What the trainer packs are the lower-cased texts where the step's draw says so.
-    for place, text in enumerate([*[stage.samples[row].text for row in rows], *[CORPUS[line] for line in beside]]):
-        ids = start.tokenizer.encode([text.lower() if typed[place] else text])[0]
-        row = (stage.lines if place >= 4 else stage.questions)[stage._places(rows, beside, typed)[place]]
-        assert stage.used.rows[row].tolist() == ids
+    drawn = [text.lower() if noisy else text for text, noisy in zip(texts, typed, strict=True)]
+    assert unpacked(stage, step)[:6] == [tuple(ids) for ids in start.tokenizer.encode(drawn)]
     # Another epoch types others, and the same one the same.
     draws = [stage.typist.draw(20, 6, epoch) for epoch in (1, 1, 2)]
     assert 0.3 < draws[0].mean() < 0.7
@@ -647,7 +718,9 @@ def test_questions_lines_and_documents_have_the_prompts_of_their_roles(start, fe
     prompted = KerasEncoder(start.model, Tokenizer(start.tokenizer.proto, reading=reading))
     targets = Targets.of(Words(), few, "en", SETTINGS.units, lines)
     stage = TransferStage(prompted, targets, few, LANGUAGES, replace(SETTINGS, lines_a_step=3), 0)
-    rows = [stage.used.rows[ids].tolist() for ids in (*stage.questions, *stage.lines, *stage.documents)]
-    asking = [*(f"query: {one.text}" for one in stage.samples), *(f"query: {text}" for text in stage.texts)]
+    rows = [
+        stage.used.rows[ids].tolist() for ids in (*stage.tokens.questions, *stage.tokens.lines, *stage.tokens.documents)
+    ]
+    asking = [*(f"query: {one.text}" for one in stage.samples), *(f"query: {text}" for text in stage.lines.texts)]
     answering = [f"passage: {text}" for unit in SETTINGS.units for text in few.texts(unit)]
     assert rows == start.tokenizer.encode([*asking, *answering])

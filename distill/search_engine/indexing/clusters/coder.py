@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ....export.weights.products import cluster, find_nearest, learn_codebook
 from ....retrieval.blocks import counts_of
+from ....system.hashes import CHECK, add_check
 from ....system.progress import task
 from ....system.types import Floats, Integers
 from ..index_file import Index
@@ -152,17 +153,26 @@ class Lists:
         first = np.searchsorted(self.passages, np.arange(self.passages[-1] + 1 if len(self.passages) else 0))
         return np.argsort(self.lists[first], kind="stable")
 
-    def sections(self, units: NDArray[np.uint32]) -> dict[str, NDArray[np.generic]]:
-        """Return the lists: for each vector the place and size of its passage's record, then the codes."""
-        order, entry = np.argsort(self.lists, kind="stable"), 4 + self.codes.shape[1]
-        counts = np.bincount(self.lists, minlength=self.count)
-        ends = np.cumsum(counts)
+    @cached_property
+    def _counts(self) -> Integers:
+        """The number of vectors in each list."""
+        return np.bincount(self.lists, minlength=self.count)
+
+    @cached_property
+    def starts(self) -> NDArray[np.uint32]:
+        """The first byte of each list, behind which a check stands, and the end of the last one."""
+        sizes = self._counts * (4 + self.codes.shape[1]) + CHECK
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32)
+
+    def content(self, units: NDArray[np.uint32], seed: int) -> bytes:
+        """Return the lists: for each vector the place and size of its passage's record, the codes, and a check."""
+        order, ends = np.argsort(self.lists, kind="stable"), np.cumsum(self._counts)
         parts = []
-        for start, end in zip(ends - counts, ends, strict=True):
+        for place, start, end in zip(self.starts.tolist(), ends - self._counts, ends, strict=False):
             rows = order[start:end]
-            parts += [units[self.passages[rows]].astype("<u4").view(np.uint8), self.codes[rows].reshape(-1)]
-        starts = np.concatenate([[0], ends * entry]).astype(np.uint32)
-        return {"list_starts": starts, "lists": np.concatenate(parts) if parts else np.zeros(0, np.uint8)}
+            part = units[self.passages[rows]].astype("<u4").tobytes() + self.codes[rows].tobytes()
+            parts.append(add_check(part, seed, place))
+        return b"".join(parts)
 
 
 def sort_into_lists(vectors: Vectors, coder: Coder) -> Lists:

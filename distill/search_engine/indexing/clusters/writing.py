@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +14,20 @@ from numpy.typing import NDArray
 from ....errors import ExportError, InputError
 from ....retrieval.blocks import counts_of, rows_of
 from ....settings.choices import PASSAGE_SCORES
+from ....system.hashes import CHECK, add_check
 from ....system.progress import task
-from ....system.sections import Rows, write_sections
+from ....system.sections import Rows, pack_sections, write_sections
 from ....system.types import File, Integers
 from ..index_file import Index
 from .coder import PLACES, Coder, Vectors, round_rows, sort_into_lists
 
-# Records begin at multiples of it, so that a place fits into three bytes and a size into one.
+# Records begin at multiples of it, so that a place fits into three bytes.
 UNIT = 64
+# Sizes in units that a byte tells: so many as it says, and from 128 eighths of a power of two.
+SIZES = np.array([size if size < 128 else (8 + size % 8) << (size // 8 - 12) for size in range(256)])
 # Passages that are written at once.
 BLOCK = 1024
-PLACE, SIZE = 2**24, 2**8
+PLACE = 2**24
 HEAD = np.dtype([(name, "<u4") for name in ("bytes", "row", "sentences", "vectors", "text", "document")])
 
 
@@ -36,7 +40,7 @@ class Records:
     order: Integers
 
     def contents(self, rows: Integers) -> Iterator[bytes]:
-        """Yield the records of passages: a head of six uint32, scales, bounds, vectors, text and document.
+        """Yield the records of passages: a head of six uint32, scales, bounds, vectors, text and document, then zeros.
 
         The head has the bytes of the record, the row, the number of sentences, and the bytes of the vectors, of the
         text, and of the document. The passage's vector comes first, then those of its sentences, turned and in 8 bits.
@@ -52,7 +56,7 @@ class Records:
         content = b"".join((scales.tobytes(), bounds.astype("<u4").tobytes(), vectors.tobytes(), text, document))
         size = HEAD.itemsize + len(content)
         head = np.array((size, row, len(bounds), vectors.nbytes, len(text), len(document)), HEAD)
-        return head.tobytes() + content + bytes(-size % UNIT)
+        return (head.tobytes() + content).ljust(int(self._sizes[self._places[row]]) * UNIT - CHECK, b"\0")
 
     def _vectors(self, rows):
         """Return the vector of each passage, followed by those of its sentences, if there are any."""
@@ -80,42 +84,60 @@ class Records:
         return counts_of(self.index.array("sentence_starts"), np.arange(self.index.passages))
 
     @cached_property
-    def _sizes(self) -> Integers:
-        """The size of each record in units, in the file's order."""
+    def _codes(self) -> Integers:
+        """The byte that tells the size of each record, in the file's order."""
         array, rows = self.index.array, self.order
         sentences = self._sentences[rows]
         documents = np.diff(array("document_starts").astype(np.int64))[array("document_of")[rows]]
-        sizes = HEAD.itemsize + (1 + sentences) * (4 + self.coder.width) + 8 * sentences
-        return -(-(sizes + array("text_lengths")[rows].astype(np.int64) + documents) // UNIT)
+        sizes = HEAD.itemsize + (1 + sentences) * (4 + self.coder.width) + 8 * sentences + CHECK
+        codes = np.searchsorted(SIZES, -(-(sizes + array("text_lengths")[rows].astype(np.int64) + documents) // UNIT))
+        if codes.max(initial=0) >= len(SIZES):
+            raise ExportError(f"{self.index.path}: a passage and its document take more than {SIZES[-1] * UNIT} bytes")
+        return codes
+
+    @cached_property
+    def _sizes(self) -> Integers:
+        """The size of each record in units, in the file's order."""
+        return SIZES[self._codes]
+
+    @cached_property
+    def _starts(self) -> Integers:
+        """The first unit of each record, in the file's order."""
+        return np.cumsum(self._sizes) - self._sizes
+
+    @cached_property
+    def _places(self) -> Integers:
+        """The place of each passage in the file's order."""
+        return np.argsort(self.order)
 
     @cached_property
     def units(self) -> NDArray[np.uint32]:
-        """The first unit of each passage's record, and in the highest byte its number of units, 0 for more than 255."""
-        starts = np.cumsum(self._sizes) - self._sizes
+        """The first unit of each passage's record, and in the highest byte its size."""
+        starts = self._starts
         if len(starts) and starts[-1] >= PLACE:
             raise ExportError(
                 f"{self.index.path}: records of {starts[-1] * UNIT / 1e9:.1f} GB, a page of ranges holds "
                 f"{PLACE * UNIT / 1e9:.1f}; make indexes of parts"
             )
-        sizes = np.where(self._sizes < SIZE, self._sizes, 0)
         units = np.zeros(self.index.passages, np.uint32)
-        units[self.order] = starts | sizes * PLACE
+        units[self.order] = starts | self._codes * PLACE
         return units
 
-    def section(self) -> Rows:
-        """Return all records as a section of a file; they are never in memory together."""
+    def section(self, seed: int) -> Rows:
+        """Return all records, with their checks, as a section of a file; they are never in memory together."""
         total = int(self._sizes.sum()) * UNIT
-        return Rows(np.dtype(np.uint8), (total,), self._blocks)
+        return Rows(np.dtype(np.uint8), (total,), lambda: self._blocks(seed))
 
-    def _blocks(self) -> Iterator[NDArray[np.uint8]]:
+    def _blocks(self, seed: int) -> Iterator[NDArray[np.uint8]]:
         with task("write records", len(self.order)) as advance:
             for start in range(0, len(self.order), BLOCK):
-                rows = self.order[start : start + BLOCK]
-                yield np.frombuffer(b"".join(self.contents(rows)), np.uint8)
+                rows, places = self.order[start : start + BLOCK], self._starts[start : start + BLOCK] * UNIT
+                checked = map(add_check, self.contents(rows), repeat(seed), places.tolist())
+                yield np.frombuffer(b"".join(checked), np.uint8)
                 advance(len(rows))
 
 
-VERSION, NUMBERS = 1, 16
+VERSION, NUMBERS = 2, 16
 # Vectors in a list, and the most lists: the page loads a centroid of each before its first question.
 LIST, MOST_LISTS = 200, 1024
 # Vectors of which centroids, axes and codewords are learned.
@@ -145,8 +167,11 @@ def write_clusters(index: File, output: File, seed: int = 0) -> None:
     coder = Coder.learn(sample, int(np.clip(count // LIST, 1, MOST_LISTS)), random)
     lists = sort_into_lists(vectors, coder)
     records = Records(stored, coder, lists.order)
-    parts = {**_head(stored, coder), **coder.sections(), **lists.sections(records.units)}
-    write_sections(output, {**parts, "records": records.section()})
+    core = add_check(pack_sections({**_head(stored, coder), **coder.sections(), "list_starts": lists.starts}))
+    seed = int.from_bytes(core[-CHECK:], "little")
+    content = lists.content(records.units, seed)
+    parts = {name: np.frombuffer(part, np.uint8) for name, part in (("core", core), ("lists", content))}
+    write_sections(output, {**parts, "records": records.section(seed)})
 
 
 def _require_plain(index: Index) -> None:

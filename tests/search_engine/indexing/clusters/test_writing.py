@@ -1,5 +1,7 @@
 """An index laid out for ranges: codes near their vectors, records with what the index has, and what is refused."""
 
+import zlib
+
 import numpy as np
 import pytest
 
@@ -43,11 +45,19 @@ def test_codes_of_vectors_stand_near_them_by_plain_products():
 def test_records_have_what_the_index_has(small, tmp_path):
     write_clusters(small, tmp_path / "clusters.bin")
     sections, index = read_sections(tmp_path / "clusters.bin"), Index(small)
-    starts, width = sections["list_starts"], int(sections["numbers"][2])
-    first = sections["lists"][: starts[1]]
+    (tmp_path / "core.bin").write_bytes(sections["core"][:-4])
+    core = read_sections(tmp_path / "core.bin")
+    starts, width = core["list_starts"], int(core["numbers"][2])
+    first = sections["lists"][: starts[1] - 4]
     count = len(first) // 36
-    reference = int(first[: 4 * count].view("<u4")[0])
-    record = sections["records"][64 * (reference % 2**24) :][: 64 * (reference // 2**24)]
+    reference = int(first[: 4 * count].view("<u4")[-1])
+    place, units = 64 * (reference % 2**24), reference // 2**24
+    record = sections["records"][place : place + 64 * units]
+    # Behind each part stands its CRC-32, which begins with that of the core and the part's place.
+    seed = zlib.crc32(sections["core"][:-4].tobytes())
+    checks = [part[-4:].view("<u4")[0] for part in (sections["core"], sections["lists"][: starts[1]], record)]
+    assert checks == [seed, zlib.crc32(first.tobytes(), seed), zlib.crc32(record[:-4].tobytes(), seed ^ place)]
+    assert units < 128 and place > 0
     size, row, sentences, vectors, text, document = record[:24].view("<u4").tolist()
     assert vectors == (1 + sentences) * width and sentences == len(index.bounds(row))
     rest = record[:size].tobytes()
