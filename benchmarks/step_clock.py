@@ -24,12 +24,14 @@ TEACHER = {"bm25_epochs": 2, "online_epochs": 0}
 
 def encoder(base):
     """Return the encoder of that name; `n-grams` and `static` are small untrained ones, for which the host matters
-    most.
+    most, and `transformer` is an untrained one of multilingual-e5-small's sizes.
     """
     import keras
 
     from distill.encoders.catalog.loading import load_keras_encoder
 
+    if base == "transformer":
+        return transformer()
     if base not in ("n-grams", "static"):
         return load_keras_encoder(base)
     from distill.students.ngram import NGramEncoder
@@ -41,6 +43,19 @@ def encoder(base):
         return KerasEncoder(StaticEncoder(len(tokenizer)), tokenizer, base)
     sizes = {"width": 64, "channels": 32, "orders": (2, 3), "hidden": 64, "dimension": 64}
     return KerasEncoder(NGramEncoder(len(tokenizer), **sizes), tokenizer, base)
+
+
+def transformer(width=384, depth=12, inner=1536):
+    """Return an untrained transformer of multilingual-e5-small's sizes, or of others, with mUSE's pieces."""
+    import keras
+
+    from distill.encoders.catalog.loading import load_keras_encoder
+    from distill.students.transformer.network import TransformerEncoder
+
+    tokenizer = load_keras_encoder("muse").tokenizer
+    keras.utils.set_random_seed(0)
+    sizes = {"width": width, "depth": depth, "heads": width // 32, "head_size": 32, "inner": inner}
+    return KerasEncoder(TransformerEncoder(len(tokenizer), dimension=width, **sizes), tokenizer, "transformer")
 
 
 class Random:
@@ -89,8 +104,11 @@ class StepClock:
         object.__setattr__(self.trainer, name, timed)
 
 
-def timed_steps(stage, many):
-    """Return figures of the first `many` steps of a stage's epoch, `{name: number}`, with times in milliseconds."""
+def timed_steps(stage, many, window=None):
+    """Return figures of the first `many` steps of a stage's epoch, `{name: number}`, with times in milliseconds.
+
+    A list `window` gets the times between which the measured steps ran.
+    """
     makers, scored = stage.batches(1)[:many], []
     shaped = getattr(stage.trainer, "shape_batch", None) or getattr(stage.trainer, "shaped", dict)
     packing, batches = zip(*(_made(make, shaped) for make in makers), strict=True)
@@ -103,11 +121,14 @@ def timed_steps(stage, many):
     fit(stage.trainer, lambda epoch: makers, evaluate, Schedule(2))
     began, ended, steps = clock.began[-len(makers) :], clock.ended[-len(makers) :], len(makers)
     waits = 1000 * (np.array(began[1:]) - np.array(ended[:-1]))
+    if window is not None:
+        window += [began[0], scored[-1][0]]
     seconds, texts = scored[-1][0] - began[0], sum(len(batch["counts"]) for batch in batches)
     return {
         "steps": steps,
         "texts": round(texts / steps, 1),
         "tokens": round(sum(len(batch["ids"]) for batch in batches) / steps),
+        "real tokens": round(sum(map(_count_tokens, batches)) / steps),
         "packing": round(float(np.median(packing)), 3),
         "wait": round(float(np.median(waits)), 3),
         "longest wait": round(float(waits.max()), 3),
@@ -116,6 +137,10 @@ def timed_steps(stage, many):
         "share": round(float(waits.sum()) / (1000 * seconds), 4),
         "texts a second": round(texts / seconds, 1),
     }
+
+
+def _count_tokens(batch):
+    return sum(int(np.sum(array >= 0)) for name, array in batch.items() if name.endswith("ids"))
 
 
 def _made(make, shaped):

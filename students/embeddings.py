@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..encoders.compilation import note_longest
 from ..system.types import Floats, IdLists
 from .student import AnyStudent, Student
 
@@ -27,6 +28,7 @@ class UsedRows:
         self.index[self.rows] = np.arange(len(self.rows))
         table = model.get_layer(TABLE).get_weights()[0]
         self.small = replace_table(model, table[self.rows])
+        note_longest(self.small, max(map(len, token_lists)))
 
     def ids(self, token_lists: IdLists) -> list[NDArray[np.int32]]:
         """Return lists of token ids in the ids of the small model. Raises `KeyError` for a token that no text used."""

@@ -63,6 +63,8 @@ class Student(keras.Model):
     sums: ClassVar[bool] = True
     # The origin of the weights, `origin.Origin` as plain values; None for mUSE's.
     origin: dict[str, Json] | None = None
+    # True if `pack` is to make arrays of few widths, for a compiler that makes a program of each (`training.trainer`).
+    few_widths = False
 
     @property
     def label_dimension(self) -> int:
@@ -73,6 +75,11 @@ class Student(keras.Model):
     def unprojected(self) -> keras.Model:
         """The model up to the projection, or the whole model without one."""
         return keras.Model(self.input, self.get_layer("projection").input if self.space else self.output)
+
+    @property
+    def mixed_layers(self) -> list[keras.layers.Layer]:
+        """The layers that compute in 16 bits within a training step of mixed precision."""
+        return self.token_layers
 
     @property
     def rounded_kernels(self) -> list[tuple[keras.Variable, Tensor | None]]:

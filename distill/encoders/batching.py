@@ -16,6 +16,9 @@ PACKED = ("ids", "segments", "counts", "pieces", "long_ids", "long_segments")
 _ROUND = 8
 # Padded tokens and texts that are computed at once.
 BUDGET, MOST = 8192, 256
+# Where each shape is a program: the widths of short texts besides that of the longest, the rows of a shape at most, and
+# the width of the longest from which on batches without a text of more than half of it have rows of half of it.
+NARROW, FEWER, WIDE = (32, 128), 128, 1024
 # A token costs a network with attention as much besides as its scores with so many others do: measured of an e5-small
 # in bfloat16, whose step took 0.36 ms a token in rows of 64 and 0.68 ms in rows of 448.
 _REST = 384
@@ -39,18 +42,16 @@ def round_length(length: int, few: bool = False) -> int:
     return -(-fine // step) * step if few else fine
 
 
-def pad(rows: IdLists, few: bool = False) -> NDArray[np.int32]:
-    """Pad lists of token ids with -1 to the rounded length of the longest.
+def pad(rows: IdLists, shape: tuple[int, int] | None = None) -> NDArray[np.int32]:
+    """Pad lists of token ids with -1 to the rounded length of the longest, or to a shape.
 
     Args:
-        few: Whether few shapes may occur, for a compiler that makes a program of each. Copies of the last row are then
-            added, up to as many rows as `group_by_length` groups at that length, or up to the next power of two.
+        shape: The number of rows and their width; copies of the last list are added.
 
     Returns:
         The ids, int32 `(n, t)`.
     """
-    t = round_length(max((len(row) for row in rows), default=1), few)
-    n = max(len(rows), min(1 << (len(rows) - 1).bit_length(), MOST, BUDGET // t)) if few and rows else len(rows)
+    n, t = shape or (len(rows), round_length(max((len(row) for row in rows), default=1)))
     padded = np.full((n, t), PAD, dtype=np.int32)
     for row, ids in zip(padded, rows, strict=False):
         row[: len(ids)] = ids
@@ -58,25 +59,41 @@ def pad(rows: IdLists, few: bool = False) -> NDArray[np.int32]:
     return padded
 
 
-def group_by_length(
-    lengths: Sequence[int], budget: int = BUDGET, most: int = MOST, few: bool = False
-) -> list[list[int]]:
+def group_by_length(lengths: Sequence[int], budget: int = BUDGET, most: int = MOST) -> list[list[int]]:
     """Group texts of similar length.
 
     Args:
         budget: The largest number of padded tokens of a group with more than one row.
         most: The largest number of rows of a group.
-        few: Whether to round lengths to few sizes.
     """
     groups: list[list[int]] = []
     group: list[int] = []
     for index in np.argsort(lengths, kind="stable")[::-1]:
-        longest = round_length(lengths[group[0]] if group else lengths[index], few)
+        longest = round_length(lengths[group[0]] if group else lengths[index])
         if group and (len(group) == most or (len(group) + 1) * longest > budget):
             groups.append(group)
             group = []
         group.append(int(index))
     return groups + [group] if group else groups
+
+
+def group_in_shapes(lengths: Sequence[int], longest: int) -> list[tuple[list[int], tuple[int, int]]]:
+    """Group texts of any number and length so that their paddings have at most three shapes, a single text's besides.
+
+    Args:
+        longest: The length of the longest text that the same model ever gets.
+
+    Returns:
+        The indices of each group, longer texts first, and the shape of their ids.
+    """
+    order, groups = np.argsort(lengths, kind="stable")[::-1], []
+    last = round_length(longest, few=True)
+    for shorter, width in ((NARROW[1], last), (NARROW[0], NARROW[1]), (-1, NARROW[0])):
+        of_width = [int(place) for place in order if shorter < lengths[place] <= width]
+        # Whoever asks one question at a time waits for its vector.
+        rows = 1 if len(lengths) == 1 else max(1, min(FEWER, BUDGET // width))
+        groups += [(of_width[at : at + rows], (rows, width)) for at in range(0, len(of_width), rows)]
+    return groups
 
 
 def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
@@ -101,7 +118,7 @@ def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
     return {"ids": ids, "segments": segments, **_count_tokens(tokens, lengths)}
 
 
-def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
+def pack_rows(rows: IdLists, least: int = 64, longest: int = 0) -> dict[str, np.ndarray]:
     """Pack lists of token ids into rows of one or two widths, each of whole texts, for networks with attention.
 
     A token attends to its own row only, so long texts get wide rows of their own and the others narrow ones. The wide
@@ -109,23 +126,50 @@ def pack_rows(rows: IdLists, least: int = 64) -> dict[str, np.ndarray]:
     ones are `least` times a power of two wide, if that costs a fifth less than wide rows for all. Longer texts are
     placed first, each in the first row with room.
 
+    Args:
+        longest: The length of the longest text that any call gets, if few widths may occur (`fix_widths`); 0 for those
+            that cost least.
+
     Returns:
         The arrays of `pack`, with `ids` and `segments` `(r, w)`, and `long_ids` and `long_segments` `(m, v)` of the
             wide
         rows.
     """
     lengths = np.array([len(row) for row in rows])
-    step = max(least, 1 << int(lengths.max() - 1).bit_length()) // 8
-    widest = max(least, -(-int(lengths.max()) // step) * step)
-    width, places, widths = _choose_width(lengths, widest, least)
-    many = int((widths > width).sum())
+    if longest:
+        width, widest = fix_widths(int(lengths.max()), longest)
+        places, widths = _lay_out(lengths, width, widest)
+    else:
+        step = max(least, 1 << int(lengths.max() - 1).bit_length()) // 8
+        widest = max(least, -(-int(lengths.max()) // step) * step)
+        width, places, widths = _choose_width(lengths, widest, least)
+    many, tokens = int((widths > width).sum()), np.concatenate([np.asarray(row, dtype=np.int32) for row in rows])
     packed = _padding((len(widths) - many, width), len(rows))
-    packed |= _padding((many, widest), len(rows), "long_") if many else {}
-    for text, (row, column) in enumerate(places):
-        prefix, row = ("long_", row) if row < many else ("", row - many)
-        packed[f"{prefix}ids"][row, column : column + lengths[text]] = rows[text]
-        packed[f"{prefix}segments"][row, column : column + lengths[text]] = text
-    return {**packed, **_count_tokens(np.concatenate([np.asarray(row, dtype=np.int32) for row in rows]), lengths)}
+    packed |= _padding((many, widest), len(rows), "long_") if many or widest > width and longest else {}
+    _fill_rows(packed, tokens, lengths, places, many)
+    return {**packed, **_count_tokens(tokens, lengths)}
+
+
+def fix_widths(length: int, longest: int) -> tuple[int, int]:
+    """Return the widths of narrow and wide rows, of which few pairs occur; they are equal if all texts are short."""
+    if longest <= NARROW[1]:
+        width = max(_ROUND, min(NARROW[1], round_length(longest, few=True)))
+        return width, width
+    return NARROW[1], round_length(longest if longest <= WIDE or length > WIDE // 2 else WIDE // 2, few=True)
+
+
+def _fill_rows(packed, tokens, lengths, places, many):
+    """Write texts into rows, given the row and the column of each; the first `many` rows are wide ones."""
+    rows, columns = places
+    for prefix, first, here in (("long_", 0, rows < many), ("", many, rows >= many)):
+        if not here.any():
+            continue
+        width, chosen = packed[f"{prefix}ids"].shape[1], lengths[here]
+        begins = (rows[here] - first) * width + columns[here]
+        # The places of all tokens: each text's first one, and so many behind it.
+        at = np.arange(int(chosen.sum())) + np.repeat(begins - (np.cumsum(chosen) - chosen), chosen)
+        packed[f"{prefix}ids"].ravel()[at] = tokens[np.repeat(here, lengths)]
+        packed[f"{prefix}segments"].ravel()[at] = np.repeat(np.flatnonzero(here), chosen)
 
 
 def _choose_width(lengths, widest, least):
@@ -137,19 +181,39 @@ def _choose_width(lengths, widest, least):
 
 
 def _lay_out(lengths, narrow, widest):
-    """Return the place of each text and the widths of the rows.
+    """Return the rows and columns of all texts, each `(n,)`, and the widths of the rows.
 
-    Rows that a text longer than `narrow` opens come first.
+    Each text, the longest first, goes into the first row with room, those of one length together. Rows that a text
+    longer than `narrow` opens come first.
     """
+    order = np.argsort(-lengths, kind="stable")
+    rows, columns = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)
     # A row for each is the most that is needed.
-    free, widths, places = np.full(len(lengths), widest), np.zeros(len(lengths), dtype=np.int64), {}
-    for text in np.argsort(-lengths, kind="stable"):
-        row = int(np.argmax(free >= lengths[text]))
-        if not widths[row]:
-            widths[row] = free[row] = narrow if lengths[text] <= narrow else widest
-        places[text] = row, widths[row] - free[row]
-        free[row] -= lengths[text]
-    return [places[text] for text in range(len(lengths))], widths[widths > 0]
+    free, widths, opened, at = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64), 0, 0
+    for length, count in zip(*_count_lengths(lengths[order]), strict=True):
+        width = narrow if length <= narrow else widest
+        room = free[:opened] // length if length else np.full(opened, count)
+        fits = np.flatnonzero(room)
+        taken = np.minimum(room[fits], np.maximum(0, count - (np.cumsum(room[fits]) - room[fits])))
+        per_row = width // length if length else count
+        left = count - int(taken.sum())
+        more = -(-left // per_row)
+        widths[opened : opened + more] = free[opened : opened + more] = width
+        new = np.minimum(per_row, left - per_row * np.arange(more))
+        chosen = np.concatenate([fits[taken > 0], np.arange(opened, opened + more)])
+        of_row = np.concatenate([taken[taken > 0], new])
+        texts, row = order[at : at + count], np.repeat(chosen, of_row)
+        before = np.arange(count) - np.repeat(np.cumsum(of_row) - of_row, of_row)
+        rows[texts], columns[texts] = row, widths[row] - free[row] + before * length
+        free[chosen] -= of_row * length
+        opened, at = opened + more, at + count
+    return (rows, columns), widths[:opened]
+
+
+def _count_lengths(lengths):
+    """Return the distinct values of descending lengths, and how often each occurs."""
+    begins = np.flatnonzero(np.diff(lengths, prepend=-1))
+    return lengths[begins], np.diff(begins, append=len(lengths))
 
 
 def _padding(shape, texts, prefix=""):

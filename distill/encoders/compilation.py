@@ -1,18 +1,45 @@
-"""Compile functions for TensorFlow that take arrays of any length, which Keras offers no way to do."""
+"""Decide where each shape is a program, and compile functions for TensorFlow that take arrays of any length.
+
+Keras offers no way to do the latter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, Union
+from weakref import WeakKeyDictionary
 
 import keras
 import numpy as np
 
+from ..system.backend import chosen_backend
+
 if TYPE_CHECKING:
-    from ..system.types import Tensor
+    from ..system.types import Model, Tensor
+
+# The length of the longest text that a model got or will get: its wide rows are as wide, whatever a batch has.
+_LONGEST: WeakKeyDictionary[Model, int] = WeakKeyDictionary()
 
 # Arrays, nested as a step takes them.
 Arrays: TypeAlias = Union[np.ndarray, "Sequence[Arrays]", "Mapping[str, Arrays]"]
+
+
+def compiles_each_shape(by_xla: bool = False) -> bool:
+    """Return True where a program is compiled for each shape of its arrays, so that few shapes may occur.
+
+    Args:
+        by_xla: Whether XLA compiles on request; on JAX it always does.
+
+    Returns:
+        True on JAX and on request. TensorFlow and PyTorch compute what they are given, without paddings.
+    """
+    return by_xla or chosen_backend() == "jax"
+
+
+def note_longest(model: Model, length: int) -> int:
+    """Note the length of a text that a model gets, and return that of the longest one that was noted."""
+    _LONGEST[model] = max(length, _LONGEST.get(model, 0))
+    return _LONGEST[model]
 
 
 class AnyLength:

@@ -10,11 +10,11 @@ import numpy as np
 
 from .. import __version__
 from ..errors import EncoderError, first_line
-from ..system.backend import chosen_backend
 from ..system.files import write_aside, write_json
 from ..system.input_files import read_json
 from ..system.types import File, Floats, IdLists, Json, Model, Progress, Role
-from .batching import group_by_length, pad
+from .batching import group_by_length, group_in_shapes, pad
+from .compilation import compiles_each_shape, note_longest
 from .keras_file import require_own
 from .library_tokenizer import LibraryTokenizer, load_tokenizer
 from .tokenizer import Tokenizer, without_spellings
@@ -172,11 +172,16 @@ def encode_ids(model: Model, rows: IdLists, progress: Progress | None = None) ->
         The vectors in the order of the lists, float32 `(n, d)`.
     """
     vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
-    # Which compiles a program for each shape.
-    few = chosen_backend() == "jax"
-    for group in group_by_length([len(row) for row in rows], few=few):
-        of_group = np.asarray(model.predict_on_batch(pad([rows[i] for i in group], few)))
+    for group, shape in _group(model, [len(row) for row in rows]):
+        of_group = np.asarray(model.predict_on_batch(pad([rows[i] for i in group], shape)))
         vectors[group] = of_group[: len(group)]
         if progress:
             progress(len(group))
     return vectors
+
+
+def _group(model, lengths):
+    """Return groups of texts, each with the shape of its ids, or with None where any shape will do."""
+    if compiles_each_shape() and lengths:
+        return group_in_shapes(lengths, note_longest(model, max(lengths)))
+    return [(group, None) for group in group_by_length(lengths)]

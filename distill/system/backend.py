@@ -7,6 +7,7 @@ import contextlib
 import gc
 import json
 import os
+import platform
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,10 +17,15 @@ from pathlib import Path
 
 from ..errors import ConfigError
 from .extras import install_command
+from .files import cache_folder
+from .hashes import digest
 from .lean_imports import is_lean
 
 # Those of Keras that training takes, with the extra that brings each.
 BACKENDS = {"tensorflow": "train", "jax": "jax", "torch": None}
+
+# Of the programs that JAX keeps, at most: those of 12 layers are half a megabyte on a processor.
+PROGRAM_BYTES = 2 << 30
 
 
 @contextlib.contextmanager
@@ -54,9 +60,52 @@ def start() -> None:
     with hush_stderr(show_on_failure=True):
         import keras
 
+        _keep_programs()
         keras.ops.zeros((1,))
     if first or is_lean():
         _keep_objects()
+
+
+def _keep_programs():
+    """Have JAX keep what it compiles for the next process, unless its own settings say where, or not to."""
+    folder = program_folder()
+    if folder and (jax := sys.modules["jax"]).config.jax_compilation_cache_dir is None:
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        # JAX removes what was not used for longest, by locks of this library.
+        if find_spec("filelock"):
+            jax.config.update("jax_compilation_cache_max_size", PROGRAM_BYTES)
+
+
+def program_folder() -> Path | None:
+    """Return the folder of the programs that JAX keeps: one for each kind of processor, whose instructions they have.
+
+    None on other backends, and where `JAX_ENABLE_COMPILATION_CACHE` turns it off.
+    """
+    jax = sys.modules.get("jax")
+    if chosen_backend() != "jax" or jax is None or not jax.config.jax_enable_compilation_cache:
+        return None
+    chosen = jax.config.jax_compilation_cache_dir
+    return Path(chosen) if chosen else cache_folder() / "programs" / digest(_processor())[:16]
+
+
+def describe_programs() -> str | None:
+    """Return a line on the programs that JAX keeps, with their size and how to turn it off, or None."""
+    folder = program_folder()
+    if folder is None:
+        return None
+    size = sum(file.stat().st_size for file in folder.glob("*") if file.is_file())
+    return (
+        f"JAX keeps its programs in {folder} ({size / 2**20:.0f} MiB, at most {PROGRAM_BYTES / 2**30:.0f} GiB); "
+        "JAX_ENABLE_COMPILATION_CACHE=false keeps none"
+    )
+
+
+def _processor():
+    """Return the processor's name and instructions as the system tells them: programs of another one may not run."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+        return "\n".join(line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part")))
+    return f"{platform.machine()} {platform.processor()} {platform.node()}"
 
 
 @cache

@@ -29,6 +29,12 @@ WRITING = (None, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS
 MOST_OF_NAME = 50
 
 
+def cache_folder() -> Path:
+    """Return the folder for what is computed once: `$DISTILL_CACHE`, or `distill` in the user's cache folder."""
+    chosen = os.environ.get("DISTILL_CACHE")
+    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "distill"
+
+
 @contextmanager
 def write_aside(path: File) -> Iterator[Path]:
     """Provide a temporary path beside `path`, which is renamed to it on success and removed on any failure.

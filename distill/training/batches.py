@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.dataset import Question
-from ..encoders.batching import PAD, round_length
+from ..encoders.batching import PAD
 
 # The arrays of a step by name: packed ids, labels, indices.
 StepInput: TypeAlias = dict[str, NDArray[np.generic]]
@@ -96,83 +97,187 @@ def shorten_list(names: Sequence[str]) -> str:
 
 # Of the packed texts, and with two encoders of the passages'.
 PREFIXES = ("", "passage_")
+# The sizes of a batch that paddings change, by name.
+Sizes: TypeAlias = dict[str, int]
+
+# What is added to the first shape: to one that was seen in a sample of batches, and to that of a single batch.
+OF_SAMPLE, OF_ONE = 1.03, 1.125
+# A size that does not hold a batch grows at least so much.
+GROWTH = 1.5
 
 
-def round_shapes(batch: StepInput, devices: int = 1) -> StepInput:
-    """Round the sizes of a trainer's batch up; the loss stays the same.
+class State(TypedDict):
+    """The shapes of a checkpoint: the planned sizes by widths, and the used ones with their widths and other axes."""
 
-    Paddings, empty texts after the others, and documents of weight 0 are added.
+    planned: dict[str, Sizes]
+    used: list[tuple[str, str, Sizes]]
 
-    Args:
+
+@dataclass
+class Shapes:
+    """The shapes that the batches of a training take, by the widths of their rows and their other axes.
+
+    They are saved with a checkpoint, as a sum over paddings may be rounded otherwise.
+
+    Attributes:
         devices: The number of devices, of which the number of tokens becomes a multiple.
+        planned: The largest sizes of a sample of batches, by widths.
+        used: The shapes so far: widths, other axes, sizes.
     """
-    sizes = {prefix: len(batch[f"{prefix}counts"]) for prefix in PREFIXES if f"{prefix}counts" in batch}
-    more = [next_power(size) - size for size in sizes.values()]
+
+    devices: int = 1
+    planned: dict[str, Sizes] = field(default_factory=dict)
+    used: list[tuple[str, str, Sizes]] = field(default_factory=list)
+
+    def plan(self, batches: Iterable[StepInput]) -> None:
+        """Take the largest sizes of some batches for the first shapes."""
+        for batch in batches:
+            widths, sizes = name_widths(batch), measure_sizes(batch)
+            self.planned[widths] = take_larger(sizes, self.planned.get(widths, sizes))
+
+    def fit(self, batch: StepInput) -> StepInput:
+        """Pad a batch to one of the shapes; the loss stays the same.
+
+        Paddings, empty texts after the others, and documents of weight 0 are added.
+        """
+        return pad_batch(batch, self.find(batch))
+
+    def find(self, batch: StepInput) -> Sizes:
+        """Return the sizes that a batch gets: the first ones that hold it, of batches like it if there are any."""
+        widths, others, needed = name_widths(batch), name_others(batch), measure_sizes(batch)
+        alike = [(other, sizes) for width, other, sizes in self.used if width == widths]
+        for fits in (lambda other: other == others, lambda other: True):
+            for other, sizes in alike:
+                if fits(other) and holds(sizes, needed):
+                    self.use(widths, others, sizes)
+                    return sizes
+        sizes = self.grow(batch, needed, alike[-1][1]) if alike else self.begin(batch, widths, needed)
+        self.use(widths, others, sizes)
+        return sizes
+
+    def use(self, widths: str, others: str, sizes: Sizes) -> None:
+        """Add a shape to the used ones, unless it is one of them."""
+        if (widths, others, sizes) not in self.used:
+            self.used.append((widths, others, sizes))
+
+    def begin(self, batch: StepInput, widths: str, needed: Sizes) -> Sizes:
+        """Return the first sizes for batches of some widths."""
+        planned = self.planned.get(widths)
+        larger, factor = (take_larger(planned, needed), OF_SAMPLE) if planned else (needed, OF_ONE)
+        return {name: self.round(batch, name, size * factor) for name, size in larger.items()}
+
+    def grow(self, batch: StepInput, needed: Sizes, last: Sizes) -> Sizes:
+        """Return larger sizes than the last ones, where they do not hold a batch."""
+        larger = {name: max(size * OF_ONE, last[name] * GROWTH) for name, size in needed.items()}
+        return {
+            name: last[name] if size <= last[name] else self.round(batch, name, larger[name])
+            for name, size in needed.items()
+        }
+
+    def round(self, batch: StepInput, name: str, size: float) -> int:
+        """Round a size up. What costs little becomes a power of two, and what a step computes a multiple."""
+        if not name.endswith(("rows", "long")):
+            return next_power(int(size))
+        of_ids = name.replace("rows", "ids").replace("long", "long_ids")
+        # Ids in rows of a width are fewer.
+        least = 1 if name.endswith("long") else max(1, 256 // math.prod(batch[of_ids].shape[1:]))
+        multiple = math.lcm(least, self.devices)
+        # Not up: a row of long texts is many tokens.
+        return max(1, -(-int(size) // multiple)) * multiple
+
+    def state(self) -> State:
+        """Return the shapes as plain values."""
+        return {"planned": {**self.planned}, "used": [*self.used]}
+
+    def restore(self, state: State) -> None:
+        """Take over the shapes of a checkpoint."""
+        self.planned = {**state["planned"]}
+        self.used = [(widths, others, sizes) for widths, others, sizes in state["used"]]
+
+
+def measure_sizes(batch: StepInput) -> Sizes:
+    """Return the sizes of a batch that paddings may change: texts, distinct pieces, rows of ids, documents."""
+    arrays = {"counts": "texts", "pieces": "pieces", "ids": "rows", "long_ids": "long"}
+    sizes = {
+        prefix + name: len(batch[prefix + array])
+        for prefix in PREFIXES
+        for array, name in arrays.items()
+        if prefix + array in batch
+    }
+    of_batch = {"document": "documents", "cached": "cached"}
+    return sizes | {name: len(batch[array]) for array, name in of_batch.items() if array in batch}
+
+
+def name_widths(batch: StepInput) -> str:
+    """Return a text that says which sizes a batch has, and the widths of its rows."""
+    return json.dumps({name: batch[name].shape[1:] for name in sorted(batch) if name.endswith("ids")})
+
+
+def name_others(batch: StepInput) -> str:
+    """Return a text of the other arrays' shapes, which no padding changes."""
+    padded = ("document", "teacher_document", "live", "counted", "cached")
+    packed = ("ids", "segments", "counts", "pieces")
+    return json.dumps({n: batch[n].shape for n in sorted(batch) if n not in padded and not n.endswith(packed)})
+
+
+def take_larger(sizes: Sizes, others: Sizes) -> Sizes:
+    """Return the larger one of each size."""
+    return {name: max(size, others[name]) for name, size in sizes.items()}
+
+
+def holds(sizes: Sizes, needed: Sizes) -> bool:
+    """Return True if no size is too small."""
+    return all(size <= sizes[name] for name, size in needed.items())
+
+
+def pad_batch(batch: StepInput, sizes: Sizes) -> StepInput:
+    """Pad a batch to sizes that hold it."""
+    texts = {prefix: len(batch[f"{prefix}counts"]) for prefix in PREFIXES if f"{prefix}counts" in batch}
+    more = [sizes[f"{prefix}texts"] - many for prefix, many in texts.items()]
     shapes = dict(batch)
-    for prefix in sizes:
-        shapes |= _texts(batch, prefix, devices)
+    for prefix in texts:
+        shapes |= _pad_texts(batch, prefix, sizes)
     if "live" in batch:
-        shapes |= _pad_part(batch, np.repeat(np.cumsum([*sizes.values()]), more))
-    elif len(sizes) > 1:
-        shapes |= {name: _shift_rows(batch[name], sizes[""], more[0]) for name in ("question", "passage")}
+        shapes |= _pad_part(batch, np.repeat(np.cumsum([*texts.values()]), more), sizes["cached"])
+    elif len(texts) > 1:
+        shapes |= {name: _shift_rows(batch[name], texts[""], more[0]) for name in ("question", "passage")}
     if "document" in batch:
-        shapes |= _pad_documents(batch["document"], batch["teacher_document"])
+        shapes |= _pad_documents(batch["document"], batch["teacher_document"], sizes["documents"])
     return shapes
 
 
 def next_power(size: int) -> int:
     """Return the smallest power of two that is at least `size`."""
-    return 1 << (size - 1).bit_length()
+    return 1 << max(0, size - 1).bit_length()
 
 
-def round_up(size: int, multiple: int, sizes: int = 4) -> int:
-    """Round a size up to one of a few sizes per octave.
-
-    Args:
-        sizes: The number of sizes per octave, 4 or 2.
-    """
-    step = -(-(next_power(size) // (2 * sizes)) // multiple) * multiple or multiple
-    return -(-size // step) * step
-
-
-def _texts(batch, prefix, devices):
+def _pad_texts(batch, prefix, sizes):
     counts, pieces = batch[f"{prefix}counts"], batch[f"{prefix}pieces"]
-    texts, last = next_power(len(counts)) - len(counts), len(counts) - 1
-    of_tokens = _pad_tokens(batch, prefix, last, devices)
-    if f"{prefix}long_ids" in batch:
-        of_tokens |= _pad_tokens(batch, f"{prefix}long_", last, devices)
-    tokens = sum(array.size for array in of_tokens.values()) // 2
-    # So many that the number of tokens says it, but for texts that seldom say a piece twice.
-    rows = max(next_power(len(pieces)), next_power(tokens) // 2)
-    return {
-        **of_tokens,
+    padded = {
         # A text is divided by the root of its count.
-        f"{prefix}counts": _longer(counts, texts, 1),
+        f"{prefix}counts": _lengthen(counts, sizes[f"{prefix}texts"], 1),
         # The first of equal ones is looked up.
-        f"{prefix}pieces": _longer(pieces, rows - len(pieces), pieces[-1]),
+        f"{prefix}pieces": _lengthen(pieces, sizes[f"{prefix}pieces"], pieces[-1]),
     }
+    for group, name in (("", "rows"), ("long_", "long")):
+        if f"{prefix}{group}ids" in batch:
+            # The paddings belong to the last text.
+            for array, value in (("ids", PAD), ("segments", len(counts) - 1)):
+                rows = batch[f"{prefix}{group}{array}"]
+                padded[f"{prefix}{group}{array}"] = _lengthen(rows, sizes[f"{prefix}{name}"], value)
+    return padded
 
 
-def _pad_tokens(batch, group, last, devices):
-    """Pad the ids and segments whose names begin with `group`; the paddings belong to the text `last`."""
-    ids, long = batch[f"{group}ids"], group.endswith("long_")
-    width = math.prod(ids.shape[1:])
-    # Ids in rows of a width are fewer. Rows of long texts are of many widths, and a small part of all.
-    multiple = math.lcm(max(1, 256 // width), devices)
-    more = round_up(len(ids), multiple, 2 if long else 4) - len(ids)
-    paddings = [(0, more), *((0, round_length(width, few=True) - width if long else 0) for _ in ids.shape[1:])]
-    values = {f"{group}ids": PAD, f"{group}segments": last}
-    return {name: np.pad(batch[name], paddings, constant_values=value) for name, value in values.items()}
-
-
-def _pad_part(batch, places):
+def _pad_part(batch, places, cached):
     """Pad the arrays of one of `SampledSoftmax`' parts; added texts get unused rows of `cached`."""
     rows = len(batch["cached"])
     spare = np.arange(rows, rows + len(places), dtype=batch["live"].dtype)
+    texts = len(batch["live"]) + len(places)
     return {
         "live": np.insert(batch["live"], places, spare),
         "counted": np.insert(batch["counted"], places, 0, axis=0),
-        "cached": _longer(batch["cached"], next_power(rows + len(places)) - rows, 0),
+        # So many that each added text has a row of its own.
+        "cached": _lengthen(batch["cached"], cached + texts, 0),
     }
 
 
@@ -181,17 +286,18 @@ def _shift_rows(index, first, more):
     return np.where(index >= first, index + more, index).astype(index.dtype)
 
 
-def _pad_documents(index, labels):
+def _pad_documents(index, labels, size):
     """Pad the labels of documents, and add `document_weights` `(m,)`, which make the mean that of the real ones."""
-    size, more = len(index), next_power(len(index)) - len(index)
-    weights = np.full(size, (size + more) / size, dtype=np.float32)
+    weights = np.full(len(index), size / max(1, len(index)), dtype=np.float32)
     return {
-        "document": _longer(index, more, 0),
-        "teacher_document": _longer(labels, more, 0),
-        "document_weights": _longer(weights, more, 0),
+        "document": _lengthen(index, size, 0),
+        "teacher_document": _lengthen(labels, size, 0),
+        "document_weights": _lengthen(weights, size, 0),
     }
 
 
-def _longer(array, more, value):
-    filling = np.full((more, *array.shape[1:]), value, dtype=array.dtype)
-    return np.concatenate([array, filling])
+def _lengthen(array, size, value):
+    """Fill an array up to a length."""
+    longer = np.full((size, *array.shape[1:]), value, dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer

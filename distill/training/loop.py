@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..system.progress import say, task
 from ..system.types import File, Floats
 from .batches import Make, make_ahead
+from .batches import State as ShapesState
 from .checkpoints import Groups
 from .rates import LearningRateSchedule, ScaledLoss
 from .session import JUDGED_BY, Schedule, ScoreName, Scores, Session, name_session
@@ -23,7 +24,13 @@ Arrays: TypeAlias = list[Floats]
 Owner: TypeAlias = keras.Model | keras.optimizers.Optimizer
 
 
-class Facts(TypedDict):
+class ShapeFacts(TypedDict, total=False):
+    """The shapes of a checkpoint's steps, where XLA compiles a program for each."""
+
+    shapes: ShapesState
+
+
+class Facts(ShapeFacts):
     """The plain values of a checkpoint: the rows of the log, the losses of the epoch's steps, the best scores."""
 
     quantised: bool
@@ -139,6 +146,7 @@ class Loop:
     def epoch(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[list[float]]) -> None:
         """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
+        self.trainer.plan_shapes(makers)
         first, unread = len(losses), UnreadLosses(self.trainer, stage)
         title, ahead = (
             f"{stage} epoch {epoch}/{self.schedule.epochs}",
@@ -212,6 +220,8 @@ class Loop:
             "averaged": mean.count,
             "rows": len(self.session.log.of(self.session.stage)),
         }
+        if self.trainer.shapes:
+            facts["shapes"] = self.trainer.shapes.state()
         groups = {
             "weights": read_weights(self.trainer),
             "optimizer": read_weights(self.trainer.optimizer),
@@ -233,6 +243,8 @@ class Loop:
         best.scores, best.best, best.stale = facts["scores"], tuple(facts["best"]), facts["stale"]
         best.weights = groups["best"]
         mean.count, mean.weights = facts["averaged"], groups.get("mean", [])
+        if self.trainer.shapes and "shapes" in facts:
+            self.trainer.shapes.restore(facts["shapes"])
         return facts["epoch"], facts["losses"]
 
 

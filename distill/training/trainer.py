@@ -15,12 +15,12 @@ import keras
 from keras import ops
 
 from ..encoders.batching import PACKED
-from ..encoders.compilation import AnyLength
+from ..encoders.compilation import AnyLength, compiles_each_shape
 from ..export.weights.precision import Precision
 from ..settings.sections import TrainingSettings
 from ..system.device import FLOAT16, resolve_precision
 from ..system.types import Model, Tensor
-from .batches import StepInput, round_shapes
+from .batches import Shapes
 from .fake_quantisation import fake_encode, quantise_weights
 from .rates import TableSchedule, make_adam
 from .session import require_devices
@@ -47,7 +47,7 @@ def mixed_encode(
     def cast(x):
         return ops.cast(rows(x) if rows else x, policy.removeprefix("mixed_"))
 
-    with apply_policy(encoder.token_layers, policy):
+    with apply_policy(encoder.mixed_layers, policy):
         return encoder.encode_packed(**packed, rows=cast)
 
 
@@ -145,6 +145,9 @@ class Trainer(TrainedModel):
         self.policy = resolve_precision(self.options.precision)
         optimizer = make_adam(learning_rate, parts, pace, rows, scaled=self.policy == FLOAT16)
         self.compile(optimizer=optimizer, jit_compile=self.uses_xla)
+        self.shapes = Shapes(require_devices(self.options)) if self.uses_xla else None
+        for student in students:
+            student.few_widths = self.uses_xla
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """Return the vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
@@ -168,11 +171,7 @@ class Trainer(TrainedModel):
 
         A single operation is not worth sharing, and without XLA JAX computes one after another.
         """
-        return self.options.jit or self.options.devices != 1 or keras.backend.backend() == "jax"
-
-    def shape_batch(self, batch: StepInput) -> StepInput:
-        """Return a batch in the shape that steps take: one of few shapes if XLA compiles them."""
-        return round_shapes(batch, require_devices(self.options)) if self.uses_xla else batch
+        return compiles_each_shape(self.options.jit or self.options.devices != 1)
 
     def compute_terms(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return the terms of a batch's loss, or one term if it has no names."""

@@ -16,11 +16,13 @@ from keras import ops
 
 from ..errors import TrainingError
 from ..system.types import Model, Tensor
-from .batches import Make, StepInput, divergence_message
+from .batches import BatchMaker, Make, Shapes, StepInput, divergence_message
 
 # Losses that are on the device at most before the loop reads them; where steps are slow they are read, and shown, as
 # they come.
 UNREAD, SECONDS = 16, 1.0
+# Batches of an epoch by which its shapes are planned.
+PLANNED = 24
 
 
 class StepLosses(keras.metrics.Metric):
@@ -50,10 +52,12 @@ class TrainedModel(keras.Model):
     """The base of models that `loop.fit` trains.
 
     `encoder` has the weights that are kept, `parts` batches make a step, and `terms` are the names of the parts of its
-    loss. This base computes with its weights as they are, quantised or not.
+    loss. `shapes` are those of its batches if XLA compiles a program for each, or else None. This base computes with
+    its weights as they are, quantised or not.
     """
 
     encoder: Model
+    shapes: Shapes | None = None
     parts = 1
     quantised = False
 
@@ -83,8 +87,14 @@ class TrainedModel(keras.Model):
         return loss
 
     def shape_batch(self, batch: StepInput) -> StepInput:
-        """Return a batch in the shape that steps take. A thread may call this."""
-        return batch
+        """Return a batch in the shape that steps take: one of few if XLA compiles them. A thread may call this."""
+        return self.shapes.fit(batch) if self.shapes else batch
+
+    def plan_shapes(self, makers: Sequence[Make]) -> None:
+        """Plan the shapes by some batches of an epoch, once; the last batch of an epoch is smaller than the others."""
+        if self.shapes and not self.shapes.planned:
+            ready = [make for make in makers[: max(1, len(makers) - 1)] if isinstance(make, BatchMaker) and make.ahead]
+            self.shapes.plan(make() for make in ready[:: max(1, -(-len(ready) // PLANNED))])
 
     def take_step(self, shaped: StepInput) -> None:
         """Take one step, or one of its parts, without waiting for its loss."""

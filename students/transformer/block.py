@@ -7,11 +7,14 @@ al. (2017), Attention is all you need, section 3. A normalisation follows each r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TypeAlias, Union
 
 import keras
 from keras import ops
 
+from ...system.backend import chosen_backend
+from ...system.device import sees_gpu
 from ...system.types import Json, Tensor
 
 # An array of all tokens, or a list with one array per width of their rows.
@@ -19,6 +22,8 @@ Parts: TypeAlias = Union[Tensor, "list[Tensor]"]
 
 # The score of tokens that are masked; float16 can hold it.
 MASKED_SCORE = -30_000.0
+# Tokens of a row from which on its scores are several times the bytes of what they are computed of.
+FUSED_FROM = 512
 # One hidden unit in this many keeps 8 bits. In a trained encoder a few units cause most of the error of 4 bits.
 WIDE_SHARE = 12
 
@@ -63,6 +68,36 @@ def compute_attention(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) 
     scores = ops.where(looks[:, None], ops.cast(scores, "float32"), MASKED_SCORE)
     means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
     return ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (-1, tokens, heads * size))
+
+
+def has_fused_attention(tokens: int) -> bool:
+    """Return True if Keras has a kernel of the device for attention in rows of so many tokens, and they are long."""
+    return tokens >= FUSED_FROM and sees_gpu(chosen_backend()) and _runs_fused()
+
+
+@cache
+def _runs_fused():
+    """Try the kernel, forward and backward: whether it exists hangs on the device and on its libraries' versions."""
+    if chosen_backend() != "jax":
+        return False
+    import jax
+
+    x, looks = ops.ones((1, FUSED_FROM, 1, 32), "bfloat16"), ops.ones((1, 1, FUSED_FROM, FUSED_FROM), "bool")
+    try:
+        loss = jax.grad(lambda x: ops.sum(ops.dot_product_attention(x, x, x, mask=looks, flash_attention=True)))
+        return bool(ops.all(ops.isfinite(jax.jit(loss)(x))))
+    except Exception:  # Keras's own, cuDNN's, and the compiler's: what is in place of it always runs
+        return False
+
+
+def compute_fused_attention(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
+    """Compute what `compute_attention` does by a kernel of the device, which keeps no scores in memory.
+
+    Dao et al. (2022), FlashAttention: fast and memory-efficient exact attention with IO-awareness.
+    """
+    heads = [ops.transpose(part, (0, 2, 1, 3)) for part in (query, key, value)]
+    means = ops.dot_product_attention(*heads, mask=looks[:, None])  # (b, t, h, s)
+    return ops.reshape(means, (*ops.shape(means)[:2], -1))
 
 
 def split_rows(x: Tensor, groups: Sequence[Tensor]) -> list[Tensor]:
@@ -120,8 +155,7 @@ class Positions(keras.layers.Layer):
 class Block(keras.layers.Layer):
     """A block of attention and a feed-forward network, each normalised with its residual.
 
-    In mixed precision only the dense layers compute in 16 bits: they take most of the time, and the rest is no slower
-    in float32.
+    In mixed precision the dense layers compute in 16 bits, and on a GPU the whole block (`Student.mixed_layers`).
 
     The inputs are tokens `(b, t, w)`, the mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`,
     and places; the output is `(b, t, w)`. Tokens may also be flat, `(t, w)`, with lists of masks `(r, v, v)` and of
@@ -240,8 +274,22 @@ class Block(keras.layers.Layer):
         Returns:
             The means `(b, t, heads * head_size)`.
         """
-        query, key, value = (split_heads(layer(x), self.heads) for layer in self.qkv_layers)
+        query, key, value = self.project_inputs(x)
+        if self.compute_dtype != "float32" and looks.shape[-1] is not None and has_fused_attention(looks.shape[-1]):
+            return compute_fused_attention(query, key, value, looks)
         return compute_attention(query, key, value, looks)
+
+    def project_inputs(self, x: Tensor) -> list[Tensor]:
+        """Compute the queries, keys and values of tokens, each `(b, h, t, s)`.
+
+        Where the whole block computes in 16 bits they are one product, which reads the tokens once.
+        """
+        if self.compute_dtype == "float32":
+            return [split_heads(layer(x), self.heads) for layer in self.qkv_layers]
+        joined = ops.matmul(x, ops.concatenate([layer.kernel for layer in self.qkv_layers], axis=1))
+        if self.query.use_bias:
+            joined = joined + ops.concatenate([layer.bias for layer in self.qkv_layers])
+        return [split_heads(part, self.heads) for part in ops.split(joined, 3, axis=-1)]
 
     def compute_output_shape(
         self, x_shape: Sequence[int | None], looks_shape: Sequence[int | None] | None = None

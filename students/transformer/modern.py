@@ -13,7 +13,7 @@ import numpy as np
 from keras import ops
 
 from ...system.types import Floats, Json, Tensor
-from .block import ACTIVATIONS, Block, Parts, compute_attention, split_heads
+from .block import ACTIVATIONS, Block, Parts, compute_attention
 
 
 def make_norm(epsilon: float, name: str) -> keras.layers.LayerNormalization:
@@ -158,7 +158,7 @@ class ModernBlock(Block):
             The means `(b, t, heads * head_size)`.
         """
         x = self.normalize_inputs(x)
-        query, key, value = (split_heads(layer(x), self.heads) for layer in self.qkv_layers)
+        query, key, value = self.project_inputs(x)
         frequencies = compute_frequencies(self.theta, self.head_size)
         query, key = (rotate(part, places, frequencies) for part in (query, key))
         if self.window is not None:

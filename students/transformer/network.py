@@ -13,6 +13,9 @@ import numpy as np
 from keras import ops
 
 from ...encoders.batching import pack_rows
+from ...encoders.compilation import note_longest
+from ...system.backend import chosen_backend
+from ...system.device import sees_gpu
 from ...system.types import IdLists, Json, Tensor
 from ..student import Projection, Student, scale_to_unit
 from .block import Block, Parts, Positions, split_rows
@@ -146,6 +149,18 @@ class TransformerEncoder(Student):
         return [*factor, *(layer for block in self.blocks for layer in block.denses)]
 
     @property
+    def mixed_layers(self) -> list[keras.layers.Layer]:
+        """The layers that compute in 16 bits within a training step of mixed precision.
+
+        On a processor only dense layers are faster so. On a GPU a step waits for memory between them, so residuals,
+        activations and scores are half as many bytes too; sums of normalisations and of the softmax stay float32.
+        """
+        if not sees_gpu(chosen_backend()):
+            return self.token_layers
+        factor = [self.get_layer("factor")] if self.rank else []
+        return [*factor, *self.blocks, *([self.final_norm] if self.final_norm else [])]
+
+    @property
     def narrow_kernels(self) -> dict[str, int]:
         """The paths of the kernels that an export in int4 stores in 4 bits.
 
@@ -157,7 +172,7 @@ class TransformerEncoder(Student):
 
     def pack(self, rows: IdLists) -> dict[str, np.ndarray]:
         """Pack texts for `encode_packed` into rows of ids, each of several whole texts."""
-        return pack_rows(rows)
+        return pack_rows(rows, longest=note_longest(self, max(map(len, rows))) if self.few_widths else 0)
 
     def encode_packed(
         self,
@@ -197,6 +212,7 @@ class TransformerEncoder(Student):
         places, starts = _find_places(ids, segments, ops.shape(counts)[0])
         x = self.get_layer("positions")(x, places)
         x = apply_blocks(x, looks, split_rows(places, looks), self.blocks, self.final_norm)
+        x = ops.cast(x, "float32")
         there = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None]
         return self.finish(pool_packed(self.pooling, x, there, segments, counts, starts))
 

@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from distill.encoders.batching import BUDGET, MOST, group_by_length, pack, pack_rows, pad, round_length
+from distill.encoders.batching import (
+    BUDGET,
+    _lay_out,
+    fix_widths,
+    group_by_length,
+    group_in_shapes,
+    pack,
+    pack_rows,
+    pad,
+    round_length,
+)
 
 
 def test_rows_are_padded_with_minus_one():
@@ -57,19 +67,55 @@ def test_few_sizes_are_two_an_octave_and_hold_what_they_round():
     assert all(length <= size <= max(1.5 * length, length + 7) for length, size in zip(lengths, sizes, strict=True))
 
 
-def test_texts_of_any_number_and_length_come_in_few_shapes_whose_first_rows_they_are():
+def test_texts_of_any_number_and_length_come_in_three_shapes_whose_first_rows_they_are():
     random, shapes = np.random.default_rng(0), set()
-    for many in (1, 2, 119, 952, 3000, 3001, 3400):
-        lengths = random.integers(1, 120, size=many)
-        for group in group_by_length(lengths, few=True):
+    for many in (2, 119, 952, 3000, 3001, 3400):
+        lengths = random.integers(0, 1200, size=many)
+        groups = group_in_shapes(lengths, 1200)
+        assert sorted(place for group, _ in groups for place in group) == list(range(many))
+        for group, shape in groups:
             rows = [[number % 7] * lengths[number] for number in group]
-            got = pad(rows, few=True)
+            got = pad(rows, shape)
             assert [ids[ids >= 0].tolist() for ids in got[: len(group)]] == rows
-            assert len(got) <= MOST and got.size <= BUDGET and np.all(got[len(group) :] == got[len(group) - 1])
+            assert got.size <= BUDGET and np.all(got[len(group) :] == got[len(group) - 1])
             shapes.add(got.shape)
-    # Full groups of nine lengths, and what is left over of seven numbers.
-    assert len(shapes) <= 9 + 7
-    assert pad([], few=True).shape == (0, 8)
+    # 8192 places in rows of 128, and of 1200 rounded up.
+    assert shapes == {(128, 32), (64, 128), (5, 1536)}
+    # A single text is alone.
+    assert group_in_shapes([20], 1200) == [([0], (1, 32))]
+
+
+def test_widths_are_those_of_short_texts_and_of_the_longest():
+    assert [fix_widths(length, longest) for length, longest in ((3, 5), (20, 40), (90, 100))] == [
+        (8, 8),
+        (48, 48),
+        (128, 128),
+    ]
+    assert [fix_widths(9, 200), fix_widths(150, 200), fix_widths(9, 1000)] == [(128, 256), (128, 256), (128, 1024)]
+    # The longest is an exception: rows of 512 but for batches with a longer text.
+    assert [fix_widths(length, 5000) for length in (9, 512, 513)] == [(128, 512), (128, 512), (128, 6144)]
+
+
+def lay_out_one_by_one(lengths, narrow, widest):
+    """First fit by decreasing length, as it is defined."""
+    free, widths, places = [], [], {}
+    for text in sorted(range(len(lengths)), key=lambda text: -lengths[text]):
+        row = next((row for row, room in enumerate(free) if room >= lengths[text]), len(free))
+        if row == len(free):
+            free.append(narrow if lengths[text] <= narrow else widest)
+            widths.append(free[-1])
+        places[text] = row, widths[row] - free[row]
+        free[row] -= lengths[text]
+    return [places[text] for text in range(len(lengths))], widths
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_text_lies_in_the_first_row_with_room_the_longest_first(seed):
+    random = np.random.default_rng(seed)
+    lengths = random.integers(0 if seed % 2 else 1, random.choice([5, 64, 300]), size=random.integers(1, 200))
+    (rows, columns), widths = _lay_out(lengths, 64, 320)
+    places, expected = lay_out_one_by_one(lengths.tolist(), 64, 320)
+    assert list(zip(rows.tolist(), columns.tolist(), strict=True)) == places and widths.tolist() == expected
 
 
 def test_texts_follow_each_other_with_a_gap_and_every_segment_is_a_text_even_in_the_padding():

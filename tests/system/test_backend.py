@@ -1,9 +1,11 @@
+import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from fixtures.commands import ON_JAX
 
 import distill
 from distill.errors import ConfigError
@@ -11,7 +13,7 @@ from distill.jobs.compression.compress import compress
 from distill.jobs.compression.whole_job import run
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
-from distill.system.backend import hush_stderr, require_backend
+from distill.system.backend import describe_programs, hush_stderr, program_folder, require_backend
 
 ROOT = Path(distill.__file__).resolve().parent.parent
 
@@ -118,3 +120,34 @@ def test_a_backend_that_is_none_or_not_installed_is_refused(monkeypatch, backend
     monkeypatch.setattr("distill.system.backend.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=f"KERAS_BACKEND={backend}: .*{told}"):
         require_backend()
+
+
+KEPT = """
+from distill.system.backend import describe_programs, program_folder, start
+start()
+import jax
+print(program_folder(), jax.config.jax_compilation_cache_dir, sep="\\n")
+print(describe_programs())
+jax.config.update("jax_enable_compilation_cache", False)
+print(program_folder(), describe_programs())
+"""
+
+
+def test_jax_keeps_its_programs_beside_the_vectors_unless_it_is_told_not_to(tmp_path):
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("jax is not installed: only it keeps programs")
+    done = subprocess.run(
+        [sys.executable, "-c", KEPT],
+        env={**os.environ, **ON_JAX, "DISTILL_CACHE": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    folder, told_jax, line, off = done.stdout.splitlines()
+    assert folder == told_jax and Path(folder).parent == tmp_path / "programs"
+    assert line.startswith(f"JAX keeps its programs in {folder} (")
+    assert off == "None None"
+
+
+def test_other_backends_keep_no_programs():
+    assert program_folder() is None and describe_programs() is None

@@ -1,5 +1,7 @@
 """Rounded shapes: few of them, and the same loss and gradients, which are computed of the batch as it was."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from distill.encoders.batching import pack, pack_rows
 from distill.settings.sections import TeacherSettings
 from distill.settings.stages import LossSettings
 from distill.students.ngram import NGramEncoder
-from distill.training.batches import next_power, round_shapes, round_up
+from distill.training.batches import GROWTH, Shapes, measure_sizes, next_power
 from distill.training.losses import SampledSoftmax, squared_l2
 from distill.training.stages.objectives import compute_terms, list_objectives
 from distill.training.stages.towers import Towers, TowersTrainer
@@ -103,7 +105,7 @@ def computed(trainer, batch):
 @pytest.mark.parametrize("case", CASES)
 def test_loss_and_gradients_are_those_of_the_batch_as_it_was(case):
     trainer, batch = CASES[case]()
-    rounded = round_shapes(batch)
+    rounded = Shapes().fit(batch)
     assert any(rounded[name].shape != batch[name].shape for name in batch)
     loss, gradients = computed(trainer, batch)
     assert max(np.abs(gradient).max() for gradient in gradients) > 1e-3
@@ -113,40 +115,78 @@ def test_loss_and_gradients_are_those_of_the_batch_as_it_was(case):
         np.testing.assert_allclose(other, gradient, rtol=1e-4, atol=1e-5)
 
 
-def test_texts_and_documents_come_in_powers_of_two_and_what_was_given_stays():
-    batch = samples()
-    shapes = round_shapes(batch)
+def test_what_was_given_stays_and_added_documents_weigh_nothing():
+    batch, shapes = samples(), Shapes()
+    shapes.plan([{**batch, "document": np.zeros(4, np.int32)}])
+    padded = shapes.fit(batch)
     assert all(np.array_equal(batch[name], value) for name, value in samples().items())
-    assert [shapes[name].shape for name in ("counts", "document", "teacher_document")] == [(8, 1), (4,), (4, 6)]
-    np.testing.assert_allclose(shapes["document_weights"], [4 / 3, 4 / 3, 4 / 3, 0])
+    # A power of two that holds six texts, and 4 documents as one of the sample had, of 3 here.
+    assert [padded[name].shape for name in ("counts", "teacher_document")] == [(8, 1), (4, 6)]
+    np.testing.assert_allclose(padded["document_weights"], [4 / 3] * 3 + [0])
 
 
-def test_sizes_are_powers_of_two_of_tokens_four_an_octave_which_devices_divide():
-    assert [next_power(size) for size in (1, 2, 3, 8, 9, 1000)] == [1, 2, 4, 8, 16, 1024]
-    # Steps are an eighth of the next power of two: 256 up to 2048, 512 up to 4096, 2048 up to 16384.
-    sizes = {256: 256, 1280: 1280, 2304: 2560, 4352: 5120, 7424: 8192, 8192: 8192, 8448: 10240}
-    assert {size: round_up(size, 256) for size in sizes} == sizes
-    assert [round_up(size, 768) for size in (1280, 256, 7424)] == [1536, 768, 7680]
-    assert [len(round_shapes(pack(QUESTIONS, 1), devices)["ids"]) for devices in (1, 2, 3, 4)] == [256, 256, 768, 256]
+def random_batches(seed, many, longest=1500):
+    """Packed texts of any lengths, of one number of questions but for the last batch."""
+    random, sizes = np.random.default_rng(seed), [64] * (many - 1) + [17]
+    texts = [np.minimum(random.geometric(1 / 60, size=size + random.integers(0, 9)), longest) for size in sizes]
+    packed = [pack_rows([[3] * length for length in lengths], longest=longest) for lengths in texts]
+    return [{**batch, "label": np.zeros((size, 4))} for batch, size in zip(packed, sizes, strict=True)]
 
 
-def test_pieces_are_as_many_as_half_of_the_tokens_or_a_power_of_two_that_holds_them():
-    random = np.random.default_rng(2)
-    repeated, apart = random.integers(0, 900, size=(60, 43)).tolist(), [np.arange(2500).tolist()]
-    assert [round_shapes(pack(texts, 1))["pieces"].shape for texts in (repeated, apart)] == [(2048,), (4096,)]
-    assert len(round_shapes(pack(repeated, 1))["ids"]) == len(round_shapes(pack(apart, 1))["ids"]) + 512 == 3072
+def shapes_of(batches, shapes):
+    return {tuple((name, array.shape) for name, array in shapes.fit(batch).items()) for batch in batches}
 
 
-def test_long_texts_come_in_fewer_sizes_two_an_octave_of_rows_and_of_their_width_which_devices_divide():
+@pytest.mark.parametrize("seed", range(5))
+def test_texts_of_any_lengths_come_in_four_shapes_at_most_after_a_sample_of_them(seed):
+    batches, shapes = random_batches(seed, 200, longest=1000), Shapes()
+    assert len(shapes_of(batches, Shapes())) <= 5 < len({batch["ids"].shape for batch in batches})
+    shapes.plan(batches[::9])
+    assert len(shapes_of(batches, shapes)) == len(shapes.used) <= 4
+    tokens = [sum(array.size for name, array in batch.items() if name.endswith("ids")) for batch in batches[:-1]]
+    padded = [shapes.fit(batch) for batch in batches[:-1]]
+    filled = [sum(array.size for name, array in batch.items() if name.endswith("ids")) for batch in padded]
+    # The largest batch has most wide rows, another one most narrow ones.
+    assert sum(filled) < 1.35 * max(tokens) * len(tokens)
+
+
+def test_a_batch_that_does_not_fit_gets_a_shape_half_as_large_again_which_later_ones_take():
+    shapes = Shapes()
+    first, larger = pack([[3] * 2000], 1), pack([[3] * 2400], 1)
+    # 2048 ids times 1.125, in multiples of 256; then one and a half of these.
+    assert [len(shapes.fit(batch)["ids"]) for batch in (first, larger, first)] == [2304, 3584, 2304]
+    assert len(shapes.fit(pack([[3] * 2310], 1))["ids"]) == 3584 == -(-GROWTH * 2304 // 256) * 256
+    assert len(shapes.used) == 2
+
+
+def test_a_batch_with_fewer_questions_takes_a_shape_that_others_have():
+    shapes = Shapes()
+    many, few = ({**pack([[3] * size], 1), "label": np.zeros(size)} for size in (1000, 30))
+    assert shapes.fit(many)["ids"].shape == shapes.fit(few)["ids"].shape == (1280,)
+    assert [sizes for _, _, sizes in shapes.used] == [shapes.used[0][2]] * 2
+
+
+def test_shapes_go_on_from_a_checkpoint():
+    batches, shapes, other = random_batches(7, 40), Shapes(), Shapes()
+    shapes.plan(batches[:5])
+    shapes_of(batches[:20], shapes)
+    other.restore(json.loads(json.dumps(shapes.state())))
+    for batch in batches[20:]:
+        one, same = shapes.fit(batch), other.fit(batch)
+        assert {name: array.shape for name, array in one.items()} == {name: a.shape for name, a in same.items()}
+
+
+def test_devices_divide_the_tokens_and_sizes_are_counted():
+    assert [next_power(size) for size in (0, 1, 2, 3, 8, 9, 1000)] == [1, 1, 2, 4, 8, 16, 1024]
+    assert [len(Shapes(devices).fit(pack(QUESTIONS, 1))["ids"]) for devices in (1, 2, 3, 4)] == [512, 512, 768, 512]
     batch = pack_rows([[3] * 20] * 209 + [[4] * length for length in (300, 270, 290, 310, 280)])
-    assert (batch["ids"].shape, batch["long_ids"].shape) == ((68, 64), (5, 320))
-    one, three = round_shapes(batch), round_shapes(batch, 3)
-    assert [(shapes["ids"].shape, shapes["long_ids"].shape) for shapes in (one, three)] == [
-        ((80, 64), (6, 384)),
-        ((72, 64), (6, 384)),
+    assert measure_sizes(batch) == {"texts": 214, "pieces": 2, "rows": 68, "long": 5}
+    one, three = Shapes().fit(batch), Shapes(3).fit(batch)
+    # 76 of 1.125 times 68 in multiples of 4 and of 12, and 5 of 1.125 times 5 in multiples of 1 and of 3.
+    assert [(padded["ids"].shape, padded["long_ids"].shape) for padded in (one, three)] == [
+        ((76, 64), (5, 320)),
+        ((84, 64), (6, 320)),
     ]
-    # Both kinds are tokens: 80 * 64 + 6 * 384 = 7424.
-    assert one["pieces"].shape == (4096,)
     for name, other in (("long_ids", -1), ("long_segments", 213)):
-        np.testing.assert_array_equal(one[name][:5, :320], batch[name])
-        assert set(one[name][5:].ravel()) == set(one[name][:, 320:].ravel()) == {other}
+        np.testing.assert_array_equal(three[name][:5], batch[name])
+        assert set(three[name][5:].ravel()) == {other}

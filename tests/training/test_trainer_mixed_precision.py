@@ -12,6 +12,7 @@ from distill.settings.sections import TrainingSettings
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
+from distill.students.transformer.block import compute_attention, compute_fused_attention, has_fused_attention
 from distill.system.device import BFLOAT16, FLOAT16
 from distill.training.fake_quantisation import fake_encode
 from distill.training.trainer import Trainer, apply_policy, mixed_encode
@@ -105,6 +106,34 @@ def test_rounded_weights_are_computed_with_in_float32():
     trainer.quantise()
     np.testing.assert_array_equal(trainer.call(x), fake_encode(model, Precision(), x))
     assert not np.array_equal(mixed, np.array(trainer.call(x)))
+
+
+@pytest.mark.parametrize("more", [{}, {"block": "modern", "local": (1,)}], ids=["bert", "modern"])
+def test_whole_blocks_compute_in_16_bits_on_a_gpu_near_those_of_float32(more, randomised, monkeypatch):
+    sizes = {"width": 32, "depth": 2, "heads": 2, "head_size": 16, "inner": 48, "dimension": 32}
+    model = randomised(TransformerEncoder(20, **sizes, **more), 0.1)
+    plain, dense = np.array(model.encode_packed(**model.pack(TEXTS))), mixed_encode(model, BFLOAT16, model.pack(TEXTS))
+    assert all(layer in model.token_layers for layer in model.mixed_layers)
+    # As if there was one; the processor has the operations too.
+    monkeypatch.setattr("distill.students.transformer.network.sees_gpu", lambda backend: True)
+    inside = [model.blocks[1].norm, model.blocks[0].first, model.blocks[0], *filter(None, [model.final_norm])]
+    with apply_policy(model.mixed_layers, BFLOAT16):
+        assert {layer.compute_dtype for layer in inside} == {"bfloat16"}
+        assert model.get_layer("positions").compute_dtype == "float32"
+    whole = mixed_encode(model, BFLOAT16, model.pack(TEXTS))
+    assert keras.backend.standardize_dtype(whole.dtype) == "float32"
+    assert 1e-5 < np.abs(np.array(whole) - plain).max() < 0.03
+    assert np.abs(np.array(whole) - np.array(dense)).max() > 0
+    assert set(dtypes(model).values()) == {"float32"}
+
+
+def test_fused_attention_gives_the_means_of_attention():
+    random = np.random.default_rng(5)
+    query, key, value = (random.normal(size=(2, 3, 10, 8)).astype(np.float32) for _ in range(3))
+    looks = random.integers(0, 2, size=(2, 10, 10)).astype(bool) | np.eye(10, dtype=bool)
+    expected = compute_attention(query, key, value, looks)
+    np.testing.assert_allclose(compute_fused_attention(query, key, value, looks), expected, atol=1e-5)
+    assert not has_fused_attention(4096)
 
 
 def nearer(vectors, x):

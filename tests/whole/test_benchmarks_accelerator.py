@@ -27,8 +27,14 @@ def script():
 
 def test_rows_become_a_table_in_a_page_and_what_is_not_there_is_not_run(script, tmp_path):
     lines = script.table([ROW, {"backend": "jax", "device": "GPU", "precision": None}])
-    assert lines[2] == "| tensorflow | a processor | float32 | 32 | 100 | 1234 | 2100 | 3.1 % | 2,345 | 4.6 |"
-    assert lines[3] == "| jax | GPU |" + " not yet run |" * 8
+    assert (
+        lines[2]
+        == "| tensorflow | a processor | float32 | 32 | 100 | 1234 | 2100 | 3.1 % | 2,345 | 4.6 | – | – | – | – | – |"
+    )
+    assert lines[3] == "| jax | GPU |" + " not yet run |" * 13
+    kinds = {"training": {"seconds": 20.4}, "encoding": {"seconds": 3.2}}
+    more = {"programs": kinds, "tokens a second": 571779, "peak": 0.0739, "busy": 0.92, "plain": 22.62}
+    assert script.table([{**ROW, **more}])[2].endswith("| 4.6 | 24 | 571,779 | 7.4 % | 92.0 % | 23 |")
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- accelerator -->\nold\n<!-- /accelerator -->\nb\n", encoding="utf-8")
     script.write_docs(page, lines)
@@ -37,6 +43,14 @@ def test_rows_become_a_table_in_a_page_and_what_is_not_there_is_not_run(script, 
     page.write_text("a\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="page.md"):
         script.write_docs(page, lines)
+
+
+def test_the_share_of_the_peak_is_six_products_a_token_and_weight(script, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    # 6 * 21.3e6 * 571779 of 989e12 a second.
+    figures = {"weights": 21_300_000, "tokens a second": 571_779}
+    assert script.share_of_peak(figures, "NVIDIA H200") == pytest.approx(0.0739, abs=1e-4)
+    assert script.share_of_peak(figures, "a processor") is None
 
 
 def test_ten_epochs_are_their_steps_and_their_scores(script):

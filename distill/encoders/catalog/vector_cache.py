@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy as np
 
 from ...errors import DataError, InputError
 from ...system.arrays import read_vectors, write_vectors
-from ...system.files import write_aside
+from ...system.files import cache_folder, write_aside
 from ...system.types import File, Floats, Progress, Role
 from ..encoder import Encoder, encode_texts, takes_context
 
@@ -21,12 +20,6 @@ DIGEST = 32
 # Texts that are computed at a time, and their characters: what a run that breaks off had computed stays.
 PART, CHARACTERS = 1024, 2**18
 KEYS, VECTORS = ".keys", ".npy"
-
-
-def cache_folder() -> Path:
-    """Return the folder for vectors: `$DISTILL_CACHE`, or `distill` in the user's cache folder."""
-    chosen = os.environ.get("DISTILL_CACHE")
-    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "distill"
 
 
 class CachedEncoder:

@@ -18,7 +18,7 @@ from ...encoders.encoder import Encoder, KerasEncoder
 from ...errors import TrainingError
 from ...settings.sections import TeacherSettings
 from ...system.arrays import write_arrays
-from ...system.backend import chosen_backend, start
+from ...system.backend import chosen_backend, describe_programs, start
 from ...system.device import describe_device, device_line, missed_gpu, unordered_sums
 from ...system.files import lock_folder, write_text
 from ...system.input_files import read_json
@@ -158,7 +158,7 @@ def begin_run(run: Run) -> None:
         run.log.write(DATA, files=dict(run.dataset.files), sources=dict(run.provenance.sources), device=device)
     (run.folder / CHECKPOINT).mkdir(exist_ok=True)
     say(device_line(device))
-    for line in (missed_gpu(), unordered_sums(), SAMPLE_NOTE if learns_sample(run.inputs) else ""):
+    for line in (missed_gpu(), unordered_sums(), describe_programs(), SAMPLE_NOTE if learns_sample(run.inputs) else ""):
         if line:
             say(line)
     say(

@@ -204,10 +204,12 @@ class Targets:
         questions = dataset.select(language, "train")
         row = {question.id: number for number, question in enumerate(questions)}
         labels = np.zeros((0, teacher.dimension), dtype=np.float32)
+        texts = [text for unit in units for text in dataset.texts(unit)]
+        # First, as the longest text sets the widths of a compiled program.
+        documents = teacher.encode(texts, "document", progress)
         if questions:
             labels = teacher.encode([question.text for question in questions], "question", progress)
-        texts = [text for unit in units for text in dataset.texts(unit)]
-        return cls(row, labels, texts, teacher.encode(texts, "document", progress), lines)
+        return cls(row, labels, texts, documents, lines)
 
 
 def add_scores(

@@ -6,8 +6,9 @@ import pytest
 from keras import ops
 
 from distill.encoders.batching import pad
+from distill.encoders.compilation import note_longest
 from distill.students.transformer import TransformerEncoder
-from distill.training.batches import round_shapes
+from distill.training.batches import Shapes
 
 SIZES = {"vocabulary": 40, "width": 12, "depth": 2, "heads": 2, "head_size": 6, "inner": 16, "positions": 300}
 SIZES |= {"dimension": 12}
@@ -24,7 +25,9 @@ LENGTHS = {
 
 @pytest.fixture(scope="module", params=BLOCKS)
 def model(request, randomised):
-    return randomised(TransformerEncoder(**SIZES, **BLOCKS[request.param]), 0.3)
+    model = randomised(TransformerEncoder(**SIZES, **BLOCKS[request.param]), 0.3)
+    note_longest(model, 300)
+    return model
 
 
 def texts_of(lengths):
@@ -38,11 +41,23 @@ def test_packed_texts_have_the_vectors_that_they_have_padded_in_few_shapes_too(m
     packed, expected = model.pack(texts), np.asarray(model(pad(texts)))
     assert ("long_ids" in packed) == split
     np.testing.assert_allclose(np.asarray(model.encode_packed(**packed)), expected, atol=1e-6)
-    shapes = round_shapes(packed)
+    shapes = Shapes().fit(packed)
     assert any(shapes[name].shape != packed[name].shape for name in packed)
     vectors = np.asarray(model.encode_packed(**shapes))
     np.testing.assert_allclose(vectors[: len(texts)], expected, atol=1e-6)
     assert np.isfinite(vectors).all()
+
+
+@pytest.mark.parametrize("lengths, split", LENGTHS.values(), ids=LENGTHS)
+def test_rows_of_fixed_widths_give_the_same_vectors(model, lengths, split):
+    texts = texts_of(lengths)
+    expected = np.asarray(model(pad(texts)))
+    model.few_widths = True
+    packed = model.pack(texts)
+    model.few_widths = False
+    assert packed["ids"].shape[1] == 128 and packed["long_ids"].shape[1] == 384
+    vectors = np.asarray(model.encode_packed(**Shapes().fit(packed)))
+    np.testing.assert_allclose(vectors[: len(texts)], expected, atol=1e-6)
 
 
 def test_gradients_are_those_of_the_padded_texts(model):
@@ -58,7 +73,7 @@ def test_gradients_are_those_of_the_padded_texts(model):
             loss = ops.sum(encode() * weights)
         return [np.array(tf.convert_to_tensor(part)) for part in tape.gradient(loss, model.trainable_weights)]
 
-    packed = round_shapes(model.pack(texts))
+    packed = Shapes().fit(model.pack(texts))
     assert "long_ids" in packed
     got = gradients_of(lambda: model.encode_packed(**packed)[: len(texts)])
     for weight, one, other in zip(model.trainable_weights, got, gradients_of(lambda: model(pad(texts))), strict=True):
