@@ -18,6 +18,7 @@ from . import encode
 from .card import README, Card, JudgedCard, StoredFile, make_card, write_card, write_judged_card
 from .cost import spelling_cost
 from .form import Form
+from .formats.folder import locate_file
 from .formats.registry import format_of, load_artefact
 from .gate import Gate, Reference, measure, require_passed
 from .hub_page import render_hub_page
@@ -95,7 +96,7 @@ def copy_bundle(folder: Path, output: File, source: str) -> JudgedCard:
     with write_aside(output) as aside:
         aside.mkdir()
         for file in card["files"]:
-            shutil.copyfile(folder / file, aside / file)
+            shutil.copyfile(locate_file(folder, file), aside / file)
         if (folder / README).is_file():
             _, _, page = read_text(folder / README).partition("\n")
             write_text(aside / README, f"# {name}\n{page}")

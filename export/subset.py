@@ -20,6 +20,7 @@ from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Integers, Json
 from . import encode
 from .card import README, stored_files
+from .formats.folder import locate_file
 from .formats.registry import format_of, load_artefact
 from .gate import Reference
 from .languages import CARD_KEY, TokenLanguages, read_languages, write_languages
@@ -78,7 +79,7 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
         )
         for name in ("encode.py", encode.REMOVAL):
             if name in card["files"]:
-                shutil.copyfile(folder / name, aside / name)
+                shutil.copyfile(locate_file(folder, name), aside / name)
         rewritten = _card(card, aside, Path(output).resolve().name, result, wanted.languages, source)
         write_json(aside / encode.CARD, rewritten)
         write_text(aside / README, render_page(rewritten, result))

@@ -54,6 +54,12 @@ def require_whole_file(folder: Path, label: Label, name: str) -> Path:
     return folder / name
 
 
+def locate_file(folder: Path, name: str) -> Path:
+    """Return the file of a checked artefact. In a checkout the encoders of the package share their `encode.py`."""
+    path = folder / name
+    return path if path.is_file() else encode.SCRIPT
+
+
 def require_whole_folder(folder: Path) -> Path:
     """Check all files of an artefact, including those in subfolders, and return its folder.
 

@@ -101,7 +101,7 @@ def test_extras_name_the_distribution_as_it_is_called(config):
 
 
 SHIPPED = ("released", "released_small", "released_transformer")
-RELEASED = ("README.md", "card.json", "encode.py", "encoder.tflite", "languages.npz", "tokenizer.model")
+RELEASED = ("README.md", "card.json", "encoder.tflite", "languages.npz", "tokenizer.model")
 
 
 def test_a_release_is_whole_or_not_there_and_a_wheel_takes_it(tmp_path):
