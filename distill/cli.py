@@ -25,22 +25,6 @@ CONTEXT = {
 }
 # `{title in the help: {command: its module in commands}}`.
 SECTIONS = {
-    "Use": {
-        "search": "use",
-        "index": "index",
-        "page": "plug",
-        "serve": "use",
-        "mcp": "plug",
-        "encode": "use",
-        "export": "export",
-    },
-    "Measure": {
-        "evaluate": "measure",
-        "compare": "measure",
-        "answers": "answers",
-        "bench": "export",
-        "papers": "papers",
-    },
     "Train": {
         "init": "train",
         "run": "train",
@@ -49,8 +33,8 @@ SECTIONS = {
         "tune": "tune",
         "teach": "train",
         "transfer": "train",
-        "read": "read",
     },
+    "Measure": {"evaluate": "measure", "compare": "measure", "bench": "export"},
     "Shape": {
         "compress": "shape",
         "prune": "shape",
@@ -59,8 +43,10 @@ SECTIONS = {
         "add-language": "shape",
         "add-words": "shape",
         "add-spellings": "shape",
-        "lir": "lir",
     },
+    "Ship": {"export": "export", "encode": "use"},
+    "Search documents": {"index": "index", "search": "use", "page": "plug", "serve": "use", "mcp": "plug"},
+    "Reproduce papers": {"papers": "papers", "answers": "answers", "read": "read", "lir": "lir"},
 }
 MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 

@@ -195,3 +195,9 @@ def test_the_reference_lists_the_face():
     assert sorted(line.rpartition(".")[2] for line in text.splitlines() if line.startswith("::: ")) == sorted(
         distill.FACE
     )
+
+
+def test_the_first_screen_of_the_reference_has_few_names():
+    text = (Path(__file__).resolve().parents[1] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    first = text.split("\n## ")[1]
+    assert first.startswith("First\n") and 10 < first.count("\n::: ") <= 25

@@ -1,1 +1,4 @@
-"""The data that encoders learn from and are measured on."""
+"""Data sets: files of questions, documents and parallel text come in, a `Dataset` with splits and pairs comes out.
+
+The stages of training learn from it, and the tasks of evaluation measure on it.
+"""

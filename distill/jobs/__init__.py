@@ -1,1 +1,4 @@
-"""Whole jobs as functions of the library, from an encoder to a result. Commands only parse for them and print."""
+"""Whole jobs: settings or an encoder come in, a run's folder or another encoder comes out.
+
+Commands only parse for them and print, and the package's face gives them to programs. `run` is the first to read.
+"""

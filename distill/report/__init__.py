@@ -1,1 +1,4 @@
-"""Results shown: tables on a terminal, pages, charts."""
+"""Results shown: figures come in, tables on a terminal, pages and charts come out.
+
+Tasks and jobs call it once they have measured.
+"""

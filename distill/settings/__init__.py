@@ -1,1 +1,4 @@
-"""A run's settings: what they may be, which go together, and their file."""
+"""A run's settings: a file or options come in, checked dataclasses come out.
+
+Each field says what it bears on, and the options of commands are made from the fields. `recipes` holds named sets.
+"""

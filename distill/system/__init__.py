@@ -1,1 +1,4 @@
-"""The machine: files, locks, hashes, versions, the terminal."""
+"""The machine: files, locks, hashes, the terminal, and the start of Keras.
+
+Every room may call it, and it calls none.
+"""

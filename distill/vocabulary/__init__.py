@@ -1,1 +1,4 @@
-"""Words and pieces: what a text consists of, how people type it, and languages and words that an encoder learns."""
+"""Words and pieces: text comes in, its words, sentences and spellings come out.
+
+`languages` and `spelling` teach an encoder new ones. Training, jobs and the search engine call it.
+"""
