@@ -13,7 +13,7 @@ import pytest
 from distill.encoders.catalog.loading import load_encoder, load_keras_encoder
 from distill.settings.store import load_settings
 
-OLDER = Path(__file__).resolve().parents[1] / "fixtures" / "older.tar.xz"
+OLDER = Path(__file__).resolve().parents[2] / "fixtures" / "older.tar.xz"
 SAVED = ("ngram", "static", "run", "transformer", "modern-transformer")
 EXPORTED = ("ngram-bundle", "static-bundle", "ngram-onnx", "static-onnx", "ngram-c", "run/bundle")
 # Of int8 another processor's rounding moves a vector.

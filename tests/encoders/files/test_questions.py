@@ -16,7 +16,7 @@ from distill.errors import InputError
 from distill.search_engine.serving.limits import Limits
 from distill.settings import choices
 
-NODE, EXPORT = shutil.which("node"), Path(__file__).resolve().parents[2] / "export"
+NODE, EXPORT = shutil.which("node"), Path(__file__).resolve().parents[3] / "export"
 # One character that is 18 once it is normalised.
 LONG = "\ufdfa"
 TEXTS = ["a" * 20_001, LONG * 1112, "é" * 20_000, "🌊" * 20_001]
