@@ -15,9 +15,8 @@ from transformer import SHAPES, random_encoders
 
 from distill.data.loading import load_dataset
 from distill.errors import DistillError
-from distill.evaluation.bench.compare import TimingConditions, compare_encoders
-from distill.evaluation.bench.peers import peer_names
-from distill.evaluation.bench.specs import specs_of
+from distill.evaluation.bench.compare import TimingConditions, compare_encoders, peer_names
+from distill.evaluation.bench.process import specs_of
 from distill.report.score_tables import print_bench
 from distill.system.device import machine
 from distill.system.files import require_writable, write_json

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from distill.errors import DistillError
-from distill.evaluation.bench.peers import try_encoder
+from distill.evaluation.bench.compare import try_encoder
 from distill.evaluation.bench.process import WorkerSpec
 from distill.export.onnx.nodes import Graph, serialize_checked
 from distill.teachers.muse import find_package

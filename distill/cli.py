@@ -98,10 +98,8 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
-    The exit code is 0, 2 for wrong usage or input, 1 for a failure, 130 for Ctrl-C and 143 for SIGTERM.
-
-    Args:
-        arguments: the command line without the program's name; by default that of the process.
+    The exit code is 0, 2 for wrong usage or input, 1 for a failure, 130 for Ctrl-C and 143 for SIGTERM. `arguments` are
+    the command line without the program's name; by default that of the process.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("GLOG_minloglevel", "3")

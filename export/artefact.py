@@ -86,11 +86,8 @@ def export_artefact(
 def copy_bundle(folder: Path, output: File, source: str) -> JudgedCard:
     """Copy a bundle with its page; only its name and its source are written anew.
 
-    Returns:
-        The card of the copy, without figures, as nothing was measured.
-
-    Raises:
-        EncoderError: If the bundle is incomplete or damaged.
+    Returns the card of the copy, without figures, as nothing was measured. Raises `EncoderError` if the bundle is
+    incomplete or damaged.
     """
     card, name = read_checked_card(folder), Path(output).resolve().name
     with write_aside(output) as aside:
@@ -129,14 +126,7 @@ def write_artefact(
     removal: LanguageRemoval | None = None,
     texts: Mapping[str, Sequence[str]] | TokenLanguages | None = None,
 ) -> Card:
-    """Write an artefact that has not yet been measured.
-
-    Args:
-        form: The format, the precision and the lengths.
-        removal: Language components that the artefact's `encode.py` can remove.
-        texts: Texts by language that tell which languages use a token, or the languages of each token if they are
-            known.
-    """
+    """Write an artefact that has not yet been measured."""
     student = student_for_form(student, form)
     _require_readable(student, form)
     folder.mkdir()

@@ -52,8 +52,6 @@ class Card:
     """The card of an artefact.
 
     Args:
-        form: Its format, precision and lengths.
-        dimension: The number of components of a vector.
         removal: The language components that `encode.py` can remove, or None.
         pieces: The languages for which it is known which tokens they use.
         origin: The owner and the licence of the weights that the encoder was initialised from.
@@ -124,13 +122,7 @@ def make_card(
     removal: LanguageRemoval | None = None,
     pieces: tuple[str, ...] = (),
 ) -> Card:
-    """Make the card of the files in a folder.
-
-    Args:
-        form: The format, the precision and the lengths.
-        removal: The language components that `encode.py` can remove.
-        pieces: The languages for which it is known which tokens they use.
-    """
+    """Make the card of the files in a folder. `removal` are the language components that `encode.py` can remove."""
     sizes, origin = (student.dimension, len(student.tokenizer)), Origin.of(student.origin)
     return Card(name, form, *sizes, stored_files(folder), notes or {}, removal, pieces, origin)
 

@@ -32,14 +32,8 @@ class Cost:
 def spelling_cost(whole: Encoder, artefact: Artefact, gate: Gate, progress: Progress | None = None) -> dict[str, Cost]:
     """Measure what an artefact without spellings loses on the gate's questions.
 
-    If the artefact has a maximum length, the whole encoder encodes the documents for both.
-
-    Args:
-        gate: The data set and the languages of the questions.
-        progress: Called with the number of texts that were encoded.
-
-    Returns:
-        The `Cost` of each language.
+    If the artefact has a maximum length, the whole encoder encodes the documents for both. `progress` is called with
+    the number of texts that were encoded. Returns the `Cost` of each language.
     """
     both, searching = (whole, artefact), whole if artefact.max_length else artefact
     units = [encode_units(encoder, gate.dataset, (UNIT,), progress) for encoder in (whole, searching)]

@@ -22,7 +22,7 @@ class Form:
     """The form of an artefact.
 
     With neither `max_length` nor `signatures` the artefact accepts texts of any length. Lengths count tokens, including
-    bos and eos.
+    bos and eos. Raises `InputError` if the format does not support one of these options.
 
     Args:
         format: The name of the format, one of `settings.choices.FORMATS`.
@@ -33,9 +33,6 @@ class Form:
         spelled: False to read text without the spellings of the encoder, which are aliases for other tokens.
         page: The title and the description of a page; for the format web only.
         clusters: The path of a `clusters.bin`, the index of a page that loads only what a question needs.
-
-    Raises:
-        InputError: If the format does not support one of these options.
     """
 
     format: str = "bundle"
@@ -83,18 +80,13 @@ class Form:
     def require(self) -> None:
         """Require the packages that the format is written and checked with.
 
-        Raises:
-            InputError: If one of them is not installed.
+        Raises `InputError` if one of them is not installed.
         """
         require_format(self.format)
 
 
 def require_format(name: str) -> None:
-    """Require the packages that a format is written and checked with.
-
-    Raises:
-        InputError: If one of them is not installed.
-    """
+    """Require the packages that a format is written and checked with."""
     format_ = format_of(name)
     missing = [package for package in format_.needs if find_spec(package) is None]
     if missing:
@@ -102,13 +94,10 @@ def require_format(name: str) -> None:
 
 
 def parse_lengths(text: str | None) -> tuple[int, ...]:
-    """Parse a list of lengths, such as `16,32` to `(16, 32)`.
+    """Parse a list of lengths, such as `16,32` to `(16, 32)`. Raises `InputError` if a part is not a whole number.
 
     Args:
         text: Numbers separated by commas, or None for no lengths.
-
-    Raises:
-        InputError: If a part is not a whole number.
     """
     try:
         return tuple(int(part) for part in (text or "").split(",") if part.strip())

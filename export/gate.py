@@ -67,14 +67,7 @@ class Reference:
         return self.encoder.dimension
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts with the encoder.
-
-        Args:
-            role: Whether the texts are questions or documents.
-
-        Returns:
-            Vectors of unit length, float32 `(n, d)`.
-        """
+        """Encode texts with the encoder. Returns vectors of unit length, float32 `(n, d)`."""
         return self.encoder.encode(texts, role, progress)
 
 
@@ -134,15 +127,8 @@ def measure(
     """Measure an artefact: differing ids, cosines, and P@1 by language with McNemar's test.
 
     An artefact with a maximum length is meant for questions, so the student encodes the documents for both. Questions
-    that the artefact truncates are left out of the cosines.
-
-    Args:
-        dataset: The data set whose dev questions are asked.
-        progress: Called with the number of texts that were encoded.
-        others: The share of questions whose ids may differ; if it is not zero, these are left out of the cosines too.
-
-    Returns:
-        The `Figures` that the gate judges.
+    that the artefact truncates are left out of the cosines. `others` is the share of questions whose ids may differ; if
+    it is not zero, these are left out of the cosines too. Returns the `Figures` that the gate judges.
     """
     vectors, expected = (
         encode_questions(encoder, dataset, SPLIT, languages, progress) for encoder in (artefact, student)
@@ -173,7 +159,6 @@ def count_gate_texts(dataset: Dataset, languages: Sequence[str], max_length: int
     """Return the number of texts that `measure` encodes, for a progress bar.
 
     Args:
-        dataset: The data set whose dev questions are asked.
         max_length: The maximum length of the artefact in tokens, or None.
     """
     both = 2 * count_texts(dataset, [SPLIT], languages, (UNIT,))
@@ -200,11 +185,7 @@ def find_texts_with_other_ids(student: KerasEncoder | Reference, artefact: Artef
 def compute_cosines(vectors: Mapping[str, Floats], expected: Mapping[str, Floats]) -> Floats:
     """Compute the cosines between two sets of unit vectors, language by language.
 
-    Args:
-        vectors: Float arrays `(q, d)` by language.
-
-    Returns:
-        Cosines of all languages, one after another, `(n,)`.
+    `vectors` are float arrays `(q, d)` by language. Returns cosines of all languages, one after another, `(n,)`.
     """
     return np.concatenate([np.sum(vectors[language] * expected[language], axis=1) for language in vectors])
 
@@ -229,16 +210,8 @@ def require_passed(
 ) -> tuple[str, ...]:
     """Require that a measured artefact passes the gate.
 
-    Args:
-        table: The format of the embedding table, a key of `CODECS`.
-        force: True to return the reasons instead of raising.
-        others: The share of questions whose ids may differ.
-
-    Returns:
-        The reasons to refuse it, as `refusal_reasons` returns them.
-
-    Raises:
-        GateError: If the artefact is refused, and `force` is False.
+    `table` is the format of the embedding table, a key of `CODECS`. `force` is True to return the reasons instead of
+    raising. Returns the reasons to refuse it, as `refusal_reasons` returns them.
     """
     reasons = refusal_reasons(figures, settings, table, others)
     if reasons and not force:

@@ -31,11 +31,7 @@ LEARNED_HEADING = "## What it learned from"
 
 
 def render_hub_page(judged: JudgedCard) -> str:
-    """Return the README of an artefact for the model hub.
-
-    Raises:
-        ValueError: If the artefact was not measured.
-    """
+    """Return the README of an artefact for the model hub. Raises `ValueError` if the artefact was not measured."""
     card, figures = judged.card, judged.figures
     if figures is None:
         raise ValueError(f"{card.name}: no figures for its page")

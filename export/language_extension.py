@@ -32,7 +32,6 @@ class NewLanguage:
     Args:
         tokenizer: A tokenizer with the artefact's tokens followed by the new ones, the most frequent first.
         rows: The embeddings of the new tokens, float32 `(n, width)`.
-        texts: Texts that tell which tokens the language uses.
     """
 
     language: str
@@ -45,10 +44,8 @@ class NewLanguage:
 def write_with_language(folder: Path, output: File, new: NewLanguage, source: str) -> dict[str, Json]:
     """Write an artefact with an additional language.
 
-    A text that uses none of the new tokens keeps its vector, to the last bit.
-
-    Raises:
-        EncoderError: If nothing can be added to the artefact's table.
+    A text that uses none of the new tokens keeps its vector, to the last bit. Raises `EncoderError` if nothing can be
+    added to the artefact's table.
     """
     card = read_checked_card(folder)
     pieces = read_languages(folder, card) if FILE in card["files"] else None

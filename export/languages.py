@@ -36,11 +36,7 @@ class TokenLanguages:
     spelled: Booleans | None = None
 
     def of(self, languages: Sequence[str]) -> TokenLanguages:
-        """Return the same for some of the languages, in the given order.
-
-        Raises:
-            InputError: If one of them is unknown.
-        """
+        """Return the same for some of the languages, in the given order."""
         if unknown := [name for name in languages if name not in self.languages]:
             raise InputError(f"no tokens of {', '.join(unknown)} are known; expected {', '.join(self.languages)}")
         columns = [self.languages.index(name) for name in languages]
@@ -48,11 +44,7 @@ class TokenLanguages:
         return TokenLanguages(tuple(languages), self.used[:, columns], spelled)
 
     def with_more_spellings(self, before: int, many: int, language: str) -> TokenLanguages:
-        """Return the same with more spellings that one language uses.
-
-        Args:
-            many: The number of new spellings, which follow them.
-        """
+        """Return the same with more spellings that one language uses."""
         old = np.ones((before, len(self.languages)), dtype=bool) if self.spelled is None else self.spelled
         new = np.zeros((many, len(self.languages)), dtype=bool)
         new[:, self.languages.index(language)] = True
@@ -81,11 +73,7 @@ def write_languages(folder: Path, pieces: TokenLanguages) -> None:
 
 
 def read_languages(folder: Path, card: Mapping[str, Json]) -> TokenLanguages:
-    """Read what `write_languages` wrote.
-
-    Raises:
-        EncoderError: If the file is missing or damaged, or does not match the card.
-    """
+    """Read what `write_languages` wrote."""
     pieces = card.get(CARD_KEY)
     if not isinstance(pieces, dict) or FILE not in card["files"]:
         raise EncoderError(

@@ -36,10 +36,8 @@ def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEnco
 
     Embeddings that moved, and that codewords would change most, are placed behind the frequent ones, which have 4 bits
     per number; see `StoredTable.promote`. If the order of the tokens is not free, every embedding stays in its place.
-    If the precision has no stored table, nothing changes.
-
-    Returns:
-        The encoder with its tokens in the new order, and the precision with the new table.
+    If the precision has no stored table, nothing changes. Returns the encoder with its tokens in the new order, and the
+    precision with the new table.
     """
     if not precision.stored:
         return encoder, precision
@@ -55,10 +53,8 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
 
     Half of the tokens come from short texts, read as questions, with the same number for each language; the other half
     comes from passages, see `draw_by_role`. The layers also compensate for what the precision changes in the table.
-
-    Returns:
-        The encoder with rounded layers. It is the given one if the precision is not int4, or if its family rounds
-        kernels without looking at their inputs.
+    Returns the encoder with rounded layers. It is the given one if the precision is not int4, or if its family rounds
+    kernels without looking at their inputs.
     """
     if not has_rounded_blocks(encoder.model, precision):
         return encoder
@@ -77,10 +73,8 @@ def draw_by_role(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], most:
     """Draw texts as token ids, half of them short ones as questions and half of them long ones as documents.
 
     A text is short below `PASSAGE` tokens. Each language gets the same number of tokens of short texts; long ones are
-    drawn from all languages together. If there are no short or no long texts, all texts are used instead.
-
-    Args:
-        most: The number of ids to draw in total, approximately.
+    drawn from all languages together. If there are no short or no long texts, all texts are used instead. `most` is the
+    number of ids to draw in total, approximately.
     """
     random = np.random.default_rng(0)
     some = [[several[place] for place in random.permutation(len(several))[:MOST_TEXTS]] for several in texts.values()]

@@ -30,14 +30,10 @@ def write_with_spellings(
     source: str,
     pieces: TokenLanguages | None = None,
 ) -> None:
-    """Write an artefact whose tokenizer has spellings.
+    """Write an artefact whose tokenizer has spellings. Raises `EncoderError` if the artefact is incomplete or damaged.
 
     Args:
-        notes: The entries of the card about the spellings.
         pieces: The languages of the tokens and spellings; None to keep those of the artefact.
-
-    Raises:
-        EncoderError: If the artefact is incomplete or damaged.
     """
     card = read_checked_card(folder)
     with write_aside(output) as aside:

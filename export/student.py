@@ -33,13 +33,8 @@ T = TypeVar("T")
 class StoredEncoder(KerasEncoder):
     """A bundle for the formats that take its weights as they are stored.
 
-    The bundle's own runtime computes the vectors, and Keras is not needed.
-
-    Args:
-        threads: The number of threads that the runtime uses.
-
-    Raises:
-        EncoderError: If the bundle is incomplete or damaged.
+    The bundle's own runtime computes the vectors, and Keras is not needed. Raises `EncoderError` if the bundle is
+    incomplete or damaged.
     """
 
     def __init__(self, folder: File, threads: int = 1) -> None:
@@ -66,24 +61,15 @@ class StoredEncoder(KerasEncoder):
         return self._dimension
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts with the bundle.
-
-        Args:
-            role: Whether the texts are questions or documents.
-
-        Returns:
-            Vectors of unit length, float32 `(n, d)`.
-        """
+        """Encode texts with the bundle. Returns vectors of unit length, float32 `(n, d)`."""
         return self._bundle.encode(texts, role, progress)
 
 
 def load_student(folder: File) -> KerasEncoder:
     """Load the student of an artefact, whose vectors are those of the artefact except for rounded activations.
 
-    Layers that the export merged stay merged.
-
-    Raises:
-        EncoderError: If the artefact is incomplete or damaged, or its format or precision has no weights to read.
+    Layers that the export merged stay merged. Raises `EncoderError` if the artefact is incomplete or damaged, or its
+    format or precision has no weights to read.
     """
     folder = Path(folder)
     card = read_checked_card(folder)
@@ -93,11 +79,7 @@ def load_student(folder: File) -> KerasEncoder:
 
 
 def read_checked_card(folder: Path) -> dict[str, Json]:
-    """Return the card of a complete artefact with a tokenizer and a table.
-
-    Raises:
-        EncoderError: If the artefact is incomplete or damaged, or its weights cannot be read.
-    """
+    """Return the card of a complete artefact with a tokenizer and a table."""
     with as_encoder_error():
         known = encode.read_card(folder)
         encode.check_files(folder, known)
@@ -115,8 +97,7 @@ def read_checked_card(folder: Path) -> dict[str, Json]:
 def form_of_bundle(folder: Path, form: Form) -> Form:
     """Return a form with the precision, the lengths and the stored weights of a bundle.
 
-    Raises:
-        EncoderError: If the bundle is incomplete or damaged.
+    Raises `EncoderError` if the bundle is incomplete or damaged.
     """
     card = read_checked_card(folder)
     content = (folder / encode.MODELS["bundle"]).read_bytes()
@@ -158,11 +139,7 @@ def _unreadable_error(folder, card, error):
 def load_table(folder: File, rows: int) -> Floats:
     """Load the embedding table of an artefact; Keras is not needed.
 
-    Returns:
-        The table, float32 `(rows, width)`.
-
-    Raises:
-        EncoderError: As `load_student` does.
+    Returns the table, float32 `(rows, width)`. Raises `EncoderError` as `load_student` does.
     """
     folder = Path(folder)
     card = read_checked_card(folder)
@@ -175,15 +152,9 @@ def load_table(folder: File, rows: int) -> Floats:
 def load_codewords(folder: File, codec: str, like: KerasEncoder) -> StoredTable | None:
     """Load the codewords of an artefact's embedding table for an encoder that started from it.
 
-    Args:
-        codec: The format that the table should have, a key of `CODECS`.
-
-    Returns:
-        The stored table, or None if it is not of this format or has only one part, or if the encoder has other tokens
-        or another width.
-
-    Raises:
-        EncoderError: If the artefact is incomplete or damaged.
+    `codec` is the format that the table should have, a key of `CODECS`. Returns the stored table, or None if it is not
+    of this format or has only one part, or if the encoder has other tokens or another width. Raises `EncoderError` if
+    the artefact is incomplete or damaged.
     """
     folder = Path(folder)
     card = read_checked_card(folder)

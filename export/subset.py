@@ -13,8 +13,7 @@ import numpy as np
 from ..encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ..errors import EncoderError, ExportError, InputError
 from ..students.origin import describe_origin, read_origin
-from ..students.vocabulary.kept_vectors import MOST_TEXTS, require_kept_vectors
-from ..students.vocabulary.pieces import prune_tokenizer
+from ..students.vocabulary.pieces import MOST_TEXTS, prune_tokenizer, require_kept_vectors
 from ..students.vocabulary.vocabularies import find_main_scripts, find_shared_tokens
 from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Integers, Json
@@ -40,7 +39,6 @@ class Subset:
     Args:
         pieces: The number of tokens before and after.
         bytes: The size in bytes before and after.
-        kept: The share of each language's tokens that was kept.
     """
 
     pieces: tuple[int, int]
@@ -52,14 +50,9 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
     """Write an artefact with only the tokens of some languages.
 
     A text that loses none of its tokens keeps its vector, to the last bit. Both are compared on texts of kept tokens.
-
-    Returns:
-        The sizes before and after, and the shares that were kept.
-
-    Raises:
-        InputError: If a language is unknown, or no language would be left out.
-        EncoderError: If the artefact does not say which languages use its tokens, or if a text that loses none has
-            another vector.
+    Returns the sizes before and after, and the shares that were kept. Raises `InputError` if a language is unknown, or
+    no language would be left out; and `EncoderError` if the artefact does not say which languages use its tokens, or if
+    a text that loses none has another vector.
     """
     card, tokenizer = read_checked_card(folder), Tokenizer.load(folder / encode.TOKENIZER)
     pieces = read_languages(folder, card)
@@ -99,11 +92,7 @@ def _join_tokens(tokenizer):
 
 
 def drop_other_spellings(tokenizer: Tokenizer, wanted: TokenLanguages) -> tuple[Tokenizer, TokenLanguages]:
-    """Remove the spellings that only other languages use.
-
-    Raises:
-        EncoderError: If the number of spellings does not match.
-    """
+    """Remove the spellings that only other languages use."""
     spellings = list_spellings(tokenizer)
     if wanted.spelled is None:
         return tokenizer, wanted
@@ -137,11 +126,7 @@ def select_tokens(tokenizer: Tokenizer, wanted: TokenLanguages) -> set[int]:
 
 
 def compute_kept_shares(pieces: TokenLanguages, old_ids: Integers) -> dict[str, float]:
-    """Return the share of each language's tokens that is kept, by language.
-
-    Args:
-        old_ids: The ids of the tokens that are kept, int `(n,)`.
-    """
+    """Return the share of each language's tokens that is kept, by language."""
     counts, before = pieces.used[old_ids].sum(axis=0), pieces.used.sum(axis=0)
     shares = zip(pieces.languages, counts / before.clip(1), strict=True)
     return {name: round(float(share), 4) for name, share in shares}
@@ -177,11 +162,7 @@ def _card(
 
 
 def render_page(card: dict[str, Json], result: Subset) -> str:
-    """Return the README of a subset.
-
-    Args:
-        result: The sizes and the kept shares.
-    """
+    """Return the README of a subset."""
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     rows = "\n".join(f"| {name} | {100 * share:.1f} |" for name, share in result.kept.items())
     return PAGE.format(

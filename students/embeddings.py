@@ -45,11 +45,7 @@ class UsedRows:
 
 
 def replace_table(model: AnyStudent, table: Floats) -> AnyStudent:
-    """Return a copy of a student with another table.
-
-    Args:
-        table: The embeddings `(rows, width)`.
-    """
+    """Return a copy of a student with another table. `table` holds the embeddings `(rows, width)`."""
     copy = type(model).from_config({**model.get_config(), "vocabulary": len(table)})
     for layer in model.layers:
         if layer.name == TABLE:

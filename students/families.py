@@ -28,11 +28,7 @@ SETTINGS = "settings"
 
 
 def import_part(family: str, part: str) -> ModuleType:
-    """Import a module of a family's folder.
-
-    Args:
-        part: The name of the module, such as `network`.
-    """
+    """Import a module of a family's folder. `part` is the name of the module, such as `network`."""
     return import_module(f".{family}.{part}", __package__)
 
 

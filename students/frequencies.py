@@ -37,10 +37,7 @@ class Frequencies:
         """Count tokens in text, or estimate the counts from another source.
 
         With "wordfreq" a token that no word list contains keeps its count in text, such as all tokens of a language
-        without a list.
-
-        Args:
-            source: "text", "unigram" (`compute_unigram_shares`) or "wordfreq" (`compute_word_shares`).
+        without a list. `source` is "text", "unigram" (`compute_unigram_shares`) or "wordfreq" (`compute_word_shares`).
         """
         counts = np.bincount(np.concatenate(rows), minlength=len(tokenizer)).astype(np.float64)
         if source == "unigram":
@@ -71,13 +68,7 @@ def compute_unigram_shares(tokenizer: Tokenizer) -> Doubles:
 def compute_word_shares(tokenizer: Tokenizer, languages: Sequence[str]) -> Doubles:
     """Compute the share of each token among the tokens of the words of some languages, averaged over the languages.
 
-    The frequency of a word is that of `wordfreq` (Speer, 2022).
-
-    Returns:
-        The shares, float64 `(tokens,)`.
-
-    Raises:
-        ConfigError: If `wordfreq` has none of the languages.
+    The frequency of a word is that of `wordfreq` (Speer, 2022). Returns the shares, float64 `(tokens,)`.
     """
     import wordfreq
 

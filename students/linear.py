@@ -15,12 +15,8 @@ LEAST_ENERGY = 4e-4
 def compute_leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None = None) -> Doubles:
     """Compute the leading right singular vectors of a table.
 
-    Args:
-        table: `(rows, w)`.
-        counts: A weight per row, `(rows,)`; None for equal weights.
-
-    Returns:
-        The vectors, float64 `(w, rank)`, in descending order of their singular values.
+    `table` is `(rows, w)`. `counts` is a weight per row, `(rows,)`; None for equal weights. Returns the vectors,
+    float64 `(w, rank)`, in descending order of their singular values.
     """
     table = np.asarray(table, dtype=np.float64)
     weighted = table if counts is None else table * np.asarray(counts, dtype=np.float64)[:, None]
@@ -29,15 +25,12 @@ def compute_leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None =
 
 
 def fit_linear_map(x: NDArray[np.floating], y: NDArray[np.floating], strength: float = RIDGE) -> Doubles:
-    """Compute the matrix K of least |x K - y|^2 by ridge regression.
+    """Compute the matrix K of least |x K - y|^2 by ridge regression. Returns the kernel, float64 `(in, out)`.
 
     Args:
         x: The inputs `(n, in)`.
         y: The outputs `(n, out)`.
         strength: The ridge, as a share of the mean square of `x`.
-
-    Returns:
-        The kernel, float64 `(in, out)`.
     """
     x, y = x.astype(np.float64, copy=False), y.astype(np.float64, copy=False)
     square = x.T @ x
@@ -51,14 +44,9 @@ def compute_whitening(vectors: ArrayLike, power: float) -> Doubles:
     The matrix is (C / c + e)^-power, with the vectors' mean products C, the mean c of its eigenvalues, and e,
     `LEAST_ENERGY`. A power between 0 and 0.5 is a soft whitening: Su et al. (2021), Whitening sentence representations
     for better semantics and faster retrieval, section 3, but about the origin and with a power, as in Diera et al.
-    (2024), Isotropy matters: soft-ZCA whitening of embeddings for semantic code search, section 3.
-
-    Args:
-        vectors: The vectors `(n, d)`.
-        power: The power: 0 leaves vectors as they are, 0.5 gives each direction the same energy.
-
-    Returns:
-        The matrix, float64 `(d, d)`.
+    (2024), Isotropy matters: soft-ZCA whitening of embeddings for semantic code search, section 3. `vectors` are the
+    vectors `(n, d)`. `power` is the power: 0 leaves vectors as they are, 0.5 gives each direction the same energy.
+    Returns the matrix, float64 `(d, d)`.
     """
     vectors = np.asarray(vectors, dtype=np.float64)
     energies, axes = np.linalg.eigh(vectors.T @ vectors)
@@ -70,15 +58,8 @@ def factorize_dense(kernel: Floats, bias: Floats, dimension: int) -> tuple[Float
     """Split a dense layer into one of `dimension` outputs and a product.
 
     The result is the same function where the layer's rank is at most `dimension`, except for rounding, and else the
-    nearest of that rank (Eckart and Young, 1936).
-
-    Args:
-        kernel: float32 array `(w, m)`.
-        bias: float32 array `(m,)`.
-        dimension: The number of outputs d of the first layer.
-
-    Returns:
-        The kernel `(w, d)` and bias `(d,)` of the first layer, and the kernel of the product `(d, m)`.
+    nearest of that rank (Eckart and Young, 1936). `kernel` is a float32 array `(w, m)`. `bias` is a float32 array
+    `(m,)`. Returns the kernel `(w, d)` and bias `(d,)` of the first layer, and the kernel of the product `(d, m)`.
     """
     both = np.concatenate([kernel, bias[None]]).astype(np.float64)
     left, lengths, axes = np.linalg.svd(both, full_matrices=False)

@@ -21,14 +21,8 @@ from .student import AnyStudent, Student
 def build_student(weights: Mapping[str, Floats], name: str) -> Student:
     """Build the student that has some weights; its family and sizes are read from them.
 
-    A projection is taken for a learned map: the student's space is that of its vectors.
-
-    Args:
-        weights: `{path: array}`.
-
-    Raises:
-        ValueError: If the arrays do not fit together.
-        KeyError: If an array is missing.
+    A projection is taken for a learned map: the student's space is that of its vectors. `weights` is `{path: array}`.
+    Raises `ValueError` if the arrays do not fit together and `KeyError` if an array is missing.
     """
     family = find_family(weights)
     part = import_part(family, "weights")
@@ -58,14 +52,9 @@ def rebuild(model: AnyStudent, changes: Mapping[str, Json], weights: Mapping[str
 def factorise(model: AnyStudent, rank: int, counts: ArrayLike | None = None) -> AnyStudent:
     """Return a copy of a student whose embeddings have `rank` numbers and are projected back to its `width`.
 
-    The new table has the least squared error of all tables of that rank (Eckart and Young, 1936).
-
-    Args:
-        rank: The number of columns of the new table.
-        counts: A weight per embedding, `(vocabulary,)`; None for equal weights.
-
-    Returns:
-        The copy, or the model itself if its table has no more than `rank` columns.
+    The new table has the least squared error of all tables of that rank (Eckart and Young, 1936). `rank` is the number
+    of columns of the new table. `counts` is a weight per embedding, `(vocabulary,)`; None for equal weights. Returns
+    the copy, or the model itself if its table has no more than `rank` columns.
     """
     w = collect_weights(model)
     table = w[f"{TABLE}/embeddings"]
@@ -87,10 +76,8 @@ def project_student(model: AnyStudent, vectors: Floats | None, dimension: int) -
     are a student of k dimensions: nested as in Kusupati et al. (2022), Matryoshka representation learning.
 
     A model that already has a projection onto axes keeps the first `dimension` of them. For a projection onto all
-    dimensions, as `fold_matrix` makes it, axes are computed.
-
-    Args:
-        vectors: The teacher's vectors `(n, d)`, whose SVD gives the axes; may be None for a model that has axes.
+    dimensions, as `fold_matrix` makes it, axes are computed. `vectors` are the teacher's vectors `(n, d)`, whose SVD
+    gives the axes; may be None for a model that has axes.
     """
     if model.space and model.dimension == model.space:
         kernel = model.get_layer("projection").get_weights()[0]
@@ -107,11 +94,8 @@ def map_space(model: AnyStudent, vectors: Floats, labels: Floats) -> AnyStudent:
     """Return a copy of a student with a learned map into another encoder's space. The copy is `foreign`.
 
     The map is the ridge regression of the labels on the student's vectors, without a bias, as vectors have unit length
-    before and after it. It goes on learning, so `model.label_dimension` is m, even if m = d.
-
-    Args:
-        vectors: The student's vectors of some texts `(n, d)`.
-        labels: The other encoder's vectors of the same texts `(n, m)`.
+    before and after it. It goes on learning, so `model.label_dimension` is m, even if m = d. `vectors` are the
+    student's vectors of some texts `(n, d)`. `labels` are the other encoder's vectors of the same texts `(n, m)`.
     """
     return _map_space(model, fit_linear_map(vectors, labels, STRENGTH))
 
@@ -121,10 +105,7 @@ def fold_matrix(model: AnyStudent, matrix: Floats) -> AnyStudent:
 
     The vectors are scaled to unit length. If the student has a projection, it is multiplied by the matrix: scaling to
     unit length between the two changes no direction. If training goes on with a learned map, the matrix is forgotten,
-    since the labels are the other encoder's vectors as they are.
-
-    Args:
-        matrix: `(d, d)`.
+    since the labels are the other encoder's vectors as they are. `matrix` is `(d, d)`.
     """
     if model.space:
         kernel = model.get_layer("projection").get_weights()[0] @ matrix
@@ -137,9 +118,6 @@ def whiten(model: AnyStudent, vectors: Floats, power: float) -> AnyStudent:
 
     Differences between texts may lie in directions of little energy, which hardly change a dot product. The projection
     is `foreign`: the copy's space is a new one, and its labels are vectors of that space.
-
-    Args:
-        vectors: The student's vectors of some texts `(n, d)`.
     """
     return _map_space(model, compute_whitening(vectors, power))
 
@@ -162,13 +140,10 @@ def find_axes(model: Student) -> Floats | None:
 
 
 def on_axes(vectors: Floats, axes: Floats | None) -> Floats:
-    """Project vectors onto axes.
+    """Project vectors onto axes. Returns unit vectors `(n, d)`; the vectors themselves without axes.
 
     Args:
         vectors: Unit vectors `(n, space)`.
         axes: The axes `(space, d)`, or None.
-
-    Returns:
-        Unit vectors `(n, d)`; the vectors themselves without axes.
     """
     return vectors if axes is None else normalise_rows(vectors @ axes)

@@ -119,8 +119,7 @@ def _list(values):
 def find_limits(model: Student, static: bool = False) -> dict[str, int]:
     """Return the largest sizes that a student made from an encoder can have.
 
-    Returns:
-        The maximum of each size by name. A missing size has no limit; a family that cannot be cut has none.
+    Returns the maximum of each size by name. A missing size has no limit; a family that cannot be cut has none.
     """
     if static:
         return {"rank": model.space or model.dimension, "dimension": model.dimension}
@@ -140,15 +139,13 @@ def shape_encoder(
 ) -> KerasEncoder:
     """Make a student of a shape from an encoder.
 
+    Raises `ConfigError` if the shape does not fit the encoder, as in `Shape.check`.
+
     Args:
-        texts: The texts on which the student is refitted and tokens are counted.
         vectors: The teacher's vectors `(n, d)`, which span the axes of a smaller `dimension`; otherwise None.
         whole: The encoder whose vectors of single tokens a static student starts from; by default `encoder`. After a
             change of the vocabulary it is the one before, whose vectors are better.
         languages: The languages of the word lists, if the shape counts words.
-
-    Raises:
-        ConfigError: If the shape does not fit the encoder, as in `Shape.check`.
     """
     shape.check(encoder.model)
     if shape.whole:

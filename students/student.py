@@ -113,7 +113,7 @@ class Student(keras.Model):
     ) -> Tensor:
         """Encode texts that are packed one behind another, so that no time is spent on padding.
 
-        See `encoders.batching.pack`.
+        See `encoders.batching.pack`. Returns the same vectors as for padded texts, `(n, dimension)`.
 
         Args:
             ids: The token ids, int32 `(t,)`, with at least `gap` negative ids between two texts.
@@ -122,9 +122,6 @@ class Student(keras.Model):
             pieces: The distinct ids, ascending, int32 `(u,)`.
             table: A function that is applied to the embeddings of the distinct ids, `(1, u, w)`.
             rows: A function that is applied to the embeddings of the texts, `(1, t, w)`.
-
-        Returns:
-            The same vectors as for padded texts, `(n, dimension)`.
         """
         x = self.look_up(ids[None], pieces, table, rows)  # (1, t, w)
         keep = ops.cast(ops.greater_equal(ids, 0), x.dtype)[None, :, None]  # (1, t, 1)
@@ -142,16 +139,9 @@ class Student(keras.Model):
         """Look up the embeddings of token ids, those of each distinct id once.
 
         The gradient of an embedding is thus the sum over the texts before an optimiser sees it. Adam squares it, and
-        Keras on TensorFlow would square the gradient of each occurrence.
-
-        Args:
-            ids: The token ids, int32 `(r, t)`.
-            pieces: The distinct ids, ascending, int32 `(u,)`.
-            table: A function that is applied to the embeddings of the distinct ids, `(1, u, w)`.
-            rows: A function that is applied to the embeddings of the texts, `(r, t, w)`.
-
-        Returns:
-            The embeddings `(r, t, w)`.
+        Keras on TensorFlow would square the gradient of each occurrence. `ids` are the token ids, int32 `(r, t)`.
+        `rows` is a function that is applied to the embeddings of the texts, `(r, t, w)`. Returns the embeddings `(r, t,
+        w)`.
         """
         x = self.get_layer("embedding")(pieces[None])[0]  # (u, w)
         x = table(x[None])[0] if table else x
@@ -180,27 +170,18 @@ def sum_texts(features: Tensor, segments: Tensor, texts: int) -> Tensor:
     """Sum the features of each text.
 
     If the backend can use that the segments ascend and how many they are, it learns so: threads of a GPU then need not
-    add up in random order.
-
-    Args:
-        features: The features of all tokens `(t, f)`.
-        segments: The text of each token, ascending, int32 `(t,)`.
-
-    Returns:
-        The sums `(texts, f)`.
+    add up in random order. `features` are the features of all tokens `(t, f)`. `segments` is the text of each token,
+    ascending, int32 `(t,)`. Returns the sums `(texts, f)`.
     """
     told = keras.backend.backend() != "tensorflow"
     return ops.segment_sum(features, segments, num_segments=texts, sorted=told)
 
 
 def make_windows(x: Tensor, order: int) -> Tensor:
-    """Concatenate each token with its neighbours, zeros beyond the ends.
+    """Concatenate each token with its neighbours, zeros beyond the ends. Returns the windows `(b, t, order * c)`.
 
     Args:
         x: The tokens `(b, t, c)`.
-
-    Returns:
-        The windows `(b, t, order * c)`.
     """
     reach = order - 1
     padded = ops.pad(x, [[0, 0], [reach // 2, reach - reach // 2], [0, 0]])
@@ -209,13 +190,10 @@ def make_windows(x: Tensor, order: int) -> Tensor:
 
 
 def mask_features(x: Tensor, keep: Tensor | None) -> Tensor:
-    """Set the features of padding to zero.
+    """Set the features of padding to zero. Returns the masked features; `x` itself without a mask.
 
     Args:
         x: The features `(b, t, c)`.
         keep: The mask `(b, t, 1)`, or None.
-
-    Returns:
-        The masked features; `x` itself without a mask.
     """
     return x if keep is None else x * keep

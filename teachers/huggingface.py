@@ -73,12 +73,8 @@ class TransformerEncoder:
 
     The prompts in front of questions and documents are those that a Sentence-Transformers model names "query" and
     "document", or E5's if it says nothing of prompts and E5 is in its name. A text that is too long for it is cut.
-
-    Args:
-        source: `st:NAME`, `hf:NAME` or a folder; a name may have a revision, `NAME@REVISION`.
-
-    Raises:
-        EncoderError: If packages are not installed, or the model cannot be loaded or lacks weights.
+    `source` is `st:NAME`, `hf:NAME` or a folder; a name may have a revision, `NAME@REVISION`. Raises `EncoderError` if
+    packages are not installed, or the model cannot be loaded or lacks weights.
     """
 
     def __init__(self, source: File) -> None:
@@ -98,15 +94,7 @@ class TransformerEncoder:
             raise EncoderError(f"{self.source}: {reason}") from error
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts.
-
-        Args:
-            role: "question" or "document".
-            progress: A function that is called with the number of texts after each batch.
-
-        Returns:
-            The unit vectors, float32 `(n, dimension)`.
-        """
+        """Encode texts. Returns the unit vectors, float32 `(n, dimension)`."""
         texts = [make_well_formed(text) for text in texts]
         order = np.argsort([len(text) for text in texts], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -171,10 +159,7 @@ def _check_settings(name, revision=None):
 
 
 def download(name: str) -> Path:
-    """Download a model of the hub, as far as `load_transformer` reads it, and return its folder.
-
-    Raises `EncoderError`.
-    """
+    """Download a model of the hub, as far as `load_transformer` reads it, and return its folder."""
     if find_spec("huggingface_hub") is None:
         raise EncoderError(
             f"{name}: no such folder, and huggingface-hub is not installed; run: pip install huggingface-hub"

@@ -63,9 +63,7 @@ def load_muse(folder: File | None = None) -> KerasEncoder:
 def build_network(arrays: Arrays, pieces: int) -> NGramEncoder:
     """Build the network with the stored arrays.
 
-    Raises:
-        KeyError: If an array is missing.
-        ValueError: If an array has another shape.
+    Raises `KeyError` if an array is missing and `ValueError` if an array has another shape.
     """
     from ..students.ngram import NGramEncoder
 
@@ -78,10 +76,7 @@ def build_network(arrays: Arrays, pieces: int) -> NGramEncoder:
 
 
 def find_package() -> Path:
-    """Return the data folder of the installed package without importing it.
-
-    Raises `EncoderError` if it is not installed.
-    """
+    """Return the data folder of the installed package without importing it."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise EncoderError(f"mUSE's weights, {DISTRIBUTION}, are not installed; run: {install_command('train')}")
@@ -106,11 +101,7 @@ def decode_table(arrays: Arrays) -> Floats:
 
 
 def assign_weights(model: NGramEncoder, table: Floats, arrays: Arrays) -> None:
-    """Assign the stored arrays to a network of mUSE's shape.
-
-    Args:
-        table: The embeddings `(tokens, 512)`.
-    """
+    """Assign the stored arrays to a network of mUSE's shape. `table` holds the embeddings `(tokens, 512)`."""
     norm, pooling, head = (model.get_layer(name) for name in ("norm", "pooling", "head"))
     model.get_layer("embedding").set_weights([table])
     for order, branch in zip(ORDERS, model.branches, strict=True):

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 def load_pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
     """Load a tokenizer and a model.
 
-    Args:
-        source: The name of the model, possibly with a revision, or a folder.
-        head: The name of the class in transformers that loads it.
-
-    Raises:
-        EncoderError: If packages are not installed, or the model is of another kind.
+    `source` is the name of the model, possibly with a revision, or a folder.
     """
     require_no_code(source)
     require_packages("hf", source)
@@ -57,11 +52,7 @@ def _load(name, revision, head, wanted):
 def require_pinned(folder: Path, known: Mapping[str, str], distribution: str, good: str) -> Path:
     """Check the sha256 of files, whatever version the package has.
 
-    Args:
-        known: The expected sha256, `{name: sha256}`.
-
-    Raises:
-        EncoderError: If a file is missing or differs.
+    `known` is the expected sha256, `{name: sha256}`. Raises `EncoderError` if a file is missing or differs.
     """
     for name, expected in known.items():
         path = folder / name

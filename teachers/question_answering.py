@@ -50,8 +50,7 @@ class QuestionAnswerer:
     ) -> list[tuple[int, int, float]]:
         """Find the best span of each pair.
 
-        Returns:
-            The begin and end of each span, in characters of the passage, and its score minus that of no answer.
+        Returns the begin and end of each span, in characters of the passage, and its score minus that of no answer.
         """
         spans = []
         for pair in pairs:
@@ -88,16 +87,13 @@ def _find_passage_tokens(told, window):
 
 
 def find_best_span(starts: Floats, ends: Floats, places: Integers, inside: Integers) -> tuple[int, int, float]:
-    """Find the best span of a window.
+    """Find the best span of a window. Returns the begin and end in characters, and the score.
 
     Args:
         starts: The logits of each token as the begin, `(t,)`.
         ends: The logits of each token as the end, `(t,)`.
         places: The begin and end of each token in characters, int `(t, 2)`.
         inside: The tokens of the passage, ascending, int `(n,)`.
-
-    Returns:
-        The begin and end in characters, and the score.
     """
     if not len(inside):
         return 0, 0, -np.inf

@@ -100,14 +100,9 @@ def _require_below(path, place):
 def read_behind(folder: Path, width: int) -> tuple[dict[str, Json], dict[str, Floats]]:
     """Read what stands behind the tokens in a model's folder.
 
-    Args:
-        folder: The folder. Without modules the pooling is the mean.
-
-    Returns:
-        The arguments of a `TransformerEncoder` for the pooling and the dense layers, and their weights by path.
-
-    Raises:
-        EncoderError: If there are other modules, or settings of theirs that are not honoured.
+    Without modules the pooling is the mean. Returns the arguments of a `TransformerEncoder` for the pooling and the
+    dense layers, and their weights by path. Raises `EncoderError` if there are other modules, or settings of theirs
+    that are not honoured.
     """
     sizes: dict[str, Json] = {"pooling": "mean", "dimension": width}
     weights: dict[str, Floats] = {}

@@ -2,11 +2,12 @@
 
 PyTorch is not needed. The folder has `config.json`, `model.safetensors`, a tokenizer, and for Sentence-Transformers
 `modules.json` with a pooling and possibly dense layers behind it. Weights are read by the library `safetensors`;
-pickles and a model's own code are refused.
+pickles and a model's own code are refused. The author and the licence of the weights are read too.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -15,22 +16,54 @@ from typing import TYPE_CHECKING
 from ..encoders.encoder import KerasEncoder
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, first_line
+from ..students.origin import UNKNOWN, Origin
 from ..system.backend import start
 from ..system.extras import require_extra
 from ..system.input_files import read_json
 from ..system.types import File, Floats, Json
-from .folder_origin import read_folder_origin
 from .st_modules import read_behind, require_no_code
 from .transformer_names import ARCHITECTURES, read_object, read_sizes, read_weights, rename_weights
 
 if TYPE_CHECKING:
     from ..students.transformer import TransformerEncoder
 
+
+PAGE, CARD = "README.md", "card.json"
+# The licence in the head of a page, which is YAML.
+LICENCE = re.compile(r"^license: *[\"']?([A-Za-z0-9.+-]+)[\"']? *$", re.MULTILINE)
+# A model's name on the hub, which older configs contain.
+NAME = re.compile(r"[\w.-]+/[\w.-]+")
 CONFIG = "config.json"
 # The questions of each language of the sample among the texts on which distill's own pieces are compared.
 COMPARED = 150
 # Documents have such blanks between words.
 BLANKS = ("two  blanks", "a line\nand another\r\n\nparagraph", "a\ttab")
+
+
+def read_folder_origin(folder: Path) -> Origin:
+    """Read the name and the licence from a folder: from our card, or from its config and its page.
+
+    Without a name it is that of the folder. Raises `DataError` for a config that is not JSON.
+    """
+    card = _read_values(folder / CARD)
+    if "derives_from" in card:
+        return Origin(str(card["derives_from"]), str(card.get("licence", UNKNOWN)))
+    name = str(_read_values(folder / CONFIG).get("_name_or_path", ""))
+    return Origin(name if NAME.fullmatch(name) else folder.resolve().name, _read_licence(folder / PAGE))
+
+
+def _read_licence(page: Path) -> str:
+    if not page.is_file():
+        return UNKNOWN
+    _, _, after = page.read_text(encoding="utf-8", errors="replace").partition("---\n")
+    head, end, _ = after.partition("\n---")
+    told = LICENCE.search(head) if end else None
+    return told[1] if told else UNKNOWN
+
+
+def _read_values(path: Path):
+    content = read_json(path) if path.is_file() else {}
+    return content if isinstance(content, dict) else {}
 
 
 def is_transformer(folder: File) -> bool:
@@ -85,14 +118,8 @@ def build_network(
 ) -> TransformerEncoder:
     """Build the network of given sizes and weights, with one embedding per token of the tokenizer.
 
-    Further embeddings are dropped: tables are often filled up to a round number.
-
-    Args:
-        sizes: The arguments of a `TransformerEncoder`.
-        weights: `{path: array}`.
-
-    Raises:
-        EncoderError: If weights, sizes and tokens do not fit together.
+    Further embeddings are dropped: tables are often filled up to a round number. `sizes` are the arguments of a
+    `TransformerEncoder`. `weights` is `{path: array}`.
     """
     from ..students.transformer import TransformerEncoder
 

@@ -1,12 +1,14 @@
 """Translate a transformer's config and weights from Hugging Face's names to the paths of a `TransformerEncoder`.
 
 BERT, ELECTRA, RoBERTa, XLM-R, CamemBERT and DistilBERT compute the same; they differ in names, and RoBERTa's positions
-begin after two for padding. ModernBERT has another block (`transformer_modern.py`).
+begin after two for padding. ModernBERT has another block (`rename_modern`), as
+have mmBERT and models based on it. Older versions of `transformers` wrote `global_attn_every_n_layers` and two thetas
+in its config, newer ones `layer_types` and `rope_parameters`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,28 +17,9 @@ import numpy as np
 from ..errors import EncoderError, first_line
 from ..system.input_files import read_json
 from ..system.types import Floats, Json
-from . import transformer_modern
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
-
-
-class Names(NamedTuple):
-    """The names of an architecture's config keys and weights.
-
-    Attributes:
-        sizes: The config's keys of our `width`, `depth`, `heads`, `inner`, `positions` and `activation`.
-        block: The names of our layers in the block `{}`; None for ModernBERT.
-        skipped: The number of positions before that of the first token.
-        table: The name of the embedding table.
-    """
-
-    sizes: Mapping[str, str]
-    block: Mapping[str, str] | None
-    skipped: int = 0
-    table: str = "embeddings.word_embeddings.weight"
-
-
 BERT_SIZES = {
     "width": "hidden_size",
     "depth": "num_hidden_layers",
@@ -73,16 +56,6 @@ DISTIL_BLOCK = {
     "second": "transformer.layer.{}.ffn.lin2",
     "norm": "transformer.layer.{}.output_layer_norm",
 }
-# The architectures by `model_type` of a config.json.
-ARCHITECTURES = {
-    "bert": Names(BERT_SIZES, BERT_BLOCK),
-    "roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
-    "xlm-roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
-    "camembert": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
-    "electra": Names(BERT_SIZES, BERT_BLOCK),
-    "distilbert": Names(DISTIL_SIZES, DISTIL_BLOCK),
-    "modernbert": Names(transformer_modern.SIZES, None, table=transformer_modern.TABLE),
-}
 # The id of RoBERTa's padding token.
 PADDING = 1
 ACTIVATIONS = {
@@ -92,14 +65,50 @@ ACTIVATIONS = {
 # The prefixes of names in a model that was saved with a head, and the names of weight and bias in older files.
 PREFIXES = ("", "bert.", "roberta.", "distilbert.", "electra.", "model.", "0.auto_model.")
 NORM_NAMES = {"weight": ("weight", "gamma"), "bias": ("bias", "beta")}
+MODERN_SIZES = {
+    "width": "hidden_size",
+    "depth": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "inner": "intermediate_size",
+    "positions": "max_position_embeddings",
+    "activation": "hidden_activation",
+}
+MODERN_TABLE, MODERN_FIRST = "embeddings.tok_embeddings.weight", "layers.{}.attn.Wqkv"
+MODERN_BIASES = ("norm_bias", "attention_bias", "mlp_bias")
+MODERN_KINDS = {"full_attention": "global_theta", "sliding_attention": "local_theta"}
+# The defaults of entries that a config leaves out.
+EVERY, WINDOW, GLOBAL_THETA, LOCAL_THETA, EPSILON = 3, 128, 160_000.0, 10_000.0, 1e-5
+
+
+class Names(NamedTuple):
+    """The names of an architecture's config keys and weights.
+
+    Attributes:
+        sizes: The config's keys of our `width`, `depth`, `heads`, `inner`, `positions` and `activation`.
+        block: The names of our layers in the block `{}`; None for ModernBERT.
+        skipped: The number of positions before that of the first token.
+    """
+
+    sizes: Mapping[str, str]
+    block: Mapping[str, str] | None
+    skipped: int = 0
+    table: str = "embeddings.word_embeddings.weight"
+
+
+# The architectures by `model_type` of a config.json.
+ARCHITECTURES = {
+    "bert": Names(BERT_SIZES, BERT_BLOCK),
+    "roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
+    "xlm-roberta": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
+    "camembert": Names(BERT_SIZES, BERT_BLOCK, skipped=2),
+    "electra": Names(BERT_SIZES, BERT_BLOCK),
+    "distilbert": Names(DISTIL_SIZES, DISTIL_BLOCK),
+    "modernbert": Names(MODERN_SIZES, None, table=MODERN_TABLE),
+}
 
 
 def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
-    """Read the arguments of a `TransformerEncoder` from a config, except for its vocabulary.
-
-    Raises:
-        EncoderError: If the architecture, the activation or the positions are not supported.
-    """
+    """Read the arguments of a `TransformerEncoder` from a config, except for its vocabulary."""
     names = find_architecture(config, source)
     if names.block and config.get("position_embedding_type", "absolute") != "absolute":
         raise EncoderError(f"{source}: its positions are {config['position_embedding_type']}, expected absolute ones")
@@ -127,16 +136,12 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
         "activation": ACTIVATIONS[sizes["activation"]],
     }
     if names.block is None:
-        return sizes | transformer_modern.read_attention(config, sizes["depth"], source)
+        return sizes | read_attention(config, sizes["depth"], source)
     return {**sizes, "epsilon": float(config.get("layer_norm_eps", 1e-12))}
 
 
 def find_architecture(config: Mapping[str, Json], source: str) -> Names:
-    """Return the names of a config's architecture.
-
-    Raises:
-        EncoderError: If the `model_type` is not supported.
-    """
+    """Return the names of a config's architecture."""
     kind = config.get("model_type")
     if kind not in ARCHITECTURES:
         known = ", ".join(ARCHITECTURES)
@@ -145,13 +150,9 @@ def find_architecture(config: Mapping[str, Json], source: str) -> Names:
 
 
 def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], source: str) -> dict[str, Floats]:
-    """Return our weights, with kernels transposed, from Hugging Face's.
+    """Return our weights, with kernels transposed, from Hugging Face's: `{path: array}`.
 
-    Returns:
-        `{path: array}`.
-
-    Raises:
-        EncoderError: If a weight is missing, or the number of embeddings or blocks differs from the config.
+    Raises `EncoderError` if a weight is missing, or the number of embeddings or blocks differs from the config.
     """
     names, sizes = find_architecture(config, source), read_sizes(config, source)
     prefix = next((prefix for prefix in PREFIXES if prefix + names.table in arrays), "")
@@ -164,7 +165,7 @@ def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], sou
         raise EncoderError(f"{source}: the weight {prefix}{name}.{kind} is missing; save the model again")
 
     if names.block is None:
-        return transformer_modern.rename_modern(lambda name: weight(name, "weight"), sizes["depth"], source)
+        return rename_modern(lambda name: weight(name, "weight"), sizes["depth"], source)
     ours = {
         "embedding/embeddings": weight("embeddings.word_embeddings", "weight"),
         "positions/embeddings": weight("embeddings.position_embeddings", "weight")[names.skipped :],
@@ -187,7 +188,7 @@ def _require_counts(names: Names, config: Mapping[str, Json], shapes: Mapping[st
     if rows is not None and said not in (None, rows):
         raise EncoderError(f"{source}: config.json says vocab_size = {said!r}, its weights have {rows} rows")
     key = names.sizes["depth"]
-    first = names.block["query"] if names.block else transformer_modern.FIRST
+    first = names.block["query"] if names.block else MODERN_FIRST
     if f"{first.format(config[key])}.weight" in shapes:
         raise EncoderError(f"{source}: config.json says {key} = {config[key]}, its weights have more; save it again")
 
@@ -235,3 +236,81 @@ def read_object(path: Path) -> dict[str, Json]:
     if not isinstance(content, dict):
         raise EncoderError(f"{path}: expected an object, got {type(content).__name__}")
     return content
+
+
+def read_attention(config: Mapping[str, Json], depth: int, source: str) -> dict[str, Json]:
+    """Read the arguments of a `TransformerEncoder` from a config of ModernBERT, except for its sizes."""
+    if named := [name for name in MODERN_BIASES if config.get(name)]:
+        raise EncoderError(f"{source}: its {named[0]} is {config[named[0]]!r}, expected layers without biases")
+    try:
+        return {
+            "block": "modern",
+            "local": _find_local(config, depth, source),
+            "window": int(config.get("local_attention", WINDOW)) // 2,
+            "epsilon": float(config.get("norm_eps", EPSILON)),
+            **_read_thetas(config, source),
+        }
+    except (TypeError, ValueError, AttributeError) as error:
+        raise EncoderError(f"{source}: config.json is not as expected: {error}; save the model again") from error
+
+
+def _find_local(config, depth, source):
+    """Return the places of the blocks in which a token attends only to its neighbours."""
+    kinds = config.get("layer_types")
+    if kinds is None:
+        every = int(config.get("global_attn_every_n_layers", EVERY))
+        return tuple(place for place in range(depth) if place % max(every, 1))
+    if len(kinds) != depth or set(kinds) - set(MODERN_KINDS):
+        raise EncoderError(
+            f"{source}: its layer_types are {len(kinds)} of {', '.join(sorted(set(kinds)))}; expected {depth} of "
+            f"{', '.join(MODERN_KINDS)}"
+        )
+    return tuple(place for place, kind in enumerate(kinds) if kind == "sliding_attention")
+
+
+def _read_thetas(config, source):
+    wide = float(config.get("global_rope_theta", GLOBAL_THETA))
+    near = config.get("local_rope_theta", LOCAL_THETA)
+    thetas = {"global_theta": wide, "local_theta": wide if near is None else float(near)}
+    told = config.get("rope_parameters") or {}
+    for kind, name in MODERN_KINDS.items():
+        turns = told.get(kind) or {}
+        if turns.get("rope_type", "default") != "default":
+            raise EncoderError(f"{source}: its positions are {turns['rope_type']}, expected plain rotary ones")
+        thetas[name] = float(turns.get("rope_theta", thetas[name]))
+    return thetas
+
+
+def rename_modern(weight: Callable[[str], Floats], depth: int, source: str) -> dict[str, Floats]:
+    """Return our weights, with kernels transposed, from Hugging Face's: `{path: array}`.
+
+    Raises `EncoderError` if a weight cannot be split into equal parts.
+    """
+    ours = {
+        "embedding/embeddings": weight("embeddings.tok_embeddings"),
+        "positions/norm/gamma": weight("embeddings.norm"),
+        "final_norm/gamma": weight("final_norm"),
+    }
+    for place in range(depth):
+        theirs, block = f"layers.{place}", f"block_{place}"
+        if place:
+            ours[f"{block}/attention_norm/gamma"] = weight(f"{theirs}.attn_norm")
+        ours[f"{block}/norm/gamma"] = weight(f"{theirs}.mlp_norm")
+        parts = {
+            ("query", "key", "value"): "attn.Wqkv",
+            ("attention",): "attn.Wo",
+            ("first", "gate"): "mlp.Wi",
+            ("second",): "mlp.Wo",
+        }
+        for names, name in parts.items():
+            for one, kernel in zip(names, _split_kernels(weight, f"{theirs}.{name}", len(names), source), strict=True):
+                ours[f"{block}/{one}/kernel"] = kernel
+    return ours
+
+
+def _split_kernels(weight, name, count, source):
+    """Return the kernels `(in, out)` that are stacked in one weight."""
+    array = weight(name)
+    if array.ndim != 2 or len(array) % count:
+        raise EncoderError(f"{source}: the weight {name} is of {array.shape}, expected {count} equal parts")
+    return [np.ascontiguousarray(part.T) for part in np.split(array, count)]

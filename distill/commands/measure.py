@@ -96,12 +96,7 @@ def _metrics(default):
 def metrics_option(
     default: tuple[str, ...] = (), described: str = ""
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Return a decorator that adds the option `--metric`.
-
-    Args:
-        default: the metrics that are measured by default.
-        described: what the help says of them in place of their names.
-    """
+    """Return a decorator that adds the option `--metric`. `default` are the metrics that are measured by default."""
     help = (
         "Metrics, comma-separated or repeated: p@k, mrr@k, ndcg@k, map, and r@nkt, the share of questions with an "
         f"answer in the first n thousand words. [default: {described or ','.join(default)}]"

@@ -181,11 +181,7 @@ def reduce(model: str, output: str, **values: Value | None) -> None:
 
 
 def files_option(flag: str, meaning: str, name: str, panel: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds an option of files, which may be repeated.
-
-    Args:
-        meaning: the first sentences of its help.
-    """
+    """Return a decorator that adds an option of files, which may be repeated."""
     help = f"{meaning} May be repeated."
     return option(flag, name, panel=panel, main=True, multiple=True, type=click.Path(), metavar="FILE", help=help)
 

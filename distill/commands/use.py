@@ -48,19 +48,13 @@ def add_engine_options(function: Command) -> Command:
 
 
 def choose_engine(model: str | None, engine: str, workers: int | None, address: str | None) -> Engine | None:
-    """Return the engine that the options name.
+    """Return the engine that the options name, or None for this process.
 
     Args:
         model: the encoder, as a user names it, or None.
         engine: "local" or "ray".
         workers: the number of Ray's processes, None for the default.
         address: the address of a Ray cluster, None for the default.
-
-    Returns:
-        The engine, or None for this process.
-
-    Raises:
-        InputError: for options of Ray without `--engine ray`, or that without a model.
     """
     from ..encoders.files.on_ray import ray_engine
 

@@ -20,14 +20,9 @@ from .readers import find
 def read_contexts(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Read the passages of a data set in several languages.
 
-    Args:
-        source: Its folder. Only SQuAD files `{lang}.json` have passages in other languages than the documents'.
-
-    Returns:
-        The texts `(p,)` by language, the documents' language first.
-
-    Raises:
-        DataError: If the paragraphs of a file are not those of the documents.
+    `source` is its folder. Only SQuAD files `{lang}.json` have passages in other languages than the documents'. Returns
+    the texts `(p,)` by language, the documents' language first. Raises `DataError` if the paragraphs of a file are not
+    those of the documents.
     """
     others = {language: _texts(path, dataset) for language, path in _find_files(dataset, source, languages).items()}
     return {dataset.document_language: tuple(dataset.passage_texts), **others}
@@ -103,10 +98,7 @@ def add_descriptions(dataset: Dataset, folder: Path) -> Dataset:
     """Add the descriptions in a folder to a data set's train questions.
 
     `descriptions.jsonl` has one object per passage, {passage, LANGUAGE: text, …}. Languages without questions are
-    ignored.
-
-    Raises:
-        DataError: If the file is malformed, with its line.
+    ignored. Raises `DataError` if the file is malformed, with its line.
     """
     return _add_to_train(dataset, read_descriptions(dataset, folder))
 
@@ -114,8 +106,7 @@ def add_descriptions(dataset: Dataset, folder: Path) -> Dataset:
 def add_titles(dataset: Dataset) -> Dataset:
     """Add the titles of the documents to the train questions in their language; the first passage answers each.
 
-    Returns:
-        The data set, unchanged if nobody asks in the language of the documents or no document has a title.
+    Returns the data set, unchanged if nobody asks in the language of the documents or no document has a title.
     """
     language = dataset.document_language
     if language not in dataset.questions:
@@ -142,11 +133,7 @@ def _add_to_train(dataset, lines):
 def read_descriptions(dataset: Dataset, folder: Path) -> list[Question]:
     """Read the descriptions in a folder, in the languages of the questions.
 
-    Returns:
-        The descriptions, empty without a file.
-
-    Raises:
-        DataError: If the file is malformed, with its line.
+    Returns the descriptions, empty without a file. Raises `DataError` if the file is malformed, with its line.
     """
     path = folder / DESCRIPTIONS
     if not path.is_file():

@@ -18,8 +18,7 @@ from ..system.input_files import iter_jsonl
 from ..system.progress import say
 from .dataset import Dataset, Passage, Question, normalise
 from .parsing.fields import as_id, parse_distinct_answers, parse_id, parse_text, parse_title
-from .parsing.sentence_breaks import parse_sentences
-from .parsing.squad import parse_articles, parse_list, parse_questions, say_impossible
+from .parsing.squad import parse_articles, parse_list, parse_questions, parse_sentences, say_impossible
 from .parsing.tsv import read_table
 
 MLQA_NAME = re.compile(r".*context-(?P<context>[\w-]+)-question-(?P<question>[\w-]+)$")
@@ -51,9 +50,6 @@ def read_mlqa(folder: Path, document_language: str) -> Dataset:
 
     Questions of one id are translations of each other. Their passage is the one in the documents' language; other
     contexts are not read.
-
-    Raises:
-        DataError: If there is no file with contexts in that language.
     """
     names = {path: MLQA_NAME.match(path.stem) for path in list_visible(folder, "*.json")}
     spoken = {path: name["question"] for path, name in names.items() if name and name["context"] == document_language}
@@ -71,9 +67,6 @@ def read_xor(folder: Path, document_language: str) -> Dataset:
 
     If a question has several gold paragraphs, the first counts. `{language}-en.tsv` beside them gives questions an
     English translation, found by a column "id" or else by the text.
-
-    Raises:
-        DataError: If the documents' language is not English, or no file names the language of a question.
     """
     if document_language != ENGLISH:
         raise DataError(f"{folder}: XOR-TyDi's gold paragraphs are in English, not in {document_language}")
@@ -120,10 +113,7 @@ class _ArticleCollector:
             known.setdefault(id, (question, (title, text), parse_distinct_answers(path, qa, f"question {id}")))
 
     def dataset(self, folder, document_language):
-        """Return the data set, with the passages of a document in sequence.
-
-        Print how many questions were left out.
-        """
+        """Return the data set, with the passages of a document in sequence. Print how many questions were left out."""
         say_impossible(folder, self.left, self.total)
         passages = [
             Passage(f"{document}-{number}", text, document, places)

@@ -75,11 +75,7 @@ def _read_tagged(path, default):
 
 
 def sample_texts(texts: list[str], most: int, seed: int) -> list[str]:
-    """Sample texts, in their order.
-
-    Args:
-        most: The largest number to return.
-    """
+    """Sample texts, in their order."""
     if len(texts) <= most:
         return texts
     kept = np.random.default_rng(seed).choice(len(texts), most, replace=False)

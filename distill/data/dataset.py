@@ -56,12 +56,7 @@ class Dataset:
     """Documents in one language with questions in many.
 
     Attributes:
-        name: The name.
-        document_language: The language of the documents.
-        titles: The titles of the documents.
-        passages: The passages.
         questions: The questions by language and id. Their passages are indices into `passages`.
-        splits: The question ids of each split, in order.
         files: The sha256 of the files that were read.
     """
 
@@ -139,11 +134,7 @@ class Dataset:
         return np.array([passage.document for passage in self.passages], dtype=np.int64)
 
     def select(self, language: str, split: str) -> list[Question]:
-        """Return the questions of a language in a split, in the split's order.
-
-        Raises:
-            DataError: If the data has no such language or split.
-        """
+        """Return the questions of a language in a split, in the split's order."""
         self.require((language,))
         if split not in self.splits:
             raise DataError(f"no split {split}: the data set {self.name} has {', '.join(self.splits) or 'none'}")
@@ -170,13 +161,10 @@ LEARNED = ("train", "dev")
 
 
 def require_trainable_data(dataset: Dataset, with_lines: bool = False) -> Dataset:
-    """Require that a data set has questions to train on and to choose by.
+    """Require that a data set has questions to train on and to choose by. Raises `DataError` if it has none.
 
     Args:
         with_lines: Whether lines of text are learned besides it. Its split train may then be empty.
-
-    Raises:
-        DataError: If it has none.
     """
     for split in LEARNED:
         if split not in dataset.splits:
@@ -189,11 +177,7 @@ def require_trainable_data(dataset: Dataset, with_lines: bool = False) -> Datase
 
 
 def require_questions(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
-    """Check that every language, and every split of `splits`, has questions.
-
-    Raises:
-        DataError: If one has none.
-    """
+    """Check that every language, and every split of `splits`, has questions. Raises `DataError` if one has none."""
     for language, questions in dataset.questions.items():
         if not questions:
             raise DataError(f"{dataset.name}: language {language} has no questions; add some or remove its file")

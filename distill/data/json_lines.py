@@ -12,8 +12,7 @@ from ..system.types import File, Json
 from ..vocabulary.words.cutting import Cut, cut_text
 from .dataset import Passage, Question
 from .parsing.fields import IDS, LANGUAGES, TEXTS, first_given, parse_answer_texts, parse_id, parse_text, parse_title
-from .parsing.sentence_breaks import parse_sentences
-from .parsing.squad import is_impossible, say_impossible
+from .parsing.squad import is_impossible, parse_sentences, say_impossible
 
 DOCUMENTS, QUESTIONS, PASSAGES = "documents.jsonl", "questions.jsonl", "passages"
 Row: TypeAlias = Mapping[str, Json]
@@ -67,10 +66,7 @@ def read_lines(
     `distill index` cuts it, named ID/0, ID/1 and so on. Without an id it is named after its line. A question is {id,
     language, text, passage}; `passage` may name a document, for its only passage or the first with one of its answers.
     A passage may have "sentence_breaks" and a "language"; a question may have "answers", or one "answer", spans of its
-    passage.
-
-    Raises:
-        DataError: If a line is malformed, with file and number.
+    passage. Raises `DataError` if a line is malformed, with file and number.
     """
     titles, named = [], _Named()
     for number, row in iter_jsonl(documents):

@@ -27,15 +27,7 @@ def load_settings_data(data: DataSettings, seed: int, to_train: bool = True, wit
 def choose_data(
     data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True, with_lines: bool = False
 ) -> tuple[Dataset, tuple[str, ...]]:
-    """Load the data set and choose the languages of the questions.
-
-    Args:
-        to_train: Whether train and dev are needed.
-        with_lines: Whether lines of text are learned besides it, so that train questions are not needed.
-
-    Raises:
-        DataError: If a language is missing.
-    """
+    """Load the data set and choose the languages of the questions. Raises `DataError` if a language is missing."""
     dataset = load_settings_data(data, seed, to_train, with_lines)
     languages = data.languages or dataset.languages
     dataset.require([*needed, *languages])
@@ -69,12 +61,7 @@ def read_dataset(source: File, document_language: str = "en", split_by: str = "q
     """Read `sample`, or a folder with `documents.jsonl`, SQuAD files `{lang}.json`, or a corpus of `corpora`.
 
     A `splits.json` in the folder decides the splits, of which one may be empty; otherwise they are drawn, 0.7/0.1/0.2.
-
-    Args:
-        split_by: "question" or "document".
-
-    Raises:
-        DataError: If a file is malformed, with its place.
+    `split_by` is "question" or "document". Raises `DataError` if a file is malformed, with its place.
     """
     from ..system.hashes import hash_files
     from .corpora import hash_files_beside
@@ -96,13 +83,8 @@ def load_dev(
 ) -> Dataset | None:
     """Load the data set of `--dev-dataset`, with its dev questions as the split dev.
 
-    These are the dev of its `splits.json`, or all its questions if that names none.
-
-    Returns:
-        The data set, or None without a source.
-
-    Raises:
-        DataError: If questions are missing.
+    These are the dev of its `splits.json`, or all its questions if that names none. Returns the data set, or None
+    without a source. Raises `DataError` if questions are missing.
     """
     from .splits import read_splits
 

@@ -50,10 +50,7 @@ class Collection:
 
     Attributes:
         questions: The questions. The `passage` of each is its gold one, a row of the pool.
-        passages: The texts of the pool.
         document_of: The document of each passage, int `(p,)`, ascending. A sentence belongs to its passage's document.
-        positives: The rows that answer each question: its passage, and the sentence that holds its answer.
-        languages: The languages of the passages.
     """
 
     questions: tuple[Question, ...]
@@ -74,16 +71,12 @@ def load_triplets(
     """Read more questions in the teacher's language, without those of dev and test.
 
     A pair whose question is one of dev or test, of the data set or of `dev`, whatever its case and punctuation, is left
-    out. The number of passages that share text with dev's documents is printed.
+    out. The number of passages that share text with dev's documents is printed. Raises `DataError` if nothing is left.
 
     Args:
         files: The sources, as in `read_triplets`.
-        seed: The seed of the splits of data sets.
         split_by: "question" or "document".
         dev: Another data set whose dev questions choose epochs.
-
-    Raises:
-        DataError: If nothing is left.
     """
     sources = read_triplets(files, language, seed, split_by)
     held = {extract_letters(q.text) for data in (dataset, dev) if data for q in _held_out(data, language)}
@@ -122,18 +115,9 @@ def read_triplets(
 ) -> list[Triplets]:
     """Read questions with the passages that answer them.
 
-    A pair that occurs twice counts once.
-
-    Args:
-        files: `FILE` or `FILE=WEIGHT`: a .tsv with the columns question and passage (or sentence), .jsonl with these
-            keys and optionally "answers", or the folder of a data set, whose train questions are taken; all with
-            `DIR:all`.
-        language: The language of a data set's questions.
-        seed: The seed of the splits of data sets.
-        split_by: "question" or "document".
-
-    Raises:
-        DataError: If a line is malformed, with its number.
+    A pair that occurs twice counts once. `files` are `FILE` or `FILE=WEIGHT`: a .tsv with the columns question and
+    passage (or sentence), .jsonl with these keys and optionally "answers", or the folder of a data set, whose train
+    questions are taken; all with `DIR:all`.
     """
     return [_source(*parse_source(one), language, seed, split_by) for one in files]
 
@@ -227,11 +211,7 @@ def make_document_collection(dataset: Dataset, questions: Sequence[Question]) ->
 
 
 def make_collection(sources: Sequence[Triplets], language: str, with_sentences: bool = False) -> Collection:
-    """Make a collection of the pairs of all sources, with each passage once, as a document of its own.
-
-    Args:
-        with_sentences: Whether the sentences that hold answers are in the pool too.
-    """
+    """Make a collection of the pairs of all sources, with each passage once, as a document of its own."""
     pool: dict[str, tuple[int, str]] = {}
     questions, sentences = [], []
     for source in sources:

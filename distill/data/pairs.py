@@ -38,8 +38,6 @@ class Pairs:
         passages: The texts of the passages `(p,)`.
         languages: Their languages `(p,)`.
         content: A number for each passage, int `(p,)`, equal for translations of each other.
-        positives: The rows of passages that answer each question, at least one.
-        negatives: The rows of passages that do not.
         whole: For a sentence, the content of its passage, int `(p,)`; None if all passages are whole.
         more: The questions of other collections, or None.
     """
@@ -81,11 +79,8 @@ class Pairs:
 def make_gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], languages: Sequence[str]) -> Pairs:
     """Pair the train questions with their own passages in every language of `contexts`.
 
-    Args:
-        contexts: The texts `(p,)` of its passages by language, as `contexts.read_contexts` returns them.
-
-    Returns:
-        The pairs. Passages come first as they are, then in translation.
+    `contexts` are the texts `(p,)` of its passages by language, as `contexts.read_contexts` returns them. Returns the
+    pairs. Passages come first as they are, then in translation.
     """
     size, spoken = len(dataset.passages), tuple(contexts)
     questions = [question for language in languages for question in dataset.select(language, "train")]
@@ -152,11 +147,7 @@ def add_sentences(pairs: Pairs, sentences: Sequence[str | None]) -> Pairs:
 
 
 def add_collection(pairs: Pairs, collection: Collection, language: str, rows_of: Callable[[int], Integers]) -> Pairs:
-    """Append the pairs of a collection.
-
-    Args:
-        rows_of: Returns the rows that an epoch uses.
-    """
+    """Append the pairs of a collection."""
     first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
     return replace(
         pairs,
@@ -175,9 +166,6 @@ def add_lines(pairs: Pairs, sources: Sequence[Parallel], pivot: str) -> Pairs:
     """Append the pairs of parallel text, in which a line is the question and its translation the positive.
 
     Lines with the same pivot have its number as their id, so that they count as translations of each other.
-
-    Args:
-        pivot: The teacher's language.
     """
     lines = [line for source in sources for line in zip(source.texts, source.languages, source.pivots, strict=True)]
     row_of = {text: row for row, text in enumerate(dict.fromkeys(text for _, _, text in lines))}
@@ -220,11 +208,7 @@ class Bitext:
 def load_bitext(source: File, languages: Sequence[str] = (), pivot: str = "en") -> Bitext:
     """Read a bitext from a folder of `{lang}.txt`, one sentence per line, or from a `.tsv` with a header of languages.
 
-    Args:
-        languages: The languages; by default all files, or all columns with a language code (en, pt-BR, zho_Hans).
-
-    Raises:
-        DataError: If sentences are not aligned, with file, line and language.
+    `languages` are the languages; by default all files, or all columns with a language code (en, pt-BR, zho_Hans).
     """
     path = usable_path(source)
     if not path.exists():

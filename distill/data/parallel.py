@@ -35,14 +35,9 @@ class Parallel:
 def read_parallel(files: Sequence[File], pivot: str, languages: Sequence[str] = ()) -> list[Parallel]:
     """Read parallel text.
 
-    A cell may be empty. A pair needs text in the teacher's language, which also forms a pair with itself.
-
-    Args:
-        files: `FILE` or `FILE=WEIGHT`: a .tsv with a header of languages, .jsonl objects, or a folder of {lang}.txt.
-        pivot: The teacher's language.
-
-    Raises:
-        DataError: If a source has no pair.
+    A cell may be empty. A pair needs text in the teacher's language, which also forms a pair with itself. `files` are
+    `FILE` or `FILE=WEIGHT`: a .tsv with a header of languages, .jsonl objects, or a folder of {lang}.txt. Raises
+    `DataError` if a source has no pair.
     """
     return [_source(path, weight, pivot, languages) for path, weight in map(parse_weight, files)]
 
@@ -50,8 +45,6 @@ def read_parallel(files: Sequence[File], pivot: str, languages: Sequence[str] = 
 def parse_weight(source: File) -> tuple[Path, float]:
     """Return the path and the weight of `FILE=WEIGHT`, which is 1 by default; an existing file of just that name is a
     path.
-
-    Raises `InputError` for a weight that is not a positive number.
     """
     path, equals, weight = str(source).rpartition("=")
     if not path or usable_path(source).exists():
@@ -169,10 +162,8 @@ def compute_shares(sources: Sequence[Parallel], temperature: float = 2.0) -> NDA
     """Compute how often each group is drawn.
 
     A source gets the share of its weight. Within it a language gets that of its number of pairs to the power
-    1 / temperature: proportional at 1, more even above (Devlin et al., 2019; Conneau et al., 2020).
-
-    Returns:
-        The share of each group of `group_pairs`, float `(groups,)`.
+    1 / temperature: proportional at 1, more even above (Devlin et al., 2019; Conneau et al., 2020). Returns the share
+    of each group of `group_pairs`, float `(groups,)`.
     """
     total, parts = sum(source.weight for source in sources), []
     for source in sources:

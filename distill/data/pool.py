@@ -21,8 +21,6 @@ class Pool:
     """LAReQA's retrieval task (Roy et al., 2020, section 3.1).
 
     Attributes:
-        name: The name.
-        languages: The languages.
         sentences: The candidates `(c,)`.
         contexts: Their paragraphs `(c,)`.
         language_of: The language of each candidate, int `(c,)`, ascending indices into `languages`.

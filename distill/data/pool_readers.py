@@ -13,8 +13,7 @@ from ..system.files import list_visible
 from ..system.types import File
 from .corpora import MLQA_NAME
 from .parsing.fields import parse_answers, parse_id, parse_text
-from .parsing.sentence_breaks import BREAKS, parse_breaks
-from .parsing.squad import parse_articles, parse_list, parse_questions, say_impossible
+from .parsing.squad import BREAKS, parse_articles, parse_breaks, parse_list, parse_questions, say_impossible
 from .pool import LanguageFile, Pool, make_pool
 from .readers import find
 from .splits import divide_ids, read_stored_splits
@@ -30,15 +29,12 @@ def load_pool(
 ) -> Pool:
     """Read a pool from a folder of `{lang}.json`, or of MLQA's `…-context-xx-question-xx.json`, with `sentence_breaks`.
 
-    Every sentence is a candidate, whatever the split.
+    Every sentence is a candidate, whatever the split. Raises `DataError` if a file is malformed, with its place.
 
     Args:
         languages: The languages; by default all.
         split: The split of the questions, by the folder's `splits.json` or drawn as in `load_dataset`; "all" for all.
         split_by: "question" or "document".
-
-    Raises:
-        DataError: If a file is malformed, with its place.
     """
     folder = find(source)
     files = find_language_files(folder)

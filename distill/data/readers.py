@@ -10,13 +10,13 @@ from ..system.types import File
 from .dataset import Dataset, Passage, Question
 from .json_lines import DOCUMENTS, QUESTIONS, read_lines
 from .parsing.fields import parse_distinct_answers, parse_id, parse_text, parse_title
-from .parsing.sentence_breaks import parse_sentences
 from .parsing.squad import (
     find_impossible,
     parse_articles,
     parse_list,
     parse_paragraphs,
     parse_questions,
+    parse_sentences,
     say_impossible,
 )
 

@@ -20,20 +20,14 @@ SHARES = (0.7, 0.1, 0.2)
 def read_splits(folder: Path, dataset: Dataset) -> dict[str, tuple[str, ...]] | None:
     """Read the question ids of each split from `splits.json`.
 
-    A split may be missing, because it is kept elsewhere, or have none of this data set's questions.
-
-    Returns:
-        The ids by split, or None without the file.
+    A split may be missing, because it is kept elsewhere, or have none of this data set's questions. Returns the ids by
+    split, or None without the file.
     """
     return read_stored_splits(folder, set().union(*dataset.questions.values()))
 
 
 def read_stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] | None:
-    """Read the splits of given question ids.
-
-    Returns:
-        The ids by split, or None without the file.
-    """
+    """Read the splits of given question ids. Returns the ids by split, or None without the file."""
     path = folder / "splits.json"
     if not path.is_file():
         return None
@@ -73,11 +67,7 @@ def draw_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict[s
 def divide_ids(
     documents: Mapping[str, int | tuple[int, int]], by: str = "question", seed: int = 0
 ) -> dict[str, tuple[str, ...]]:
-    """Draw splits as `draw_splits` does, given each question id's document.
-
-    Args:
-        by: "question" or "document".
-    """
+    """Draw splits as `draw_splits` does, given each question id's document. `by` is "question" or "document"."""
     groups = _groups(documents, by)
     order = np.random.default_rng(seed).permutation(len(groups))
     ends = np.round(np.cumsum(SHARES) * len(groups)).astype(int)

@@ -29,13 +29,10 @@ SAMPLE_TOKENS, LONGEST_SAMPLED = 60_000, 192
 
 
 def round_length(length: int, few: bool = False) -> int:
-    """Round a length up.
+    """Round a length up. Returns the length, a multiple of 8.
 
     Args:
         few: Whether to round to 8, 16, 24, 32, 48, 64 and so on, two sizes per octave.
-
-    Returns:
-        The length, a multiple of 8.
     """
     fine = int(-(-length // _ROUND) * _ROUND)
     step = max(_ROUND, (1 << (fine - 1).bit_length()) // 4)
@@ -45,11 +42,7 @@ def round_length(length: int, few: bool = False) -> int:
 def pad(rows: IdLists, shape: tuple[int, int] | None = None) -> NDArray[np.int32]:
     """Pad lists of token ids with -1 to the rounded length of the longest, or to a shape.
 
-    Args:
-        shape: The number of rows and their width; copies of the last list are added.
-
-    Returns:
-        The ids, int32 `(n, t)`.
+    `shape` is the number of rows and their width; copies of the last list are added. Returns the ids, int32 `(n, t)`.
     """
     n, t = shape or (len(rows), round_length(max((len(row) for row in rows), default=1)))
     padded = np.full((n, t), PAD, dtype=np.int32)
@@ -64,7 +57,6 @@ def group_by_length(lengths: Sequence[int], budget: int = BUDGET, most: int = MO
 
     Args:
         budget: The largest number of padded tokens of a group with more than one row.
-        most: The largest number of rows of a group.
     """
     groups: list[list[int]] = []
     group: list[int] = []
@@ -80,11 +72,7 @@ def group_by_length(lengths: Sequence[int], budget: int = BUDGET, most: int = MO
 def group_in_shapes(lengths: Sequence[int], longest: int) -> list[tuple[list[int], tuple[int, int]]]:
     """Group texts of any number and length so that their paddings have at most three shapes, a single text's besides.
 
-    Args:
-        longest: The length of the longest text that the same model ever gets.
-
-    Returns:
-        The indices of each group, longer texts first, and the shape of their ids.
+    Returns the indices of each group, longer texts first, and the shape of their ids.
     """
     order, groups = np.argsort(lengths, kind="stable")[::-1], []
     last = round_length(longest, few=True)

@@ -27,11 +27,8 @@ Arrays: TypeAlias = Union[np.ndarray, "Sequence[Arrays]", "Mapping[str, Arrays]"
 def compiles_each_shape(by_xla: bool = False) -> bool:
     """Return True where a program is compiled for each shape of its arrays, so that few shapes may occur.
 
-    Args:
-        by_xla: Whether XLA compiles on request; on JAX it always does.
-
-    Returns:
-        True on JAX and on request. TensorFlow and PyTorch compute what they are given, without paddings.
+    `by_xla` says whether XLA compiles on request; on JAX it always does. Returns True on JAX and on request. TensorFlow
+    and PyTorch compute what they are given, without paddings.
     """
     return by_xla or chosen_backend() == "jax"
 

@@ -38,11 +38,7 @@ class AsymmetricEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Encode texts by the encoder of their role.
-
-        Returns:
-            The vectors `(n, dimension)`.
-        """
+        """Encode texts by the encoder of their role. Returns the vectors `(n, dimension)`."""
         return encode_texts(self.document if role == "document" else self.question, texts, role, progress, contexts)
 
 
@@ -75,11 +71,7 @@ def is_dual(folder: File) -> bool:
 
 
 def load_dual(folder: File, load: Callable[[Path], KerasEncoder] = KerasEncoder.load) -> DualEncoder:
-    """Load what `DualEncoder.save` wrote.
-
-    Raises:
-        EncoderError: If a part is broken.
-    """
+    """Load what `DualEncoder.save` wrote. Raises `EncoderError` if a part is broken."""
     require_inside(folder, CARD_FILE, *PARTS)
     question, document = (load(Path(folder) / part) for part in PARTS)
     return DualEncoder(question, document, read_name(folder))

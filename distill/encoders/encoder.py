@@ -77,11 +77,7 @@ class KerasEncoder:
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """Encode texts; only the tokenizer's prompts differ by role.
 
-        Returns:
-            The vectors, float32 `(n, dimension)`.
-
-        Raises:
-            InputError: If `texts` is a single text.
+        Returns the vectors, float32 `(n, dimension)`. Raises `InputError` if `texts` is a single text.
         """
         texts = texts if isinstance(texts, str) else list(texts)
         return encode_ids(self.model, self.tokenizer.encode(texts, role), progress)
@@ -100,10 +96,7 @@ class KerasEncoder:
 
     @classmethod
     def load(cls, folder: File) -> KerasEncoder:
-        """Load the encoder that `save` wrote. The classes of its model have to be imported before.
-
-        Raises `EncoderError` if the folder is no saved encoder.
-        """
+        """Load the encoder that `save` wrote. The classes of its model have to be imported before."""
         import keras
 
         folder = Path(folder)
@@ -119,11 +112,8 @@ class KerasEncoder:
 def take_own_pieces(encoder: KerasEncoder, texts: Iterable[str] = ()) -> KerasEncoder:
     """Return the encoder with distill's own tokenizer, if another library's reads its texts.
 
-    Args:
-        texts: The texts of the job, on which the ids are compared.
-
-    Raises:
-        EncoderError: If there is no such tokenizer, or a text has other ids.
+    `texts` are the texts of the job, on which the ids are compared. Raises `EncoderError` if there is no such
+    tokenizer, or a text has other ids.
     """
     if not isinstance(encoder.tokenizer, LibraryTokenizer):
         return encoder
@@ -150,11 +140,7 @@ def encode_texts(
     progress: Progress | None = None,
     contexts: Sequence[str] | None = None,
 ) -> Floats:
-    """Encode texts by any encoder, with contexts if there are any.
-
-    Returns:
-        The vectors `(n, d)`.
-    """
+    """Encode texts by any encoder, with contexts if there are any. Returns the vectors `(n, d)`."""
     if contexts is None:
         return encoder.encode(texts, role, progress)
     return cast(ContextEncoder, encoder).encode(texts, role, progress, contexts=contexts)
@@ -168,8 +154,7 @@ def normalise_rows(vectors: Floats) -> Floats:
 def encode_ids(model: Model, rows: IdLists, progress: Progress | None = None) -> Floats:
     """Encode lists of token ids, in groups of similar length.
 
-    Returns:
-        The vectors in the order of the lists, float32 `(n, d)`.
+    Returns the vectors in the order of the lists, float32 `(n, d)`.
     """
     vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
     for group, shape in _group(model, [len(row) for row in rows]):

@@ -27,14 +27,8 @@ def mean_cosine(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
     """Compute the mean cosine of two vectors with different ids.
 
     Vectors of one id, such as a question in several languages, should be similar and are not compared. Equal vectors
-    count as 1, even zeros. The sum over all pairs of a · b is |sum|², so this takes O(n d).
-
-    Args:
-        vectors: Unit vectors `(n, d)`.
-        ids: Their ids `(n,)`.
-
-    Returns:
-        The mean, or None for fewer than `LEAST` ids.
+    count as 1, even zeros. The sum over all pairs of a · b is |sum|², so this takes O(n d). `vectors` are unit vectors
+    `(n, d)`. `ids` are their ids `(n,)`. Returns the mean, or None for fewer than `LEAST` ids.
     """
     _, group, counts = np.unique(ids, return_inverse=True, return_counts=True)
     if len(counts) < LEAST:
@@ -51,17 +45,9 @@ def mean_cosine(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
 
 
 def find_collapse(vectors: Floats, ids: Sequence[str], texts: Sequence[str]) -> float | None:
-    """Return the mean cosine of an encoder that has collapsed.
+    """Return the mean cosine of an encoder that has collapsed, if it is above `LIMIT`, else None.
 
-    Equal texts have equal vectors in any encoder, so each text counts once.
-
-    Args:
-        vectors: Unit vectors `(n, d)`.
-        ids: Their ids `(n,)`.
-        texts: Their texts `(n,)`.
-
-    Returns:
-        The mean cosine if it is above `LIMIT`, else None.
+    Equal texts have equal vectors in any encoder, so each text counts once. `texts` are their texts `(n,)`.
     """
     first = {" ".join(text.casefold().split()): row for row, text in reversed([*enumerate(texts)])}
     rows = sorted(first.values())
@@ -78,13 +64,10 @@ def collapse_warning(name: str, cosine: float) -> str:
 
 
 def require_finite(vectors: Floats, encoder: Encoder) -> Floats:
-    """Require that vectors are finite numbers.
+    """Require that vectors are finite numbers. Raises `EncoderError` if one is not.
 
     Args:
         vectors: The vectors `(n, d)`.
-
-    Raises:
-        EncoderError: If one is not.
     """
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):

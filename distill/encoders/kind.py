@@ -39,18 +39,13 @@ class Kind:
         return source in self.names
 
     def load(self, source: File, threads: int, load: Load) -> Encoder:
-        """Load the encoder.
-
-        Raises:
-            EncoderError: If it is broken, or a package that it needs is not installed.
-        """
+        """Load the encoder. Raises `EncoderError` if it is broken, or a package that it needs is not installed."""
         raise NotImplementedError
 
     def load_trainable(self, source: File, load: Load) -> KerasEncoder:
         """Load the encoder with weights to train or export, for a kind that is `trainable`.
 
-        Raises:
-            EncoderError: If it is broken, or its weights cannot be read.
+        Raises `EncoderError` if it is broken, or its weights cannot be read.
         """
         return cast("KerasEncoder", self.load(source, 1, load))
 

@@ -35,7 +35,6 @@ class LanguageRemoval:
         components: `{language: directions}`, orthonormal float32 arrays `(r, d)`: the first right singular vectors of
             the language's sample.
         sentences: `{language: number of texts in the sample}`.
-        encoder: Name of the encoder.
         probe: Float32 array `(d,)`, the encoder's vector of `PROBE`; None if it is not known.
     """
 
@@ -48,11 +47,7 @@ class LanguageRemoval:
     def fit(cls, samples: Mapping[str, Floats], rank: int = 4, encoder: str = "") -> LanguageRemoval:
         """Fit the directions of each language on a sample.
 
-        Args:
-            samples: `{language: vectors}`, float arrays `(n, d)`, which are not centred.
-
-        Raises:
-            InputError: If the rank is below 1 or a sample cannot be used; the message names the language.
+        `samples` is `{language: vectors}`, float arrays `(n, d)`, which are not centred.
         """
         if rank < 1:
             raise InputError(f"rank: expected at least 1, got {rank}")
@@ -79,16 +74,9 @@ class LanguageRemoval:
         return next(iter(self.components.values())).shape[1]
 
     def of(self, language: str, rank: int | None = None) -> Floats:
-        """Return the first directions of a language.
+        """Return the first directions of a language: a float32 array `(rank, d)`.
 
-        Args:
-            rank: Number of directions; None for all.
-
-        Returns:
-            Float32 array `(rank, d)`.
-
-        Raises:
-            InputError: If the language is unknown or the rank too high.
+        `rank` is the number of directions; None for all.
         """
         if language not in self.components:
             raise InputError(
@@ -104,36 +92,19 @@ class LanguageRemoval:
     def remove(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
         """Remove the first directions of a language and scale the rest to unit length.
 
-        Vectors of another length give the same as at unit length.
-
-        Args:
-            vectors: Unit rows `(n, d)`.
-            rank: Number of directions; None for all.
-
-        Returns:
-            Float32 unit rows `(n, d)`.
-
-        Raises:
-            InputError: If the language is unknown, the rank too high, or the vectors are of another space.
+        Vectors of another length give the same as at unit length. `vectors` are unit rows `(n, d)`. Returns float32
+        unit rows `(n, d)`. Raises `InputError` if the language is unknown, the rank too high, or the vectors are of
+        another space.
         """
         return normalise_rows(self.project_out(vectors, language, rank))
 
     def project_out(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
-        """Return the orthogonal projection e - C^T C e of each row, without rescaling.
+        """Return the orthogonal projection e - C^T C e of each row, without rescaling: a float32 array `(n, d)`.
 
         The paper's Equation 1 divides C^T C e by ||e||, which is this projection for unit vectors only; for others the
         part (1 - 1 / ||e||) C^T C e would remain. All encoders here give unit vectors. A rank of 0 removes nothing. A
-        row that lies within the removed directions becomes zeros.
-
-        Args:
-            vectors: Float array `(n, d)`.
-            rank: Number of directions; None for all.
-
-        Returns:
-            Float32 array `(n, d)`.
-
-        Raises:
-            InputError: If the language is unknown, the rank too high, or the vectors are of another space.
+        row that lies within the removed directions becomes zeros. `vectors` is a float array `(n, d)`. Raises
+        `InputError` if the language is unknown, the rank too high, or the vectors are of another space.
         """
         components, vectors = self.of(language, rank), check_vectors(vectors, "the vectors")
         self.require_dimension(vectors.shape[1], "the vectors")
@@ -165,11 +136,7 @@ class LanguageRemoval:
         return self.rank if rank is None else rank
 
     def require_dimension(self, dimension: int, what: str) -> None:
-        """Raise `InputError` if something is of another dimension.
-
-        Raises:
-            InputError: If the dimensions differ.
-        """
+        """Raise `InputError` if something is of another dimension. Raises `InputError` if the dimensions differ."""
         if dimension != self.dimension:
             raise InputError(
                 f"{what}: {dimension} dimensions, but the components have {self.dimension}; fit them again"
@@ -223,16 +190,7 @@ def leading_directions(sample: Floats, rank: int, language: str) -> Floats:
     """Return the first right singular vectors of a sample, each with its largest number positive.
 
     They are computed from R of the QR decomposition, which has the same ones and is small. Unlike the product of the
-    sample with itself it loses no precision.
-
-    Args:
-        sample: Float array `(n, d)`.
-
-    Returns:
-        Float32 array `(rank, d)`.
-
-    Raises:
-        InputError: If the sample spans fewer directions.
+    sample with itself it loses no precision. `sample` is a float array `(n, d)`. Returns a float32 array `(rank, d)`.
     """
     if len(sample) < rank:
         raise InputError(f"the sample of {language}: {len(sample)} texts, expected at least {rank}, the rank")
@@ -246,14 +204,7 @@ def leading_directions(sample: Floats, rank: int, language: str) -> Floats:
 
 
 def check_vectors(vectors: ArrayLike, what: str) -> Floats:
-    """Return vectors as float32 `(n, d)` after checking that all are numbers.
-
-    Returns:
-        Float32 array `(n, d)`.
-
-    Raises:
-        InputError: If the shape or type is wrong, or there are NaN or infinite values.
-    """
+    """Return vectors as float32 `(n, d)` after checking that all are numbers."""
     rows = np.asarray(vectors)
     if rows.ndim != 2 or rows.dtype.kind != "f" or not rows.shape[1]:
         raise InputError(f"{what}: expected floating point numbers (n, d), got {rows.dtype} {rows.shape}")

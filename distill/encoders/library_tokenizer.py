@@ -30,15 +30,13 @@ PROMPTED = 100
 class LibraryTokenizer(Tokenizer):
     """A tokenizer that the package `tokenizers` runs.
 
+    Raises `InputError` if the package is not installed and `EncoderError` if the package cannot read the content.
+
     Args:
         content: The content of its `tokenizer.json`. A text is cut where its `truncation` says, at the limit of the
             reading.
         reading: The prompts by role and the largest number of ids.
         convert: Makes the SentencePiece model with the same ids. Raises `EncoderError` if there is none.
-
-    Raises:
-        InputError: If the package is not installed.
-        EncoderError: If the package cannot read the content.
     """
 
     def __init__(self, content: Json, reading: Reading, source: str, convert: Callable[[], bytes]) -> None:
@@ -69,7 +67,6 @@ class LibraryTokenizer(Tokenizer):
 
     @property
     def unknown(self) -> int:
-        """The id of the unknown token."""
         model = self.content["model"]
         id = model.get("unk_id") if "unk_id" in model else self._library.token_to_id(str(model.get("unk_token")))
         return -1 if id is None else int(id)
@@ -107,8 +104,7 @@ class LibraryTokenizer(Tokenizer):
     def to_own(self, texts: Iterable[str] = ()) -> Tokenizer:
         """Return the tokenizer of distill's own with the same ids.
 
-        Raises:
-            EncoderError: If there is none, or a text has other ids.
+        Raises `EncoderError` if there is none, or a text has other ids.
         """
         tokenizer = Tokenizer(self.proto, self.source, reading=self.reading)
         require_same_ids(self, tokenizer, list(dict.fromkeys(texts)))

@@ -19,12 +19,7 @@ SENTENCES = 10_000
 
 @dataclass(frozen=True)
 class Samples:
-    """Texts that language information removal is fitted on.
-
-    Attributes:
-        name: Name of the sample.
-        texts: `{language: texts}`.
-    """
+    """Texts that language information removal is fitted on. `texts` is `{language: texts}`."""
 
     name: str
     texts: Mapping[str, list[str]]
@@ -48,13 +43,10 @@ class RemovalOptions:
     rescaled: bool = True
 
     def of(self, removal: LanguageRemoval, vectors: Floats, language: str, rank: int) -> Floats:
-        """Return vectors without the first directions of their language.
+        """Return vectors without the first directions of their language: a float32 array `(n, d)`.
 
         Args:
             vectors: Unit rows `(n, d)`.
-
-        Returns:
-            Float32 array `(n, d)`.
         """
         return (removal.remove if self.rescaled else removal.project_out)(vectors, language, rank)
 
@@ -65,13 +57,8 @@ DEFAULT_REMOVAL = RemovalOptions()
 def fit_highest_rank(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS) -> LanguageRemoval | None:
     """Fit language information removal of the highest rank that each sample has directions for.
 
-    A message names the ranks that are too high.
-
-    Args:
-        samples: `{language: vectors}`, float arrays `(n, d)`.
-
-    Returns:
-        The removal; None if a sample has directions for no rank.
+    A message names the ranks that are too high. `samples` is `{language: vectors}`, float arrays `(n, d)`. Returns the
+    removal; None if a sample has directions for no rank.
     """
     for rank in sorted(ranks, reverse=True):
         try:
@@ -90,11 +77,7 @@ def fit_highest_rank(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS
 def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
     """Raise `InputError` if a language has fewer texts than directions, before they are encoded.
 
-    Args:
-        texts: `{language: texts}`.
-
-    Raises:
-        InputError: If a language has too few texts.
+    `texts` is `{language: texts}`. Raises `InputError` if a language has too few texts.
     """
     for language, lines in texts.items():
         if len(lines) < rank:
@@ -106,15 +89,7 @@ def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
 def fit_encoder_removal(encoder: Encoder, texts: Mapping[str, Sequence[str]], rank: int) -> LanguageRemoval:
     """Fit the language information removal of an encoder on sample text.
 
-    Args:
-        texts: `{language: texts}`.
-        rank: Number of directions per language.
-
-    Returns:
-        The removal, with the encoder's vector of `PROBE`.
-
-    Raises:
-        InputError: If a sample cannot be used.
+    Returns the removal, with the encoder's vector of `PROBE`. Raises `InputError` if a sample cannot be used.
     """
     with task("encode the sample text", sum(map(len, texts.values()))) as advance:
         samples = {language: encoder.encode(lines, "document", advance) for language, lines in texts.items()}
@@ -123,11 +98,7 @@ def fit_encoder_removal(encoder: Encoder, texts: Mapping[str, Sequence[str]], ra
 
 
 def require_samples(samples: Samples, languages: Sequence[str]) -> None:
-    """Raise `InputError` if a language has no sample text.
-
-    Raises:
-        InputError: If a language has none.
-    """
+    """Raise `InputError` if a language has no sample text. Raises `InputError` if a language has none."""
     missing = [language for language in languages if language not in samples.texts]
     if missing:
         raise InputError(

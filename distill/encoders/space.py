@@ -35,11 +35,7 @@ def measure_alignment(a: Floats, b: Floats) -> float:
     """Return the mean cosine of two encoders' vectors of the same texts, each less the mean over all texts.
 
     The mean is subtracted because it says nothing about the space: two narrow cones may lie anywhere. The vectors of a
-    single text are compared as they are.
-
-    Args:
-        a: Unit vectors `(n, d)`.
-        b: Unit vectors `(n, d)`.
+    single text are compared as they are. `a` are unit vectors `(n, d)`. `b` are unit vectors `(n, d)`.
     """
     if len(a) > 1:
         a, b = (normalise_rows(vectors - vectors.mean(axis=0)) for vectors in (a, b))
@@ -49,12 +45,7 @@ def measure_alignment(a: Floats, b: Floats) -> float:
 def require_space(encoder: Encoder, vectors: Floats, names: tuple[str, str]) -> float:
     """Require that an encoder shares its space with given vectors.
 
-    Args:
-        encoder: The encoder that will encode questions.
-        vectors: The other encoder's unit vectors of `PROBES` as questions, `(n, d)`.
-
-    Raises:
-        EncoderError: If the dimensions differ, or the alignment is below `SAME`.
+    `vectors` are the other encoder's unit vectors of `PROBES` as questions, `(n, d)`.
     """
     asking, made_by = names
     if encoder.dimension != vectors.shape[1]:

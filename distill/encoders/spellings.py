@@ -39,13 +39,10 @@ class Expansions:
 
     @classmethod
     def of(cls, pieces: int, content: bytes, source: str) -> Expansions:
-        """Parse the content of a file.
+        """Parse the content of a file. Raises `EncoderError` if the file is malformed.
 
         Args:
             pieces: The number of tokens of the model, aliases included.
-
-        Raises:
-            EncoderError: If the file is malformed.
         """
         array = parse_spellings(content, source)
         ends = np.flatnonzero(array == END) if array.ndim == 1 and array.dtype == np.int32 else np.zeros(0, np.int64)
@@ -80,11 +77,7 @@ def pack_spellings(spellings: Sequence[Spelling]) -> Integers:
 
 
 def parse_spellings(content: bytes, source: str) -> Integers:
-    """Read the array that `pack_spellings` returned from the content of a file.
-
-    Raises:
-        EncoderError: If the file is malformed.
-    """
+    """Read the array that `pack_spellings` returned from the content of a file."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             return file[IDS]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import EncoderError, InputError, first_line
 from ..system.text import drop_soft_hyphens, make_well_formed
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..export.encode import Reading
     from ..system.types import File, Role
 
+
 # The file beside a tokenizer that defines prompts by role and the largest number of ids of a text.
 READING = "reading.json"
 
@@ -25,15 +26,10 @@ READING = "reading.json"
 class Tokenizer:
     """A tokenizer of text to ids.
 
-    Args:
-        proto: A serialised SentencePiece model.
-        spellings: The content of a file of aliases, the model's last tokens, which are replaced by the ids they stand
-            for.
-        reading: The prompts by role, the largest number of ids, and whether the tokens are BERT's, with its own rules.
-
-    Raises:
-        EncoderError: If the bytes are no SentencePiece model, it has no bos or eos, or the aliases are of another
-            model.
+    `spellings` is the content of a file of aliases, the model's last tokens, which are replaced by the ids they stand
+    for. `reading` are the prompts by role, the largest number of ids, and whether the tokens are BERT's, with its own
+    rules. Raises `EncoderError` if the bytes are no SentencePiece model, it has no bos or eos, or the aliases are of
+    another model.
     """
 
     def __init__(
@@ -53,10 +49,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: File) -> Tokenizer:
-        """Load a tokenizer from a file, with its aliases and reading if these files lie beside it.
-
-        Raises `EncoderError` if a file is malformed.
-        """
+        """Load a tokenizer from a file, with its aliases and reading if these files lie beside it."""
         path = Path(path)
         spellings, reading = path.with_name(FILE), path.with_name(READING)
         try:
@@ -107,11 +100,8 @@ class Tokenizer:
     def encode(self, texts: Sequence[str], role: Role | None = "question") -> list[list[int]]:
         """Tokenize texts. Lone surrogates become U+FFFD, and soft hyphens are left out.
 
-        Args:
-            role: The role, whose prompt comes first. None gives only the tokens of the text, all of them.
-
-        Returns:
-            The ids of each text: bos, tokens, eos. Tokens beyond the limit of the reading are cut off before eos.
+        `role` is the role, whose prompt comes first. None gives only the tokens of the text, all of them. Returns the
+        ids of each text: bos, tokens, eos. Tokens beyond the limit of the reading are cut off before eos.
         """
         if isinstance(texts, str):
             raise InputError(f"expected a list of texts, got one text; give [{texts[:20]!r}]")
@@ -147,7 +137,6 @@ class Tokenizer:
         """Return a tokenizer with other tokens that reads texts as this one does.
 
         Args:
-            proto: The serialised SentencePiece model.
             spellings: The content of a file of aliases, or None.
         """
         return Tokenizer(proto, self.source, spellings, self.reading)
@@ -232,9 +221,6 @@ def with_spellings(tokenizer: Tokenizer, spellings: Sequence[Spelling]) -> Token
     """Replace the aliases of a tokenizer. One that is a token already is left out.
 
     Scores below those of the tokens are raised, because SentencePiece derives the score of <unk> from the lowest one.
-
-    Raises:
-        EncoderError: If the tokens are not those of a unigram model, which takes the best path through all tokens.
     """
     proto = model_proto(tokenizer)
     lowest = min((piece.score for piece in proto.pieces if piece.type == piece.NORMAL), default=0.0)
@@ -262,11 +248,7 @@ def _parse_proto(proto):
 
 
 def parse_reading(content: bytes, source: str) -> Reading:
-    """Parse a file of prompts by role and the largest number of ids of a text.
-
-    Raises:
-        EncoderError: If the file is malformed.
-    """
+    """Parse a file of prompts by role and the largest number of ids of a text."""
     # The script of each bundle has it, which imports SentencePiece.
     from ..export.encode import Reading
 
@@ -274,3 +256,47 @@ def parse_reading(content: bytes, source: str) -> Reading:
         return Reading.of(content)
     except (ValueError, RecursionError) as error:
         raise EncoderError(f"{source}: says nothing of how texts are read: {first_line(error)}") from error
+
+
+class Special(NamedTuple):
+    """The names of BERT's special tokens."""
+
+    unknown: str = "[UNK]"
+    bos: str = "[CLS]"
+    eos: str = "[SEP]"
+    padding: str = "[PAD]"
+    mask: str = "[MASK]"
+
+
+def wordpiece_tokenizer(
+    pieces: Sequence[str],
+    reading: Reading,
+    special: Special | None = None,
+    source: str = "the tokenizer",
+    others: Sequence[str] = (),
+) -> Tokenizer:
+    """Make a tokenizer of BERT's tokens. Raises `EncoderError` if the unknown token, bos or eos is missing.
+
+    Args:
+        pieces: The tokens in their order, with `##` before those within a word. Of equal ones the last counts, as in
+            Hugging Face's tokenizers.
+    """
+    special = special or Special()
+    if missing := [name for name in special[:3] if name not in pieces]:
+        raise EncoderError(f"{source}: {', '.join(missing)} missing among {len(pieces)} pieces; give BERT's vocab.txt")
+    proto, last = empty_proto(), {piece: id for id, piece in enumerate(pieces) if piece}
+    types = dict.fromkeys([*special, *others], proto.SentencePiece.CONTROL) | {
+        special.unknown: proto.SentencePiece.UNKNOWN
+    }
+    for id, piece in enumerate(pieces):
+        if last.get(piece) == id:
+            proto.pieces.add(piece=piece, score=0.0, type=types.get(piece, proto.SentencePiece.NORMAL))
+        else:
+            # SentencePiece takes none twice.
+            proto.pieces.add(piece=f"<unused {id}>", score=0.0, type=proto.SentencePiece.UNUSED)
+    trainer = proto.trainer_spec
+    trainer.model_type, trainer.vocab_size = trainer.WORD, len(pieces)
+    trainer.unk_piece, trainer.bos_piece, trainer.eos_piece, trainer.pad_piece = special[:4]
+    trainer.unk_id, trainer.bos_id, trainer.eos_id = (last[name] for name in special[:3])
+    trainer.pad_id = last.get(special.padding, -1)
+    return Tokenizer(proto.SerializeToString(), source, reading=reading)

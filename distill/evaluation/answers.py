@@ -1,5 +1,8 @@
 """Exact match and F1 of predicted answers, as SQuAD counts them and with inflection removed.
 
+The scripts of XOR-TyDi and MLQA normalise answers otherwise, and XOR-TyDi's counts BLEU: Asai et al. (2021), XOR QA,
+section 4; Lewis et al. (2020), MLQA, section 3.
+
 Rajpurkar et al. (2016), SQuAD, section 6.1; Sorokin et al. (2022), Sentri, appendix C.
 """
 
@@ -7,6 +10,8 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,15 +22,89 @@ import numpy as np
 from ..data.parsing.fields import as_id, parse_answer_texts
 from ..errors import DataError, InputError
 from ..settings.choices import COMPARED
+from ..system.extras import require_training
 from ..system.input_files import read_jsonl
 from ..system.types import File, Json
 from ..vocabulary.words.morphology import split_words, warn_unstemmed
-from .answer_scripts import bleu, mlqa_words, xor_prediction, xor_words
 
+# Japanese and Korean counters of years, ages and people, which follow a number.
+COUNTERS = str.maketrans("", "", "年歳人년")
+ARTICLES_BY_LANGUAGE = {
+    "en": r"\b(a|an|the)\b",
+    "es": r"\b(un|una|unos|unas|el|la|los|las)\b",
+    "vi": r"\b(của|là|cái|chiếc|những)\b",
+    "de": r"\b(ein|eine|einen|einem|eines|einer|der|die|das|den|dem|des)\b",
+    # MLQA's script removes it anywhere, also inside a word.
+    "ar": "ال",
+}
+# MLQA counts each of these Chinese characters as a word.
+CHINESE = re.compile(r"[\u4e00-\u9fa5]")
+# BLEU counts runs of up to four characters and weights each length alike.
+LONGEST = 4
 ARTICLES = ("a", "an", "the")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 # {language: {question id: (prediction, gold answers)}}; the gold answers are None if the line has none.
 Predictions: TypeAlias = dict[str, dict[str, tuple[str, list[str] | None]]]
+# These scripts give two empty answers an F1 of 0, although they match exactly.
+SCRIPTS = ("xor", "mlqa")
+
+
+def xor_words(text: str, language: str) -> list[str]:
+    """Return the words of an answer as XOR-TyDi's script compares them.
+
+    Words are in lower case, without ASCII punctuation and without counters; articles are kept. Japanese is first cut
+    into words by Sudachi. The original script uses MeCab, whose words may differ.
+    """
+    text = _japanese(text) if language == "ja" else text
+    return text.lower().translate(PUNCTUATION).translate(COUNTERS).split()
+
+
+def xor_prediction(text: str, language: str) -> str:
+    """Return a predicted answer after the changes that XOR-TyDi's script makes to predictions alone.
+
+    The script changes Japanese middle dots and commas in predictions but not in gold answers. Returns the changed text;
+    the text itself in any other language than Japanese.
+    """
+    return text.replace("・", " ").replace("、", ",") if language == "ja" else text
+
+
+def _japanese(text):
+    from ..vocabulary.words.segmenters import split_japanese_surfaces
+
+    return " ".join(split_japanese_surfaces(text))
+
+
+def mlqa_words(text: str, language: str) -> list[str]:
+    """Return the words of an answer as MLQA's script compares them.
+
+    Words are in lower case, without Unicode punctuation and without the articles of the language. Chinese is cut into
+    characters; other runs of text are cut at blanks. A language that MLQA does not have has no articles.
+    """
+    text = "".join(one for one in text.lower() if not _punctuation(one))
+    if language in ARTICLES_BY_LANGUAGE:
+        text = re.sub(ARTICLES_BY_LANGUAGE[language], " ", text)
+    return (CHINESE.sub(r" \g<0> ", text) if language == "zh" else text).split()
+
+
+def _punctuation(one):
+    return one in string.punctuation or unicodedata.category(one).startswith("P")
+
+
+def bleu(prediction: str, golds: Sequence[str], language: str) -> float:
+    """Return XOR-TyDi's BLEU of a predicted answer: NLTK's BLEU over up to four characters.
+
+    There is no smoothing, so an answer of fewer than four characters scores close to 0 even where it is right. Japanese
+    gold answers are cut by blanks and the prediction is not, as in the original script. Returns the score in [0, 1].
+    Raises `InputError` if NLTK is not installed.
+    """
+    require_training("nltk")
+    from nltk.translate.bleu_score import sentence_bleu
+
+    references = [list(_japanese(gold) if language == "ja" else gold) for gold in golds]
+    with warnings.catch_warnings():
+        # NLTK warns of every length that has no run in common.
+        warnings.simplefilter("ignore")
+        return float(sentence_bleu(references, list(prediction), weights=[1 / LONGEST] * LONGEST))
 
 
 @dataclass(frozen=True)
@@ -33,7 +112,6 @@ class Match:
     """Means over the questions, in [0, 1].
 
     Attributes:
-        em: Exact match.
         f1: F1 of the words.
         bleu: BLEU of the normalisation "xor"; None for the others.
     """
@@ -52,7 +130,6 @@ class AnswerFigures:
     """The figures of one language's predictions.
 
     Attributes:
-        questions: Number of questions.
         missing: Number of questions without a prediction.
         matches: `{normalisation: Match}`.
     """
@@ -81,8 +158,7 @@ def plain_words(text: str, language: str | None = None) -> list[str]:
 def stemmed_words(text: str, language: str) -> list[str]:
     """Return the words of a text without inflection, and of English without articles.
 
-    Returns:
-        The stems from `morphology.split_words`; the `plain_words` if there are no stems.
+    Returns the stems from `morphology.split_words`; the `plain_words` if there are no stems.
     """
     stems = [word for word in split_words(text, language) if language != "en" or word not in ARTICLES]
     return stems or plain_words(text)
@@ -95,15 +171,12 @@ WORDS: Mapping[str, Callable[[str, str], list[str]]] = {
     "xor": xor_words,
     "mlqa": mlqa_words,
 }
-# These scripts give two empty answers an F1 of 0, although they match exactly.
-SCRIPTS = ("xor", "mlqa")
 
 
 def f1(predicted: list[str], gold: list[str]) -> float:
     """Return the harmonic mean of precision and recall of the words that two lists share.
 
-    Returns:
-        A value in [0, 1]; 1 if both lists are empty.
+    Returns a value in [0, 1]; 1 if both lists are empty.
     """
     if not predicted or not gold:
         return float(predicted == gold)
@@ -116,14 +189,7 @@ def score_answer(
 ) -> tuple[float, float]:
     """Return exact match and F1 of an answer, each the best over the gold answers.
 
-    Args:
-        normalisation: A name in `choices.NORMALISATIONS`.
-
-    Returns:
-        Exact match, 0 or 1, and F1 in [0, 1].
-
-    Raises:
-        InputError: If there is no gold answer.
+    `normalisation` is a name in `choices.NORMALISATIONS`. Returns exact match, 0 or 1, and F1 in [0, 1].
     """
     if not golds:
         raise InputError("an answer is compared with at least one gold answer, got none")
@@ -148,9 +214,6 @@ def measure_answers(
         predictions: `{question id: predicted answer}`.
         golds: `{question id: gold answers}`.
         normalisations: Names in `choices.NORMALISATIONS`.
-
-    Raises:
-        DataError: If `predictions` has ids that `golds` lacks.
     """
     unknown = [id for id in predictions if id not in golds]
     if unknown:
@@ -172,16 +235,8 @@ def measure_answers(
 def read_predictions(path: File, default: str) -> Predictions:
     """Read predicted answers from a file of JSON lines.
 
-    Each line has an "id" and a "prediction" or "answer". It may have a "language" and its gold "answers".
-
-    Args:
-        default: Language code of the lines that name no language.
-
-    Returns:
-        `{language: {id: (prediction, gold answers or None)}}`.
-
-    Raises:
-        DataError: If a line cannot be used; the message names the line.
+    Each line has an "id" and a "prediction" or "answer". It may have a "language" and its gold "answers". Returns
+    `{language: {id: (prediction, gold answers or None)}}`.
     """
     predictions: Predictions = {}
     for number, row in read_jsonl(path):
@@ -210,11 +265,7 @@ def _texts(value):
 def has_golds(path: File, predictions: Predictions) -> bool:
     """Return True if the lines of a file of predictions have their gold answers.
 
-    Args:
-        predictions: Its lines, from `read_predictions`.
-
-    Raises:
-        DataError: If only some lines have gold answers.
+    `predictions` are its lines, from `read_predictions`. Raises `DataError` if only some lines have gold answers.
     """
     have = {golds is not None for rows in predictions.values() for _, golds in rows.values()}
     if len(have) > 1:

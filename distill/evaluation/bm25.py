@@ -41,10 +41,8 @@ class Bm25Scorer:
     """A data set's texts indexed by BM25, one index for each kind of text that the units are scored by.
 
     Each kind of text has its own word statistics. A text is cut into words by the rules of its language: a document by
-    those of its first passage, a sentence by those of its passage.
-
-    Args:
-        words: The kind of words, "plain" or "morphology".
+    those of its first passage, a sentence by those of its passage. `words` is the kind of words, "plain" or
+    "morphology".
     """
 
     def __init__(self, dataset: Dataset, words: str, units: Sequence[str], progress: Progress | None = None) -> None:
@@ -61,11 +59,8 @@ class Bm25Scorer:
     ) -> dict[str, Integers]:
         """Return the rank of each question's document or passage, by unit; ties count against it.
 
-        Args:
-            gold: Integer array `(q,)`, the passage that answers each question.
-
-        Returns:
-            `{unit: ranks}`, integer arrays `(q,)` that start at 1.
+        `gold` is an integer array `(q,)`, the passage that answers each question. Returns `{unit: ranks}`, integer
+        arrays `(q,)` that start at 1.
         """
         places = {unit: np.empty(len(texts), dtype=np.int64) for unit in units}
         for row, scores in enumerate(self._by_kind(texts)):
@@ -81,8 +76,7 @@ class Bm25Scorer:
     def first_units(self, texts: Sequence[str], unit: str) -> Integers:
         """Return the document or passage that BM25 ranks first for each question.
 
-        Returns:
-            Integer array `(q,)`; the lowest number if scores are equal.
+        Returns an integer array `(q,)`; the lowest number if scores are equal.
         """
         rows = [int(score_units(unit, scores, self.whole_of).argmax()) for scores in self._by_kind(texts)]
         return np.array(rows, dtype=np.int64)
@@ -101,8 +95,7 @@ class Bm25Scorer:
     def nearest_passages(self, texts: Sequence[str], deep: int) -> Integers:
         """Return the best passages of each text; equal scores keep the order of the passages.
 
-        Returns:
-            Integer array `(q, deep)`, best first.
+        Returns an integer array `(q, deep)`, best first.
         """
         rows = self.indices["passage"].scores(texts)
         return np.stack([np.argsort(-scores, kind="stable")[:deep] for scores in rows])
@@ -119,15 +112,9 @@ def _languages(dataset, kind):
 def score_units(unit: str, scores: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Floats:
     """Return the score of each document or passage from the scores of one kind of text or more.
 
-    The score "sum" adds BM25's score of a passage and that of its best sentence.
-
-    Args:
-        scores: `{kind of text: scores}`, float arrays `(texts,)`.
-        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
-            arrays.
-
-    Returns:
-        Float array `(units,)`.
+    The score "sum" adds BM25's score of a passage and that of its best sentence. `scores` is `{kind of text: scores}`,
+    float arrays `(texts,)`. `whole_of` is `{"passage": document of each passage, "sentence": passage of each
+    sentence}`, ascending integer arrays. Returns a float array `(units,)`.
     """
     rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
     if score == "vector":

@@ -54,7 +54,6 @@ class ConfidenceFigures:
     """Figures of how well a confidence tells right from wrong cases.
 
     Attributes:
-        cases: Number of cases.
         right: Share of the cases whose first passage answers.
         auroc: Area under the ROC curve; None if all cases are right or all are wrong.
         curve: `[coverage, risk]` pairs: the share of wrong cases among the most confident share of all cases.
@@ -86,14 +85,8 @@ def fit_calibration(cases: Cases, missed: float = MOST_MISSED) -> CalibrationFit
     """Fit a calibration; each language has the same weight.
 
     The threshold is the highest below which lie at most `missed` of the right cases among collections of any size in
-    `SIZES`, and of larger ones.
-
-    Args:
-        cases: Rankings, each right or wrong.
-        missed: The largest share of right cases below the threshold, in [0, 1].
-
-    Raises:
-        DataError: If there are too few right or too few wrong cases.
+    `SIZES`, and of larger ones. `cases` are rankings, each right or wrong. `missed` is the largest share of right cases
+    below the threshold, in [0, 1].
     """
     require_enough(cases)
     line = _line(cases)
@@ -108,13 +101,10 @@ def fit_calibration(cases: Cases, missed: float = MOST_MISSED) -> CalibrationFit
 def fit_scores(
     encoded: EncodedSplit, scores: Sequence[str] = PASSAGE_SCORES, seed: int = 0
 ) -> dict[str, CalibrationFit]:
-    """Fit a calibration for each score, on questions with and without their articles.
+    """Fit a calibration for each score, on questions with and without their articles. Returns `{score: calibration}`.
 
     Args:
         scores: Names in `choices.PASSAGE_SCORES`.
-
-    Returns:
-        `{score: calibration}`.
     """
     return {score: fit_calibration(paired_cases(encoded, score, (*SIZES, WHOLE), seed)) for score in scores}
 
@@ -188,14 +178,10 @@ def choose_threshold(probability: Doubles, weights: Doubles, missed: float) -> f
 
 
 def confidence_figures(cases: Cases, confidence: Doubles, threshold: float | None = None) -> ConfidenceFigures:
-    """Return the figures of a confidence.
+    """Return the figures of a confidence; those of a probability only with a threshold.
 
     Args:
         confidence: Float array `(n,)`.
-        threshold: The probability below which nothing is found; None if the confidence is no probability.
-
-    Returns:
-        The figures; those of a probability only with a threshold.
     """
     right = cases.right
     curve = risk_coverage(confidence, right)
@@ -221,13 +207,7 @@ def _share(values):
 def calibration_error(probability: Doubles, right: Booleans, bins: int = BINS) -> float:
     """Return the expected calibration error (Guo et al., 2017): the mean gap of probability and accuracy over bins.
 
-    Args:
-        probability: Float array `(n,)` in [0, 1].
-        right: Boolean array `(n,)`.
-        bins: Number of bins of equal width.
-
-    Returns:
-        A value in [0, 1].
+    `probability` is a float array `(n,)` in [0, 1]. `right` is a boolean array `(n,)`. Returns a value in [0, 1].
     """
     place = np.minimum((probability * bins).astype(int), bins - 1)
     apart = np.bincount(place, probability - right, bins)
@@ -237,12 +217,8 @@ def calibration_error(probability: Doubles, right: Booleans, bins: int = BINS) -
 def auroc(confidence: Doubles, right: Booleans) -> float | None:
     """Return the share of pairs in which a right case has a greater confidence than a wrong one.
 
-    Args:
-        confidence: Float array `(n,)`; equal values count half.
-        right: Boolean array `(n,)`.
-
-    Returns:
-        A value in [0, 1]; None if all cases are right or all are wrong.
+    `confidence` is a float array `(n,)`; equal values count half. Returns a value in [0, 1]; None if all cases are
+    right or all are wrong.
     """
     ones = int(right.sum())
     zeros = len(right) - ones
@@ -254,15 +230,10 @@ def auroc(confidence: Doubles, right: Booleans) -> float | None:
 
 
 def risk_coverage(confidence: Doubles, right: Booleans, steps: int = STEPS) -> list[list[float]]:
-    """Return the points of a risk-coverage curve (El-Yaniv and Wiener, 2010).
+    """Return the points of a risk-coverage curve (El-Yaniv and Wiener, 2010): `[coverage, risk]` pairs.
 
     Args:
-        confidence: Float array `(n,)`.
-        right: Boolean array `(n,)`.
         steps: Number of coverages, the last of which is 1.
-
-    Returns:
-        `[coverage, risk]` pairs.
     """
     order = np.argsort(-confidence, kind="stable")
     wrong = np.cumsum(~right[order])
@@ -273,15 +244,7 @@ def risk_coverage(confidence: Doubles, right: Booleans, steps: int = STEPS) -> l
 def figures_by_language(
     cases: Cases, confidence: Doubles, threshold: float | None = None
 ) -> Mapping[str, ConfidenceFigures]:
-    """Return the figures of each language and, under "all", of all together.
-
-    Args:
-        confidence: Float array `(n,)`.
-        threshold: The probability below which nothing is found; None if the confidence is no probability.
-
-    Returns:
-        `{language: figures}`.
-    """
+    """Return the figures of each language and, under "all", of all together: `{language: figures}`."""
     languages = dict.fromkeys(cases.language.tolist())
     parts = {language: cases.language == language for language in languages}
     return {

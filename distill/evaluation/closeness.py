@@ -24,13 +24,11 @@ class Closeness:
     """How close an encoder's vectors of some texts are to a teacher's.
 
     Attributes:
-        texts: Number of texts.
         spearman: Spearman's correlation of the cosines of all pairs of texts; None if all are equal.
         neighbours: Share of a text's nearest neighbours by the teacher (ten, if there are as many) that are among those
             by the encoder, as a mean over the texts.
         cosine_mean: Mean cosine of the two vectors of a text; None, as the next two, if the spaces are not the same.
         cosine_p5: Their 5th percentile.
-        cosine_min: The least of them.
     """
 
     texts: int
@@ -48,9 +46,6 @@ def measure_closeness(vectors: Floats, labels: Floats, same_space: bool = True) 
         vectors: The encoder's vectors `(n, d)`.
         labels: The teacher's vectors `(n, e)` of the same texts, or of what they translate.
         same_space: Whether the encoder's vectors are meant to be the teacher's, so that their cosine says something.
-
-    Raises:
-        InputError: If there are fewer than three texts.
 
     Example:
         >>> import numpy
@@ -115,13 +110,9 @@ def pair_texts(
 
     A text in the teacher's language is its own. A question in another language has its version in the teacher's
     language. Where the data is held-out `lines`, a line has the passage that it translates, and passages are texts too.
-
-    Args:
-        lines: Whether the data is held-out lines, so that no passage was learned.
-        seed: The seed by which texts are chosen where there are more than `MOST` of a language.
-
-    Returns:
-        `{language: (text, text of the label)}`, without languages of fewer than three texts.
+    `lines` says whether the data is held-out lines, so that no passage was learned. `seed` is the seed by which texts
+    are chosen where there are more than `MOST` of a language. Returns `{language: (text, text of the label)}`, without
+    languages of fewer than three texts.
     """
     versions = {question.id: question.text for question in dataset.select(pivot, split)}
     pairs: dict[str, dict[str, str]] = {language: {} for language in languages}

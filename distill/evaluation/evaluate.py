@@ -38,12 +38,7 @@ HEAD = 10
 
 @dataclass(frozen=True)
 class QueryNoise:
-    """Kinds of noise in which questions are measured too.
-
-    Attributes:
-        kinds: Names in `choices.TYPED`.
-        seed: Seed of the noise.
-    """
+    """Kinds of noise in which questions are measured too. `kinds` are names in `choices.TYPED`."""
 
     kinds: Sequence[str] = ()
     seed: int = 0
@@ -54,10 +49,7 @@ class Evaluation:
     """The results of one encoder on one split.
 
     Attributes:
-        encoder: Name of the encoder.
-        split: Name of the split.
         ranks: `{unit: {language: ranks}}`, integer arrays `(q,)` that start at 1.
-        recall: Recall by tokens, by metric and language.
         spoken: Languages of the nearest passages, by question language.
         typed: `{kind of noise: ranks}` of noisy questions, in the languages that have the kind.
     """
@@ -88,13 +80,10 @@ class Evaluation:
         }
 
     def mean(self, unit: str, languages: Sequence[str], metric: str = "p@1") -> float:
-        """Return the mean of a metric over languages, each with the same weight.
+        """Return the mean of a metric over languages, each with the same weight, in [0, 1].
 
         Args:
             metric: Name of the metric, such as "p@1" or "mrr@10".
-
-        Returns:
-            The mean, in [0, 1].
         """
         return float(np.mean([summarise_ranks(self.ranks[unit][language])[metric] for language in languages]))
 
@@ -203,8 +192,7 @@ def noisy_texts(
 ) -> dict[str, dict[str, list[str]]]:
     """Return the questions of a split with noise, in the languages that have the kind of noise.
 
-    Returns:
-        `{kind: {language: texts}}`.
+    Returns `{kind: {language: texts}}`.
     """
     return {
         kind: {
@@ -226,14 +214,7 @@ def encode_noisy_questions(
     typed: QueryNoise,
     progress: Progress | None = None,
 ) -> dict[str, dict[str, Floats]]:
-    """Encode the questions of a split with noise.
-
-    Returns:
-        `{kind: {language: vectors}}`, float32 arrays `(q, d)`.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
-    """
+    """Encode the questions of a split with noise. Returns `{kind: {language: vectors}}`, float32 arrays `(q, d)`."""
     return {
         kind: {
             language: require_finite(encoder.encode(texts, "question", progress), encoder)
@@ -259,11 +240,7 @@ def encode_questions(
 ) -> dict[str, Floats]:
     """Encode the questions of a split.
 
-    Returns:
-        `{language: vectors}`, float32 arrays `(q, d)`.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
+    Returns `{language: vectors}`, float32 arrays `(q, d)`. Raises `EncoderError` if vectors hold NaN or infinity.
     """
     texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
     return {
@@ -277,11 +254,7 @@ def encode_units(
 ) -> dict[str, Floats]:
     """Encode the kinds of text that units are scored by.
 
-    Returns:
-        `{kind of text: vectors}`, float32 arrays `(n, d)`.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
+    Returns `{kind of text: vectors}`, float32 arrays `(n, d)`. Raises `EncoderError` if vectors hold NaN or infinity.
     """
     return {
         kind: require_finite(encoder.encode(dataset.texts(kind), "document", progress), encoder)
@@ -296,14 +269,11 @@ def rank_questions(
     split: str,
     units: Sequence[str] = UNITS,
 ) -> Ranks:
-    """Return the rank of each question's answer.
+    """Return the rank of each question's answer: `{unit: {language: ranks}}`, integer arrays `(q,)`.
 
     Args:
         questions: `{language: vectors}` from `encode_questions`.
         vectors: `{kind of text: vectors}` from `encode_units`.
-
-    Returns:
-        `{unit: {language: ranks}}`, integer arrays `(q,)`.
     """
     ranks: Ranks = {unit: {} for unit in units}
     whole_of = dataset.whole_of(tuple(vectors))
@@ -326,12 +296,8 @@ def languages_of_head(
 ) -> dict[str, dict[str, float]]:
     """Return the mean share of each passage language among the passages nearest to a question.
 
-    Args:
-        questions: `{language: vectors}`, unit rows `(q, d)`.
-        passages: Unit rows `(p, d)`.
-
-    Returns:
-        `{question language: {passage language: share}}`; empty if all passages are in one language.
+    `questions` is `{language: vectors}`, unit rows `(q, d)`. `passages` are unit rows `(p, d)`. Returns `{question
+    language: {passage language: share}}`; empty if all passages are in one language.
     """
     spoken = np.array(dataset.passage_languages)
     languages = list(dict.fromkeys(dataset.passage_languages))

@@ -26,14 +26,7 @@ AROUND = 400
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A part of a passage, cut into three.
-
-    Attributes:
-        title: Title of the document.
-        before: Text before the sentence.
-        sentence: The sentence; empty if none is set apart.
-        after: Text after the sentence.
-    """
+    """A part of a passage, cut into three. `sentence` is the sentence; empty if none is set apart."""
 
     title: str
     before: str
@@ -46,9 +39,6 @@ class Example:
     """A question and the passage that is nearest to it.
 
     Attributes:
-        id: Id of the question.
-        language: Language of the question.
-        question: Text of the question.
         nearest: The nearest passage, with the sentence that is nearest to the question.
         right: The passage that answers a lost question; None for a question that was won.
     """
@@ -65,12 +55,8 @@ class Examples:
     """Questions of a split that the student won or lost against its base.
 
     Attributes:
-        split: Name of the split.
-        unit: Name of the unit that is ranked.
         questions_won: Number of questions that student and bundle rank first and the base does not.
         questions_lost: Number of questions that the base alone ranks first.
-        won: Some of the questions that were won.
-        lost: Some of the questions that were lost.
     """
 
     split: str
@@ -86,7 +72,6 @@ class EncodedTexts:
     """An encoder with the vectors that it gave.
 
     Attributes:
-        encoder: The encoder.
         questions: `{language: vectors}`, float arrays `(q, d)`.
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
     """
@@ -122,11 +107,7 @@ def choose_examples(
 def choose_diverse(rows: Sequence[tuple[Question, int]], seed: int, most: int = MOST) -> list[tuple[Question, int]]:
     """Choose rows from as many languages, and then from as many question ids, as there are.
 
-    Args:
-        rows: `(question, row)` pairs.
-
-    Returns:
-        The chosen `(question, row)` pairs.
+    `rows` are `(question, row)` pairs. Returns the chosen `(question, row)` pairs.
     """
     rest = [rows[place] for place in np.random.default_rng(seed).permutation(len(rows))]
     taken: list[tuple[Question, int]] = []
@@ -151,7 +132,6 @@ def find_nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], questi
     """Return the passage that a unit ranks first; of a unit of documents, the best passage of the first document.
 
     Args:
-        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
         question: Float array `(d,)`.
     """
     whole_of, ranked = dataset.whole_of(tuple(vectors)), BY_NAME[unit]

@@ -23,8 +23,6 @@ class Comparison:
         b: P@1 of the second encoder.
         only_a: Number of questions that only the first encoder gets right.
         only_b: Number of questions that only the second encoder gets right.
-        questions: Number of questions.
-        p: McNemar's p-value.
         p_holm: The p-value corrected over all languages that are compared.
         significant: True if the corrected p-value is below the level.
     """
@@ -48,13 +46,8 @@ def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
     """Return the p-value of McNemar's test (1947) that two encoders are equally often right, by statsmodels.
 
     It is the exact binomial test if fewer than 25 questions differ, else chi-squared with continuity correction.
-
-    Args:
-        right_a: Boolean array `(q,)`, true where the first encoder is right.
-        right_b: Boolean array `(q,)`, the same questions in the same order.
-
-    Raises:
-        InputError: If statsmodels is not installed.
+    `right_a` is a boolean array `(q,)`, true where the first encoder is right. `right_b` is a boolean array `(q,)`, the
+    same questions in the same order. Raises `InputError` if statsmodels is not installed.
     """
     require_significance()
     from statsmodels.stats.contingency_tables import mcnemar
@@ -71,12 +64,7 @@ def require_significance() -> None:
 def count_disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
     """Count the questions that only one of two encoders gets right.
 
-    Args:
-        right_a: Boolean array `(q,)`, true where the first encoder is right.
-        right_b: Boolean array `(q,)`, the same questions in the same order.
-
-    Returns:
-        The numbers of questions that only the first, and only the second, gets right.
+    Returns the numbers of questions that only the first, and only the second, gets right.
     """
     right_a, right_b = np.asarray(right_a, bool), np.asarray(right_b, bool)
     return int(np.sum(right_a & ~right_b)), int(np.sum(~right_a & right_b))

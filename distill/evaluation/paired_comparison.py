@@ -28,20 +28,12 @@ class PairedComparison:
     """Two encoders' scores of a metric on the same questions.
 
     Attributes:
-        a: Mean score of the first encoder.
-        b: Mean score of the second encoder.
-        difference: a - b.
         low: Lower end of the 95 % interval of the difference (`resampling.bootstrap`).
         high: Upper end of that interval.
         effect: Effect size d_z (`resampling.effect_size`); None if it is infinite.
         effect_low: Lower end of the interval of the effect size.
         effect_high: Upper end of the interval of the effect size.
-        questions: Number of questions.
-        clusters: Number of question ids.
-        only_a: Number of questions on which the first encoder scores higher.
-        only_b: Number of questions on which the second encoder scores higher.
         test: "mcnemar" for p@1 and em of one language whose ids occur once each, else "sign-flip".
-        p: The p-value.
         detectable: The smallest true difference that shows in 80 % of such test sets at level / (tests in the family);
             None if no deviation was seen.
         p_holm: The p-value corrected by Holm's method (1979) over the languages of all tasks together; the rows "all"
@@ -88,20 +80,14 @@ def compare_scores(
     """Compare the scores of two encoders in each language and, under "all", over all languages of a task.
 
     The row "all" is there for tasks in more than one language; it groups the questions by id. All rows use the same
-    seed, so a row depends on the others only in `p_holm` and `detectable`.
+    seed, so a row depends on the others only in `p_holm` and `detectable`. Returns `{task: {language: PairedComparison,
+    ..., "all": …}}`. Raises `InputError` if lists are empty or differ in length, scores are no numbers, scores of a
+    binary metric are not 0 or 1, a language is called "all", or there are too few draws for the number of tests.
 
     Args:
         tasks: `{task: {language: (ids, a, b)}}`. `ids` are strings `(q,)`; `a` and `b` are float arrays `(q,)`, the
             score of each question under the two encoders.
         draws: Number of draws of a sign-flip test and of an interval.
-        progress: Called once per row.
-
-    Returns:
-        `{task: {language: PairedComparison, ..., "all": …}}`.
-
-    Raises:
-        InputError: If lists are empty or differ in length, scores are no numbers, scores of a binary metric are not 0
-            or 1, a language is called "all", or there are too few draws for the number of tests.
     """
     pairs = {
         (task, name): _check_pair(task, name, pair, metric) for task in tasks for name, pair in tasks[task].items()
@@ -158,10 +144,7 @@ def require_draws(draws: int, tests: int, level: float = 0.05) -> None:
     """Raise `InputError` if there are too few draws for a test to become significant.
 
     The least p-value of drawn signs is 1 / (draws + 1). Multiplied by the number of tests it has to be able to fall
-    below the level.
-
-    Raises:
-        InputError: If there are too few draws.
+    below the level. Raises `InputError` if there are too few draws.
     """
     needed = math.ceil(tests / level)
     if draws < needed:
@@ -206,12 +189,8 @@ class PooledComparison:
     Attributes:
         a: P@1 of the first encoder.
         b: P@1 of the second encoder.
-        difference: a - b.
         low: Lower end of the 95 % interval of the difference, from questions drawn with all their translations.
-        high: Upper end of that interval.
         p: The p-value of a sign-flip test that flips all translations of a question together.
-        questions: Number of questions; each translation counts.
-        clusters: Number of question ids.
     """
 
     a: float
@@ -229,13 +208,12 @@ def compare_pooled(
 ) -> PooledComparison:
     """Compare two encoders on the questions of all languages together.
 
+    Returns P@1 of both, and their difference with its interval and its p-value.
+
     Args:
         ids: `{language: ids}` of the questions, each `(q,)`.
         ranks_a: `{language: ranks}` of the first encoder, integer arrays `(q,)`.
         ranks_b: `{language: ranks}` of the second encoder, on the same questions.
-
-    Returns:
-        P@1 of both, and their difference with its interval and its p-value.
     """
     every, a, b = _pool_languages({name: (ids[name], ranks_a[name] == 1, ranks_b[name] == 1) for name in ids})
     differences = a.astype(float) - b

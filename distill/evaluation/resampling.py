@@ -28,12 +28,8 @@ ROUNDING = 1e-12
 def sum_clusters(differences: ArrayLike, ids: Sequence[str]) -> tuple[Doubles, Integers]:
     """Sum the differences of each question id.
 
-    Args:
-        differences: Float array `(n,)`.
-        ids: Question ids `(n,)`.
-
-    Returns:
-        Sums, a float array `(c,)`, and counts, an integer array `(c,)`, in the order of the ids.
+    `differences` is a float array `(n,)`. `ids` are question ids `(n,)`. Returns sums, a float array `(c,)`, and
+    counts, an integer array `(c,)`, in the order of the ids.
     """
     _, cluster = np.unique(np.asarray(ids), return_inverse=True)
     sums = np.bincount(cluster, weights=np.asarray(differences))
@@ -46,10 +42,6 @@ def sign_flip_p(differences: ArrayLike, ids: Sequence[str], draws: int = 10_000,
     The p-value is the share of random signs of the clusters that give a mean at least as far from 0. The test is exact
     if at most 13 clusters have a sum other than 0. Else `draws` signs are drawn and the p-value is (hits + 1) / (draws
     + 1), Phipson & Smyth (2010).
-
-    Args:
-        differences: Float array `(n,)`.
-        ids: Question ids `(n,)`.
     """
     sums = _not_zero(differences, ids)
     if not len(sums):
@@ -87,14 +79,8 @@ def _blocks(draws, columns):
 def effect_size(differences: ArrayLike, ids: Sequence[str]) -> float:
     """Return d_z: the mean of the clusters' mean differences in standard deviations (c - 1) of these means.
 
-    Each question has the same weight, however many translations it has.
-
-    Args:
-        differences: Float array `(n,)`.
-        ids: Question ids `(n,)`.
-
-    Returns:
-        The effect size; 0 if nothing differs, infinite if all clusters differ by the same.
+    Each question has the same weight, however many translations it has. Returns the effect size; 0 if nothing differs,
+    infinite if all clusters differ by the same.
     """
     sums, counts = sum_clusters(differences, ids)
     means = sums / counts
@@ -115,15 +101,8 @@ def bootstrap(
     """Return percentile intervals of the mean difference and of its effect size.
 
     Clusters are drawn with replacement, each with all its translations. The mean is the sum of the differences divided
-    by the number of questions drawn. Efron & Tibshirani (1993), chapter 13.
-
-    Args:
-        differences: Float array `(n,)`.
-        ids: Question ids `(n,)`.
-        level: Coverage of the intervals, in (0, 1).
-
-    Returns:
-        `((low, high) of the mean difference, (low, high) of its effect size)`.
+    by the number of questions drawn. Efron & Tibshirani (1993), chapter 13. `level` is the coverage of the intervals,
+    in (0, 1). Returns `((low, high) of the mean difference, (low, high) of its effect size)`.
     """
     sums, counts = sum_clusters(differences, ids)
     means, number = sums / counts, len(sums)
@@ -156,10 +135,6 @@ def standard_error(differences: ArrayLike, ids: Sequence[str]) -> float:
 
     It is that of the ratio estimator (Cochran 1977, section 6.4). If each question has n translations it is the
     deviation of the clusters' means divided by the root of their number.
-
-    Args:
-        differences: Float array `(n,)`.
-        ids: Question ids `(n,)`.
     """
     sums, counts = sum_clusters(differences, ids)
     if len(sums) < 2:
@@ -174,15 +149,8 @@ def detectable_difference(
     """Return the smallest true mean difference that such a test set shows with a given power.
 
     It is statsmodels' normal power for one sample, with the deviation that was observed. For Holm's method over m tests
-    the strictest level is level / m.
-
-    Args:
-        differences: Float array `(n,)`.
-        ids: Question ids `(n,)`.
-        level: Two-sided level of significance.
-
-    Returns:
-        The difference; None if no deviation was observed, as with fewer than two clusters.
+    the strictest level is level / m. `level` is the two-sided level of significance. Returns the difference; None if no
+    deviation was observed, as with fewer than two clusters.
     """
     error = standard_error(differences, ids)
     if not error > ROUNDING * np.max(np.abs(differences)):

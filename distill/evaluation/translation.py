@@ -53,10 +53,8 @@ class TranslationCounts:
     """Counts of what was translated.
 
     Attributes:
-        source: Name of the translation.
         questions: `{language: number of questions with a translation}`.
         as_they_are: `{language: number of questions without a translation}`.
-        candidates: Number of translated candidates.
         milliseconds: Time of a translator per translated question, in batches; None for other sources.
     """
 
@@ -92,13 +90,10 @@ class TranslationSource(Protocol):
     def texts(
         self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """Return a translation of each question.
+        """Return a translation of each question, None for a question without one.
 
         Args:
             pivots: `{id: text in the documents' language, or None}` of all questions of the data.
-
-        Returns:
-            The translations, None for a question without one.
         """
         ...
 
@@ -115,11 +110,7 @@ class ParallelQuestions:
     ) -> list[str | None]:
         """Return the question in the documents' language that has the same id.
 
-        Args:
-            pivots: `{id: text in the documents' language, or None}` of all questions of the data.
-
-        Returns:
-            The translations, None for a question without one.
+        Returns the translations, None for a question without one.
         """
         return [pivots.get(question.id) for question in questions]
 
@@ -129,7 +120,6 @@ class TranslationFile:
     """Translations from a file.
 
     Attributes:
-        name: Name of the file.
         lines: `{(id, language): text}`; the language is None for a translation of all languages.
     """
 
@@ -141,17 +131,7 @@ class TranslationFile:
     def texts(
         self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """Return the file's translation of each question.
-
-        Args:
-            pivots: `{id: text in the documents' language, or None}` of all questions of the data.
-
-        Returns:
-            The translations, None for a question without one.
-
-        Raises:
-            DataError: If the file has ids that the data lacks.
-        """
+        """Return the file's translation of each question, None for a question without one."""
         unknown = list(dict.fromkeys(id for id, _ in self.lines if id not in pivots))
         if unknown:
             raise DataError(
@@ -179,8 +159,7 @@ class MachineTranslation:
     ) -> list[str | None]:
         """Translate each question by the translator of its language.
 
-        Returns:
-            The translations, None if the language has no translator or the translation has no letter or digit.
+        Returns the translations, None if the language has no translator or the translation has no letter or digit.
         """
         translations: dict[int, str] = {}
         for language in dict.fromkeys(question.language for question in questions):
@@ -231,9 +210,6 @@ def read_translations(path: File) -> TranslationFile:
     """Read translations from lines of `{"id", "text"}` or from a .tsv with these headings.
 
     A line with a "language" translates the question of that language alone.
-
-    Raises:
-        DataError: If a line is wrong, or there is none; the message names the line.
     """
     path = Path(path)
     lines: dict[tuple[str, str | None], str] = {}
@@ -263,11 +239,8 @@ def translate_questions(
 ) -> tuple[Dataset, TranslationCounts]:
     """Replace the questions of a split that are not in the documents' language by their translations.
 
-    Questions without a translation stay as they are, and a warning counts them.
-
-    Raises:
-        InputError: If no question is in another language.
-        DataError: If no question has a translation.
+    Questions without a translation stay as they are, and a warning counts them. Raises `InputError` if no question is
+    in another language and `DataError` if no question has a translation.
     """
     pivot, every = dataset.document_language, dataset.questions
     originals = [q for language in languages if language != pivot for q in dataset.select(language, split)]
@@ -283,11 +256,8 @@ def translate_questions(
 def translate_pool(pool: Pool, translation: TranslationSource, pivot: str) -> tuple[Pool, TranslationCounts]:
     """Replace the questions of a pool that are not in the documents' language by their translations.
 
-    A translator also translates the sentences of the pool, as in the paper; other sources do not.
-
-    Raises:
-        InputError: If no question is in another language.
-        DataError: If no question has a translation.
+    A translator also translates the sentences of the pool, as in the paper; other sources do not. Raises `InputError`
+    if no question is in another language and `DataError` if no question has a translation.
     """
     languages = [pool.languages[number] for number in pool.asked_in]
     every = [SourceText(*row) for row in zip(pool.ids, languages, pool.questions, strict=True)]
@@ -318,11 +288,7 @@ def _texts(translation, questions, pivots, pivot):
 
 
 def require_foreign_questions(questions: Sequence[TextInLanguage], pivot: str) -> None:
-    """Raise `InputError` if there are no questions in other languages than the documents'.
-
-    Raises:
-        InputError: If there are none.
-    """
+    """Raise `InputError` if there are no questions in other languages than the documents'."""
     if not questions:
         raise InputError(f"all questions are in {pivot}, the documents' language: there is nothing to translate")
 
@@ -332,14 +298,7 @@ def require_translations(
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Count the questions with and without a translation, and warn of the latter.
 
-    Args:
-        remedy: Advice at the end of the error.
-
-    Returns:
-        `{language: number of questions}` with a translation, and without one.
-
-    Raises:
-        DataError: If no question has a translation.
+    Returns `{language: number of questions}` with a translation, and without one.
     """
     if not any(translations):
         raise DataError(f"{name}: no translation of any question in {_languages(questions)}; {remedy}")

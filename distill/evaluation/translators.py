@@ -1,9 +1,14 @@
-"""Translation models that CTranslate2 runs: Marian, M2M100, NLLB and mBART-50."""
+"""Translation models that CTranslate2 runs: Marian, M2M100, NLLB and mBART-50.
+
+A token tells a model the languages: Fan et al. (2021), M2M-100; NLLB Team (2022), with the codes of FLORES-200; Tang et
+al. (2020), mBART-50.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -15,8 +20,24 @@ from ..system.files import usable_path
 from ..system.input_files import read_json
 from ..system.text import make_well_formed
 from ..system.types import File, Progress
-from ..vocabulary.words.language_tokens import find_language_token, list_language_tokens
 
+# The forms of a token in the three models: __de__, deu_Latn, de_DE.
+TOKEN = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")
+# The code of FLORES-200 for two letters: the largest language of a macrolanguage, in its most common script.
+CODES = """
+af=afr_Latn am=amh_Ethi ar=arb_Arab az=azj_Latn be=bel_Cyrl bg=bul_Cyrl bn=ben_Beng bo=bod_Tibt bs=bos_Latn
+ca=cat_Latn cs=ces_Latn cy=cym_Latn da=dan_Latn de=deu_Latn dz=dzo_Tibt el=ell_Grek en=eng_Latn eo=epo_Latn
+es=spa_Latn et=est_Latn eu=eus_Latn fa=pes_Arab fi=fin_Latn fr=fra_Latn ga=gle_Latn gl=glg_Latn gu=guj_Gujr
+ha=hau_Latn he=heb_Hebr hi=hin_Deva hr=hrv_Latn hu=hun_Latn hy=hye_Armn id=ind_Latn ig=ibo_Latn is=isl_Latn
+it=ita_Latn ja=jpn_Jpan jv=jav_Latn ka=kat_Geor kk=kaz_Cyrl km=khm_Khmr kn=kan_Knda ko=kor_Hang ky=kir_Cyrl
+lb=ltz_Latn lo=lao_Laoo lt=lit_Latn lv=lvs_Latn mk=mkd_Cyrl ml=mal_Mlym mn=khk_Cyrl mr=mar_Deva ms=zsm_Latn
+mt=mlt_Latn my=mya_Mymr nb=nob_Latn ne=npi_Deva nl=nld_Latn nn=nno_Latn no=nob_Latn pa=pan_Guru pl=pol_Latn
+ps=pbt_Arab pt=por_Latn ro=ron_Latn ru=rus_Cyrl sd=snd_Arab si=sin_Sinh sk=slk_Latn sl=slv_Latn so=som_Latn
+sq=als_Latn sr=srp_Cyrl sv=swe_Latn sw=swh_Latn ta=tam_Taml te=tel_Telu tg=tgk_Cyrl th=tha_Thai tl=tgl_Latn
+tr=tur_Latn uk=ukr_Cyrl ur=urd_Arab uz=uzn_Latn vi=vie_Latn xh=xho_Latn yi=ydd_Hebr yo=yor_Latn zh=zho_Hans
+zu=zul_Latn
+"""
+FLORES_200 = {code: token for code, token in (pair.split("=") for pair in CODES.split())}
 MODEL, SOURCE, TARGET, CONFIG = "model.bin", "source.spm", "target.spm", "config.json"
 # Files of a model of many languages: its SentencePiece model, and its vocabulary with a token for each language.
 SHARED, VOCABULARY = "sentencepiece.bpe.model", "shared_vocabulary.json"
@@ -27,32 +48,45 @@ LONGEST, LONGEST_TRANSLATION = 512, 256
 BEAM = 4
 
 
+def list_language_tokens(pieces: Collection[str]) -> frozenset[str]:
+    """Return the tokens of a model that have the form of a language token."""
+    return frozenset(piece for piece in pieces if TOKEN.fullmatch(piece))
+
+
+def find_language_token(language: str, tokens: Collection[str]) -> str | None:
+    """Find the token of a language. Returns the token, or None if the model has none for the language.
+
+    Args:
+        language: The language, such as `de` or `zh-TW`, or a token itself.
+    """
+    if language in tokens:
+        return language
+    code = language.lower().partition("-")[0].partition("_")[0]
+    of_country = sorted(token for token in tokens if re.fullmatch(rf"{re.escape(code)}_[A-Z]{{2}}", token))
+    named = [f"__{code}__", FLORES_200.get(code), *of_country]
+    return next((token for token in named if token in tokens), None)
+
+
 class Translator(Protocol):
     """A translator of texts in one language into the language that it was made for."""
 
     name: str
 
     def translate(self, texts: Sequence[str], language: str, progress: Progress | None = None) -> list[str]:
-        """Translate texts.
-
-        Args:
-            progress: Called with the number of texts after each batch.
-        """
+        """Translate texts. `progress` is called with the number of texts after each batch."""
         ...
 
 
 class CTranslate2Translator:
     """A model in a folder that CTranslate2 runs on SentencePiece tokens.
 
-    The same texts always give the same translations: the best of `beam` hypotheses, and nothing is drawn.
+    The same texts always give the same translations: the best of `beam` hypotheses, and nothing is drawn. Raises
+    `TranslatorError` if ctranslate2 is not installed, or a file is missing or unusable.
 
     Args:
         pieces: Names of the SentencePiece models in it, the source's first and the target's last.
         beam: Number of hypotheses, where 1 is greedy.
         threads: Number of threads; 0 lets CTranslate2 choose.
-
-    Raises:
-        TranslatorError: If ctranslate2 is not installed, or a file is missing or unusable.
     """
 
     def __init__(self, folder: File, pieces: Sequence[str], beam: int = BEAM, threads: int = 0) -> None:
@@ -77,11 +111,7 @@ class CTranslate2Translator:
     def translate(
         self, texts: Sequence[str], language: str | None = None, progress: Progress | None = None
     ) -> list[str]:
-        """Translate texts of one language.
-
-        Args:
-            progress: Called with the number of texts after each batch.
-        """
+        """Translate texts of one language."""
         rows = self.tokenise(texts, language)
         order, translations = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
         for start in range(0, len(rows), BATCH):
@@ -129,14 +159,8 @@ class MarianTranslator(CTranslate2Translator):
     """A Marian model: CTranslate2's `model.bin`, with the SentencePiece models `source.spm` and `target.spm`.
 
     `ct2-transformers-converter --copy_files source.spm target.spm` makes such a folder of an OPUS-MT model. Texts of
-    more than 511 tokens are cut.
-
-    Args:
-        beam: Number of hypotheses, where 1 is greedy.
-        threads: Number of threads; 0 lets CTranslate2 choose.
-
-    Raises:
-        TranslatorError: If ctranslate2 is not installed, or a file is missing or unusable.
+    more than 511 tokens are cut. Raises `TranslatorError` if ctranslate2 is not installed, or a file is missing or
+    unusable.
     """
 
     def __init__(self, folder: File, beam: int = BEAM, threads: int = 0) -> None:
@@ -148,15 +172,8 @@ class ManyToManyTranslator(CTranslate2Translator):
 
     `ct2-transformers-converter --copy_files sentencepiece.bpe.model` makes such a folder of M2M100, NLLB or mBART-50. A
     text is encoded as the token of its language, at most 510 tokens, and the end token. A translation begins with the
-    token of the target language.
-
-    Args:
-        beam: Number of hypotheses, where 1 is greedy.
-        threads: Number of threads; 0 lets CTranslate2 choose.
-
-    Raises:
-        TranslatorError: If ctranslate2 is not installed, a file is missing or unusable, or the vocabulary has no token
-            of the target language.
+    token of the target language. Raises `TranslatorError` if ctranslate2 is not installed, a file is missing or
+    unusable, or the vocabulary has no token of the target language.
     """
 
     def __init__(self, folder: File, target: str, beam: int = BEAM, threads: int = 0) -> None:
@@ -206,14 +223,7 @@ class Translators:
         return is_served(language, self._by_language)
 
     def translate(self, texts: Sequence[str], language: str, progress: Progress | None = None) -> list[str]:
-        """Translate texts by the translator of their language.
-
-        Args:
-            progress: Called with the number of texts after each batch.
-
-        Raises:
-            TranslatorError: If no translator serves the language.
-        """
+        """Translate texts by the translator of their language."""
         if not self.serves(language):
             raise TranslatorError(
                 f"no translator for {language}; give one as {language}=FOLDER, or one for all languages as FOLDER"
@@ -251,14 +261,8 @@ def is_served(language: str, by_language: Mapping[str | None, Translator | Path]
 def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0, target: str = "en") -> Translators:
     """Load translators by language.
 
-    Args:
-        sources: `FOLDER` or `LANGUAGE=FOLDER` of each.
-        beam: Number of hypotheses, where 1 is greedy.
-        threads: Number of threads; 0 lets CTranslate2 choose.
-        target: Language that models of many languages translate into.
-
-    Raises:
-        TranslatorError: If a translator cannot be loaded, or two are of one language.
+    `sources` are `FOLDER` or `LANGUAGE=FOLDER` of each. Raises `TranslatorError` if a translator cannot be loaded, or
+    two are of one language.
     """
 
     def loaded_from(folder: Path) -> CTranslate2Translator:
@@ -293,11 +297,7 @@ def _split_name(one):
 def require_beam(translators: Sequence[File], beam: int | None) -> None:
     """Raise `InputError` if a beam is given without a translator.
 
-    Args:
-        beam: Number of hypotheses, or None.
-
-    Raises:
-        InputError: If there is no translator to use the beam.
+    `beam` is the number of hypotheses, or None. Raises `InputError` if there is no translator to use the beam.
     """
     if beam is not None and not translators:
         raise InputError("--beam needs --translator; leave it out")

@@ -65,8 +65,6 @@ class EncodedSplit:
     """A split of a data set as vectors.
 
     Attributes:
-        dataset: The data set.
-        split: Name of the split.
         questions: `{language: vectors}`, float arrays `(q, d)`.
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
     """
@@ -92,11 +90,7 @@ def encode(
 ) -> EncodedSplit:
     """Encode the questions of a split and the texts that passages are scored by.
 
-    Args:
-        scores: Names in `choices.PASSAGE_SCORES`.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
+    `scores` are names in `choices.PASSAGE_SCORES`. Raises `EncoderError` if vectors hold NaN or infinity.
     """
     vectors = encode_units(encoder, dataset, units_of(scores), progress)
     return EncodedSplit(dataset, split, encode_questions(encoder, dataset, split, languages, progress), vectors)
@@ -113,11 +107,8 @@ def paired_cases(encoded: EncodedSplit, score: str, sizes: Sequence[int | None] 
     """Return two cases of each question and size of a collection: with its own article and without it.
 
     Each question has passages of its own, drawn by the seed: the one that answers and others, or others than its
-    article's. Collections that have no more passages than a size are left out.
-
-    Args:
-        score: A name in `choices.PASSAGE_SCORES`.
-        sizes: Numbers of passages that are searched; `WHOLE` for all.
+    article's. Collections that have no more passages than a size are left out. `score` is a name in
+    `choices.PASSAGE_SCORES`. `sizes` are numbers of passages that are searched; `WHOLE` for all.
     """
     article_of, generator = number_articles(encoded.dataset), np.random.default_rng(seed)
     return Cases.concatenate(
@@ -134,9 +125,6 @@ def half_unanswerable_cases(encoded: EncodedSplit, score: str, seed: int = 0) ->
     """Return one case of each question, in which half of all question ids are asked without their article.
 
     The cases are in the order of languages and questions. A question and its translations are treated alike.
-
-    Args:
-        score: A name in `choices.PASSAGE_SCORES`.
     """
     article_of, ids = number_articles(encoded.dataset), _ids(encoded)
     without = np.zeros(len(ids), dtype=bool)

@@ -38,13 +38,9 @@ def find_run(folder: Path | None) -> Path | None:
 
 
 def find_bundle(model: str) -> Path | None:
-    """Return the bundle that an encoder is, or that its run made of it.
+    """Return the bundle that an encoder is, or that its run made of it, or None for an encoder without a bundle.
 
-    Returns:
-        The folder, or None for an encoder without a bundle.
-
-    Raises:
-        EncoderError: If `model` names no encoder.
+    Raises `EncoderError` if `model` names no encoder.
     """
     folder = find_folder(model)
     if folder and folder.name == STUDENT and (run := find_run(folder)):
@@ -56,8 +52,7 @@ def find_bundle(model: str) -> Path | None:
 def name_source(model: str, bundle: Path | None) -> str:
     """Return the name of the encoder whose weights are written.
 
-    Returns:
-        The bundle's folder if it is that of a run, else `model`.
+    Returns the bundle's folder if it is that of a run, else `model`.
     """
     return model if bundle is None or find_folder(model) == bundle else str(bundle)
 
@@ -65,12 +60,8 @@ def name_source(model: str, bundle: Path | None) -> str:
 def choose_precision(name: str, bundle: Path | None, dense: str | None, table: str | None) -> Precision:
     """Choose the precision of an artefact: what is stated, or else what the encoder's bundle has.
 
-    Args:
-        dense: The stated precision of dense layers, or None.
-        table: The stated precision of the table, or None.
-
-    Returns:
-        The precision. int4 becomes int8 in a format whose dense layers cannot be int4.
+    `dense` is the stated precision of dense layers, or None. `table` is the stated precision of the table, or None.
+    Returns the precision. int4 becomes int8 in a format whose dense layers cannot be int4.
     """
     format_, usual = format_of(name), Precision()
     if format_.library:
@@ -112,8 +103,7 @@ def read_token_languages(bundle: Path | None, form: Form) -> TokenLanguages | No
 def load_questions(model: str) -> tuple[Dataset, tuple[str, ...]]:
     """Load the data set whose dev questions an encoder is checked on, and the languages of its questions.
 
-    Returns:
-        Those of the encoder's run; those of the sample if it has no run, or if the run's data are gone.
+    Returns those of the encoder's run; those of the sample if it has no run, or if the run's data are gone.
     """
     if run := find_run(find_folder(model)):
         try:
@@ -151,14 +141,13 @@ def whiten_encoder(
 ) -> KerasEncoder:
     """Copy an encoder and whiten its vectors, see `students.linear.compute_whitening`. The copy has another space.
 
+    Raises `EncoderError` if a vector of the encoder holds a value that is not a number.
+
     Args:
         texts: Texts by language that are like later questions. Texts that are also passages are left out.
         passages: Passages that are like those of later use.
         power: 0 leaves the vectors as they are, 0.5 gives each direction the same energy.
         vectors_by: A faster encoder with the same weights, such as their bundle; None for the encoder itself.
-
-    Raises:
-        EncoderError: If a vector of the encoder holds a value that is not a number.
     """
     from ..students.project import whiten
 

@@ -151,9 +151,6 @@ def find_removal(model: File, flag: str = "--output") -> Path:
 
     Args:
         flag: The option that the message names as the way out.
-
-    Raises:
-        InputError: If the encoder has no such folder.
     """
     kind = require_kind(model)
     folder = kind.folder(model) if kind.trainable else None

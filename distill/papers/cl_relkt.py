@@ -76,7 +76,6 @@ def trained_line(
 
     Args:
         columns: The languages to test, with one correction over all of them.
-        paper: The paper's figures by column.
         unit: "document", "passage" or "maxp".
         metric: The metric, such as "p@1".
     """
@@ -88,13 +87,7 @@ def trained_line(
 def base_line(
     name: str, row: str, paper: Mapping[str, float] | None = None, unit: str = "document", metric: str = "p@1"
 ) -> Line:
-    """Return the line of the base.
-
-    Args:
-        paper: The paper's figures by column.
-        unit: "document", "passage" or "maxp".
-        metric: The metric, such as "p@1".
-    """
+    """Return the line of the base."""
     return Line(name, f"{row}-figures", read_comparison("b", unit, metric), paper or {}, fixed=True)
 
 
@@ -235,13 +228,10 @@ class Study:
 
 
 def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:
-    """Return some tables of a study.
+    """Return some tables of a study. Raises `InputError` for a name that there is not.
 
     Args:
         names: The names of the tables, such as "3".
-
-    Raises:
-        InputError: for a name that there is not.
     """
     by_name = {table.name: table for table in study.tables}
     if unknown := [name for name in names if name not in by_name]:
@@ -250,14 +240,7 @@ def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:
 
 
 def choose_rows(study: Study, names: Sequence[str], tables: Sequence[Table]) -> list[str]:
-    """Return the names of the rows to run.
-
-    Args:
-        names: The names of the rows; none for all that the tables read.
-
-    Raises:
-        InputError: for a name that there is not.
-    """
+    """Return the names of the rows to run. Raises `InputError` for a name that there is not."""
     known = [row.name for row in study.rows]
     if unknown := [name for name in names if name not in known]:
         raise InputError(f"--rows: no row {unknown[0]}; there are {', '.join(known)}")

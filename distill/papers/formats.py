@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -29,10 +29,8 @@ SIGNS = {BETTER: "$^{*}$", WORSE: r"$^{\dagger}$", "±": r"$\pm$", "<": "$<$", "
 def to_markdown(table: Table, figures: TableFigures) -> str:
     """Return a table as Markdown, the paper's lines in plain type and ours below them in bold.
 
-    Lines that have not run are named below it.
-
-    Args:
-        figures: The figures by line, as `tables.collect_figures` returns them.
+    Lines that have not run are named below it. `figures` are the figures by line, as `tables.collect_figures` returns
+    them.
     """
     heads = _headings(table, figures)
     lines = []
@@ -47,12 +45,7 @@ def to_markdown(table: Table, figures: TableFigures) -> str:
 
 
 def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
-    """Return a table for LaTeX with the package booktabs.
-
-    Args:
-        table: The table. Its title and note make the caption.
-        figures: The figures by line, as `tables.collect_figures` returns them.
-    """
+    """Return a table for LaTeX with the package booktabs. Title and note of the table make the caption."""
     heads = _headings(table, figures)
     body = []
     for name, row in figures.items():
@@ -93,20 +86,15 @@ def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
         kept = str(row.get("start_kept", {}).get(seed, "")).lower()
         for column, value in values.items():
             test = tests.get(column)
-            p: str | float = test["p"] if test else ""
-            better = str(test["better"]).lower() if test else ""
-            yield column, seed, value, p, better, last.get(column, ""), many, kept, row["command"]
+            tested = (test["p"], str(test["better"]).lower()) if test else ("", "")
+            yield column, seed, value, *tested, last.get(column, ""), many, kept, row["command"]
 
 
 def _headings(table: Table, figures: TableFigures) -> list[str]:
     """Return the names of the cells of a line: columns, their mean, and what logs have."""
     logged = [*([(LAST, "last")] if table.mean else []), (BEST_OF, "best_of")]
-    behind = [head for head, key in logged if any(map(_has(key), figures.values()))]
+    behind = [head for head, key in logged if any(row.get(key) for row in figures.values())]
     return [*table.columns, *([f"mean of {len(table.mean)}"] if table.mean else []), *behind]
-
-
-def _has(key) -> Callable[[LineFigures], bool]:
-    return lambda row: bool(row.get(key))
 
 
 def _label(name: str, row: LineFigures) -> str:

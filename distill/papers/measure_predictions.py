@@ -87,17 +87,7 @@ def _figures(name, part, golds, language, normalisations) -> AnswerFigures:
 def load_gold_answers(
     data: DataSettings, seed: int, split: str, languages: Iterable[str]
 ) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the gold answers of a split.
-
-    Args:
-        seed: Seed of the data set's split.
-
-    Returns:
-        `{language: {id: answers}}` of the questions that have answers.
-
-    Raises:
-        InputError: If a language has no question with answers.
-    """
+    """Return the gold answers of a split: `{language: {id: answers}}` of the questions that have answers."""
     narrowed = replace(data, languages=tuple(languages))
     task = RetrievalTask.load(data.dataset, TaskOptions(narrowed, split, seed=seed))
     golds = {

@@ -105,16 +105,12 @@ class EncoderModel:
     ) -> Floats:
         """Encode the texts of all batches. The encoder itself chooses how many texts it encodes at once.
 
+        Returns unit vectors, float32 `(n, dimension)`. Raises `InputError` if the task has inputs other than texts.
+
         Args:
             inputs: The batches, each with a list under "text".
             prompt_type: The role of the texts; None for questions.
             unused: Other options of mteb, which are ignored.
-
-        Returns:
-            Unit vectors, float32 `(n, dimension)`.
-
-        Raises:
-            InputError: If the task has inputs other than texts.
         """
         batches = list(inputs)
         if any("text" not in batch for batch in batches):
@@ -132,25 +128,19 @@ class EncoderModel:
         return dot_score(embeddings1, embeddings2)
 
     def similarity_pairwise(self, embeddings1: Array, embeddings2: Array) -> Array:
-        """Return the dot products row by row, float32 `(n,)`.
-
-        Args:
-            embeddings1: Vectors, `(n, dimension)`.
-            embeddings2: Vectors, `(n, dimension)`.
-        """
+        """Return the dot products row by row, float32 `(n,)`. `embeddings2` are vectors, `(n, dimension)`."""
         return pairwise_dot_score(embeddings1, embeddings2)
 
 
 def load(source: File, trained_on: Collection[str] = ()) -> EncoderModel:
     """Load an encoder as a model of mteb. Its `mteb_model_meta` is filled from its card.
 
+    Raises `EncoderError` if `source` names no encoder.
+
     Args:
         source: The encoder, by any name that `load_encoder` takes.
         trained_on: Names of mteb's tasks whose data it learned from, beside those of its card. Their scores are marked
             as not zero-shot.
-
-    Raises:
-        EncoderError: If `source` names no encoder.
     """
     encoder = load_teacher(source)
     return EncoderModel(encoder, model_meta(source, encoder, trained_on))
@@ -272,11 +262,7 @@ def _list_starts(folder):
 def save_relevant(task: AbsTask, folder: File) -> Path:
     """Write the relevant documents of an mteb retrieval task in the form that `distill compare --relevant` reads.
 
-    Returns:
-        The file, `{task}_relevant.json`, with `{subset: {split: {question: {document: grade}}}}`.
-
-    Raises:
-        InputError: If the task is of another kind.
+    Returns the file, `{task}_relevant.json`, with `{subset: {split: {question: {document: grade}}}}`.
     """
     # mteb drops the data of a task that it has loaded itself.
     task.load_data()

@@ -37,14 +37,8 @@ def is_predictions(source: File) -> bool:
 def read_parts(folder: File, end: str) -> Parts:
     """Read the rankings, or the grades, in the files of a folder.
 
-    Args:
-        end: `PREDICTIONS` for rankings or `RELEVANT` for grades.
-
-    Returns:
-        `{(task with its split, subset): {question id: {document id: score or grade}}}`.
-
-    Raises:
-        DataError: If a file is not what mteb writes for a retrieval task; the message names file and place.
+    `end` is `PREDICTIONS` for rankings or `RELEVANT` for grades. Returns `{(task with its split, subset): {question id:
+    {document id: score or grade}}}`.
     """
     paths = list_visible(folder, f"*{end}")
     if not paths:
@@ -169,7 +163,7 @@ def _pairs(keys, folders, right, metric) -> dict[str, dict[str, Pair]]:
 
 
 def question_scores(rankings: Mapping[str, Mapping[str, float]], grades: Rankings, metric: str) -> Doubles:
-    """Return the score of each question of `grades`, in order.
+    """Return the score of each question of `grades`, in order: a float array `(q,)`.
 
     p@k and mrr@k count the best right document, ndcg@k and map count all of them. All grades above 0 are right and
     count alike.
@@ -178,9 +172,6 @@ def question_scores(rankings: Mapping[str, Mapping[str, float]], grades: Ranking
         rankings: `{question id: {document id: score}}`.
         grades: `{question id: {document id: grade}}`.
         metric: p@k, mrr@k, ndcg@k or map.
-
-    Returns:
-        Float array `(q,)`.
     """
     rows = [_wrong_above(rankings[id], [name for name, grade in of.items() if grade > 0]) for id, of in grades.items()]
     above = np.full((len(rows), max(map(len, rows))), np.inf)

@@ -29,19 +29,12 @@ def read_run(encoder: str, unit: str = "document", metric: str = "p@1") -> Read:
     Args:
         encoder: The name of the encoder, such as "student".
         unit: "document", "passage" or "maxp".
-        metric: The metric, such as "p@1".
     """
     return lambda written: to_percent(written["splits"]["dev"]["encoders"][encoder][unit], metric)
 
 
 def read_comparison(side: str = "a", unit: str = "document", metric: str = "p@1") -> Read:
-    """Return the reader of `distill compare --json`.
-
-    Args:
-        side: "a" for its first encoder, "b" for its second.
-        unit: "document", "passage" or "maxp".
-        metric: The metric, such as "p@1".
-    """
+    """Return the reader of `distill compare --json`. `side` is "a" for its first encoder, "b" for its second."""
 
     def read(written):
         return {name: 100 * row[side] for name, row in written["metrics"][metric][unit].items() if name != "all"}
@@ -54,8 +47,6 @@ def read_disagreements(columns: Sequence[str], unit: str = "document", metric: s
 
     Args:
         columns: The languages whose questions are counted.
-        unit: "document", "passage" or "maxp".
-        metric: The metric, such as "p@1".
     """
 
     def read(written):
@@ -72,9 +63,5 @@ def read_lareqa(written: Json) -> Json:
 
 
 def read_published(columns: str, values: str) -> dict[str, float]:
-    """Return a paper's figures by column, without those that are a dash.
-
-    Args:
-        columns: The names of the columns, separated by spaces.
-    """
+    """Return a paper's figures by column, without those that are a dash."""
     return {column: float(value) for column, value in zip(columns.split(), values.split(), strict=True) if value != "-"}

@@ -199,11 +199,7 @@ def reproduce_cl_relkt(
 def write_tables(
     folder: Path, about: str, tables: Sequence[Table], figures: Mapping[str, TableFigures], formats: Sequence[str]
 ) -> None:
-    """Write the tables in each of the formats, and `tables.json` with all figures.
-
-    Args:
-        formats: Names of `FORMATS`.
-    """
+    """Write the tables in each of the formats, and `tables.json` with all figures. `formats` are names of `FORMATS`."""
     write_json(folder / f"{TABLES}.json", figures)
     texts = {
         "markdown": "\n\n".join([about, *(to_markdown(table, figures[table.name]) for table in tables)]) + "\n",

@@ -79,11 +79,7 @@ class Table:
 
 
 def collect_figures(table: Table, rows: Sequence[Row], places: Sequence[Place]) -> TableFigures:
-    """Return the figures of a table's lines.
-
-    Args:
-        places: The places where the rows ran, one per seed.
-    """
+    """Return the figures of a table's lines. `places` are the places where the rows ran, one per seed."""
     by_name = {row.name: row for row in rows}
     return {line.name: _of_line(line, by_name, places) for line in table.lines}
 

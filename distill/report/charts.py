@@ -119,7 +119,6 @@ def draw_bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: 
 
     Args:
         rows: `{encoder: {category: share or None}}`.
-        name: the chart's id.
         level: a share to draw a line at, or None.
     """
     groups = list(dict.fromkeys(key for row in rows.values() for key in row))
@@ -142,13 +141,7 @@ def draw_bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: 
 
 
 def draw_lines(rows: Mapping[str, Mapping[str, float]], label: str, name: str, across: str) -> str:
-    """Draw shares as lines in per cent.
-
-    Args:
-        rows: `{encoder: {whole number: share}}`.
-        name: the chart's id.
-        across: the label of the axis of numbers.
-    """
+    """Draw shares as lines in per cent. `rows` is `{encoder: {whole number: share}}`."""
     with _style():
         figure, axes = _figure(5.5, 2.8)
         for place, (encoder, row) in enumerate(rows.items()):
@@ -193,7 +186,6 @@ def draw_heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, na
     Args:
         rows: `{question language: {answer language: share or None}}`.
         label: a description for readers who cannot see it.
-        name: the chart's id.
         highest: the share of the strongest shade, so that several maps have one scale.
     """
     from matplotlib.colors import ListedColormap
@@ -240,12 +232,7 @@ def draw_plane(points: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], la
     """Draw points in the plane, one panel per language, with the points of all languages faint behind.
 
     The panel tells the language of a point and its marker what it is, so colour is not needed. All panels share one
-    scale.
-
-    Args:
-        points: `{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}`.
-        label: a description for readers who cannot see it.
-        name: the chart's id.
+    scale. `points` is `{language: {"questions": [[x, y], …], "candidates": [[x, y], …]}}`.
     """
     places = _centre_points(points)
     everything = np.concatenate([part for of in places.values() for part in of.values()])
@@ -390,7 +377,6 @@ def draw_front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) ->
     """Draw P@1 of bundles against size and time, with the front joined, and of the other encoders at the bundle's cost.
 
     Args:
-        metrics: the content of `metrics.json`.
         search: the content of `search.json`.
     """
     names = [name for name in list_distinct_encoders(metrics) if name != "bundle"]
@@ -423,11 +409,7 @@ def _front(axes, search, cost, scale):
 
 
 def compute_search_mean(metrics: Mapping[str, Json], name: str, languages: Sequence[str]) -> float:
-    """Return the mean dev P@1 of an encoder, unit maxp, by which a search compares bundles.
-
-    Args:
-        metrics: the content of `metrics.json`.
-    """
+    """Return the mean dev P@1 of an encoder, unit maxp, by which a search compares bundles."""
     table = metrics["splits"]["dev"]["encoders"][name]["maxp"]
     return float(np.mean([table[language]["p@1"] for language in languages]))
 
@@ -497,11 +479,7 @@ def _svg(figure, name, label):
 
 
 def apply_theme(svg: str, name: str, label: str) -> str:
-    """Return an SVG that takes its colours from the page and whose ids are its own, as several stand in one page.
-
-    Args:
-        label: a description for readers who cannot see it.
-    """
+    """Return an SVG that takes its colours from the page and whose ids are its own, as several stand in one page."""
     for colour, variable in VARIABLES.items():
         svg = re.sub(rf'\b(fill|stroke)="{colour}"', rf'style="\1: var({variable})"', svg)
         svg = re.sub(rf"\b(fill|stroke): {colour}\b", rf"\1: var({variable})", svg)

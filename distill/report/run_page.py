@@ -94,7 +94,6 @@ def list_contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None
     """Return the id and the name of each section of the page.
 
     Args:
-        metrics: the content of `metrics.json`.
         search: the content of `small/search.json`, or None.
     """
     first = {
@@ -119,11 +118,7 @@ def list_contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None
 
 
 def list_training_rows(rows: Sequence[Mapping[str, Json]]) -> list[tuple[str, ...]]:
-    """Return a row of texts for each evaluation within a training: stage, epoch, steps, negatives, losses, dev.
-
-    Args:
-        rows: the rows of `log.jsonl`.
-    """
+    """Return a row of texts for each evaluation within a training: stage, epoch, steps, negatives, losses, dev."""
     trained = [row for row in rows if row["event"] in ("teacher", "student") and "p@1" in row]
     return [
         (

@@ -70,11 +70,7 @@ def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None
 
 
 def print_search(search: Mapping[str, Json], page: File, bundle: File) -> None:
-    """Print the bundles of a search; those that no other beats are marked.
-
-    Args:
-        search: the content of `search.json`.
-    """
+    """Print the bundles of a search; those that no other beats are marked. `search` is the content of `search.json`."""
     console = new_console()
     table = new_table(
         "compressed bundles, dev, unit maxp", "bundle", "tokens", "MB", "ms", "times\nfaster", "P@1, %", "points\nlost",

@@ -83,13 +83,10 @@ def list_shared_languages(named: RunMetrics) -> list[str]:
 def compute_means(
     named: RunMetrics, split: str, unit: str, languages: Sequence[str]
 ) -> dict[str, dict[str, float | None]]:
-    """Return mean P@1 by run and encoder.
+    """Return mean P@1 by run and encoder: `{run: {encoder: mean}}`; the means are None without a language.
 
     Args:
         named: `metrics.json` of each run.
-
-    Returns:
-        `{run: {encoder: mean}}`; the means are None without a language.
     """
     return {
         name: {encoder: _mean(metrics["splits"][split]["encoders"][encoder][unit], languages) for encoder in ENCODERS}
@@ -104,12 +101,7 @@ def _mean(table, languages):
 def make_rows(
     named: RunMetrics, split: str, unit: str, means: Mapping[str, Mapping[str, float | None]]
 ) -> list[dict[str, Json]]:
-    """Return one row per run and encoder; size and time are the bundle's.
-
-    Args:
-        named: `metrics.json` of each run.
-        means: the result of `compute_means`.
-    """
+    """Return one row per run and encoder; size and time are the bundle's. `means` are the result of `compute_means`."""
     lareqa = collect_lareqa_means(named, split)
     return [
         {
@@ -129,11 +121,7 @@ def make_rows(
 def collect_lareqa_means(named: RunMetrics, split: str) -> dict[str, dict[str, float | None]]:
     """Return LAReQA's mAP by run and encoder.
 
-    Args:
-        named: `metrics.json` of each run.
-
-    Returns:
-        `{run: {encoder: mAP}}`; empty for a run with another split or pool than the first one.
+    Returns `{run: {encoder: mAP}}`; empty for a run with another split or pool than the first one.
     """
     measured = {name: metrics.get("lareqa") or {} for name, metrics in named.items()}
     pools = [(of["languages"], of.get("candidates")) for of in measured.values() if of.get("split") == split]

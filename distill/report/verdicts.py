@@ -58,8 +58,6 @@ def make_headline(gain: Verdict, kept: Verdict, above: Verdict | None = None) ->
     """Return what a run comes to in a sentence or two; its mark is the worst one.
 
     Args:
-        gain: the verdict on the student against its base.
-        kept: the verdict on the bundle against the student.
         above: the verdict on an encoder beside that is above the student, None without one.
     """
     student = {
@@ -186,11 +184,8 @@ COLUMNS = ("language", "encoder", "cosine", "5th %", "least", "Spearman", "same 
 def make_closeness_rows(metrics: Mapping[str, Json]) -> list[list[str]]:
     """Return the rows of the table by language, base and student side by side, in the order of `COLUMNS`.
 
-    Args:
-        metrics: the content of `metrics.json`.
-
-    Returns:
-        The cells; a cosine is empty where the spaces are not the same. No rows for a run without a fixed teacher.
+    `metrics` is the content of `metrics.json`. Returns the cells; a cosine is empty where the spaces are not the same.
+    No rows for a run without a fixed teacher.
     """
     encoders = (metrics.get("closeness") or {}).get("encoders", {})
     languages = [name for name in metrics["languages"] if any(name in rows for rows in encoders.values())]

@@ -52,11 +52,7 @@ def document_spans(document_of: Integers, columns: int = COLUMNS) -> list[slice]
 
 
 def questions_per_block(blocks: Sequence[slice], cells: int = CELLS) -> int:
-    """Return how many questions can be scored against any of some blocks at once; at least 1.
-
-    Args:
-        cells: Number of scores that may be held.
-    """
+    """Return how many questions can be scored against any of some blocks at once; at least 1."""
     return max(1, cells // max((block.stop - block.start for block in blocks), default=1))
 
 
@@ -67,14 +63,11 @@ class Product:
         self._held = np.empty(0, dtype=np.float32)
 
     def __call__(self, queries: Floats, rows: Floats) -> Floats:
-        """Return the scores of queries and rows.
+        """Return the scores of queries and rows: a float array `(q, r)`, valid until the next call.
 
         Args:
             queries: Float array `(q, d)`.
             rows: Float array `(r, d)`.
-
-        Returns:
-            Float array `(q, r)`, valid until the next call.
         """
         shape, kind = (len(queries), len(rows)), np.result_type(queries, rows)
         if self._held.size < shape[0] * shape[1] or self._held.dtype != kind:
@@ -89,9 +82,6 @@ class TopScores:
     `values` and `indices`, `(rows, k)`, hold the highest first; missing ones are -inf and -1. Equal scores keep the
     order in which they came, those of one block the order of their columns. Scores that are not finite have no index,
     and NaN is never among the highest.
-
-    Args:
-        k: Number of scores to keep per row.
     """
 
     def __init__(self, rows: int, k: int) -> None:
@@ -132,14 +122,10 @@ class TopScores:
 
 
 def mark_highest(scores: Floats, k: int) -> Booleans:
-    """Mark the highest scores of each row; among equal ones the first.
+    """Mark the highest scores of each row; among equal ones the first. Returns a boolean array `(rows, columns)`.
 
     Args:
-        scores: Float array `(rows, columns)`.
         k: Number of scores to mark per row, less than the number of columns.
-
-    Returns:
-        Boolean array `(rows, columns)`.
     """
     least = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
     # NaN sorts last, so a NaN here means that the row has fewer than `k` numbers.
@@ -152,13 +138,10 @@ def mark_highest(scores: Floats, k: int) -> Booleans:
 
 
 def top_places(scores: Floats, k: int) -> Integers:
-    """Return the places of the highest scores, in the order of a stable sort.
+    """Return the places of the highest scores, in the order of a stable sort: an integer array `(min(k, n),)`.
 
     Args:
         scores: Float array `(n,)`.
-
-    Returns:
-        Integer array `(min(k, n),)`.
     """
     if k < len(scores):
         places = np.flatnonzero(mark_highest(scores[None], k)[0])
@@ -182,26 +165,15 @@ def consecutive_runs(first: Integers, counts: Integers) -> Integers:
 
 
 def counts_of(starts: NDArray[np.generic], rows: Integers) -> Integers:
-    """Return how many rows some parts have; only their edges are read.
+    """Return how many rows some parts have; only their edges are read. Returns an int64 array `(r,)`.
 
     Args:
         starts: Array `(n + 1,)` from `part_edges`.
         rows: Integer array `(r,)`, the parts.
-
-    Returns:
-        Int64 array `(r,)`.
     """
     return starts[rows + 1].astype(np.int64) - starts[rows].astype(np.int64)
 
 
 def rows_of(starts: NDArray[np.generic], rows: Integers) -> Integers:
-    """Return the rows of some parts, end to end.
-
-    Args:
-        starts: Array `(n + 1,)` from `part_edges`.
-        rows: Integer array `(r,)`, the parts.
-
-    Returns:
-        Int64 array.
-    """
+    """Return the rows of some parts, end to end: an int64 array."""
     return consecutive_runs(starts[rows].astype(np.int64), counts_of(starts, rows))

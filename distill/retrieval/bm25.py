@@ -45,13 +45,8 @@ class Bm25Index:
     """Passages of one language indexed by BM25.
 
     This is Robertson's BM25 with Lucene's idf, as `bm25s` implements it, with k1 1.5 and b 0.75. A warning is printed
-    if "morphology" is asked for in a language without a stemmer.
-
-    Args:
-        words: The kind of words, a key of `TERMS`.
-
-    Raises:
-        DataError: If the passages have no words.
+    if "morphology" is asked for in a language without a stemmer. `words` is the kind of words, a key of `TERMS`. Raises
+    `DataError` if the passages have no words.
     """
 
     def __init__(self, passages: Sequence[str], language: str, words: str = "plain") -> None:
@@ -75,15 +70,8 @@ class Bm25Index:
 class Bm25IndexByLanguage:
     """Passages of several languages, each language in a BM25 index of its own.
 
-    A query is cut into words by the rules of each language in turn.
-
-    Args:
-        passages: The passages `(p,)`.
-        languages: Language code of each passage `(p,)`.
-        words: The kind of words, a key of `TERMS`.
-
-    Raises:
-        DataError: If the passages of a language have no words.
+    A query is cut into words by the rules of each language in turn. `passages` are the passages `(p,)`. `languages` are
+    the language code of each passage `(p,)`. Raises `DataError` if the passages of a language have no words.
     """
 
     def __init__(self, passages: Sequence[str], languages: Sequence[str], words: str = "plain") -> None:
@@ -103,16 +91,7 @@ class Bm25IndexByLanguage:
 def build_bm25_index(
     passages: Sequence[str], languages: Sequence[str], words: str = "plain"
 ) -> Bm25Index | Bm25IndexByLanguage:
-    """Index passages by BM25.
-
-    Args:
-        passages: The passages `(p,)`.
-        languages: Language code of each passage `(p,)`.
-        words: The kind of words, a key of `TERMS`.
-
-    Raises:
-        DataError: If the passages have no words.
-    """
+    """Index passages by BM25. Raises `DataError` if the passages have no words."""
     if len(set(languages)) > 1:
         return Bm25IndexByLanguage(passages, languages, words)
     return Bm25Index(passages, next(iter(languages), "en"), words)
@@ -127,14 +106,10 @@ def _warn_unstemmed(passages, language):
 def bm25_ranks(
     queries: Sequence[str], passages: Sequence[str], gold: Integers, language: str | Sequence[str], words: str = "plain"
 ) -> Integers:
-    """Return the rank, from 1, of each query's passage; ties count against it.
+    """Return the rank, from 1, of each query's passage; ties count against it. Returns an integer array `(q,)`.
 
     Args:
         gold: Integer array `(q,)`, the right passage of each query.
-        words: The kind of words, a key of `TERMS`.
-
-    Returns:
-        Integer array `(q,)`.
     """
     languages = [language] * len(passages) if isinstance(language, str) else language
     scores, places = (

@@ -21,13 +21,8 @@ STEPS = {1: (1.0,), 2: (0.8, 0.9, 1.0, 1.1, 1.25), 4: (0.25, 0.3, 0.335, 0.37, 0
 def quantise(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Quantise rows to int8.
 
-    The scale of a row is its greatest magnitude / 127. Values are rounded to the nearest code, half to even.
-
-    Args:
-        vectors: Float32 array `(n, d)`.
-
-    Returns:
-        Int8 codes `(n, d)` and float32 scales `(n,)`; a row of zeros has the scale 0.
+    The scale of a row is its greatest magnitude / 127. Values are rounded to the nearest code, half to even. `vectors`
+    is a float32 array `(n, d)`. Returns int8 codes `(n, d)` and float32 scales `(n,)`; a row of zeros has the scale 0.
     """
     vectors = np.asarray(vectors, dtype=np.float32)
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(LARGEST)
@@ -38,22 +33,14 @@ def quantise(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
 def quantise_to_bits(vectors: Floats, bits: int) -> tuple[NDArray[np.int8] | NDArray[np.uint8], Floats]:
     """Quantise rows to a number of bits.
 
-    Args:
-        vectors: Float32 array `(n, d)`.
-        bits: 8, 4, 2 or 1.
-
-    Returns:
-        Codes, int8 `(n, d)` for 8 bits, else packed uint8 `(n, packed_width)`, and float32 scales `(n,)`.
+    `bits` is 8, 4, 2 or 1. Returns codes, int8 `(n, d)` for 8 bits, else packed uint8 `(n, packed_width)`, and float32
+    scales `(n,)`.
     """
     return quantise(vectors) if bits == WHOLE else quantise_packed(vectors, bits)
 
 
 def packed_width(axes: int, bits: int) -> int:
-    """Return the number of bytes of a row.
-
-    Returns:
-        The number of bytes.
-    """
+    """Return the number of bytes of a row."""
     return -(-axes * bits // 8)
 
 
@@ -62,14 +49,8 @@ def quantise_packed(vectors: Floats, bits: int) -> tuple[NDArray[np.uint8], Floa
 
     Of several candidate steps the one with the greatest cosine to the row is used. The scale makes the product with the
     row itself equal to its squared length, so that a product with a question is right on average (RaBitQ, Gao & Long,
-    2024).
-
-    Args:
-        vectors: Float32 array `(n, axes)`.
-        bits: 4, 2 or 1.
-
-    Returns:
-        Uint8 codes `(n, packed_width)` and float32 scales `(n,)`.
+    2024). `vectors` is a float32 array `(n, axes)`. `bits` is 4, 2 or 1. Returns uint8 codes `(n, packed_width)` and
+    float32 scales `(n,)`.
     """
     vectors = np.asarray(vectors, dtype=np.float32)
     squares = (vectors * vectors).sum(axis=1)
@@ -104,15 +85,10 @@ def _pack_codes(codes, bits):
 
 
 def unpack(codes: NDArray[np.uint8], bits: int, axes: int) -> NDArray[np.int8]:
-    """Return the odd numbers that packed codes stand for.
+    """Return the odd numbers that packed codes stand for: an int8 array `(n, axes)`.
 
     Args:
         codes: Uint8 array `(n, packed_width)`.
-        bits: 4, 2 or 1.
-        axes: Number of values per row.
-
-    Returns:
-        Int8 array `(n, axes)`.
     """
     per = 8 // bits
     every = np.arange(256, dtype=np.uint8)[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)

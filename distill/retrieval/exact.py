@@ -20,14 +20,11 @@ ROUNDING = 1e-6
 
 
 def max_passage(scores: Floats, document_of: Integers) -> Floats:
-    """Return MaxP scores: the score of each document's best passage.
+    """Return MaxP scores: the score of each document's best passage. Returns a float array `(q, documents)`.
 
     Args:
         scores: Float array `(q, passages)`.
         document_of: Ascending integer array `(passages,)`, the document of each passage.
-
-    Returns:
-        Float array `(q, documents)`.
     """
     starts = np.flatnonzero(np.diff(document_of, prepend=-1))
     return np.maximum.reduceat(scores, starts, axis=1)
@@ -36,15 +33,13 @@ def max_passage(scores: Floats, document_of: Integers) -> Floats:
 def ranks(scores: Floats, gold: Integers, right: Pairs | None = None) -> Integers:
     """Return the rank, from 1, of each row's best right column; ties and scores that are NaN count against it.
 
-    Scores within `ROUNDING` of each other are ties. A right column does not count against another one.
+    Scores within `ROUNDING` of each other are ties. A right column does not count against another one. Returns an
+    integer array `(q,)`.
 
     Args:
         scores: Float array `(q, n)`.
         gold: Integer array `(q,)`, the right column of each row.
         right: All right columns, the gold ones among them; None for these alone.
-
-    Returns:
-        Integer array `(q,)`.
     """
     right = right or (np.arange(len(gold)), gold)
     of_right = scores[right]
@@ -72,9 +67,6 @@ def require_same_dimension(queries: Floats, corpus: Floats) -> None:
     Args:
         queries: Float array `(q, d)`.
         corpus: Float array `(n, d)`.
-
-    Raises:
-        InputError: If the dimensions differ.
     """
     if queries.shape[1] != corpus.shape[1]:
         raise InputError(
@@ -115,14 +107,11 @@ class Candidates:
         return spans(len(self.vectors), columns) if candidate_of is None else document_spans(candidate_of, columns)
 
     def scores(self, questions: Floats, block: slice, product: Product) -> Floats:
-        """Return the scores of the candidates in a block of vectors.
+        """Return the scores of the candidates in a block of vectors: a float array `(q, c)`.
 
         Args:
             questions: Unit rows `(q, d)`.
             product: Buffer that may hold the scores.
-
-        Returns:
-            Float array `(q, c)`.
         """
         scores = product(questions, self.vectors[block])
         if self.part_of is None:
@@ -148,6 +137,8 @@ def candidate_ranks(
 ) -> Integers:
     """Return the rank, from 1, of each question's best right candidate; ties with wrong ones count against it.
 
+    Returns an integer array `(q,)`. Raises `InputError` if questions and candidates differ in dimension.
+
     Args:
         questions: Unit rows `(q, d)`, memory-mapped or not.
         target: Integer array `(q,)`, the right candidate of each question.
@@ -155,12 +146,6 @@ def candidate_ranks(
         whole: Number of scores up to which a block of questions is scored against all vectors at once.
         columns: Number of vectors that are scored at once beyond that.
         right: All right candidates, the targets among them, by question; None for the targets alone.
-
-    Returns:
-        Integer array `(q,)`.
-
-    Raises:
-        InputError: If questions and candidates differ in dimension.
     """
     require_same_dimension(questions, candidates.vectors)
     right, many = right or (np.arange(len(target)), target), len(candidates.vectors)
@@ -215,16 +200,10 @@ class BlockScorer:
         return self.candidates.scores(questions, self.blocks[number], self.product)
 
     def right(self, questions: Floats, pairs: Pairs) -> Floats:
-        """Return the scores of pairs.
+        """Return the scores of pairs: a float array `(p,)`.
 
         The scores are taken from whole blocks, as the same product in another shape could differ in the last bit from
         the scores that it is compared to.
-
-        Args:
-            questions: Unit rows `(q, d)`.
-
-        Returns:
-            Float array `(p,)`.
         """
         of, target = pairs
         home = np.searchsorted(self.starts, target, "right") - 1
@@ -245,20 +224,14 @@ def top_k(
     """Return each query's most similar rows of a corpus, best first.
 
     Memory is bounded by `block`, not by queries x corpus, either of which may be memory-mapped. Equal similarities go
-    to the lower index.
+    to the lower index. Returns indices, integer `(q, k)`, and similarities, float32 `(q, k)`. Missing rows have the
+    index -1 and the similarity -inf. Raises `InputError` if queries and corpus differ in dimension.
 
     Args:
         queries: Unit rows `(q, d)`.
         corpus: Unit rows `(n, d)`.
         forbidden: Two integer arrays, the query and the row of each pair that may not be returned.
         block: Number of queries and of corpus rows that are scored at once.
-
-    Returns:
-        Indices, integer `(q, k)`, and similarities, float32 `(q, k)`. Missing rows have the index -1 and the similarity
-        -inf.
-
-    Raises:
-        InputError: If queries and corpus differ in dimension.
     """
     require_same_dimension(queries, corpus)
     bounds, product = group_by_query(forbidden, len(queries)), Product()
@@ -281,11 +254,8 @@ def _indices_from(first):
 def group_by_query(forbidden: Forbidden | None, n: int) -> Forbidden:
     """Group forbidden pairs by query.
 
-    Args:
-        forbidden: Two integer arrays, the query and the row of each pair; None for no pairs.
-
-    Returns:
-        Bounds `(n + 1,)` and rows; those of query i are `rows[bounds[i]:bounds[i + 1]]`.
+    `forbidden` is two integer arrays, the query and the row of each pair; None for no pairs. Returns bounds `(n + 1,)`
+    and rows; those of query i are `rows[bounds[i]:bounds[i + 1]]`.
     """
     if forbidden is None:
         return np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)

@@ -1,4 +1,7 @@
-"""Retrieval metrics from ranks, with one relevant unit per question and 1 as the best rank."""
+"""Retrieval metrics from ranks, with one relevant unit per question and 1 as the best rank.
+
+Ranks are an integer array `(q,)`, and `k` is a number of first places.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,18 @@ from ..system.types import Doubles, Integers
 
 
 def hits(ranks: Integers, k: float) -> Doubles:
-    """Return 1 for each question whose answer is among the first k, else 0.
+    """Return 1 for each question whose answer is among the first k, else 0: a float array `(q,)`.
 
     Args:
         ranks: Integer array `(q,)` of ranks from 1.
-
-    Returns:
-        Float array `(q,)`.
     """
     return np.where(ranks <= k, 1.0, 0.0)
 
 
 def reciprocal_ranks(ranks: Integers, k: float) -> Doubles:
-    """Return 1 / rank of each question, and 0 beyond rank k.
+    """Return 1 / rank of each question, and 0 beyond rank k: a float array `(q,)`.
 
-    With one relevant unit this is average precision at k.
-
-    Args:
-        ranks: Integer array `(q,)` of ranks from 1.
-        k: Number of first places.
-
-    Returns:
-        Float array `(q,)`.
+    With one relevant unit this is average precision at k. `k` is the number of first places.
     """
     return np.where(ranks <= k, 1.0 / ranks, 0.0)
 
@@ -39,14 +32,7 @@ def reciprocal_ranks(ranks: Integers, k: float) -> Doubles:
 def discounted_gains(ranks: Integers, k: float) -> Doubles:
     """Return nDCG@k of each question: 1 / log2(1 + rank), and 0 beyond rank k.
 
-    Järvelin & Kekäläinen (2002), with one relevant unit, for which the ideal is 1.
-
-    Args:
-        ranks: Integer array `(q,)` of ranks from 1.
-        k: Number of first places.
-
-    Returns:
-        Float array `(q,)`.
+    Järvelin & Kekäläinen (2002), with one relevant unit, for which the ideal is 1. Returns a float array `(q,)`.
     """
     return np.where(ranks <= k, 1.0 / np.log2(1.0 + ranks), 0.0)
 
@@ -56,16 +42,9 @@ SUMMARY = ("p@1", "p@5", "p@10", "mrr@10")
 
 
 def question_scores(ranks: Integers | Doubles, metric: str) -> Doubles:
-    """Return the score of each question, of which the metric is the mean.
+    """Return the score of each question, of which the metric is the mean: a float array of the same shape.
 
-    With one relevant unit a question's average precision is its reciprocal rank.
-
-    Args:
-        ranks: Array of ranks from 1.
-        metric: p@k, mrr@k, ndcg@k or map.
-
-    Returns:
-        Float array of the same shape.
+    With one relevant unit a question's average precision is its reciprocal rank. `ranks` are an array of ranks from 1.
     """
     if metric == "map":
         return reciprocal_ranks(np.asarray(ranks), np.inf)
@@ -76,26 +55,15 @@ def question_scores(ranks: Integers | Doubles, metric: str) -> Doubles:
 def precision_at(ranks: Integers, k: int) -> float:
     """Return P@k as the papers count it: the share of questions whose answer is among the first k (CL-ReLKT, 4.3).
 
-    Args:
-        ranks: Integer array `(q,)` of ranks from 1.
-
-    Returns:
-        A value in [0, 1].
+    Returns a value in [0, 1].
     """
     return float(np.mean(hits(ranks, k)))
 
 
 def mrr_at(ranks: Integers, k: int) -> float:
-    """Return the mean reciprocal rank, where ranks beyond k count as 0.
+    """Return the mean reciprocal rank, where ranks beyond k count as 0: a value in [0, 1].
 
     With one relevant unit this is mean average precision at k.
-
-    Args:
-        ranks: Integer array `(q,)` of ranks from 1.
-        k: Number of first places.
-
-    Returns:
-        A value in [0, 1].
     """
     return float(np.mean(reciprocal_ranks(ranks, k)))
 
@@ -107,14 +75,7 @@ def mean_of(values: Iterable[float | None]) -> float | None:
 
 
 def summarise_ranks(ranks: Integers, metrics: Sequence[str] = SUMMARY) -> dict[str, float]:
-    """Return metrics of the ranks of one language, and the number of questions.
-
-    Args:
-        ranks: Integer array `(q,)` of ranks from 1.
-
-    Returns:
-        `{metric: value, "questions": number}`.
-    """
+    """Return metrics of the ranks of one language, with their number: `{metric: value, "questions": number}`."""
     return {**{metric: float(np.mean(question_scores(ranks, metric))) for metric in metrics}, "questions": len(ranks)}
 
 

@@ -45,22 +45,13 @@ class Int8Rows:
     def exact_products(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
         """Return the exact products of some rows, which do not depend on the rows that they are computed with.
 
-        Args:
-            question: Float array `(d,)`.
-            rows: Integer array `(r,)`.
-
-        Returns:
-            Float64 array `(r,)`.
+        `question` is a float array `(d,)`. `rows` is an integer array `(r,)`. Returns a float64 array `(r,)`.
         """
         return (self.codes[rows] * question.astype(np.float64)).sum(axis=1) * self.scales[rows]
 
 
 def stored_rows(codes: NDArray[np.int8] | NDArray[np.uint8], scales: Floats, bits: int, axes: int) -> Int8Rows:
-    """Return stored rows; those of fewer than 8 bits are held as int8, with one byte per number.
-
-    Args:
-        scales: Float32 array `(n,)`.
-    """
+    """Return stored rows; those of fewer than 8 bits are held as int8, with one byte per number."""
     if bits == WHOLE:
         return Int8Rows(codes.view(np.int8), scales)
     longest = float(scales.max(initial=0)) * ((1 << bits) - 1) * axes**0.5
@@ -76,12 +67,7 @@ def has_kernel() -> bool:
 def multiply_blocks(question: Floats, rows: NDArray[np.int8] | Floats) -> Floats:
     """Return the products of a question with rows; with whole int8 numbers they are exact.
 
-    Args:
-        question: Float array `(d,)`.
-        rows: Int8 or float32 array `(n, d)`.
-
-    Returns:
-        Float32 array `(n,)`.
+    `rows` are an int8 or float32 array `(n, d)`. Returns a float32 array `(n,)`.
     """
     many = max(1, NUMBERS // len(question))
     products, held = np.empty(len(rows), np.float32), np.empty((many, len(question)), np.float32)

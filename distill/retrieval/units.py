@@ -48,16 +48,13 @@ def ranks_of(
 ) -> Integers:
     """Return the rank, from 1, of each question's document or passage, or of one with a copy of the passage.
 
+    Returns an integer array `(q,)`.
+
     Args:
         questions: Float array `(q, d)`.
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
         gold: Integer array `(q,)`, the passage that answers each question.
-        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
-            arrays.
         first_of: The first passage that equals each one, as `system.text.number_copies` returns it, or None.
-
-    Returns:
-        Integer array `(q,)`.
     """
     above = None if BY_NAME[unit].rank == "passage" else whole_of["passage"]
     target, right = gold if above is None else above[gold], list_right(gold, first_of, above)
@@ -67,13 +64,12 @@ def ranks_of(
 def list_right(gold: Integers, first_of: Integers | None = None, whole_of: Integers | None = None) -> Pairs:
     """List the candidates that are right for each question: its own, and those that hold a copy of it.
 
+    Returns the question and the candidate of each pair, integer arrays `(p,)`, each pair once and by question.
+
     Args:
         gold: Integer array `(q,)`, the text that is right.
         first_of: What `system.text.number_copies` returned for the texts; None for texts without copies.
         whole_of: Integer array `(n,)`, the candidate that each text is a part of; None if the texts are ranked.
-
-    Returns:
-        The question and the candidate of each pair, integer arrays `(p,)`, each pair once and by question.
     """
     questions, right = np.arange(len(gold)), np.asarray(gold, dtype=np.int64)
     if len(right) and first_of is not None and count_copies(first_of):
@@ -92,15 +88,7 @@ def first_units(
 ) -> Integers:
     """Return the document or passage that is ranked first for each question; the first of equal ones.
 
-    Args:
-        questions: Float array `(q, d)`.
-        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
-        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
-            arrays.
-        block: Number of questions that are scored at once.
-
-    Returns:
-        Integer array `(q,)`.
+    `block` is the number of questions that are scored at once. Returns an integer array `(q,)`.
     """
     scored = BlockScorer(candidates_of(unit, vectors, whole_of), COLUMNS)
     firsts = np.zeros(len(questions), dtype=np.int64)
@@ -124,14 +112,13 @@ def nearest_of(
 ) -> tuple[Integers, Floats]:
     """Return the `k` best documents or passages of each question, and their scores.
 
+    Returns rows and scores, `(q, k)` both, best first; of equal scores the first row comes first.
+
     Args:
         unit: what is ranked and how, a name of `settings.units.BY_NAME`.
         questions: `(q, d)`.
         vectors: by kind of text, as `candidates_of` takes them.
         whole_of: by kind, as `candidates_of` takes it.
-
-    Returns:
-        Rows and scores, `(q, k)` both, best first; of equal scores the first row comes first.
     """
     scored = BlockScorer(candidates_of(unit, vectors, whole_of), COLUMNS)
     indices, values = np.empty((len(questions), k), dtype=np.int64), np.empty((len(questions), k), dtype=np.float32)
@@ -152,13 +139,8 @@ def nearest_units(
 ) -> Integers:
     """Return the document or passage that is nearest to each question; the first of equal ones.
 
-    Args:
-        questions: Float array `(q, d)`.
-        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
-        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`.
-
-    Returns:
-        Integer array `(q,)`.
+    `whole_of` is `{"passage": document of each passage, "sentence": passage of each sentence}`. Returns an integer
+    array `(q,)`.
     """
     candidates, every = candidates_of(unit, vectors, whole_of), slice(0, None)
     return candidates.scores(questions, every, Product()).argmax(axis=1).astype(np.int64)
@@ -174,10 +156,8 @@ def find_repeated(texts: Sequence[str], least: float = LEAST) -> list[int]:
     """Return for each text the number of the first text that it repeats, or its own number.
 
     Two texts are alike if they share enough words, counted with repetitions, and all of their words with a digit, as
-    texts that differ in a number say different things.
-
-    Args:
-        least: Share of the words of the longer text that both must have.
+    texts that differ in a number say different things. `least` is the share of the words of the longer text that both
+    must have.
     """
     words = [_Words.of(text) for text in texts]
     firsts: list[int] = []

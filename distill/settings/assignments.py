@@ -58,9 +58,6 @@ def refuse_unused(settings: Settings, command: str, begun: Settings | None = Non
         settings: All settings, of a config or of a caller in Python.
         command: The name of the command, such as `run` for `distill run`.
         begun: The settings of the run that the command continues, which may stay as they are; None for the defaults.
-
-    Raises:
-        ConfigError: For the first setting with another value that the command does not honour.
     """
     before = values_by_name(begun or Settings())
     for name, section, item in walk(settings):
@@ -82,16 +79,9 @@ def honoured_fields(command: str) -> dict[str, Field[Value]]:
 def read_assignments(texts: Sequence[str], command: str) -> dict[str, Json]:
     """Read the texts that `--set` was given.
 
-    Args:
-        texts: `NAME=VALUE`, with the name in `config.toml` including its section, and commas between the parts of a
-            list.
-        command: The name of the command, such as `run` for `distill run`.
-
-    Returns:
-        The values by name. If a setting is named more than once the last value counts; the parts of lists are joined.
-
-    Raises:
-        ConfigError: For an unknown name, one that the command does not honour, and a value of another type.
+    `texts` are `NAME=VALUE`, with the name in `config.toml` including its section, and commas between the parts of a
+    list. Returns the values by name. If a setting is named more than once the last value counts; the parts of lists are
+    joined. Raises `ConfigError` for an unknown name, one that the command does not honour, and a value of another type.
     """
     values: dict[str, Json] = {}
     for text in texts:

@@ -35,13 +35,10 @@ class Recipe:
 
 
 def find_recipe(name: str, place: str = "--recipe") -> Path:
-    """Return the path of a recipe.
+    """Return the path of a recipe. Raises `ConfigError` if there is no recipe of that name.
 
     Args:
         place: The option or file that names it, for the message.
-
-    Raises:
-        ConfigError: If there is no recipe of that name.
     """
     if name not in recipe_names():
         raise ConfigError(f"{place}: no recipe {name!r}, there are {', '.join(recipe_names())}; see distill recipes")
@@ -63,17 +60,7 @@ def recipe_names() -> tuple[str, ...]:
 
 
 def read_recipe(name: str, place: str = "--recipe") -> Recipe:
-    """Read a recipe.
-
-    Args:
-        place: The option or file that names it, for the message.
-
-    Returns:
-        The `Recipe`.
-
-    Raises:
-        ConfigError: If there is no recipe of that name.
-    """
+    """Read a recipe. Returns the `Recipe`. Raises `ConfigError` if there is no recipe of that name."""
     values = read_toml(find_recipe(name, place))
     return Recipe(name, **values.pop(TABLE), values=values)
 

@@ -29,11 +29,8 @@ NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or
 def walk(section: Section, prefix: str = "") -> Iterator[tuple[str, Section, Field[Value]]]:
     """Walk through all settings of a section.
 
-    Args:
-        prefix: The dotted name of the section with a dot; empty for the settings as a whole.
-
-    Yields:
-        The dotted name in `config.toml`, the section that holds the setting, and its field there.
+    `prefix` is the dotted name of the section with a dot; empty for the settings as a whole. Yields the dotted name in
+    `config.toml`, the section that holds the setting, and its field there.
     """
     for item in fields(section):
         name = f"{prefix}{item.name.rstrip('_')}"
@@ -93,26 +90,14 @@ def load_settings(path: File, recipe: str = "") -> Settings:
     """Load settings from a TOML file.
 
     A setting that is absent has the value of the recipe that the file or `recipe` names, or else its default. A file
-    that is `COMPLETE` names the recipe that it was made from but does not need it.
-
-    Args:
-        recipe: The name of a recipe; empty for none.
-
-    Raises:
-        ConfigError: If a key or value is unknown, or if the file names another recipe than `recipe`.
+    that is `COMPLETE` names the recipe that it was made from but does not need it. Raises `ConfigError` if a key or
+    value is unknown, or if the file names another recipe than `recipe`.
     """
     return settings_from_values(read_toml(path), str(path), recipe)
 
 
 def settings_from_values(stored: dict[str, Json], place: str, recipe: str = "") -> Settings:
-    """Make settings of the values of a config.
-
-    Args:
-        recipe: The name of a recipe; empty for none.
-
-    Raises:
-        ConfigError: If a key or value is unknown, or if the values name another recipe than `recipe`.
-    """
+    """Make settings of the values of a config."""
     if isinstance(stored.get(TABLE), dict):
         del stored[TABLE]  # A recipe's file, copied.
     named = stored.setdefault(TABLE, recipe)
@@ -151,19 +136,14 @@ def recipe_settings(name: str, place: str = "--recipe") -> Settings:
 
 
 def change_settings(settings: Settings, values: Mapping[str, Json], place: str = "settings") -> Settings:
-    """Return a checked copy of settings with other values.
-
-    Raises:
-        ConfigError: If a name or value is unknown.
-    """
+    """Return a checked copy of settings with other values. Raises `ConfigError` if a name or value is unknown."""
     return check_settings(replace_values(settings, values, place))
 
 
 def replace_values(section: Part, values: Mapping[str, Json], place: str = "settings") -> Part:
     """Return a copy of a section with other values, which are not checked.
 
-    Raises:
-        ConfigError: If a name is unknown.
+    Raises `ConfigError` if a name is unknown.
     """
     copy = deepcopy(section)
     for name, value in values.items():
@@ -223,11 +203,7 @@ def parse_config(config: str) -> Settings:
 
 
 def format_config(settings: Settings, notes: Sequence[str] = ()) -> str:
-    """Write the text of a `config.toml` with every setting.
-
-    Args:
-        notes: Lines that become comments at the top.
-    """
+    """Write the text of a `config.toml` with every setting. `notes` are lines that become comments at the top."""
     values = as_dict(settings)
     values = {TABLE: values.pop(TABLE), COMPLETE: True, **values}
     return "".join(f"# {note}\n" for note in notes) + tomlkit.dumps(values)

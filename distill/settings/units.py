@@ -54,9 +54,6 @@ def list_text_kinds(units: Iterable[str]) -> tuple[str, ...]:
 def combine_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the units that combine given ranked things and scores. If one of the two is empty any will
     do.
-
-    Raises:
-        ConfigError: If one of the given names is in no unit with the others.
     """
     if not ranked and not scores:
         return ()
@@ -72,13 +69,5 @@ def combine_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ..
 
 
 def list_measured_units(ranked: Sequence[str], scores: Sequence[str], *steering: str) -> tuple[str, ...]:
-    """Return the units that a run measures.
-
-    Args:
-        ranked: The things to rank that an option named.
-        steering: The units by which the stages choose epochs.
-
-    Returns:
-        The names: `UNITS`, those of the options, and the steering ones.
-    """
+    """Return the units that a run measures: `UNITS`, those of the options, and the steering ones."""
     return tuple(dict.fromkeys((*UNITS, *combine_units(ranked, scores), *steering)))

@@ -39,11 +39,7 @@ def read_vectors(path: File) -> NDArray[np.generic]:
 
 
 def read_arrays(path: File, names: Sequence[str] = ()) -> dict[str, NDArray[np.generic]]:
-    """Read the arrays of an `.npz` file.
-
-    Raises:
-        DataError: If it is no such file, is pickled, or lacks an array.
-    """
+    """Read the arrays of an `.npz` file. Raises `DataError` if it is no such file, is pickled, or lacks an array."""
     content = f" with {', '.join(names)}" if names else ""
     problem = f"no .npz file{content}, or a broken one"
     with _open_array(path, problem) as file, np.load(file, allow_pickle=False) as stored:

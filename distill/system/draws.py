@@ -11,13 +11,7 @@ from .types import Integers
 def draw_rows(groups: Integers, chances: NDArray[np.float64], count: int, first: int, seed: int) -> Integers:
     """Draw rows by their groups. The same `first` and `seed` give the same rows.
 
-    The rows of a group come in a shuffled order, each once before one is repeated.
-
-    Args:
-        first: The number of rows drawn before.
-
-    Returns:
-        The rows, int `(count,)`.
+    The rows of a group come in a shuffled order, each once before one is repeated. Returns the rows, int `(count,)`.
     """
     order = np.random.default_rng((seed, 1)).permutation(len(groups))
     order = order[np.argsort(groups[order], kind="stable")]
@@ -41,8 +35,7 @@ def count_before(values: Integers) -> Integers:
 def draw_cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> Integers:
     """Draw from 0…n-1 in a seeded order; each number comes once before all are shuffled anew.
 
-    Returns:
-        The numbers, int `(count,)`.
+    Returns the numbers, int `(count,)`.
     """
     rounds = range(first // n, -(-(first + count) // n))
     seed = seed if isinstance(seed, tuple) else (seed,)

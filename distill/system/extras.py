@@ -36,14 +36,7 @@ TRAINING = (
 
 
 def require_extra(what: str, packages: Sequence[str], extra: str) -> None:
-    """Require packages of an extra.
-
-    Args:
-        what: The thing that needs them, for the error.
-
-    Raises:
-        InputError: If one is not installed.
-    """
+    """Require packages of an extra. Raises `InputError` if one is not installed."""
     if missing := [package for package in packages if find_spec(package) is None]:
         raise InputError(f"{what} needs {' and '.join(missing)}; run: {install_command(extra)}")
 
@@ -77,10 +70,7 @@ def install_command(extra: str, package: Path = PACKAGE) -> str:
     A package index may hold another project by the name `distill`. The command therefore names the place that this copy
     was installed from: the folder of a checkout, a file, a repository at its commit, or an address. It names the
     distribution only if it came from an index, or if that place is gone; pip then adds the extra to the copy that is
-    installed.
-
-    Args:
-        package: The folder of the package `distill`.
+    installed. `package` is the folder of the package `distill`.
     """
     place = package.parent
     if (place / "setup.cfg").is_file():

@@ -158,11 +158,7 @@ def write_text(path: File, text: str, synced: bool = False) -> None:
 
 
 def write_json(path: File, value: Json, synced: bool = False) -> None:
-    """Write an indented JSON file as `write_text` does.
-
-    Args:
-        synced: Whether the file has to survive a power cut.
-    """
+    """Write an indented JSON file as `write_text` does. `synced` says whether the file has to survive a power cut."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n", synced)
 
 
@@ -202,9 +198,6 @@ def hold_lock(path: File, in_use: str) -> Iterator[None]:
     """Hold the lock at a path, which is released as soon as the process ends, however it ends.
 
     The file is removed then, except if the process is killed.
-
-    Raises:
-        InputError: If another process holds it, or no file may be made there.
     """
     from filelock import FileLock, Timeout
 

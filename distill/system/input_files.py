@@ -33,13 +33,10 @@ Count: TypeAlias = Callable[[int], None]
 
 
 def read_text(path: File, count: Count | None = None) -> str:
-    """Return the text of a UTF-8 file.
+    """Return the text of a UTF-8 file. Raises `DataError` if the file cannot be read or decoded.
 
     Args:
         count: Called with the number of characters of each part as it is read; what it raises ends the reading.
-
-    Raises:
-        DataError: If the file cannot be read or decoded.
     """
     try:
         with open(path, encoding="utf-8-sig") as file:
@@ -66,14 +63,7 @@ def _not_utf8(path, byte):
 
 
 def decode_text(path: File, content: bytes) -> str:
-    """Decode the bytes of a UTF-8 file.
-
-    Args:
-        content: The bytes.
-
-    Raises:
-        DataError: If they are not UTF-8.
-    """
+    """Decode the bytes of a UTF-8 file. Raises `DataError` if they are not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -109,15 +99,12 @@ def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
 def iter_lines(
     path: File, newline: str | None = None, errors: str = "strict", count: Count | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file.
+    """Yield the lines of a UTF-8 file. Raises `DataError` if the file cannot be read or decoded.
 
     Args:
         newline: The line ends, as in `open`.
         errors: The errors, as in `open`. With "surrogateescape" only an unreadable file raises.
         count: Called as in `read_text`, several times for a long line.
-
-    Raises:
-        DataError: If the file cannot be read or decoded.
     """
     try:
         with open(path, encoding="utf-8-sig", newline=newline, errors=errors) as file:
@@ -156,10 +143,7 @@ def _decode_file(path, file, parts):
 
 
 def stdin_lines() -> Iterator[str]:
-    """Yield the lines of standard input as they come, UTF-8 whatever the locale.
-
-    Raises `InputError` if it is closed, and `DataError` with the line that is not UTF-8.
-    """
+    """Yield the lines of standard input as they come, UTF-8 whatever the locale."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give a text, or lines by a pipe or < FILE")
     if hasattr(sys.stdin, "reconfigure"):
@@ -197,11 +181,7 @@ def _mend_surrogates(value):
 
 
 def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
-    """Return the object in a line of a JSON Lines file.
-
-    Raises:
-        DataError: If the line is malformed.
-    """
+    """Return the object in a line of a JSON Lines file. Raises `DataError` if the line is malformed."""
     try:
         value = _parse_json(line)
     except json.JSONDecodeError as error:
@@ -214,13 +194,10 @@ def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
 
 
 def require_form(place: File, value: Json, form: Form) -> None:
-    """Require that a nested value has a form.
+    """Require that a nested value has a form. Raises `DataError` if something is missing or of another type.
 
     Args:
         form: The names and types that it must have.
-
-    Raises:
-        DataError: If something is missing or of another type.
     """
     if not isinstance(value, dict):
         raise DataError(f"{place}: expected an object, got {type(value).__name__}; was it written by `distill run`?")

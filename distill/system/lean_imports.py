@@ -38,8 +38,7 @@ class OptionalHidden(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Raise `ModuleNotFoundError` for hidden packages, and leave everything but TensorFlow to other finders.
 
-        Returns:
-            The spec, or None.
+        Returns the spec, or None.
         """
         if any(name in hidden and _loads(host) for host, hidden in OPTIONAL.items()) and not _loads(ASKING):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)

@@ -95,10 +95,7 @@ def task(description: str, total: int | None) -> Iterator[Progress]:
     """Provide the function `advance(steps=1, note="")` of a piece of work.
 
     Outside a terminal a line is written at least every `EVERY` seconds, and one with the time at the end, unless the
-    work took less than `LEAST` seconds and has no note.
-
-    Args:
-        total: The number of steps, or None.
+    work took less than `LEAST` seconds and has no note. `total` is the number of steps, or None.
     """
     if console.is_terminal:
         with _bar() as progress:

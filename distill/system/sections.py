@@ -64,9 +64,7 @@ class Rows:
 def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic] | Rows]) -> None:
     """Write named arrays of one or two dimensions, whole or not at all; `Rows` are written block by block.
 
-    Raises:
-        InputError: If the path cannot be written.
-        ValueError: If an array cannot be in such a file.
+    Raises `InputError` if the path cannot be written and `ValueError` if an array cannot be in such a file.
     """
     with write_aside(path) as aside, open(aside, "wb") as file:
         _put(file, arrays)
@@ -92,10 +90,7 @@ def _put(file, arrays):
 
 
 def read_sections(path: File) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays of a file by name, mapped into memory and read-only.
-
-    Raises `DataError` if the file is malformed or not whole, and `InputError` if it cannot be read.
-    """
+    """Return the arrays of a file by name, mapped into memory and read-only."""
     try:
         content = np.memmap(path, dtype=np.uint8, mode="r") if os.path.getsize(path) else np.zeros(0, dtype=np.uint8)
     except OSError as error:

@@ -25,10 +25,7 @@ def drop_soft_hyphens(text: str) -> str:
 
 
 def make_well_formed(text: str) -> str:
-    """Replace each lone surrogate by U+FFFD, so that the text has a UTF-8 form.
-
-    Raises `InputError` if it is no text.
-    """
+    """Replace each lone surrogate by U+FFFD, so that the text has a UTF-8 form."""
     if not isinstance(text, str):
         raise InputError(f"expected a text, got {type(text).__name__}; give a list of strings")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -49,8 +46,7 @@ def _more_characters(one):
 def number_copies(texts: Sequence[str]) -> Integers:
     """Return for each text the number of the first text that equals it, but for blanks and compatibility characters.
 
-    Returns:
-        Integer array `(n,)`; a text without an equal before it has its own number.
+    Returns an integer array `(n,)`; a text without an equal before it has its own number.
     """
     import numpy as np
 

@@ -66,11 +66,7 @@ class Settings:
     numbers: tuple[int, ...]
 
     def as_array(self) -> np.ndarray:
-        """Return the settings as the file stores them, int32 `(16,)`.
-
-        Raises:
-            ExportError: If the file has no room for them.
-        """
+        """Return the settings as the file stores them, int32 `(16,)`."""
         if len(self.numbers) > SETTINGS - FAMILY:
             raise ExportError(
                 f"the format c supports {SETTINGS - FAMILY - 2} branches, the student has {len(self.numbers) - 2}"
@@ -99,12 +95,8 @@ def require_table(table: str) -> None:
 def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str, max_length: int | None) -> Sections:
     """Return the sections of a bundle's encoder.
 
-    Args:
-        table: The format of the embedding table, a key of `CODECS`.
-        max_length: The largest number of tokens of a text, or None.
-
-    Raises:
-        ExportError: If a program in C does not support the graph, the table or the tokenizer.
+    `max_length` is the largest number of tokens of a text, or None. Raises `ExportError` if a program in C does not
+    support the graph, the table or the tokenizer.
     """
     require_table(table)
     graph = Graph(content)
@@ -130,8 +122,7 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
 def answerable_sections(said: Mapping[str, Json]) -> Sections:
     """Return the section with a card's calibration of answers, float32 `(3, 29)`, with zeros for a missing score.
 
-    Raises:
-        ExportError: If the card has more points than the section has room for.
+    Raises `ExportError` if the card has more points than the section has room for.
     """
     rows = np.zeros((len(PASSAGE_SCORES), len(CALIBRATION_COLUMNS) + 2 * POINTS), dtype=np.float32)
     for name, fields in said["scores"].items():

@@ -26,11 +26,7 @@ LEAST = 1e-12
 
 
 class SectionsEncoder:
-    """An `encoder.bin` as an `Encoder`.
-
-    Raises:
-        EncoderError: If the file is not an encoder's.
-    """
+    """An `encoder.bin` as an `Encoder`. Raises `EncoderError` if the file is not an encoder's."""
 
     def __init__(self, path: File, name: str) -> None:
         try:
@@ -50,24 +46,17 @@ class SectionsEncoder:
     def tokenize(self, text: str, role: Role = "question") -> list[int]:
         """Tokenize a text to ids, including bos and eos, with the prompt of its role first.
 
-        Args:
-            role: Whether the text is a question or a document.
-
-        Returns:
-            Token ids, truncated to `max_length`.
+        `role` says whether the text is a question or a document. Returns token ids, truncated to `max_length`.
         """
         (ids,) = self._tokenizer.encode([make_well_formed(text)], role)
         return shortened(ids, self.max_length)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts.
+        """Encode texts. Returns vectors of unit length, float32 `(n, dimension)`.
 
         Args:
             role: Whether the texts are questions or documents.
             progress: Called with 1 after each text.
-
-        Returns:
-            Vectors of unit length, float32 `(n, dimension)`.
         """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
@@ -88,14 +77,7 @@ class Layers:
         return any(f"{name}.{part}" in self._arrays for part in ("kernel", PACKED))
 
     def dense(self, name: str, x: Floats, relu: bool = False) -> Floats:
-        """Apply a dense layer, act(x V^T + b) s.
-
-        Args:
-            x: Float array `(n, in)`.
-
-        Returns:
-            float32 array `(n, out)`.
-        """
+        """Apply a dense layer, act(x V^T + b) s. Returns a float32 array `(n, out)`. `x` is a float array `(n, in)`."""
         bias, scales = (self._arrays.get(f"{name}.{part}") for part in ("bias", "scales"))
         if f"{name}.{PACKED}" in self._arrays or self._arrays[f"{name}.kernel"].dtype == np.int8:
             x, steps = quantize_rows(x)
@@ -123,11 +105,7 @@ class Layers:
     def norm(self, name: str, x: Floats, epsilon: float = LEAST) -> Floats:
         """Normalise rows to zero mean and unit variance, and apply the gains and biases of a layer.
 
-        Args:
-            x: Float array `(n, w)`.
-
-        Returns:
-            float32 array `(n, w)`.
+        `x` is a float array `(n, w)`. Returns a float32 array `(n, w)`.
         """
         centred = x - x.mean(axis=1, keepdims=True)
         variance = np.mean(centred * centred, axis=1, keepdims=True)
@@ -141,8 +119,7 @@ class Layers:
     def places(self, name: str, count: int) -> Floats:
         """Return position embeddings; positions beyond the table repeat its last row.
 
-        Returns:
-            float32 array `(count, w)`.
+        Returns a float32 array `(count, w)`.
         """
         codes = self._arrays.get(f"{name}.{CODES}")
         if codes is None:
@@ -155,11 +132,7 @@ class Layers:
 def quantize_rows(x: Floats) -> tuple[Floats, Floats]:
     """Round each row to whole numbers, less the number that stands for zero.
 
-    Args:
-        x: Float array `(n, w)`.
-
-    Returns:
-        Whole numbers as float32 `(n, w)`, and the step of each row, float32 `(n, 1)`.
+    Returns whole numbers as float32 `(n, w)`, and the step of each row, float32 `(n, 1)`.
     """
     least, greatest = np.minimum(x.min(axis=1), 0)[:, None], np.maximum(x.max(axis=1), 0)[:, None]
     spread = greatest - least
@@ -171,14 +144,7 @@ def quantize_rows(x: Floats) -> tuple[Floats, Floats]:
 
 
 def stack_windows(x: Floats, order: int) -> Floats:
-    """Concatenate each row with its neighbours, with zeros beyond the ends.
-
-    Args:
-        x: Float array `(n, w)`.
-
-    Returns:
-        float32 array `(n, order * w)`.
-    """
+    """Concatenate each row with its neighbours, with zeros beyond the ends. Returns float32 `(n, order * w)`."""
     before = (order - 1) // 2
     padded = np.pad(x, [(before, order - 1 - before), (0, 0)])
     return np.concatenate([padded[place : place + len(x)] for place in range(order)], axis=1)

@@ -24,9 +24,6 @@ def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
     """Return the sections of a tokenizer: its pieces, their scores and types, and its normaliser's map of characters.
 
     Spellings follow the pieces; a section of its own holds the ids that each stands for, separated by -1.
-
-    Raises:
-        ExportError: If the tokenizer is not a unigram model, or splits unknown characters into bytes.
     """
     proto = whole_proto(tokenizer)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec

@@ -23,14 +23,7 @@ from ..weights.rotation import TABLE
 
 
 def family_part(family: str, part: str, what: str) -> ModuleType:
-    """Import a module of a family's folder.
-
-    Args:
-        what: What the module writes a student as, for the error.
-
-    Raises:
-        ExportError: If the family has no such module.
-    """
+    """Import a module of a family's folder. Raises `ExportError` if the family has no such module."""
     if not has_part(family, part):
         raise ExportError(
             f"a student of the family {family} cannot be written as {what} yet; expected one of "
@@ -45,11 +38,7 @@ def has_part(family: str, part: str) -> bool:
 
 
 def find_owner(part: str, owns: Callable[[ModuleType], bool]) -> ModuleType:
-    """Find the first family with a module that recognises something as its own.
-
-    Raises:
-        ExportError: If there is none.
-    """
+    """Find the first family with a module that recognises something as its own."""
     for family in FAMILIES:
         if has_part(family, part) and owns(module := import_module(f".{family}.{part}", __package__)):
             return module
@@ -62,10 +51,8 @@ FACTOR = "factor/kernel"
 def prepare_table(model: Model, precision: Precision) -> Model:
     """Return a student that computes the same, with the table that its codec stores best.
 
-    If the family adds a factor behind the rotated table, the copy has its `rank`.
-
-    Raises:
-        ExportError: If the codec rotates the table and the student's family has no `rotation`.
+    If the family adds a factor behind the rotated table, the copy has its `rank`. Raises `ExportError` if the codec
+    rotates the table and the student's family has no `rotation`.
     """
     if precision.stored:
         return model

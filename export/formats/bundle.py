@@ -33,15 +33,8 @@ class Bundle(encode.Encoder):
     ) -> Floats:
         """Encode texts as `encode.Encoder` does.
 
-        Args:
-            role: Whether the texts are questions or documents.
-            language: The language whose components are removed, if the bundle has any.
-
-        Returns:
-            Vectors of unit length, float32 `(n, d)`.
-
-        Raises:
-            EncoderError: If a text or the language cannot be used.
+        `language` is the language whose components are removed, if the bundle has any. Returns vectors of unit length,
+        float32 `(n, d)`. Raises `EncoderError` if a text or the language cannot be used.
         """
         with as_encoder_error():
             return super().encode(texts, role, progress, language)
@@ -50,14 +43,7 @@ class Bundle(encode.Encoder):
 def load_bundle(folder: Path, label: Label, threads: int) -> Bundle:
     """Load an artefact that has an `encode.py`, as that script runs it.
 
-    Args:
-        threads: The number of threads that the runtime uses.
-
-    Returns:
-        The artefact as an `Encoder`.
-
-    Raises:
-        EncoderError: If the artefact is incomplete or damaged.
+    Returns the artefact as an `Encoder`. Raises `EncoderError` if the artefact is incomplete or damaged.
     """
     with as_encoder_error(), hush_stderr():
         return Bundle(folder, threads)
@@ -107,7 +93,7 @@ def _table(content: bytes, rows: int, codec: str) -> Floats:
 
 
 def _with_table(content: bytes, rows: int, codec: str, remade: TableEdit) -> bytes:
-    from ..tflite.rows import with_table
+    from ..tflite.weights import with_table
 
     return with_table(content, rows, codec, remade)
 

@@ -33,13 +33,10 @@ echo "Where does the Danube end?" | ./example {MODEL}
 
 
 def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    """Write the encoder's one file.
+    """Write the encoder's one file. Raises `ExportError` if a program in C does not support the encoder.
 
     Args:
         lengths: The numbers of tokens that the artefact accepts.
-
-    Raises:
-        ExportError: If a program in C does not support the encoder.
     """
     from ...system.sections import write_sections
     from ..c.encoder_file import encoder_sections, require_table
@@ -74,16 +71,10 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
 
 
 def load_sections(folder: Path, label: Label, threads: int) -> Artefact:
-    """Load an artefact from its one file, to be computed by NumPy.
+    """Load an artefact from its one file, to be computed by NumPy. Returns the artefact as an `Encoder`.
 
     Args:
         threads: Ignored; NumPy chooses.
-
-    Returns:
-        The artefact as an `Encoder`.
-
-    Raises:
-        EncoderError: If the artefact is incomplete or damaged.
     """
     from ..c.reference import SectionsEncoder
 

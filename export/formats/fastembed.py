@@ -42,7 +42,7 @@ If there is a `reading.json`, put its prompts before the texts;
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    from ..hub.tokenizer_files import write_tokenizer_files
+    from ..hub.onnx_reference import write_tokenizer_files
     from ..onnx.model import add_masked_inputs, convert_to_onnx
 
     write_tokenizer_files(student.tokenizer, folder)

@@ -14,11 +14,7 @@ from .format import Label
 
 
 def read_label(folder: File) -> Label:
-    """Read what loading needs from the card of an artefact.
-
-    Raises:
-        EncoderError: If there is no valid card.
-    """
+    """Read what loading needs from the card of an artefact. Raises `EncoderError` if there is no valid card."""
     with as_encoder_error():
         card = encode.read_card(Path(folder))
     return Label(card["name"], card["format"], card["dimension"], card["max_length"], tuple(card["files"]))
@@ -27,11 +23,8 @@ def read_label(folder: File) -> Label:
 def bundle_fingerprint(folder: File) -> str | None:
     """Compute the identity of a bundle's encoder from the hashes of its model and its tokenizer's files.
 
-    Returns:
-        A sha256 in hexadecimal digits, or None for an artefact of another format.
-
-    Raises:
-        EncoderError: If there is no valid card.
+    Returns a sha256 in hexadecimal digits, or None for an artefact of another format. Raises `EncoderError` if there is
+    no valid card.
     """
     with as_encoder_error():
         files = encode.read_card(Path(folder))["files"]
@@ -44,8 +37,7 @@ def bundle_fingerprint(folder: File) -> str | None:
 def require_whole_file(folder: Path, label: Label, name: str) -> Path:
     """Check the files of an artefact and return the path of one of them.
 
-    Raises:
-        EncoderError: If a file was changed, or the card does not list this one.
+    Raises `EncoderError` if a file was changed, or the card does not list this one.
     """
     with as_encoder_error():
         encode.check_files(folder, encode.read_card(folder))
@@ -61,11 +53,7 @@ def locate_file(folder: Path, name: str) -> Path:
 
 
 def require_whole_folder(folder: Path) -> Path:
-    """Check all files of an artefact, including those in subfolders, and return its folder.
-
-    Raises:
-        EncoderError: If a file is missing or was changed.
-    """
+    """Check all files of an artefact, including those in subfolders, and return its folder."""
     with as_encoder_error():
         card = encode.read_card(folder)
         for name, said in card["files"].items():
@@ -79,8 +67,7 @@ def require_whole_folder(folder: Path) -> Path:
 def require_only_file(folder: Path, label: Label, name: str) -> Path:
     """Check the only file of an artefact and return its path.
 
-    Raises:
-        EncoderError: If the file was changed, or the card lists other files.
+    Raises `EncoderError` if the file was changed, or the card lists other files.
     """
     path = require_whole_file(folder, label, name)
     if label.files != (name,):

@@ -37,7 +37,6 @@ class Label:
     """The entries of a card that loading needs.
 
     Args:
-        dimension: The number of components of a vector.
         max_length: The largest number of tokens of a text, or None for texts of any length.
     """
 

@@ -13,11 +13,7 @@ from .format import Artefact, Format
 
 
 def format_of(name: str) -> Format:
-    """Return the `Format` of a name in `settings.choices.FORMATS`, from the module that the name's first word names.
-
-    Raises:
-        InputError: If there is no such format.
-    """
+    """Return the `Format` of a name in `settings.choices.FORMATS`, from the module that the name's first word names."""
     if name not in FORMATS:
         raise InputError(f"--format: expected one of {', '.join(FORMATS)}, got {name}")
     module = import_module(f".{name.partition('-')[0]}", __package__)
@@ -27,14 +23,8 @@ def format_of(name: str) -> Format:
 def load_artefact(folder: File, threads: int = 1) -> Artefact:
     """Load the artefact in a folder.
 
-    Args:
-        threads: The number of threads that the runtime uses.
-
-    Returns:
-        The artefact as an `Encoder`.
-
-    Raises:
-        EncoderError: If the artefact is incomplete or damaged, or its format is unknown.
+    Returns the artefact as an `Encoder`. Raises `EncoderError` if the artefact is incomplete or damaged, or its format
+    is unknown.
     """
     folder = Path(folder)
     label = read_label(folder)

@@ -123,13 +123,7 @@ def dense_module(
 
 
 def plain_dense_module(kernel: Floats, bias: Floats | None = None, activation: str = "linear") -> Module:
-    """Make a module of act(x K + b) that every version since 3 reads.
-
-    Args:
-        kernel: K, float array `(in, out)`.
-        bias: b, float array `(out,)`, or None.
-        activation: Keras's name of act.
-    """
+    """Make a module of act(x K + b) that every version since 3 reads."""
     config: dict[str, Json] = {
         "in_features": kernel.shape[0],
         "out_features": kernel.shape[1],
@@ -160,7 +154,6 @@ def write_router(
 
     Args:
         routes: The modules by task, "query" or "document"; the first task is the default.
-        prompts: The prompts that are put before texts, by task.
     """
     types, structure = {}, {}
     for task, modules in routes.items():
@@ -177,10 +170,7 @@ def write_model2vec(folder: Path, rows: Floats, tokenizer: Tokenizer) -> None:
     """Write the folder of a model2vec model for texts of any length, with vectors of unit length.
 
     The library leaves out unknown tokens. More tokens are therefore added for unknown characters, with the embedding of
-    the unknown one.
-
-    Args:
-        rows: The embedding table `(rows, d)`.
+    the unknown one. `rows` are the embedding table `(rows, d)`.
     """
     content = tokenizer_json(tokenizer, none_unknown=True)
     more = len(content["model"]["vocab"]) - len(rows)

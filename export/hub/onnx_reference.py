@@ -1,4 +1,7 @@
-"""Load a folder of an ONNX model and `tokenizer_files` with the two packages that FastEmbed runs it with."""
+"""The tokenizer files beside an ONNX model, as FastEmbed reads them, and the folder run with its two packages.
+
+The tokenizer adds bos and eos and cuts at a maximum length.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +11,61 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...encoders.tokenizer import parse_reading
-from ...errors import EncoderError, first_line
+from ...encoders.tokenizer import Tokenizer, parse_reading, whole_proto
+from ...errors import EncoderError, ExportError, first_line
 from ...system.input_files import read_json
 from ...system.text import make_well_formed
-from ...system.types import Floats, Progress, Role
+from ...system.types import Floats, Json, Progress, Role
 from ..encode import READING, Reading
-from .tokenizer_files import LONGEST, SETTINGS
-from .tokenizer_json import FILE
+from .modules import CONFIG, write_content
+from .plain_tokenizer import plain_tokenizer_json, tokenizer_config
+from .tokenizer_json import FILE, UNIGRAM, tokenizer_json
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
+    from tokenizers import Tokenizer as LibraryTokenizer
+
+
+SETTINGS = "tokenizer_config.json"
+LONGEST = "model_max_length"
+# The maximum length of texts of any length, because the file needs a number.
+ANY = 2**31 - 1
+
+
+def write_tokenizer_files(tokenizer: Tokenizer, folder: Path) -> None:
+    """Write the files of a tokenizer; spellings get ids of their own, and prompts a file of their own.
+
+    Raises `ExportError` if the files cannot represent the tokenizer.
+    """
+    names = [piece.piece for piece in whole_proto(tokenizer).pieces]
+    settings = tokenizer_config(tokenizer, tokenizer.reading.longest or ANY)
+    write_content(folder / FILE, _content(tokenizer))
+    write_content(folder / SETTINGS, settings)
+    write_content(folder / CONFIG, {"pad_token_id": names.index(settings["pad_token"])})
+    # Versions before 0.9 need the file. It is empty, so that the name of a special token is tokenized like any text.
+    write_content(folder / "special_tokens_map.json", {})
+    if content := tokenizer.reading.content():
+        (folder / READING).write_bytes(content)
+
+
+def _content(tokenizer: Tokenizer) -> dict[str, Json]:
+    proto = whole_proto(tokenizer)
+    if tokenizer.reading.wordpiece or proto.trainer_spec.model_type != UNIGRAM:
+        return plain_tokenizer_json(tokenizer)
+    if tokenizer.spellings is not None and tokenizer.reading.longest:
+        raise ExportError(
+            f"{tokenizer.source}: it truncates texts behind spellings, which a tokenizer.json cannot; export it "
+            "with --without-spellings"
+        )
+    content = tokenizer_json(tokenizer, template=True)
+    if proto.normalizer_spec.precompiled_charsmap:
+        # The package's own map of characters does not compose letters with their marks.
+        content["normalizer"]["normalizers"].insert(0, {"type": "NFC"})
+    return content
 
 
 class OnnxFolderEncoder:
-    """A folder of an ONNX model as an `Encoder`.
-
-    Args:
-        model: The name of the model's file.
-        dimension: The number of components of a vector.
-        threads: The number of threads that onnxruntime uses.
-
-    Raises:
-        EncoderError: If the folder cannot be opened.
-    """
+    """A folder of an ONNX model as an `Encoder`. Raises `EncoderError` if the folder cannot be opened."""
 
     max_length: int | None = None
 
@@ -49,15 +82,7 @@ class OnnxFolderEncoder:
         return self._ids(text, "question")
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts.
-
-        Args:
-            role: Whether the texts are questions or documents.
-            progress: Called with 1 after each text.
-
-        Returns:
-            Vectors of unit length, float32 `(n, dimension)`.
-        """
+        """Encode texts. Returns vectors of unit length, float32 `(n, dimension)`."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             ids = np.array([self._ids(text, role)], dtype=np.int64)
@@ -74,14 +99,13 @@ class OnnxFolderEncoder:
 def load_reading(folder: Path) -> Reading:
     """Load how a folder's texts are read, which is plainly if there is no file for it.
 
-    Raises:
-        EncoderError: If the file is not valid.
+    Raises `EncoderError` if the file is not valid.
     """
     path = folder / READING
     return parse_reading(path.read_bytes(), str(path)) if path.is_file() else Reading()
 
 
-def _tokenizer(folder: Path) -> Tokenizer:
+def _tokenizer(folder: Path) -> LibraryTokenizer:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / FILE))

@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 
 def merges_of(proto: Message, source: str) -> dict[str, Json]:
-    """Return the parts of a `tokenizer.json` that tokenize a text.
-
-    Raises:
-        ExportError: If the model changes a text before it is tokenized.
-    """
+    """Return the parts of a `tokenizer.json` that tokenize a text."""
     normalizer = proto.normalizer_spec
     reasons = {
         "a map of characters": bool(normalizer.precompiled_charsmap),
@@ -77,8 +73,7 @@ UNUSED_PENALTY = 1000
 def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
     """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, except for its prompts.
 
-    Raises:
-        ExportError: If the tokenizer has spellings, or is of a kind that the file cannot represent.
+    Raises `ExportError` if the tokenizer has spellings, or is of a kind that the file cannot represent.
     """
     if tokenizer.spellings is not None:
         raise ExportError(f"{tokenizer.source}: a plain tokenizer has no spellings; export with --without-spellings")
@@ -100,11 +95,7 @@ def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
 
 
 def tokenizer_config(tokenizer: Tokenizer, longest: int) -> dict[str, Json]:
-    """Return the content of the `tokenizer_config.json` beside it.
-
-    Args:
-        longest: The largest number of ids of a text.
-    """
+    """Return the content of the `tokenizer_config.json` beside it. `longest` is the largest number of ids of a text."""
     proto = whole_proto(tokenizer)
     (bos, eos), unknown = ends_of(proto), proto.pieces[tokenizer.unknown].piece
     names = {piece.piece for piece in proto.pieces if piece.type == CONTROL}

@@ -1,7 +1,7 @@
 """Compute the folders of `modules` and of model2vec with NumPy, for the gate of an export, which has no PyTorch.
 
 It reads what was written: the types and settings of the modules, their weights, and `tokenizer.json`, with the package
-tokenizers, which Sentence-Transformers and model2vec use too.
+tokenizers, which Sentence-Transformers and model2vec use too. The n-gram encoder computes as `distill_ngram` does.
 """
 
 from __future__ import annotations
@@ -15,16 +15,81 @@ import numpy as np
 from ...encoders.encoder import normalise_rows
 from ...encoders.spellings import Expansions
 from ...errors import EncoderError
+from ...students.student import EPSILON
 from ...system.input_files import read_json
 from ...system.text import make_well_formed
 from ...system.types import Floats, Json, Progress, Role
 from .modules import CONFIG, LENGTHS, MODULES, ROUTER, SETTINGS, SPELLINGS, TASKS, WEIGHTS, read_weights
-from .ngram_reference import ngram_vectors
 from .tokenizer_json import FILE, count_known
 from .transformer_reference import ACTIVATIONS as FEED_FORWARD
 from .transformer_reference import POOLINGS, Bert, Weights, attend, gelu, relu
 
 SLIDING = "sliding_attention"
+# The number of texts that are encoded at a time.
+BATCH = 256
+Step = Callable[[Floats], Floats]
+Ids = Sequence[list[int]]
+# Functions by the names of PyTorch's classes.
+ACTIVATIONS: dict[str, Step] = {"Identity": lambda x: x, "ReLU": relu, "Tanh": np.tanh, "GELU": gelu}
+
+
+def ngram_vectors(texts: Sequence[Sequence[int]], weights: Mapping[str, Floats], config: Mapping[str, Json]) -> Floats:
+    """Compute the vectors of texts. Returns vectors of unit length, float32 `(n, d)`.
+
+    Args:
+        texts: The token ids of each text, at least one.
+    """
+    layers, starts = _Layers(weights), np.cumsum([0, *map(len, texts)])
+    x = weights["embedding.weight"][np.concatenate(texts)]
+    x = layers.linear("factor", x) if config["sizes"]["rank"] else x
+    places = range(len(config["orders"]))
+    branches = [_branch(x, layers, f"branches.{place}", (config["orders"][place], starts), config) for place in places]
+    features = layers.norm("norm", np.concatenate([x, *branches], axis=1))
+    counts = np.diff(starts).astype(np.float32)[:, None]
+    summed = np.add.reduceat(features, starts[:-1], axis=0) @ weights["pooling.weight"].T
+    x = _head((summed + counts * weights["pooling.bias"]) / np.sqrt(counts), layers)
+    x = layers.linear("projection", _unit(x)) if config["sizes"]["projected"] else x
+    return _unit(x)
+
+
+class _Layers:
+    def __init__(self, weights):
+        self.weights = weights
+
+    def linear(self, name, x):
+        return x @ self.weights[f"{name}.weight"].T + self.weights.get(f"{name}.bias", 0)
+
+    def norm(self, name, x):
+        centred = x - x.mean(axis=1, keepdims=True)
+        deviation = np.sqrt(np.mean(centred * centred, axis=1, keepdims=True) + np.float32(EPSILON))
+        return centred / deviation * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+
+
+def _branch(x, layers, name, window, config):
+    x = layers.norm(f"{name}.norm", layers.linear(f"{name}.projection", x))
+    for number in range(config["sizes"]["convolutions"]):
+        x = x + np.maximum(layers.linear(f"{name}.convolutions.{number}", _windows(x, *window)), 0)
+    return x
+
+
+def _windows(x, order, starts):
+    """Concatenate each row with its neighbours, `order` in all, with zeros beyond its text."""
+    before = (order - 1) // 2
+    padding = [(before, order - 1 - before), (0, 0)]
+    padded = [np.pad(x[start:end], padding) for start, end in zip(starts, starts[1:], strict=False)]
+    windows = [[part[place : len(part) - order + 1 + place] for place in range(order)] for part in padded]
+    return np.concatenate([np.concatenate(parts, axis=1) for parts in windows])
+
+
+def _head(x, layers):
+    first = np.maximum(layers.linear("head.first", x), 0)
+    hidden = np.maximum(layers.linear("head.second_skip", x) + layers.linear("head.second", first), 0)
+    third = np.maximum(layers.linear("head.third", hidden), 0)
+    return np.tanh(layers.linear("head.fourth_skip", hidden) + layers.linear("head.fourth", third))
+
+
+def _unit(x):
+    return x / np.sqrt(np.maximum(np.sum(x * x, axis=1, keepdims=True), np.float32(EPSILON)))
 
 
 @dataclass(frozen=True)
@@ -74,21 +139,11 @@ def _rotate(x: Floats, angles: Floats) -> Floats:
     return np.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
 
 
-# The number of texts that are encoded at a time.
-BATCH = 256
-Step = Callable[[Floats], Floats]
-Ids = Sequence[list[int]]
-
-
 class FolderEncoder:
     """A folder of Sentence-Transformers or model2vec as an `Encoder`.
 
-    Args:
-        dimension: The number of components of a vector.
-        known: True to leave out unknown tokens, as model2vec does; other tokens then stand in their place.
-
-    Raises:
-        EncoderError: If the folder cannot be opened.
+    `known` is True to leave out unknown tokens, as model2vec does; other tokens then stand in their place. Raises
+    `EncoderError` if the folder cannot be opened.
     """
 
     max_length: int | None = None
@@ -106,14 +161,7 @@ class FolderEncoder:
         return self._routes["question"].pieces(self._prompts["question"] + text)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts.
-
-        Args:
-            role: Whether the texts are questions or documents.
-
-        Returns:
-            Vectors of unit length, float32 `(n, dimension)`.
-        """
+        """Encode texts. Returns vectors of unit length, float32 `(n, dimension)`."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), BATCH):
             part = [self._prompts[role] + text for text in texts[start : start + BATCH]]
@@ -124,12 +172,7 @@ class FolderEncoder:
 
 
 class Pipeline:
-    """The modules of a folder, applied one after another.
-
-    Args:
-        modules: The type and the folder of each module; the first one tokenizes texts.
-        known: True to leave out unknown tokens.
-    """
+    """The modules of a folder, applied one after another. `known` is True to leave out unknown tokens."""
 
     def __init__(self, modules: Sequence[tuple[str, Path]], known: bool = False) -> None:
         (first, folder), *rest = modules
@@ -240,7 +283,5 @@ def _load_dense(folder: Path) -> Step:
 
 
 ARCHITECTURES: dict[str, type[Bert | ModernBert]] = {"bert": Bert, "modernbert": ModernBert}
-# Functions by the names of PyTorch's classes.
-ACTIVATIONS: dict[str, Step] = {"Identity": lambda x: x, "ReLU": relu, "Tanh": np.tanh, "GELU": gelu}
 FIRST_MODULES = {"StaticEmbedding": _load_mean, "NGramEncoder": _load_ngram}
 NEXT_MODULES: dict[str, Callable[[Path], Step]] = {"Normalize": lambda folder: normalise_rows, "Dense": _load_dense}

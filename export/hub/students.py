@@ -18,14 +18,7 @@ class EncoderPair(KerasEncoder):
         self.documents = documents
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts with the encoder of their role.
-
-        Args:
-            role: Whether the texts are questions or documents.
-
-        Returns:
-            Vectors of unit length, float32 `(n, d)`.
-        """
+        """Encode texts with the encoder of their role. Returns vectors of unit length, float32 `(n, d)`."""
         return (
             self.documents.encode(texts, role, progress)
             if role == "document"
@@ -47,18 +40,13 @@ def prompts_of(student: KerasEncoder) -> dict[str, str]:
 
 
 def modules_of(student: KerasEncoder) -> list[Module]:
-    """Return the modules that compute the same as a student.
-
-    Raises:
-        ExportError: If the modules cannot compute it.
-    """
+    """Return the modules that compute the same as a student. Raises `ExportError` if the modules cannot compute it."""
     return family_part(student.model.family, "modules", "a Sentence-Transformers folder").modules_of(student)
 
 
 def linear_rows(student: KerasEncoder) -> Floats:
     """Return rows `(tokens, d)` whose sum over a text's tokens, at unit length, is the text's vector.
 
-    Raises:
-        EncoderError: If the student is not such a sum.
+    Raises `EncoderError` if the student is not such a sum.
     """
     return family_part(student.model.family, "modules", "a model2vec folder").linear_rows(student)

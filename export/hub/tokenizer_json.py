@@ -40,14 +40,8 @@ def tokenizer_json(tokenizer: Tokenizer, none_unknown: bool = False, template: b
     """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, including bos and eos.
 
     Spellings are pieces behind the others, as they are to SentencePiece; the ids are those of `Tokenizer.unexpanded`.
-
-    Args:
-        none_unknown: True to add pieces, behind the others, for unknown characters, for a library that leaves out the
-            unknown token.
-        template: True to add bos and eos by a template, around a truncated text too.
-
-    Raises:
-        ExportError: If the file cannot represent the SentencePiece model.
+    `none_unknown` is True to add pieces, behind the others, for unknown characters, for a library that leaves out the
+    unknown token. `template` is True to add bos and eos by a template, around a truncated text too.
     """
     proto = whole_proto(tokenizer)
     require_unigram(proto, tokenizer.source)
@@ -133,11 +127,7 @@ def template_of(proto: Message) -> dict[str, Json]:
 
 
 def require_unigram(proto: Message, source: str) -> None:
-    """Require that a SentencePiece model is a plain unigram one.
-
-    Raises:
-        ExportError: If it is of another kind.
-    """
+    """Require that a SentencePiece model is a plain unigram one. Raises `ExportError` if it is of another kind."""
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     kinds = {piece.type for piece in proto.pieces}
     reasons = {

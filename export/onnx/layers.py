@@ -1,4 +1,7 @@
-"""Parts of an ONNX graph: products in whole numbers, lookups in a quantised table, scaling to unit length."""
+"""Parts of an ONNX graph: products in whole numbers, lookups in a quantised table, scaling to unit length.
+
+A kernel is float32 `(in, out)`, and `width` is the number of columns of the table.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,11 @@ Product: TypeAlias = Callable[[Graph, str, str, Floats], str]
 
 
 def float_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
-    """Add the product of a value `(..., in)` and a float32 kernel.
+    """Add the product of a value `(..., in)` and a float32 kernel. Returns the name of the product `(..., out)`.
 
     Args:
         x: The value `(..., in)`.
         kernel: float32 array `(in, out)`.
-
-    Returns:
-        The name of the product `(..., out)`.
     """
     return g.add("MatMul", x, g.constant(f"{name}/kernel", kernel))
 
@@ -38,12 +38,7 @@ def float_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
 def half_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     """Add the same product with a float16 kernel, which a runtime converts to float32 once, when it loads the file.
 
-    Args:
-        x: The value `(..., in)`.
-        kernel: float32 array `(in, out)`.
-
-    Returns:
-        The name of the product `(..., out)`.
+    Returns the name of the product `(..., out)`.
     """
     return g.add("MatMul", x, g.cast(g.constant(f"{name}/kernel", kernel.astype(np.float16)), "float32"))
 
@@ -52,14 +47,7 @@ def int8_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     """Add the same product in whole numbers, with a scale per output channel and a step per row of `x`.
 
     Rows are uint8 with 128 for zero, because onnxruntime multiplies uint8 by int8 several times faster than int8 by
-    int8. The largest number of a row becomes 127.
-
-    Args:
-        x: The value `(..., in)`.
-        kernel: float32 array `(in, out)`.
-
-    Returns:
-        The name of the product `(..., out)`.
+    int8. The largest number of a row becomes 127. Returns the name of the product `(..., out)`.
     """
     codes, scales = quantize_unsaturated(kernel)
     largest = g.add("ReduceMax", g.add("Abs", x), axes=[-1], keepdims=1)
@@ -73,13 +61,8 @@ def quantize_unsaturated(kernel: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Quantise a kernel as `quantize_channels` does, such that no two products overflow 16 bits.
 
     Processors with AVX2 only add two neighbouring products in 16 bits and clip the sum. Therefore two neighbours of a
-    channel sum to at most 128, as 128 * 255 fits; where they would not, the channel's scale is increased.
-
-    Args:
-        kernel: float32 array `(in, out)`.
-
-    Returns:
-        int8 codes `(in, out)` and float32 scales `(out,)`.
+    channel sum to at most 128, as 128 * 255 fits; where they would not, the channel's scale is increased. Returns int8
+    codes `(in, out)` and float32 scales `(out,)`.
     """
     codes, scales = quantize_channels(kernel)
     pairs = [np.maximum(sign * codes, 0) for sign in (1, -1)]
@@ -99,13 +82,8 @@ PRODUCTS: dict[str, tuple[Product, Product]] = {
 def make_lookup(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str], str]:
     """Store a table and return a function that adds the nodes of a lookup in it.
 
-    Args:
-        table: float32 array `(rows, w)`.
-        codec: The format of the table, a key of `CODECS`.
-        name: The name of the table; the stored arrays are numbered under it.
-
-    Returns:
-        A function from the name of ids `(b, t)` to the name of rows `(b, t, w)`.
+    `table` is a float32 array `(rows, w)`. `codec` is the format of the table, a key of `CODECS`. Returns a function
+    from the name of ids `(b, t)` to the name of rows `(b, t, w)`.
     """
     stored = [g.constant(f"{name}/{number}", array) for number, array in enumerate(encode_table(codec, table))]
     rows, shared = CODECS[codec].split(stored)
@@ -118,57 +96,35 @@ def make_lookup(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str
 
 
 def float32_lookup(g: Graph, rows: str, width: int) -> str:
-    """Return rows of `codecs.float32_rows`.
+    """Return rows of `codecs.float32_rows`: the name of the rows `(b, t, width)`.
 
     Args:
         rows: Gathered rows `(b, t, width)`.
         width: The number of columns of the table.
-
-    Returns:
-        The name of the rows `(b, t, width)`.
     """
     return rows
 
 
 def uint8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
-    """Decode rows of `codecs.uint8_rows`.
+    """Decode rows of `codecs.uint8_rows`. Returns the name of the rows `(b, t, width)`.
 
     Args:
         codes: Gathered codes `(b, t, width)`.
         scales: Gathered scales `(b, t, 1)`.
-        width: The number of columns of the table.
-
-    Returns:
-        The name of the rows `(b, t, width)`.
     """
     return g.add("Mul", g.add("Sub", g.cast(codes, "float32"), g.number(ZERO)), scales_as_float(g, scales))
 
 
 def int8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
-    """Decode rows of `codecs.int8_rows`.
-
-    Args:
-        codes: Gathered codes `(b, t, width)`.
-        scales: Gathered scales `(b, t, 1)`.
-        width: The number of columns of the table.
-
-    Returns:
-        The name of the rows `(b, t, width)`.
-    """
+    """Decode rows of `codecs.int8_rows`. Returns the name of the rows `(b, t, width)`."""
     return g.add("Mul", g.cast(codes, "float32"), scales_as_float(g, scales))
 
 
 def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> str:
     """Decode rows of `codecs.int4_rows`: the halves of bytes are the halves of a row, and each group has its step.
 
-    Args:
-        packed: Gathered codes `(b, t, stored / 2)`.
-        steps: Gathered steps `(b, t, groups)`.
-        scales: Gathered scales `(b, t, 1)`.
-        width: The number of columns of the table.
-
-    Returns:
-        The name of the rows `(b, t, width)`.
+    `packed` are gathered codes `(b, t, stored / 2)`. `steps` are gathered steps `(b, t, groups)`. Returns the name of
+    the rows `(b, t, width)`.
     """
     four = g.number(4, "uint8")
     low = g.add("BitShift", g.add("BitShift", packed, four, direction="LEFT"), four, direction="RIGHT")
@@ -182,14 +138,12 @@ def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> s
 def product_lookup(g: Graph, codes: str, words: str, scales: str, width: int, size: int) -> str:
     """Decode rows of `codecs.product_rows` by concatenating the codewords of their places.
 
+    Returns the name of the rows `(b, t, width)`.
+
     Args:
         codes: Gathered codes `(b, t, places)`.
         words: The codewords `(places * 256, size)`.
         scales: The scales of the codewords `(places * 256, 1)`.
-        width: The number of columns of the table.
-
-    Returns:
-        The name of the rows `(b, t, width)`.
     """
     where = _places(g, codes, width, size)
     rows = uint8_lookup(g, g.add("Gather", words, where), g.add("Gather", scales, where), width)
@@ -199,13 +153,7 @@ def product_lookup(g: Graph, codes: str, words: str, scales: str, width: int, si
 def column_lookup(g: Graph, codes: str, words: str, step: str, width: int, size: int) -> str:
     """Decode rows of `codecs.column_rows`: concatenated codewords times the last column and the step.
 
-    Args:
-        codes: Gathered codes `(b, t, places)`.
-        words: The codewords `(places * 256, size)`.
-        step: The step of a number, `(1,)`.
-
-    Returns:
-        The name of the rows `(b, t, width)`.
+    `step` is the step of a number, `(1,)`. Returns the name of the rows `(b, t, width)`.
     """
     rows = g.cast(g.add("Gather", words, _places(g, codes, width + 1, size)), "float32")
     rows = g.add("Reshape", rows, g.numbers(0, 0, -1))
@@ -227,15 +175,8 @@ def _cut(g, rows, width, part):
 def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str:
     """Decode rows of `codecs.mixed_rows`.
 
-    Ids below the number of frequent rows are looked up among these, all others in the rest.
-
-    Args:
-        ids: The ids `(b, t)`.
-        width: The number of columns of the table.
-        size: The number of components of a codeword.
-
-    Returns:
-        The name of the rows `(b, t, width)`.
+    Ids below the number of frequent rows are looked up among these, all others in the rest. `ids` are the ids `(b, t)`.
+    Returns the name of the rows `(b, t, width)`.
     """
     *first, codes, words, step, count = arrays
     frequent, zero = g.add("Less", ids, count), g.number(0, "int32")
@@ -291,11 +232,7 @@ ACTIVATIONS: dict[str, Callable[[Graph, str], str]] = {
 
 
 def to_unit_length(g: Graph, x: str, name: str) -> str:
-    """Scale rows to unit length.
-
-    Args:
-        x: The rows `(b, d)`.
-    """
+    """Scale rows to unit length. `x` are the rows `(b, d)`."""
     square = g.add("ReduceSum", g.add("Mul", x, x), g.numbers(-1), keepdims=1)
     return g.add("Div", x, g.add("Sqrt", g.add("Max", square, g.number(EPSILON))), name=name)
 
@@ -303,11 +240,7 @@ def to_unit_length(g: Graph, x: str, name: str) -> str:
 def stack_windows(g: Graph, x: str, order: int) -> str:
     """Concatenate each token with its neighbours, with zeros beyond the ends.
 
-    Args:
-        x: The tokens `(b, t, c)`.
-
-    Returns:
-        The name of the windows `(b, t, order * c)`.
+    `x` are the tokens `(b, t, c)`. Returns the name of the windows `(b, t, order * c)`.
     """
     reach = order - 1
     padded = g.add("Pad", x, g.numbers(0, reach // 2, 0, 0, reach - reach // 2, 0))

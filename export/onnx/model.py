@@ -37,16 +37,13 @@ def convert_to_onnx(
     """Convert a student to ONNX; the same model gives the same bytes.
 
     The file maps `ids` int32 `(b, t)` to `vectors` float32 `(b, d)` of unit length. Negative ids are padding; a text
-    has at least one id.
+    has at least one id. Raises `ConfigError` if there is no such `dense` or `table`; and `ExportError` if the package
+    onnx is missing, the student's family cannot be written, or the graph is not valid.
 
     Args:
         dense: The format of dense kernels, "int8" or "float32".
         table: The format of the embedding table, a key of `CODECS`.
         inputs: A function that adds the nodes which compute `ids` from other inputs, and returns these.
-
-    Raises:
-        ConfigError: If there is no such `dense` or `table`.
-        ExportError: If the package onnx is missing, the student's family cannot be written, or the graph is not valid.
     """
     if dense not in PRODUCTS or table not in LOOKUPS:
         raise ConfigError(

@@ -27,11 +27,7 @@ Attribute: TypeAlias = int | float | str | list[int]
 
 
 def import_onnx() -> ModuleType:
-    """Import the package `onnx`.
-
-    Raises:
-        ExportError: If it is not installed.
-    """
+    """Import the package `onnx`. Raises `ExportError` if it is not installed."""
     try:
         import onnx
     except ImportError as error:
@@ -66,11 +62,7 @@ class Graph:
         return self.constant(f"int64s/{','.join(map(str, values))}", np.array(values, dtype=np.int64))
 
     def add(self, operator: str, *inputs: str, name: str | None = None, **attributes: Attribute) -> str:
-        """Add a node with one output.
-
-        Args:
-            name: The name of the output; None to number it.
-        """
+        """Add a node with one output. `name` is the name of the output; None to number it."""
         name = name or f"{operator}_{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, [name], name, **attributes))
         return name
@@ -114,14 +106,11 @@ class Graph:
 
 
 def serialize_checked(model: ModelProto, largest: int = LARGEST) -> bytes:
-    """Check a model and serialise it.
+    """Check a model and serialise it. Raises `ExportError` if the model is not valid or is too large.
 
     Args:
         model: The `ModelProto`.
         largest: The largest size in bytes.
-
-    Raises:
-        ExportError: If the model is not valid or is too large.
     """
     onnx = import_onnx()
     if model.ByteSize() > largest:

@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     """Read the weights of the student in an ONNX file.
 
-    Args:
-        rows: The number of rows of its embedding table.
-        codec: The format of the table, a key of `CODECS`.
-
-    Raises:
-        ExportError: If the file is not a student's, or the package onnx is missing.
+    `codec` is the format of the table, a key of `CODECS`. Raises `ExportError` if the file is not a student's, or the
+    package onnx is missing.
     """
     model = read_model(content)
     arrays = arrays_of(model)
@@ -41,15 +37,7 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
 
 
 def with_table(content: bytes, codec: str, remade: TableEdit) -> bytes:
-    """Replace the arrays of the embedding table.
-
-    Args:
-        codec: The format of the table, a key of `CODECS`.
-        remade: A function from the stored arrays to the new ones.
-
-    Returns:
-        The content of the new file.
-    """
+    """Replace the arrays of the embedding table. Returns the content of the new file."""
     model, helper = read_model(content), import_onnx().numpy_helper
     stored = {array.name: array for array in model.graph.initializer}
     tables = [stored[name] for name in _names(codec)]
@@ -65,11 +53,7 @@ def _names(codec: str, name: str = "table") -> list[str]:
 
 
 def read_model(content: bytes) -> ModelProto:
-    """Return the `ModelProto` of a file.
-
-    Raises:
-        ExportError: If it is not an ONNX file.
-    """
+    """Return the `ModelProto` of a file."""
     from google.protobuf.message import DecodeError
 
     try:
@@ -85,26 +69,14 @@ def arrays_of(model: ModelProto) -> dict[str, np.ndarray]:
 
 
 def table_of(arrays: Mapping[str, np.ndarray], codec: str, width: int, name: str = "table") -> Floats:
-    """Decode a table.
-
-    Args:
-        arrays: The constants of the graph, by name.
-        codec: The format of the table, a key of `CODECS`.
-
-    Returns:
-        float32 array `(n, width)`.
-    """
+    """Decode a table. Returns a float32 array `(n, width)`."""
     return np.ascontiguousarray(decode_rows(codec, [arrays[part] for part in _names(codec, name)], width))
 
 
 def kernel_of(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
     """Decode a kernel: float32, float16, or whole numbers with a scale per output channel.
 
-    Args:
-        arrays: The constants of the graph, by name.
-
-    Returns:
-        float32 array `(in, out)`.
+    Returns a float32 array `(in, out)`.
     """
     scales = arrays.get(f"{name}/scales", np.float32(1))
     return arrays[f"{name}/kernel"].astype(np.float32) * scales

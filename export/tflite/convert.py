@@ -37,16 +37,15 @@ def convert(
 ) -> bytes:
     """Convert a student to a flatbuffer that maps int32 ids `(1, t)` to a float32 vector `(1, d)`.
 
+    Raises `ExportError` if Keras does not run on TensorFlow, the weights are missing in the file, or one of its
+    operators is not builtin or is newer than the oldest supported runtime.
+
     Args:
         precision: How the weights are stored; None for the defaults.
         length: The fixed t, or None for any number.
         lengths: Values of t that get a signature `encode_<t>` each; all share the weights.
         sliced: True to cut padding off in the graph, False to mask it; None to cut it off unless t is fixed.
         tokenizer: A tokenizer whose spellings the graph expands.
-
-    Raises:
-        ExportError: If Keras does not run on TensorFlow, the weights are missing in the file, or one of its operators
-            is not builtin or is newer than the oldest supported runtime.
     """
     require_tensorflow()
     precision = precision or Precision()
@@ -59,11 +58,7 @@ def convert(
 
 
 def require_tensorflow() -> None:
-    """Require that Keras runs on TensorFlow, as other backends fail when the graph is built.
-
-    Raises:
-        ExportError: If Keras runs on another backend.
-    """
+    """Require that Keras runs on TensorFlow, as other backends fail when the graph is built."""
     if keras.backend.backend() != "tensorflow":
         raise ExportError(
             f"export needs KERAS_BACKEND=tensorflow, not {keras.backend.backend()}; set it and export the saved encoder"
@@ -71,11 +66,7 @@ def require_tensorflow() -> None:
 
 
 def convert_keras_model(keras_model: Model, precision: Precision, custom: bool = False) -> bytes:
-    """Convert a functional Keras model with one input and one output.
-
-    Args:
-        custom: True to allow custom operators.
-    """
+    """Convert a functional Keras model with one input and one output."""
     return add_signature(_convert(lambda lite: _make_frozen_converter(lite, keras_model), precision, custom))
 
 
@@ -153,8 +144,7 @@ def _configure(lite, converter, precision, custom):
 def require_complete(content: bytes, model: Student, precision: Precision, custom: Sequence[str] = ()) -> bytes:
     """Check that a flatbuffer has its weights and that its operators run where they should.
 
-    Raises:
-        ExportError: If the weights are missing, or an operator is not supported.
+    Raises `ExportError` if the weights are missing, or an operator is not supported.
     """
     least = model.get_layer("embedding").count_params() * CODECS[precision.table].bits // 8
     if len(content) < least:
@@ -168,12 +158,8 @@ def require_complete(content: bytes, model: Student, precision: Precision, custo
 def convert_reader(network: Model, lengths: Mapping[str, int | None]) -> bytes:
     """Convert a network with named inputs to a flatbuffer with one signature.
 
-    Args:
-        lengths: The fixed length of the second axis of each input, by name; None for an input `(b, d)`. An input is
-            then float32 `(1, length, d)`, or `(1, d)`.
-
-    Raises:
-        ExportError: If Keras does not run on TensorFlow, or the conversion fails.
+    `lengths` are those of the second axis of each input, by name; None for an input `(b, d)`. An input is then float32
+    `(1, length, d)`, or `(1, d)`. Raises `ExportError` if Keras does not run on TensorFlow, or the conversion fails.
     """
     require_tensorflow()
     inputs = {name: _fix_length(name, network.input[name].shape, length) for name, length in lengths.items()}

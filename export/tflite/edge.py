@@ -57,11 +57,7 @@ def edge_models(model: Student, precision: Precision, lengths: Sequence[int]) ->
 
 
 def expand_spellings(ids: Tensor, tokenizer: Tokenizer) -> Tensor:
-    """Replace the ids of spellings by those that they stand for, ids `(t,)` -> `(n,)`.
-
-    Returns:
-        int32 ids `(n,)`.
-    """
+    """Replace the ids of spellings by those that they stand for, ids `(t,)` -> `(n,)`. Returns int32 ids `(n,)`."""
     return ids if tokenizer.spellings is None else SpellingExpansion(tokenizer, name="expanded")(ids)
 
 

@@ -21,11 +21,7 @@ NEWEST = {
 
 
 def require_operators(content: bytes, custom: Sequence[str] = ()) -> None:
-    """Require that all operators of a flatbuffer are supported.
-
-    Raises:
-        ExportError: If an operator is neither builtin nor allowed, or is newer than in `NEWEST`.
-    """
+    """Require that all operators of a flatbuffer are supported."""
     for name, version, is_custom in list_operators(content):
         if is_custom and name not in custom:
             raise ExportError(f"the converted file needs the operator {name}, which is not builtin")
@@ -56,8 +52,7 @@ def _operator(code):
 def rename_operator(content: bytes, old: str, new: str) -> bytes:
     """Rename a custom operator in place, without moving anything else.
 
-    Raises:
-        ExportError: If there is no room for the new name; a longer name that was there before counts as room.
+    Raises `ExportError` if there is no room for the new name; a longer name that was there before counts as room.
     """
     model, changed = _model(content), bytearray(content)
     for number in range(model.OperatorCodesLength()):

@@ -18,13 +18,7 @@ NONE = -1  # the tensor that is left out
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator of a graph.
-
-    Args:
-        inputs: The numbers of the tensors that it reads.
-        outputs: The numbers of the tensors that it writes.
-        approximate: True if it is a GELU approximated by a hyperbolic tangent.
-    """
+    """An operator of a graph. `approximate` is True if it is a GELU approximated by a hyperbolic tangent."""
 
     name: str
     inputs: tuple[int, ...]
@@ -186,9 +180,7 @@ class Graph:
 
         The order is: the widest first, scales last. A table of two parts shares the rows between them and is returned
         as codebooks: the arrays of the first part, the codes of the second, its codewords, their step and `count`.
-
-        Returns:
-            The numbers of the tensors that ids select rows of, and of those of codebooks.
+        Returns the numbers of the tensors that ids select rows of, and of those of codebooks.
         """
         gathers = [operator for operator in self._gathers if operator not in self._position_gathers]
         after = {operator.inputs[0]: self.after(operator) for operator in gathers}

@@ -50,11 +50,7 @@ def remove_padding(ids: Tensor) -> Tensor:
 def stack_windows(x: Tensor, order: int) -> Tensor:
     """Concatenate each row with its neighbours, with zeros beyond the ends: `(t, c)` -> `(t, order * c)`.
 
-    Args:
-        x: Rows `(t, c)`.
-
-    Returns:
-        Windows `(t, order * c)`.
+    `x` are rows `(t, c)`. Returns windows `(t, order * c)`.
     """
     reach = order - 1
     before = reach // 2
@@ -63,14 +59,10 @@ def stack_windows(x: Tensor, order: int) -> Tensor:
 
 
 def mask_padding(x: Tensor, keep: Tensor | None) -> Tensor:
-    """Set the rows of padding to zero.
+    """Set the rows of padding to zero. Returns rows `(t, c)`.
 
     Args:
-        x: Rows `(t, c)`.
         keep: 0 for padding and 1 for all others, `(t, 1)`; None if there is no padding.
-
-    Returns:
-        Rows `(t, c)`.
     """
     return x if keep is None else x * keep
 
@@ -128,7 +120,6 @@ class MixedDense(keras.layers.Layer):
         kernel: `(in, out)`.
         bias: `(out,)`, or None.
         wide: The number of inputs of the `Int8Dense`.
-        **kwargs: Arguments of `keras.layers.Layer`.
     """
 
     def __init__(self, kernel: Kernel, bias: Kernel | None, wide: int, **kwargs: str) -> None:
@@ -142,11 +133,7 @@ class MixedDense(keras.layers.Layer):
 
 
 class Norm(keras.layers.Layer):
-    """A `LayerNormalization` of rows `(t, c)`.
-
-    Args:
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """A `LayerNormalization` of rows `(t, c)`."""
 
     def __init__(self, norm: keras.layers.LayerNormalization, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -168,11 +155,7 @@ DENSE: dict[str, Dense] = {"int8": Int8Dense, "int4": Int4Dense, "float32": Floa
 class Table(keras.layers.Layer):
     """Looks up rows of a table that is stored as by `codecs.encode_table`, and decodes only these.
 
-    It maps ids `(t,)` to rows `(t, width)`.
-
-    Args:
-        table: float32 array `(rows, width)`.
-        **kwargs: Arguments of `keras.layers.Layer`.
+    It maps ids `(t,)` to rows `(t, width)`. `table` is a float32 array `(rows, width)`.
     """
 
     def __init__(self, table: Floats, precision: Precision, **kwargs: str) -> None:

@@ -48,11 +48,7 @@ def write_zip(path: Path, content: bytes, proto: bytes) -> None:
 
 
 def read_tokenizer(path: Path) -> bytes:
-    """Return the SentencePiece model in a zip of `write_zip`.
-
-    Raises:
-        EncoderError: If it is another zip, or none.
-    """
+    """Return the SentencePiece model in a zip of `write_zip`."""
     try:
         with ZipFile(path) as archive:
             names = archive.namelist()
@@ -80,8 +76,7 @@ def load_string_tokenizer(path: Path) -> Callable[[str], list[int]]:
 def load_zip_tokenizer(path: Path) -> Callable[[str], list[int]]:
     """Return the tokenizer of a `mediapipe-zip` artefact as a function of a text.
 
-    Raises:
-        EncoderError: If the file cannot be read.
+    Raises `EncoderError` if the file cannot be read.
     """
     # The model expands the ids of spellings.
     tokenizer = Tokenizer(read_tokenizer(path), str(path))
@@ -93,12 +88,8 @@ class MediaPipeEncoder:
 
     MediaPipe aborts its process on a tokenizer that it cannot read, and no longer works after a text that is too long,
     so it does not share ours. It also looks up a host of its maker, so it gets no network if the system can withhold
-    it.
-
-    Args:
-        dimension: The number of components of a vector.
-        tokenize: `load_string_tokenizer` or `load_zip_tokenizer` of the file.
-        max_length: The largest number of tokens of a text, or None for texts of any length.
+    it. `tokenize` is `load_string_tokenizer` or `load_zip_tokenizer` of the file. `max_length` is the largest number of
+    tokens of a text, or None for texts of any length.
     """
 
     def __init__(
@@ -115,12 +106,8 @@ class MediaPipeEncoder:
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """Encode texts.
 
-        Returns:
-            float32 array `(n, dimension)`.
-
-        Raises:
-            EncoderError: If a text has more than `max_length` tokens, after which MediaPipe would not work any more.
-            ExportError: If MediaPipe fails or is not installed.
+        Returns a float32 array `(n, dimension)`. Raises `EncoderError` if a text has more than `max_length` tokens,
+        after which MediaPipe would not work any more; and `ExportError` if MediaPipe fails or is not installed.
         """
         texts = [make_well_formed(text) for text in texts]
         self._require_length(texts)

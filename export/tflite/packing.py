@@ -22,11 +22,7 @@ SIGNATURE, OUTPUT = b"serving_default", b"output_0"
 
 
 def pack_model(model: ModelT, size: int) -> bytes:
-    """Serialise a model to a flatbuffer.
-
-    Args:
-        size: The approximate size in bytes.
-    """
+    """Serialise a model to a flatbuffer. `size` is the approximate size in bytes."""
     from ai_edge_litert import schema_py_generated as schema
 
     for buffer in model.buffers:
@@ -108,13 +104,6 @@ def pack_nibbles(numbers: np.ndarray) -> np.ndarray:
 
 
 def unpack_nibbles(stored: np.ndarray, size: int) -> np.ndarray:
-    """Invert `pack_nibbles`.
-
-    Args:
-        stored: The packed numbers, uint8.
-
-    Returns:
-        int8 array `(size,)`.
-    """
+    """Invert `pack_nibbles`. Returns an int8 array `(size,)`. `stored` are the packed numbers, uint8."""
     both = np.stack([stored & 15, stored >> 4], axis=1).reshape(-1)[:size].astype(np.int8)
     return np.where(both > LEVELS_OF_4, both - 16, both).astype(np.int8)

@@ -19,7 +19,6 @@ class Parts:
     Args:
         family: The folder in `export/families/` that found them, whose `stored.py` documents their names.
         width: The number of columns of the embedding table.
-        orders: The number of tokens of each window.
         settings: Settings that the arrays do not tell.
     """
 
@@ -39,11 +38,7 @@ class Parts:
 
 
 def parts_of(graph: Graph) -> Parts:
-    """Find the parts of a student in its graph.
-
-    Raises:
-        ExportError: If the graph is not a student's.
-    """
+    """Find the parts of a student in its graph. Raises `ExportError` if the graph is not a student's."""
     with as_graph_error():
         return find_owner("stored", lambda family: family.owns(graph)).parts_of(graph)
 

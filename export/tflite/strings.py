@@ -25,8 +25,7 @@ OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepi
 def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -> bytes:
     """Convert a student to a flatbuffer that maps a string `(1,)` to a float32 vector `(1, d)`.
 
-    Raises:
-        ExportError: As `convert.convert` does.
+    Raises `ExportError` as `convert.convert` does.
     """
     require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
@@ -89,14 +88,7 @@ class StringRuntime:
 
 
 class StringEncoder:
-    """A `string` artefact as an `Encoder`.
-
-    Args:
-        dimension: The number of components of a vector.
-
-    Raises:
-        EncoderError: If the runtime cannot load the file.
-    """
+    """A `string` artefact as an `Encoder`. Raises `EncoderError` if the runtime cannot load the file."""
 
     max_length: int | None = None
 
@@ -109,14 +101,7 @@ class StringEncoder:
         self.tokenize = self._runtime.tokenize
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts.
-
-        Args:
-            progress: Called with 1 after each text.
-
-        Returns:
-            Vectors of unit length, float32 `(n, dimension)`.
-        """
+        """Encode texts. Returns vectors of unit length, float32 `(n, dimension)`."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             vectors[row] = self._runtime.vector(text)

@@ -1,30 +1,25 @@
 """Read the weights of a student from its flatbuffer, by the names that `students.project` takes.
 
 Layers that the export merged stay merged: a student with these weights returns the artefact's vectors, but differs from
-the original inside.
+the original inside. In a flatbuffer whose rows are replaced, codes and scales that are copied stay the same.
 """
 
 from __future__ import annotations
+
+import copy
 
 import numpy as np
 
 from ...system.types import Floats
 from ..families.registry import family_part
-from ..weights.codecs import CODECS, decode_rows
+from ..weights.codecs import CODECS, TableEdit, decode_rows
 from .graph import Graph
+from .packing import pack_model
 from .parts import as_graph_error, parts_of
 
 
 def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
-    """Read the weights of the student in a flatbuffer.
-
-    Args:
-        rows: The number of rows of its embedding table.
-        codec: The format of the table, a key of `CODECS`.
-
-    Raises:
-        ExportError: If the graph is not a student's.
-    """
+    """Read the weights of the student in a flatbuffer. Raises `ExportError` if the graph is not a student's."""
     graph = Graph(content)
     parts = parts_of(graph)
     with as_graph_error():
@@ -36,14 +31,8 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
 def rows_in(content: bytes, rows: int, codec: str) -> Floats:
     """Decode the embedding table of a flatbuffer, without reading all other weights.
 
-    Args:
-        codec: The format of the table, a key of `CODECS`.
-
-    Returns:
-        float32 array `(rows, width)`.
-
-    Raises:
-        ExportError: If the graph is not a student's.
+    `codec` is the format of the table, a key of `CODECS`. Returns a float32 array `(rows, width)`. Raises `ExportError`
+    if the graph is not a student's.
     """
     graph = Graph(content)
     width = parts_of(graph).width
@@ -54,11 +43,7 @@ def rows_in(content: bytes, rows: int, codec: str) -> Floats:
 def table_in(content: bytes, rows: int, codec: str) -> tuple[np.ndarray, ...]:
     """Return the arrays of the embedding table as its format stores them.
 
-    Args:
-        codec: The format of the table, a key of `CODECS`.
-
-    Raises:
-        ExportError: If the graph has no such table.
+    Raises `ExportError` if the graph has no such table.
     """
     with as_graph_error():
         return tuple(_read_stored(codec, _arrays(Graph(content), rows)))
@@ -84,3 +69,45 @@ def _read_stored(codec, arrays):
 
 def _table(codec, arrays, rows, width):
     return np.ascontiguousarray(decode_rows(codec, _read_stored(codec, arrays), width)[:rows])
+
+
+def with_table(content: bytes, rows: int, codec: str, remade: TableEdit) -> bytes:
+    """Replace the arrays of the embedding table. Raises `ValueError` if there is no such table."""
+    from ai_edge_litert import schema_py_generated as schema
+
+    graph = Graph(content)
+    tensors = [tensor for part in graph.lookups(rows) for tensor in part]
+    if len(tensors) != CODECS[codec].arrays:
+        raise ValueError(f"no table of {rows} rows in the format {codec}")
+    stored = [graph.read_constant(tensor) for tensor in tensors]
+    model = schema.ModelT.InitFromPackedBuf(content, 0)
+    for tensor, before, after in zip(tensors, stored, remade(stored), strict=True):
+        if tensor == graph.count:
+            _set_count(schema, model, after)
+        elif after is not before:
+            _set_array(model, graph.buffer(tensor), after)
+    return pack_model(model, len(content))
+
+
+def _set_array(model, number, array):
+    """Put an array into a buffer, for every signature that reads it."""
+    model.buffers[number].data = _content(array)
+    for tensor in (tensor for part in model.subgraphs for tensor in part.tensors if tensor.buffer == number):
+        tensor.shape = np.array(array.shape, dtype=np.int32)
+
+
+def _set_count(schema, model, count):
+    """Compare ids with another number, in a tensor of its own, as the converter stores equal constants once."""
+    model.buffers.append(schema.BufferT())
+    model.buffers[-1].data = _content(count)
+    less = [place for place, code in enumerate(model.operatorCodes) if code.builtinCode == schema.BuiltinOperator.LESS]
+    for part in model.subgraphs:
+        (ids, old), new = next(one.inputs for one in part.operators if one.opcodeIndex in less), len(part.tensors)
+        part.tensors.append(copy.copy(part.tensors[old]))
+        part.tensors[new].buffer = len(model.buffers) - 1
+        for one in (one for one in part.operators if {ids, old} <= set(one.inputs)):
+            one.inputs = np.where(one.inputs == old, new, one.inputs)
+
+
+def _content(array):
+    return np.frombuffer(array.tobytes(), dtype=np.uint8)

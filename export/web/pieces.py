@@ -32,12 +32,8 @@ Sections = Mapping[str, NDArray[np.generic]]
 def write_pieces(encoder: File, output: File) -> None:
     """Write the `pieces.bin` of an `encoder.bin`.
 
-    Args:
-        encoder: The path of the `encoder.bin`.
-
-    Raises:
-        DataError: If the file is not an encoder's.
-        InputError: If a file cannot be read or written.
+    `encoder` is the path of the `encoder.bin`. Raises `DataError` if the file is not an encoder's; and `InputError` if
+    a file cannot be read or written.
     """
     sections = read_sections(encoder)
     vocabulary = Vocabulary.read(sections)
@@ -77,7 +73,6 @@ class Vocabulary:
         pieces: The bytes of each token, by id.
         scores: The score of each token, float32 `(n,)`.
         types: SentencePiece's type of each token, uint8 `(n,)`.
-        spelled: The ids that a spelling stands for, by the id of the spelling.
     """
 
     pieces: Sequence[bytes]
@@ -110,8 +105,7 @@ class Vocabulary:
     def divide(self) -> tuple[list[bytes], list[list[int]], list[int]]:
         """Divide the tokens into buckets by prefix.
 
-        Returns:
-            Prefixes, none of which begins another; the ids in the bucket of each; and the ids without a bucket.
+        Returns prefixes, none of which begins another; the ids in the bucket of each; and the ids without a bucket.
         """
         looked_up = np.isin(self.types, (NORMAL, USER_DEFINED, UNUSED))
         ids = [id for id in np.flatnonzero(looked_up).tolist() if self.pieces[id]]

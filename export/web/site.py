@@ -70,15 +70,14 @@ def write_page(folder: Path, text: PageText = PageText()) -> None:
 def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: Path | None = None) -> None:
     """Copy an index into the folder of a page and write the page again.
 
+    Raises `EncoderError` if the index was made by another encoder than the page's and `DataError` if the file is not an
+    index.
+
     Args:
         folder: The folder of the page, with its `encoder.bin`.
         index: The path of the `index.bin`.
         clusters: The path of the index's `clusters.bin`, which is copied instead; the page then loads only the parts
             that a question needs.
-
-    Raises:
-        EncoderError: If the index was made by another encoder than the page's.
-        DataError: If the file is not an index.
     """
     require_same_encoder(folder / ENCODER, index)
     if clusters:
@@ -94,11 +93,6 @@ def require_same_encoder(encoder: Path, index: Path) -> None:
 
     Args:
         encoder: The path of the `encoder.bin`.
-        index: The path of the `index.bin`.
-
-    Raises:
-        EncoderError: If the index was made by another encoder.
-        DataError: If the file is not an index.
     """
     ours = read_sections(encoder)["fingerprint"].tobytes().decode()
     try:

@@ -33,8 +33,7 @@ class Addition:
     def order(self, arrays: Sequence[np.ndarray]) -> Integers:
         """Return the order of the rows in the larger table.
 
-        Returns:
-            int `(rows + n,)`: ids below `rows` for old rows, and from `rows` on for new ones.
+        Returns int `(rows + n,)`: ids below `rows` for old rows, and from `rows` on for new ones.
         """
         ids, first = np.arange(self.rows + len(self.new)), self._count_frequent(arrays)
         return np.concatenate(
@@ -71,8 +70,7 @@ class Addition:
 def view_as_stored(array: np.ndarray, stored: np.ndarray) -> np.ndarray:
     """View an array in the type of a stored one; a flatbuffer stores float32 as bytes.
 
-    Returns:
-        The same bytes in the type of `stored`.
+    Returns the same bytes in the type of `stored`.
     """
     return np.ascontiguousarray(array).view(stored.dtype)
 

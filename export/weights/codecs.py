@@ -1,5 +1,7 @@
 """Store the embedding table in few bits: encode it to arrays, and decode rows of them to float32. NumPy only.
 
+A table is float32 `(rows, width)`, scales are int32 `(..., 1)`, and a format is a key of `CODECS`.
+
 Each format is a `Codec` in `CODECS`: `*_rows(table)` returns the arrays to store, `*_values(*arrays)` decodes rows
 gathered from them, whatever their leading shape. A scale is one positive int32 per row, in fixed point with
 `FRACTION_BITS` fractional bits: value = code * scale / 2^24.
@@ -67,11 +69,8 @@ def float32_values(rows: Floats) -> Floats:
 def uint8_rows(table: Floats) -> tuple[Bytes, Scales]:
     """Quantise a table symmetrically with one scale per row; the error is at most half a step.
 
-    Args:
-        table: float32 array `(rows, width)`.
-
-    Returns:
-        uint8 codes `(rows, width)`, with 128 for zero, and int32 scales `(rows, 1)`.
+    `table` is a float32 array `(rows, width)`. Returns uint8 codes `(rows, width)`, with 128 for zero, and int32 scales
+    `(rows, 1)`.
     """
     codes = np.empty(table.shape, dtype=np.uint8)
     fixed = np.empty((len(table), 1), dtype=np.int32)
@@ -84,14 +83,11 @@ def uint8_rows(table: Floats) -> tuple[Bytes, Scales]:
 
 
 def uint8_values(codes: Bytes, scales: Scales) -> Floats:
-    """Decode rows of `uint8_rows` to float32 `(..., width)`.
+    """Decode rows of `uint8_rows` to float32 `(..., width)`. Returns a float32 array `(..., width)`.
 
     Args:
         codes: uint8 array `(..., width)`.
         scales: int32 array `(..., 1)`.
-
-    Returns:
-        float32 array `(..., width)`.
     """
     return (codes.astype(np.float32) - ZERO) * _as_float(scales)
 
@@ -99,25 +95,17 @@ def uint8_values(codes: Bytes, scales: Scales) -> Floats:
 def int8_rows(table: Floats) -> tuple[NDArray[np.int8], Scales]:
     """Quantise a table to the numbers of `uint8_rows`, in the type that some runtimes multiply without an offset.
 
-    Args:
-        table: float32 array `(rows, width)`.
-
-    Returns:
-        int8 codes from -127 to 127, `(rows, width)`, and int32 scales `(rows, 1)`.
+    Returns int8 codes from -127 to 127, `(rows, width)`, and int32 scales `(rows, 1)`.
     """
     codes, scales = uint8_rows(table)
     return (codes.astype(np.int16) - ZERO).astype(np.int8), scales
 
 
 def int8_values(codes: NDArray[np.int8], scales: Scales) -> Floats:
-    """Decode rows of `int8_rows` to float32 `(..., width)`.
+    """Decode rows of `int8_rows` to float32 `(..., width)`. Returns a float32 array `(..., width)`.
 
     Args:
         codes: int8 array `(..., width)`.
-        scales: int32 array `(..., 1)`.
-
-    Returns:
-        float32 array `(..., width)`.
     """
     return codes.astype(np.float32) * _as_float(scales)
 
@@ -125,13 +113,8 @@ def int8_values(codes: NDArray[np.int8], scales: Scales) -> Floats:
 def int4_rows(table: Floats) -> tuple[Bytes, Bytes, Scales]:
     """Quantise a table to 4 bits per number, with a step per group and a scale per row.
 
-    `stored` is the width rounded up to whole groups; value = (code - 8) * step * scale / 2^24.
-
-    Args:
-        table: float32 array `(rows, width)`.
-
-    Returns:
-        Packed codes uint8 `(rows, stored / 2)`, steps uint8 `(rows, stored / GROUP)` and scales int32 `(rows, 1)`.
+    `stored` is the width rounded up to whole groups; value = (code - 8) * step * scale / 2^24. Returns packed codes
+    uint8 `(rows, stored / 2)`, steps uint8 `(rows, stored / GROUP)` and scales int32 `(rows, 1)`.
     """
     stored = -(-table.shape[1] // GROUP) * GROUP
     packed = np.empty((len(table), stored // 2), dtype=np.uint8)
@@ -148,15 +131,8 @@ def int4_rows(table: Floats) -> tuple[Bytes, Bytes, Scales]:
 def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
     """Decode rows of `int4_rows` to float32 `(..., stored)`.
 
-    Columns beyond the table's width are zero; the caller, or `decode_rows`, cuts them off.
-
-    Args:
-        packed: uint8 array `(..., stored / 2)`.
-        steps: uint8 array `(..., groups)`.
-        scales: int32 array `(..., 1)`.
-
-    Returns:
-        float32 array `(..., stored)`.
+    Columns beyond the table's width are zero; the caller, or `decode_rows`, cuts them off. `packed` is a uint8 array
+    `(..., stored / 2)`. `steps` is a uint8 array `(..., groups)`. Returns a float32 array `(..., stored)`.
     """
     codes = unpack_halves(packed).astype(np.float32) - INT4_ZERO
     groups = codes.reshape(*codes.shape[:-1], -1, GROUP)
@@ -166,27 +142,20 @@ def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
 def product_rows(table: Floats, size: int) -> tuple[Bytes, Bytes, Scales]:
     """Quantise a table to codewords: see `products`.
 
-    Args:
-        table: float32 array `(rows, width)`.
-
-    Returns:
-        Codes uint8 `(rows, places)`, and the codebooks of all places as `uint8_rows` stores a table: uint8 `(places *
-        256, size)` and int32 `(places * 256, 1)`.
+    Returns codes uint8 `(rows, places)`, and the codebooks of all places as `uint8_rows` stores a table: uint8 `(places
+    * 256, size)` and int32 `(places * 256, 1)`.
     """
     codes, books = product_codes(table, size)
     return codes, *uint8_rows(books.reshape(-1, size))
 
 
 def product_values(codes: Bytes, words: Bytes, scales: Scales) -> Floats:
-    """Decode rows of `product_rows` to float32 `(..., places * size)`.
+    """Decode rows of `product_rows` to float32 `(..., places * size)`. Returns a float32 array `(..., places * size)`.
 
     Args:
         codes: uint8 array `(..., places)`.
         words: uint8 array `(places * 256, size)`.
         scales: int32 array `(places * 256, 1)`.
-
-    Returns:
-        float32 array `(..., places * size)`.
     """
     where = _places(codes)
     return uint8_values(words[where], scales[where]).reshape(*codes.shape[:-1], -1)
@@ -198,13 +167,8 @@ def column_rows(table: Floats, size: int) -> tuple[Bytes, NDArray[np.int8], Floa
     `places` is width / size + 1, rounded down. The last place has the remaining columns, zeros, and in its last column
     the length of the row, by which all other numbers and the step are multiplied. Rows of the same direction therefore
     have the same codewords. The error of a number is at most half a step times the length, 1/254 of the largest number
-    of rows of unit length.
-
-    Args:
-        table: float32 array `(rows, width)`.
-
-    Returns:
-        Codes uint8 `(rows, places)`, codewords int8 `(places * 256, size)` and the step of a number, float32 `(1,)`.
+    of rows of unit length. Returns codes uint8 `(rows, places)`, codewords int8 `(places * 256, size)` and the step of
+    a number, float32 `(1,)`.
     """
     body = table.shape[1] // size * size
     last, left, lengths, step = _ends(table[:, body:], row_lengths(table))
@@ -230,13 +194,8 @@ def _ends(left, lengths):
 def column_values(codes: Bytes, words: NDArray[np.int8], step: Floats) -> Floats:
     """Decode rows of `column_rows` to float32 `(..., places * size - 1)`.
 
-    Args:
-        codes: uint8 array `(..., places)`.
-        words: int8 array `(places * 256, size)`.
-        step: float32 array `(1,)`.
-
-    Returns:
-        float32 array `(..., places * size - 1)`.
+    `words` is an int8 array `(places * 256, size)`. `step` is a float32 array `(1,)`. Returns a float32 array `(...,
+    places * size - 1)`.
     """
     rows = words[_places(codes)].astype(np.float32).reshape(*codes.shape[:-1], -1)
     return rows[..., :-1] * (rows[..., -1:] * step)
@@ -245,14 +204,8 @@ def column_values(codes: Bytes, words: NDArray[np.int8], step: Floats) -> Floats
 def mixed_rows(table: Floats, size: int) -> tuple[np.ndarray, ...]:
     """Store the rows of frequent tokens as `int4_rows` and all others as `column_rows`.
 
-    One row in `SHARE` is frequent, and at least one. A table of one row has a row of zeros for the rest.
-
-    Args:
-        table: float32 array `(rows, width)`.
-        size: The number of components of a codeword.
-
-    Returns:
-        The arrays of `int4_rows`, those of `column_rows`, and the number of frequent rows, int32 `(1,)`.
+    One row in `SHARE` is frequent, and at least one. A table of one row has a row of zeros for the rest. Returns the
+    arrays of `int4_rows`, those of `column_rows`, and the number of frequent rows, int32 `(1,)`.
     """
     count = count_frequent(len(table))
     rest = table[count:] if len(table) > count else np.zeros_like(table[:1])
@@ -270,19 +223,15 @@ def mixed_values(
 ) -> Floats:
     """Decode the arrays of `mixed_rows` to float32 `(rows, stored)`, with the smaller width of the two parts.
 
-    The result has one row more than the table if the table has no rows for one of the parts.
+    The result has one row more than the table if the table has no rows for one of the parts. Returns a float32 array
+    `(rows, stored)`.
 
     Args:
         packed: uint8 array `(first, stored / 2)`.
         steps: uint8 array `(first, groups)`.
         scales: int32 array `(first, 1)`.
         codes: uint8 array `(rest, places)`.
-        words: int8 array `(places * 256, size)`.
-        step: float32 array `(1,)`.
         count: The number of frequent rows, int32 `(1,)`.
-
-    Returns:
-        float32 array `(rows, stored)`.
     """
     parts = int4_values(packed, steps, scales)[: count[0]], column_values(codes, words, step)
     return np.concatenate([part[:, : min(parts[0].shape[1], parts[1].shape[1])] for part in parts])
@@ -296,11 +245,8 @@ def count_frequent(rows: int) -> int:
 def group_steps(groups: Floats) -> tuple[Bytes, Scales]:
     """Compute steps of groups and scales of rows, rounded up so that step * scale spans a group's largest number.
 
-    Args:
-        groups: float32 array `(rows, groups, GROUP)`.
-
-    Returns:
-        Steps uint8 `(rows, groups)` and scales int32 `(rows, 1)`.
+    `groups` is a float32 array `(rows, groups, GROUP)`. Returns steps uint8 `(rows, groups)` and scales int32 `(rows,
+    1)`.
     """
     wanted = np.maximum(groups.max(axis=-1) / INT4_HIGHEST, groups.min(axis=-1) / INT4_LOWEST)
     wanted = wanted.astype(np.float64) * 2**FRACTION_BITS
@@ -325,7 +271,6 @@ class Codec:
 
     Args:
         rows: A function that encodes a table `(rows, width)` to arrays.
-        values: A function that decodes rows gathered from the arrays.
         bits: The bits per number, at least.
         shared: The number of arrays, the last ones, that are codebooks, which all rows share.
         least_cosine: The default for the least cosine of a question's vector to the student's.
@@ -391,11 +336,6 @@ class MixedCodec(Codec):
     numbers: int = 5
 
     def take_rows(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
-        """Return the arrays of some rows of a table; codes and scales are copied, not rounded again.
-
-        Args:
-            kept: The ids of the rows to keep, ascending, int `(n,)`.
-        """
         *first, codes, words, step, count = arrays
         often, rest = kept[kept < count], kept[kept >= count] - count
         left = np.array([len(often)], dtype=count.dtype)
@@ -412,7 +352,6 @@ class MixedCodec(Codec):
         return count_frequent(rows)
 
     def size(self, rows: int, width: int) -> int:
-        """Return the size in bytes of the arrays of a table."""
         # A table of one row has one row in each part.
         *first, codes, words, step, count = self.rows(np.zeros((1, width), dtype=np.float32))
         often = self.frequent_count(rows)
@@ -450,50 +389,26 @@ MIXED_CODECS = tuple(codec.name for codec in _CODECS if isinstance(codec, MixedC
 
 
 def encode_table(name: str, table: Floats) -> tuple[np.ndarray, ...]:
-    """Encode a table.
-
-    Args:
-        name: The format, a key of `CODECS`.
-        table: float32 array `(rows, width)`.
-
-    Returns:
-        The arrays to store, codebooks last.
-    """
+    """Encode a table. Returns the arrays to store, codebooks last. `name` is the format, a key of `CODECS`."""
     return CODECS[name].rows(table)
 
 
 def stored_bytes(name: str, rows: int, width: int) -> int:
-    """Return the size in bytes of an encoded table.
-
-    Args:
-        name: The format, a key of `CODECS`.
-    """
+    """Return the size in bytes of an encoded table."""
     return CODECS[name].size(rows, width)
 
 
 def decode_rows(name: str, arrays: Sequence[np.ndarray], width: int) -> Floats:
-    """Decode rows that were gathered from the arrays of `encode_table`.
+    """Decode rows that were gathered from the arrays of `encode_table`. Returns a float32 array `(..., width)`.
 
     Args:
-        name: The format, a key of `CODECS`.
         arrays: The gathered rows, whatever their leading shape, and the codebooks.
-
-    Returns:
-        float32 array `(..., width)`.
     """
     return CODECS[name].values(*arrays)[..., :width]
 
 
 def round_trip(name: str, table: Floats) -> Floats:
-    """Return a table as a format keeps it: encoded and decoded.
-
-    Args:
-        name: The format, a key of `CODECS`.
-        table: float32 array `(rows, width)`.
-
-    Returns:
-        float32 array `(rows, width)`.
-    """
+    """Return a table as a format keeps it: encoded and decoded. Returns a float32 array `(rows, width)`."""
     return decode_rows(name, encode_table(name, table), table.shape[1])[: len(table)]
 
 

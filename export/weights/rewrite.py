@@ -24,10 +24,7 @@ def balance(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
     divided by a. With a as the root of the unit's largest outgoing weight, the rows of `fourth_skip`, whose outliers
     make one int8 step per column too coarse, get closer to each other, at the cost of a larger range of the hidden
     values. `a` stays within a factor of `FARTHEST` of its median, so that a unit which `fourth_skip` hardly reads does
-    not inflate the inputs of `third`.
-
-    Args:
-        kernels: The kernels `(in, out)` of the head, by name.
+    not inflate the inputs of `third`. `kernels` are the kernels `(in, out)` of the head, by name.
     """
     scale = np.sqrt(np.abs(kernels["fourth_skip"]).max(axis=1))
     scale = np.clip(scale / max(np.median(scale), 1e-12), 1 / FARTHEST, FARTHEST).astype(np.float32)
@@ -39,16 +36,13 @@ def balance(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
 def merge(dense: Floats, bias: Floats, kernels: Mapping[str, Floats]) -> tuple[Floats, Floats]:
     """Merge pooling's dense layer and the head's first products into one layer.
 
-    Nothing else reads what is between them.
+    Nothing else reads what is between them. Returns the kernel `(w, 2 h)` and the bias `(2 h,)`: first the input of
+    `first`'s ReLU, then the output of `second_skip`.
 
     Args:
         dense: The kernel of pooling, `(w, d)`.
         bias: The bias of pooling, `(d,)`.
         kernels: The kernels of the head, by name; h is the number of hidden units.
-
-    Returns:
-        The kernel `(w, 2 h)` and the bias `(2 h,)`: first the input of `first`'s ReLU, then the output of
-        `second_skip`.
     """
     following = np.concatenate([kernels["first"], kernels["second_skip"]], axis=1, dtype=np.float64)
     return (dense @ following).astype(np.float32), (bias @ following).astype(np.float32)

@@ -71,13 +71,8 @@ class StoredTable:
         """Store a table as `requantize` does, but give int4 to the moved rows that codewords would change most.
 
         These are at most an eighth of the rows, and no more than int4 has already. They are placed right behind the
-        latter.
-
-        Args:
-            table: float32 array `(rows, width)`.
-
-        Returns:
-            The stored table, and the ids of its rows in `table`, int64 `(rows,)`.
+        latter. `table` is a float32 array `(rows, width)`. Returns the stored table, and the ids of its rows in
+        `table`, int64 `(rows,)`.
         """
         often, moved = self.frequent_count, self._find_moved(table)
         again = self._round(table, moved)
@@ -124,11 +119,7 @@ class StoredTable:
     def codes(self, rows: Floats) -> Integers:
         """Find the nearest codewords of rows: first for the last place, with the length, then for all others.
 
-        Args:
-            rows: float32 array `(n, width)`.
-
-        Returns:
-            Codes uint8 `(n, places)`.
+        `rows` is a float32 array `(n, width)`. Returns codes uint8 `(n, places)`.
         """
         books, lengths = self.books, row_lengths(rows)
         body = books.words.shape[0] * books.words.shape[2]

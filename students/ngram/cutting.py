@@ -54,11 +54,7 @@ def _select_joined(w, kept):
 
 
 def select_orders(model: NGramEncoder, orders: Sequence[int]) -> NGramEncoder:
-    """Return a copy of an n-gram encoder with only the branches of some orders.
-
-    Raises:
-        ValueError: If the encoder lacks an order.
-    """
+    """Return a copy of an n-gram encoder with only the branches of some orders."""
     orders = tuple(orders)
     if orders == model.orders:
         return model
@@ -76,9 +72,6 @@ def shrink_head(model: NGramEncoder, hidden: int, inner: int) -> NGramEncoder:
     """Return a copy of an n-gram encoder with fewer hidden units in the head.
 
     A unit is kept by the size of its inputs times that of its outputs.
-
-    Args:
-        inner: The number of units of the third layer.
     """
     head = model.get_layer("head")
     w = {name: np.asarray(getattr(head, name).kernel) for name in head.sizes}
@@ -107,11 +100,7 @@ def _measure_units(incoming, outgoing):
 def find_largest(values: Floats, count: int) -> Integers:
     """Return the places of the largest values, in ascending order; of ties the first.
 
-    Args:
-        values: The values `(n,)`.
-
-    Returns:
-        The places, int64 `(count,)`.
+    `values` are `(n,)`. Returns the places, int64 `(count,)`.
     """
     return np.sort(np.argsort(-np.asarray(values), kind="stable")[:count])
 
@@ -132,8 +121,7 @@ def refit_pooling(model: NGramEncoder, original: NGramEncoder, rows: IdLists) ->
 def compute_features(model: NGramEncoder, rows: IdLists) -> Floats:
     """Compute the joined and normalised features of all tokens of some texts.
 
-    Returns:
-        The features `(n, w)`, text by text, but in any order of texts.
+    Returns the features `(n, w)`, text by text, but in any order of texts.
     """
     inner, parts = keras.Model(model.input, model.get_layer("norm").output), []
     for group in group_by_length([len(ids) for ids in rows]):
@@ -145,13 +133,12 @@ def compute_features(model: NGramEncoder, rows: IdLists) -> Floats:
 def fit_ridge(x: Floats, y: Floats, strength: float = RIDGE) -> tuple[Floats, Floats]:
     """Compute the kernel K and bias b of least |x K + b - y|^2 by ridge regression.
 
+    Returns the kernel `(in, out)` and the bias `(out,)`.
+
     Args:
         x: The inputs `(n, in)`.
         y: The outputs `(n, out)`.
         strength: The ridge, as a share of the mean variance of `x`.
-
-    Returns:
-        The kernel `(in, out)` and the bias `(out,)`.
     """
     x_mean, y_mean = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
     kernel = fit_linear_map(x - x_mean, y - y_mean, strength)
@@ -173,9 +160,6 @@ def cut(model: NGramEncoder, shape: Shape, rows: IdLists) -> NGramEncoder:
     """Cut an n-gram encoder to a shape, except for its `dimension`.
 
     If features are cut, the result is refitted on the texts.
-
-    Args:
-        rows: The texts as lists of token ids.
     """
     most = limits_of(model)
     smaller = factorise(model, shape.rank or most["rank"])

@@ -103,14 +103,11 @@ class Pooling(keras.layers.Layer):
         return self.scale(self.dense(summed), count)
 
     def scale(self, projected: Tensor, count: Tensor) -> Tensor:
-        """Scale sums that went through the dense layer already.
+        """Scale sums that went through the dense layer already. Returns the scaled sums `(b, d)`.
 
         Args:
             projected: The sums `(b, d)`.
             count: The numbers of tokens `(b, 1)`.
-
-        Returns:
-            The scaled sums `(b, d)`.
         """
         return (projected + count * self.bias) / ops.sqrt(count)
 
@@ -244,27 +241,21 @@ class NGramEncoder(Student):
         return max(self.orders) // 2
 
     def features(self, x: Tensor, keep: Tensor | None) -> Tensor:
-        """Compute the masked features of tokens.
+        """Compute the masked features of tokens. Returns the features `(b, t, f)`.
 
         Args:
             x: The rows of the table `(b, t, w)`.
             keep: The mask `(b, t, 1)`, or None.
-
-        Returns:
-            The features `(b, t, f)`.
         """
         x = self.get_layer("factor")(x) if self.rank else x
         return join_features(x, keep, self.branches, self.get_layer("norm"))
 
     def pool(self, summed: Tensor, counts: Tensor) -> Tensor:
-        """Compute the vectors of texts.
+        """Compute the vectors of texts. Returns the vectors `(b, d)`.
 
         Args:
             summed: The summed features `(b, f)`.
             counts: The numbers of tokens `(b, 1)`.
-
-        Returns:
-            The vectors `(b, d)`.
         """
         return self.get_layer("head")(self.get_layer("pooling")(summed, counts))
 
@@ -286,14 +277,10 @@ class NGramEncoder(Student):
 
 
 def join_features(x: Tensor, keep: Tensor | None, branches: Sequence[Branch], norm: keras.layers.Layer) -> Tensor:
-    """Compute the joined and normalised features of tokens.
+    """Compute the joined and normalised features of tokens. Returns the features `(b, t, w + branches * c)`.
 
     Args:
         x: The embeddings `(b, t, w)`.
-        keep: The mask `(b, t, 1)`, or None.
-
-    Returns:
-        The features `(b, t, w + branches * c)`.
     """
     joined = ops.concatenate([x, *(branch(x, keep) for branch in branches)], axis=-1)
     return mask_features(norm(joined), keep)

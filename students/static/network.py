@@ -76,7 +76,6 @@ class StaticEncoder(Student):
 
     Args:
         width: The number of columns of the table.
-        hidden: The number of hidden units of the residual network.
         space: The dimension in front of a projection to `dimension`; None for no projection.
         channels: The number of channels of the context layer; 0 for none.
         order: The number of tokens in a window of the context layer.
@@ -128,27 +127,21 @@ class StaticEncoder(Student):
         return self.order // 2 if self.channels else 0
 
     def features(self, x: Tensor, keep: Tensor) -> Tensor:
-        """Compute the masked features of tokens.
+        """Compute the masked features of tokens. Returns the features `(b, t, w)`.
 
         Args:
             x: The embeddings `(b, t, w)`.
             keep: The mask `(b, t, 1)`.
-
-        Returns:
-            The features `(b, t, w)`.
         """
         x = x * keep
         return self.get_layer("context")(x) * keep if self.channels else x
 
     def pool(self, summed: Tensor, counts: Tensor) -> Tensor:
-        """Compute the vectors of texts.
+        """Compute the vectors of texts. Returns the vectors `(b, d)`.
 
         Args:
             summed: The summed features `(b, w)`.
             counts: The numbers of tokens `(b, 1)`, which are not used.
-
-        Returns:
-            The vectors `(b, d)`.
         """
         return self.get_layer("residual")(scale_to_unit(summed))
 

@@ -19,10 +19,7 @@ SHARED = frozenset({"Zyyy", "Zinh", "Zzzz"})  # digits, punctuation, accents, un
 
 
 def parse_scripts(names: Iterable[str]) -> set[str]:
-    """Return the ISO 15924 codes, as `{"Latn"}`, of script names or codes in any case.
-
-    Raises `ConfigError` for an unknown name, with similar ones.
-    """
+    """Return the ISO 15924 codes, as `{"Latn"}`, of script names or codes in any case."""
     known = {text.casefold(): code for code, name in unicodedata.Scripts.NAMES.items() for text in (code, name)}
     for name in names:
         if _key(name) not in known:
@@ -111,9 +108,6 @@ def compute_unknown_share(rows: Sequence[Sequence[int]], tokenizer: Tokenizer) -
     """Compute the share of `<unk>` among the tokens.
 
     SentencePiece makes one `<unk>` of several unknown characters in a row.
-
-    Args:
-        rows: The texts as lists of token ids, with bos and eos.
     """
     unknown = next(id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.type == piece.UNKNOWN)
     pieces = sum(len(row) - 2 for row in rows)

@@ -29,11 +29,8 @@ def transplant_translations(encoder: KerasEncoder, larger: Tokenizer, pairs: Seq
     """Make the embeddings of new tokens from pairs of a text and its translation.
 
     An embedding is the mean of those of the token's likeliest translations, weighted by their probabilities. A token
-    that no pair contains gets the embedding of `compute_mean_embeddings`, and weights of zero.
-
-    Args:
-        larger: The tokenizer with the new tokens behind the encoder's.
-        pairs: The pairs `(text, translation)`.
+    that no pair contains gets the embedding of `compute_mean_embeddings`, and weights of zero. `larger` is the
+    tokenizer with the new tokens behind the encoder's. `pairs` are the pairs `(text, translation)`.
     """
     before = len(encoder.tokenizer)
     texts, others = zip(*pairs, strict=True) if pairs else ((), ())
@@ -54,7 +51,6 @@ def estimate_lexicon(
     Args:
         across: The token ids of each line's translation.
         size: A bound of the ids: all are smaller.
-        rounds: The number of rounds of expectation and maximisation.
 
     Returns:
         `(pieces, translations, probabilities)`: the tokens of the lines, the tokens of their translations, and the

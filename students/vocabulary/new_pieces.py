@@ -40,16 +40,8 @@ def train_tokens(
     """Train a unigram model on texts and return its normal tokens.
 
     The texts are normalised by `tokenizer`, and tokens may begin and end where its trainer allowed it, so that they
-    fit. Nothing is random and one thread is used, so the same texts give the same tokens.
-
-    Args:
-        coverage: The share of the texts' characters that get a token of their own.
-
-    Returns:
-        The tokens, `[(piece, score)]`.
-
-    Raises:
-        InputError: If the texts contain nothing to learn from, or more characters than `size`.
+    fit. Nothing is random and one thread is used, so the same texts give the same tokens. Returns the tokens, `[(piece,
+    score)]`. Raises `InputError` if the texts contain nothing to learn from, or more characters than `size`.
     """
     proto = load_unigram_proto(tokenizer)
     lines = [" ".join(line.replace(SPACE, " ").split()) for line in tokenizer.normalize(texts)]
@@ -64,13 +56,8 @@ def make_tokens(words: Mapping[str, float], tokenizer: Tokenizer) -> list[tuple[
     """Make a token of each word and phrase, normalised by a tokenizer.
 
     Each token begins a word, and a phrase is one token with its spaces. Single letters are left out, as they are tokens
-    anyway. The score is the logarithm of the frequency.
-
-    Args:
-        words: `{word: frequency}`.
-
-    Returns:
-        The tokens, `[(piece, score)]`.
+    anyway. The score is the logarithm of the frequency. `words` is `{word: frequency}`. Returns the tokens, `[(piece,
+    score)]`.
     """
     units = [SPACE + text.replace(" ", SPACE).strip(SPACE) for text in tokenizer.normalize(list(words))]
     scored = zip(units, map(math.log, words.values()), strict=True)
@@ -119,13 +106,8 @@ def load_unigram_proto(tokenizer: Tokenizer) -> Message:
 def extend_tokenizer(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()) -> Tokenizer:
     """Return a tokenizer with new tokens behind the old ones, as far as `select_new_tokens` allows them.
 
-    Args:
-        pieces: The new tokens, `(piece, score)`, as `train_tokens` returns them.
-        keep: Texts that must be cut as before.
-
-    Raises:
-        EncoderError: If it is not a unigram model.
-        InputError: If no token is new.
+    `pieces` are the new tokens, `(piece, score)`, as `train_tokens` returns them. `keep` are texts that must be cut as
+    before. Raises `EncoderError` if it is not a unigram model and `InputError` if no token is new.
     """
     load_unigram_proto(tokenizer)
     new = select_new_tokens(tokenizer, pieces, keep)
@@ -138,13 +120,10 @@ def extend_tokenizer(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], 
 
 
 def append_tokens(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> Tokenizer:
-    """Return a tokenizer with new tokens behind the old ones.
+    """Return a tokenizer with new tokens behind the old ones. Raises `EncoderError` if it is not a unigram model.
 
     Args:
         new: The new tokens, `(piece, score)`; all of them differ from the old ones.
-
-    Raises:
-        EncoderError: If it is not a unigram model.
     """
     proto = load_unigram_proto(tokenizer)
     for piece, score in _rescale(proto, new):
@@ -160,9 +139,7 @@ def select_new_tokens(
     """Select the tokens that occur neither in an old token nor in a text that must be cut as before.
 
     Text that occurs in an old token is in a language that the base knows, whether `keep` has text of it or not.
-
-    Args:
-        pieces: The new tokens, `(piece, score)`.
+    `pieces` are the new tokens, `(piece, score)`.
     """
     old = [piece.piece for piece in model_proto(tokenizer).pieces]
     wanted = {piece for piece, _ in pieces}
@@ -224,13 +201,8 @@ def compute_mean_embeddings(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
     """Compute embeddings for new tokens: the mean of those of the tokens that they replace.
 
     These are the old tokens of the new token's text, except for `<unk>`. If there are none, the embedding is the mean
-    of the table.
-
-    Args:
-        larger: The tokenizer with the new tokens behind the encoder's.
-
-    Returns:
-        The embeddings, float32 `(new, width)`.
+    of the table. `larger` is the tokenizer with the new tokens behind the encoder's. Returns the embeddings, float32
+    `(new, width)`.
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     proto = model_proto(encoder.tokenizer)

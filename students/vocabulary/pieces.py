@@ -1,12 +1,13 @@
 """Reduce a vocabulary to some of its tokens, in the SentencePiece model and in the encoder's table.
 
-Tokens keep their order, so the new id of a token is its place among the kept ones.
+Tokens keep their order, so the new id of a token is its place among the kept ones. `require_kept_vectors`
+compares the smaller encoder with the one that it was cut from, as a question and as a document.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -15,11 +16,15 @@ from ...encoders.spellings import renumber_spellings
 from ...encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ...errors import EncoderError
 from ...export.encode import WITHIN
-from ...system.types import Doubles, Integers
+from ...system.types import Doubles, Floats, Integers, Role
 from ..embeddings import TABLE, replace_table
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
+
+ROLES: tuple[Role, ...] = ("question", "document")
+# The least cosine to the encoder before of a text that loses no token, and the number of texts that are compared.
+LEAST, MOST_TEXTS = 0.999, 32
 
 
 def find_used_tokens(tokenizer: Tokenizer, texts: Sequence[str], least: int = 1) -> set[int]:
@@ -31,10 +36,7 @@ def count_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
     """Count how often texts use each token, without bos, eos, and the tokens of the prompts.
 
     A prompt that ends without a blank changes how the text behind it is cut, so a token counts by the role that uses it
-    most.
-
-    Returns:
-        The counts, int64 `(tokens,)`.
+    most. Returns the counts, int64 `(tokens,)`.
     """
     counts = _count(tokenizer, list(texts))
     for prompt in list_prompts(tokenizer):
@@ -59,11 +61,7 @@ def find_prompt_tokens(tokenizer: Tokenizer) -> set[int]:
 
 
 def find_added_tokens(before: Tokenizer, after: Tokenizer) -> Integers:
-    """Find the tokens of a tokenizer that another one lacks.
-
-    Returns:
-        Their ids in `after`, int64 `(n,)`.
-    """
+    """Find the tokens of a tokenizer that another one lacks. Returns their ids in `after`, int64 `(n,)`."""
     known = {piece.piece for piece in model_proto(before).pieces}
     return np.array([id for id, piece in enumerate(model_proto(after).pieces) if piece.piece not in known], np.int64)
 
@@ -74,16 +72,9 @@ def prune_tokenizer(
     """Reduce a tokenizer to some of its tokens.
 
     The tokens of its prompts are kept too, and those from which a BPE model merges the kept ones. A text all of whose
-    tokens are in `kept_ids` is cut into the same tokens as before.
-
-    Args:
-        always: The ids of tokens that are kept in addition; by default those of `find_required_tokens`.
-
-    Returns:
-        The smaller tokenizer, and the old id of each of its tokens, int64 `(tokens,)`.
-
-    Raises:
-        EncoderError: If there is no token with one of the ids.
+    tokens are in `kept_ids` is cut into the same tokens as before. `always` are the ids of tokens that are kept in
+    addition; by default those of `find_required_tokens`. Returns the smaller tokenizer, and the old id of each of its
+    tokens, int64 `(tokens,)`. Raises `EncoderError` if there is no token with one of the ids.
     """
     proto = model_proto(tokenizer)
     kept = {int(id) for id in kept_ids}
@@ -117,10 +108,7 @@ def sort_by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
 
     The embeddings are reordered too, and all other tokens keep their places at the front. Texts keep their tokens and
     vectors, since a unigram model and BERT's rules cut texts regardless of ids; an encoder with another kind of model
-    is returned unchanged.
-
-    Args:
-        use: The use of each token, float64 `(tokens,)`.
+    is returned unchanged. `use` is the use of each token, float64 `(tokens,)`.
     """
     if not has_free_order(encoder.tokenizer):
         return encoder
@@ -147,11 +135,7 @@ def reorder_encoder(encoder: KerasEncoder, old_ids: Integers) -> KerasEncoder:
 
 
 def reorder_tokenizer(tokenizer: Tokenizer, old_ids: Integers) -> Tokenizer:
-    """Return the tokenizer with its tokens in another order.
-
-    Args:
-        old_ids: The old id of each token, int64 `(tokens,)`.
-    """
+    """Return the tokenizer with its tokens in another order."""
     return _select_tokens(tokenizer, model_proto(tokenizer), old_ids)
 
 
@@ -227,3 +211,37 @@ def _select_in_proto(proto, old_ids):
         if (old := getattr(proto.trainer_spec, name)) in places:
             setattr(smaller.trainer_spec, name, places[old])
     return smaller
+
+
+class TokenEncoder(Protocol):
+    """An encoder with its tokenizer."""
+
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+
+    def encode(self, texts: Sequence[str], role: Role = "question") -> Floats: ...
+
+
+def require_kept_vectors(whole: TokenEncoder, cut: TokenEncoder, texts: Sequence[str]) -> dict[Role, float]:
+    """Require that texts that lose no token keep their vectors, prompts and all.
+
+    `texts` are the texts, of which some are compared, evenly spread. Returns the least cosine between both encoders by
+    role, over all the compared texts. Raises `EncoderError` if a text that loses no token has another vector.
+    """
+    some, least = list(texts)[:: max(1, -(-len(texts) // MOST_TEXTS))], {}
+    alike = np.array([one == other for one, other in zip(*(_cut(each, some) for each in (whole, cut)), strict=True)])
+    for role in ROLES:
+        cosines = np.sum(whole.encode(some, role) * cut.encode(some, role), axis=1)
+        for place in np.flatnonzero(alike & ~(cosines >= LEAST)):
+            raise EncoderError(
+                f"{some[place]!r} loses no token, but its vector as a {role} has cosine {cosines[place]:.4f} to that "
+                f"of the encoder before, expected {LEAST}; keep all tokens, and report this"
+            )
+        least[role] = float(min(cosines, default=1.0))
+    return least
+
+
+def _cut(encoder, texts):
+    """Return the tokens of each text alone, as strings."""
+    pieces = [piece.piece for piece in model_proto(encoder.tokenizer).pieces]
+    return [[pieces[id] for id in row] for row in encoder.tokenizer.encode(texts, None)]

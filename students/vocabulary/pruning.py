@@ -13,7 +13,6 @@ from ...encoders.tokenizer import Tokenizer, model_proto
 from ...errors import InputError
 from ...system.types import Doubles, Integers, Json
 from .fertility import SHARED, compare, find_script_tokens, find_scripts, parse_scripts
-from .kept_vectors import require_kept_vectors
 from .pieces import (
     count_tokens,
     find_lowest_token,
@@ -22,6 +21,7 @@ from .pieces import (
     list_bare_tokens,
     prune_tokenizer,
     replace_tokenizer,
+    require_kept_vectors,
     sort_by_use,
 )
 
@@ -65,21 +65,13 @@ class PieceRule:
     written: bool = False
 
     def pieces(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> set[int]:
-        """Return the ids of the tokens to keep.
-
-        Args:
-            lines: The texts by which use is counted.
-        """
+        """Return the ids of the tokens to keep."""
         return self.choose(tokenizer, lines)[0]
 
     def choose(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> tuple[set[int], set[int]]:
         """Choose the tokens to keep.
 
-        Args:
-            lines: The texts by which use is counted.
-
-        Returns:
-            The ids of the tokens to keep, and the ids that are kept whatever the lines use.
+        Returns the ids of the tokens to keep, and the ids that are kept whatever the lines use.
         """
         counts = count_by_language(tokenizer, lines)
         always = self._always(model_proto(tokenizer), counts) | find_prompt_tokens(tokenizer)
@@ -117,14 +109,10 @@ def find_written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
 
 
 def select_most_used(counts: Integers, most: int, always: Iterable[int]) -> Integers:
-    """Select the most used tokens.
+    """Select the most used tokens. Returns the ids, int64 `(most,)`, the most used first.
 
     Args:
-        counts: The counts by language, `(languages, tokens)`.
         always: The ids that come first in any case.
-
-    Returns:
-        The ids, int64 `(most,)`, the most used first.
     """
     shares = sum_shares(counts)
     shares[list(always)] = np.inf
@@ -134,20 +122,13 @@ def select_most_used(counts: Integers, most: int, always: Iterable[int]) -> Inte
 def compute_use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
     """Compute the share of each token in a language's text, summed over the languages.
 
-    A language with little text thus has the same weight as the others.
-
-    Returns:
-        The use, float64 `(tokens,)`.
+    A language with little text thus has the same weight as the others. Returns the use, float64 `(tokens,)`.
     """
     return sum_shares(count_by_language(tokenizer, lines))
 
 
 def count_by_language(tokenizer: Tokenizer, lines: Sequence[Line]) -> Integers:
-    """Count how often the lines of each language use each token.
-
-    Returns:
-        The counts, int64 `(languages, tokens)`.
-    """
+    """Count how often the lines of each language use each token. Returns the counts, int64 `(languages, tokens)`."""
     return np.stack([count_tokens(tokenizer, texts) for texts in group_texts(lines).values()])
 
 
@@ -198,18 +179,15 @@ def prune(
 
     Unseen text is a tenth of the lines, under a vocabulary that is made from the other nine tenths, as the returned
     vocabulary has seen all of them; and the `others`, under the returned vocabulary. If the rule has `most`, the tokens
-    come in the order of their use (`pieces.sort_by_use`).
+    come in the order of their use (`pieces.sort_by_use`). Raises `InputError` if the rule leaves no tokens; and
+    `EncoderError` if distill has no pieces that read the lines as the encoder's own library does, or if a text that
+    loses no token has another vector.
 
     Returns:
         The encoder and a report: `rows` and `bytes` (float32 weights and tokenizer) as `[before, after]`; `kept` and
             `unseen`, `{language: figures of fertility.compare}` of the lines and of unseen text; `cosine`, `{language:
             {role: least cosine}}` of some lines to the encoder before; `left`, the languages of `others`; the rule's
             `least` and `scripts`; and the `seed`.
-
-    Raises:
-        InputError: If the rule leaves no tokens.
-        EncoderError: If distill has no pieces that read the lines as the encoder's own library does, or if a text that
-            loses no token has another vector.
     """
     encoder = take_own_pieces(encoder, (line.text for line in (*lines, *others)))
     before = encoder.tokenizer
@@ -240,21 +218,13 @@ def prune(
 
 
 def format_not_kept(language: str, unknown: Sequence[float]) -> str:
-    """Write the line that says that a language is not kept.
-
-    Args:
-        unknown: Its share of `<unk>`, `[before, after]`.
-    """
+    """Write the line that says that a language is not kept. `unknown` is its share of `<unk>`, `[before, after]`."""
     before, after = (f"{100 * share:.2f} %" for share in unknown)
     return f"{language} is not kept: <unk> {after} (before {before})"
 
 
 def split_tenth(lines: Sequence[Line], seed: int) -> tuple[list[Line], list[Line]]:
-    """Split a tenth off the keys of each kind, so that translations stay together.
-
-    Returns:
-        `(rest, tenth)`.
-    """
+    """Split a tenth off the keys of each kind, so that translations stay together. Returns `(rest, tenth)`."""
     random, chosen = np.random.default_rng(seed), set()
     for kind in sorted({line.kind for line in lines}):
         keys = sorted({line.key for line in lines if line.kind == kind})

@@ -51,14 +51,8 @@ def transplant(encoder: KerasEncoder, larger: Tokenizer, aligner: Encoder, most:
     """Make embeddings by meaning for the tokens that a tokenizer has behind an encoder's.
 
     The aligner encodes the new tokens and words among the old ones, the anchors. An embedding is the mean of those of
-    the `NEAREST` anchors, weighted by the softmax of cosine / `TEMPERATURE`.
-
-    Args:
-        aligner: An encoder that knows the languages of the new tokens.
-        most: The maximum number of anchors.
-
-    Raises:
-        EncoderError: If the encoder has no words in Latin letters.
+    the `NEAREST` anchors, weighted by the softmax of cosine / `TEMPERATURE`. Raises `EncoderError` if the encoder has
+    no words in Latin letters.
     """
     return transplant_tokens(
         encoder, list_new_tokens(encoder.tokenizer, larger), compute_mean_embeddings(encoder, larger), aligner, most
@@ -72,10 +66,6 @@ def transplant_tokens(
 
     Args:
         others: The embeddings `(n, width)` that tokens without letters get.
-        most: The maximum number of anchors.
-
-    Raises:
-        EncoderError: If the encoder has no words in Latin letters.
     """
     anchors = find_anchors(encoder.tokenizer, most)
     table = encoder.model.get_layer(TABLE).get_weights()[0]
@@ -89,11 +79,7 @@ def transplant_tokens(
 
 
 def find_rare_tokens(encoder: KerasEncoder, texts: Sequence[str], below: int, known: Iterable[str]) -> Integers:
-    """Find the normal tokens that texts use rarely.
-
-    Returns:
-        The ids, int64 `(n,)`.
-    """
+    """Find the normal tokens that texts use rarely. Returns the ids, int64 `(n,)`."""
     frequent, left = find_used_tokens(encoder.tokenizer, texts, below), set(known)
     pieces = enumerate(model_proto(encoder.tokenizer).pieces)
     rare = [id for id, one in pieces if one.type == one.NORMAL and id not in frequent and one.piece not in left]
@@ -107,7 +93,6 @@ def realign(
 
     Args:
         ids: The ids of the tokens, int64 `(n,)`.
-        most: The maximum number of anchors.
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0].copy()
     pieces = model_proto(encoder.tokenizer).pieces
@@ -118,11 +103,7 @@ def realign(
 def find_anchors(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:
     """Find the likeliest tokens that are words of at least three Latin letters without accents.
 
-    Returns:
-        The ids, int64 `(n,)`.
-
-    Raises:
-        EncoderError: If there are none.
+    Returns the ids, int64 `(n,)`. Raises `EncoderError` if there are none.
     """
     pieces = model_proto(tokenizer).pieces
     known = [id for id, piece in enumerate(pieces) if piece.type == piece.NORMAL and WORD.fullmatch(piece.piece)]
@@ -152,14 +133,8 @@ def centre_by_script(known: Floats, vectors: Floats, scripts: Iterable[frozenset
     """Subtract the mean from the anchors' vectors, and from each new token's vector that of its script.
 
     Vectors of one script lie together in a multilingual encoder's space, whatever they mean. For a script with fewer
-    than `FEW` vectors the mean of the anchors is taken.
-
-    Args:
-        known: The vectors of the anchors `(n, d)`.
-        vectors: The vectors of the new tokens `(m, d)`.
-
-    Returns:
-        `(vectors, known)`, scaled to unit length.
+    than `FEW` vectors the mean of the anchors is taken. `known` are the vectors of the anchors `(n, d)`. `vectors` are
+    the vectors of the new tokens `(m, d)`. Returns `(vectors, known)`, scaled to unit length.
     """
     scripts, mean, moved = list(scripts), known.mean(axis=0), np.empty_like(vectors)
     for script in set(scripts):
@@ -179,8 +154,7 @@ def list_examples(
 ) -> dict[str, list[list[str | float]]]:
     """Return the nearest old tokens of some new ones that begin a word, frequent and rare ones alike.
 
-    Returns:
-        `{piece: [[anchor, weight]]}`.
+    Returns `{piece: [[anchor, weight]]}`.
     """
     pieces, old = list_new_tokens(tokenizer, larger), model_proto(tokenizer).pieces
     words = [row for row, piece in enumerate(pieces) if piece.startswith(SPACE) and moved.weights[row].any()]

@@ -19,7 +19,6 @@ from ..frequencies import Frequencies
 from ..shape import Shape, shape_encoder
 from ..static.start import make_static
 from .fertility import SHARED, compute_unknown_share, find_script, find_scripts
-from .kept_vectors import require_kept_vectors
 from .new_pieces import (
     append_embeddings,
     compute_mean_embeddings,
@@ -28,7 +27,15 @@ from .new_pieces import (
     make_tokens,
     train_tokens,
 )
-from .pieces import find_lowest_token, find_used_tokens, list_bare_tokens, prune_encoder, prune_tokenizer, sort_by_use
+from .pieces import (
+    find_lowest_token,
+    find_used_tokens,
+    list_bare_tokens,
+    prune_encoder,
+    prune_tokenizer,
+    require_kept_vectors,
+    sort_by_use,
+)
 from .pruning import PieceRule, collect_lines, compute_use, group_texts
 from .transplant import find_anchors, find_rare_tokens, list_examples, realign, transplant
 
@@ -95,11 +102,9 @@ class Vocabularies:
     def vocabulary(self, name: str, most: int = 0) -> KerasEncoder:
         """Return the encoder with one of the `VOCABULARIES`, with or without tokens for new languages.
 
-        With new tokens all are ordered by use, the most frequent first.
-
-        Args:
-            name: The name of the vocabulary, with `NEW` behind it for new tokens.
-            most: The maximum number of tokens, of which the most used are kept; 0 for all.
+        With new tokens all are ordered by use, the most frequent first. `name` is the name of the vocabulary, with
+        `NEW` behind it for new tokens. `most` is the maximum number of tokens, of which the most used are kept; 0 for
+        all.
         """
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
@@ -216,8 +221,7 @@ def find_shared_tokens(proto: Message, scripts: Iterable[str]) -> set[int]:
 def find_main_scripts(proto: Message, ids: Iterable[int]) -> set[str]:
     """Find the scripts that make up a share `OWN` or more of some tokens.
 
-    Returns:
-        The ISO 15924 codes of the scripts.
+    Returns the ISO 15924 codes of the scripts.
     """
     counts = Counter(code for id in ids for code in find_scripts(proto.pieces[id].piece) - SHARED)
     return {code for code, count in counts.items() if count >= MAIN_SHARE * counts.total()}

@@ -16,11 +16,7 @@ FREE = re.compile(r"[<\[]unused[_ ]?\d+[>\]]", re.IGNORECASE)
 def list_names(known: dict[str, int], added: Json, source: str) -> list[str]:
     """Return the names of all tokens by id, with empty names for unused ids.
 
-    Args:
-        added: The added tokens of the `tokenizer.json`.
-
-    Raises:
-        EncoderError: If the ids are far from consecutive.
+    `added` are the added tokens of the `tokenizer.json`. Raises `EncoderError` if the ids are far from consecutive.
     """
     ids = {**known, **{one["content"]: one["id"] for one in added or ()}}
     most = max(ids.values(), default=-1)
@@ -37,9 +33,6 @@ def find_kinds(names: list[str], added: Json) -> dict[str, Kind]:
 
     No text is read as a special token, and any text may be read as another added one. Runs of blanks are normal tokens:
     SentencePiece's mark replaces the blanks in them.
-
-    Args:
-        added: The added tokens of the `tokenizer.json`.
     """
     kinds: dict[str, Kind] = {name: "UNUSED" for name in names if FREE.fullmatch(name)}
     for one in added or ():
@@ -53,11 +46,7 @@ def find_kinds(names: list[str], added: Json) -> dict[str, Kind]:
 def find_ends(processor: Json, source: str) -> Ends:
     """Return the tokens that a post-processor puts before and behind each text.
 
-    Args:
-        processor: The post-processor of the `tokenizer.json`.
-
-    Raises:
-        EncoderError: If there are others, or none.
+    `processor` is the post-processor of the `tokenizer.json`. Raises `EncoderError` if there are others, or none.
     """
     kind = processor["type"] if processor else None
     if kind in ("BertProcessing", "RobertaProcessing"):

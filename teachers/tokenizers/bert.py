@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...encoders.tokenizer import Tokenizer
-from ...encoders.wordpiece import Special, wordpiece_tokenizer
+from ...encoders.tokenizer import Special, Tokenizer, wordpiece_tokenizer
 from ...errors import EncoderError
 from ...system.input_files import read_text
 from ...system.types import Json
@@ -19,14 +18,7 @@ if TYPE_CHECKING:
 
 
 def convert_wordpiece(content: Json, source: str, reading: Reading) -> Tokenizer:
-    """Convert the WordPiece model of a `tokenizer.json`.
-
-    Args:
-        reading: The prompts and the maximum length.
-
-    Raises:
-        EncoderError: If the normaliser or other rules are not those of BERT.
-    """
+    """Convert the WordPiece model of a `tokenizer.json`."""
     from ...export.encode import LONGEST_WORD, WITHIN
 
     model, read = content["model"], content.get("normalizer") or {}
@@ -62,11 +54,7 @@ def read_rules(content: Json) -> Rules | None:
 def read_vocabulary(path: Path, settings: Mapping[str, Json]) -> Json:
     """Return what a `tokenizer.json` would hold of a `vocab.txt`: its tokens. The class of the tokenizer adds the rest.
 
-    Args:
-        settings: The content of the `tokenizer_config.json` beside it.
-
-    Raises:
-        EncoderError: If the unknown token, bos or eos is missing.
+    `settings` is the content of the `tokenizer_config.json` beside it.
     """
     lines = read_text(path).split("\n")
     pieces = [line.rstrip("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]

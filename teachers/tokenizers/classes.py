@@ -33,12 +33,7 @@ KINDS = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 def find_class(settings: Mapping[str, Json], config: Mapping[str, Json]) -> str | None:
     """Return the name of the class that replaces steps of the file, or None for one that runs it as it is.
 
-    Args:
-        settings: The content of `tokenizer_config.json`.
-        config: The content of `config.json`, empty for none.
-
-    Raises:
-        EncoderError: If the class is another than those of the architectures that distill reads.
+    `settings` is the content of `tokenizer_config.json`. `config` is the content of `config.json`, empty for none.
     """
     usual = USUAL.get(str(config.get("model_type")))
     named = str(settings.get("tokenizer_class") or config.get("tokenizer_class") or usual or PLAIN[0])
@@ -57,12 +52,8 @@ def apply_class(name: str | None, content: Json, settings: Mapping[str, Json], r
 
     Args:
         name: The class, or None for one that runs the file as it is.
-        settings: The content of `tokenizer_config.json`.
         rows: The number of rows of the table, or None if it is not known. A class has names for tokens that a
             vocabulary may lack, such as [MASK]; they are added if there is a row for them.
-
-    Raises:
-        EncoderError: If the model is not of the class's kind.
     """
     if name is None:
         return _drop_rowless(_build_plain(content, settings), content, rows)
@@ -95,11 +86,7 @@ def add_tokens(content: Json, settings: Mapping[str, Json], usual: Mapping[str, 
 
     Args:
         content: The content of a `tokenizer.json`.
-        settings: The content of `tokenizer_config.json`.
         usual: The names of special tokens that the class has by default, by kind.
-
-    Raises:
-        EncoderError: If the settings give a token another id than the file.
     """
     added = list(content.get("added_tokens") or ())
     known = _list_ids(content["model"]) | {one["content"]: one["id"] for one in added}

@@ -42,11 +42,7 @@ class Vocabulary:
     """The tokens of a vocabulary, and how texts are cut into them.
 
     Attributes:
-        names: The names by id.
-        scores: The scores by id.
         model: "UNIGRAM" or "BPE".
-        unknown: The name of the token for text that no token covers.
-        kinds: The kinds of tokens that are not normal, by name.
         byte_fallback: True if characters without a token become tokens of bytes.
     """
 
@@ -58,14 +54,10 @@ class Vocabulary:
     byte_fallback: bool = False
 
     def tokenizer(self, ends: Ends, normalizer: Normalizer, source: str, reading: Reading | None = None) -> Tokenizer:
-        """Build the tokenizer.
+        """Build the tokenizer. Raises `EncoderError` if a token that it needs is missing.
 
         Args:
             ends: The tokens before and behind each text.
-            reading: The prompts and the maximum length.
-
-        Raises:
-            EncoderError: If a token that it needs is missing.
         """
         known = set(self.names)
         needed = (self.unknown, ends.bos, ends.eos, *(BYTES if self.byte_fallback else ()))

@@ -39,13 +39,9 @@ def load_tokenizer(
     """Load the tokenizer in a model's folder, with its prompts and its maximum length, as transformers reads it.
 
     It is read from `tokenizer.json`, or else `sentencepiece.bpe.model`, or else `vocab.txt`, by the package tokenizers.
-
-    Args:
-        texts: Returns the texts that distill's own pieces have to read alike, where these are asked for.
-
-    Raises:
-        InputError: If the package is not installed.
-        EncoderError: If there is no tokenizer, or a setting that is not honoured.
+    `texts` returns the texts that distill's own pieces have to read alike, where these are asked for. Raises
+    `InputError` if the package is not installed; and `EncoderError` if there is no tokenizer, or a setting that is not
+    honoured.
     """
     folder = Path(folder)
     inner = find_inner(folder)
@@ -59,10 +55,8 @@ def load_tokenizer(
 def convert_tokenizer(folder: File, positions: int | None = None) -> Tokenizer:
     """Convert the tokenizer in a model's folder, with its ids, its prompts and its maximum length.
 
-    Names of special tokens in a text are read as text.
-
-    Raises:
-        EncoderError: If there is none, or it cannot be converted to SentencePiece's or BERT's tokens.
+    Names of special tokens in a text are read as text. Raises `EncoderError` if there is none, or it cannot be
+    converted to SentencePiece's or BERT's tokens.
     """
     folder = Path(folder)
     inner = find_inner(folder)

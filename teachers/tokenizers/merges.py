@@ -22,11 +22,7 @@ BLANK = "\u0120"
 def convert_bpe(content: Json, source: str, reading: Reading) -> Tokenizer:
     """Convert the BPE model of a `tokenizer.json`.
 
-    Args:
-        reading: The prompts and the maximum length.
-
-    Raises:
-        EncoderError: If it is over bytes, or if some tokens that form another one do not merge.
+    Raises `EncoderError` if it is over bytes, or if some tokens that form another one do not merge.
     """
     model, added = content["model"], content.get("added_tokens")
     if any(BLANK in name for name in model["vocab"]) and not model.get("byte_fallback"):

@@ -25,11 +25,8 @@ class FileHead:
 
     Attributes:
         sizes: The sizes, by the names of `SIZES`.
-        epsilon: The epsilon of the layer norms.
-        names: The names of the tokens by id.
         scores: The scores of the tokens `(n,)`.
         special: The ids of bos, eos, padding and unknown.
-        characters: The text that each of some characters becomes.
         place: The byte at which the list of weights begins.
     """
 

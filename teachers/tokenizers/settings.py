@@ -85,8 +85,7 @@ def require_only(path: Path, content: Mapping[str, Json], only: Mapping[str, Seq
 def require_honoured(folder: Path, inner: Path) -> None:
     """Refuse the settings of a folder that bear on vectors and are not honoured, by their names.
 
-    Raises:
-        EncoderError: If there is such a setting, or an adapter beside the weights.
+    Raises `EncoderError` if there is such a setting, or an adapter beside the weights.
     """
     if adapter := next((inner / name for name in ADAPTERS if (inner / name).is_file()), None):
         raise EncoderError(
@@ -107,11 +106,8 @@ def require_honoured(folder: Path, inner: Path) -> None:
 def read_truncation(content: Json, settings: Mapping[str, Json]) -> Json:
     """Return the `truncation` of a `tokenizer.json` by which a text loses its beginning, or None.
 
-    Args:
-        settings: The content of `tokenizer_config.json`, which goes before it.
-
-    Returns:
-        The entry, of any length: the limit is the reading's.
+    `settings` is the content of `tokenizer_config.json`, which goes before it. Returns the entry, of any length: the
+    limit is the reading's.
     """
     told = content.get("truncation") or {}
     side = str(settings.get("truncation_side") or told.get("direction") or "right").lower()
@@ -121,11 +117,7 @@ def read_truncation(content: Json, settings: Mapping[str, Json]) -> Json:
 def require_readable(inner: Path, content: Json, library: LibraryTokenizer) -> None:
     """Refuse the settings of a tokenizer that are not honoured, by their names.
 
-    Args:
-        content: The content of its `tokenizer.json` as it lies there.
-
-    Raises:
-        EncoderError: If there is such a setting.
+    `content` is the content of its `tokenizer.json` as it lies there. Raises `EncoderError` if there is such a setting.
     """
     path, settings = inner / SETTINGS_FILE, read_tokenizer_settings(inner)
     require_only(path, settings, TOKENIZER_ONLY)

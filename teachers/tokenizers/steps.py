@@ -89,11 +89,7 @@ class _Steps:
 
 
 def convert_normalizer(content: Json, source: str) -> Normalizer:
-    """Convert the steps of a `tokenizer.json`.
-
-    Raises:
-        EncoderError: If a step has no counterpart in SentencePiece.
-    """
+    """Convert the steps of a `tokenizer.json`. Raises `EncoderError` if a step has no counterpart in SentencePiece."""
     steps = _Steps()
     parts = list(flatten_steps(content.get("normalizer"), "normalizers"))
     rule = RULES.get(tuple(part["type"] for part in parts if part["type"] in ("Nmt", "NFKC")))

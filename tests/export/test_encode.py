@@ -18,7 +18,7 @@ from fixtures.folders import card_in, change_card, names
 from fixtures.pieces import trained_tokenizer
 
 from distill.encoders.encoder import encode_ids
-from distill.encoders.wordpiece import wordpiece_tokenizer
+from distill.encoders.tokenizer import wordpiece_tokenizer
 from distill.export import encode
 from distill.export.encode import BundleError, Encoder, TextError
 from distill.export.form import Form

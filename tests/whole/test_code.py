@@ -6,6 +6,8 @@ from pathlib import Path
 
 from fixtures.syntax import nodes_of, parsed
 
+import distill
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = [
     path
@@ -30,6 +32,15 @@ NO_PARTICIPLES = {"embed", "feed", "need", "seed", "exceed", "timed", "pooled"}
 # It is copied into bundles byte for byte, as the next one into folders for a hub.
 COPIED = {"encode.py", "distill_ngram.py"}
 LOOSE = {"Any", "object"}
+# Words that say nothing of a parameter, and signs that an entry of `Args:` says more than its words.
+SMALL_WORDS = re.findall(
+    r"\w+",
+    "the a an of its their that is are was were each to in for by with which it them they and or this these from all "
+    "given as at on one own such be has have had what who whose into not any some",
+)
+TELLING = re.compile(
+    r"[`(\d;:]|None|default|ascending|float|relative|shape|\b(or|if|unless|only|such as|without|int)\b"
+)
 BARE = {"dict", "list", "set", "tuple", "Callable", "Mapping", "Sequence"}
 
 
@@ -93,6 +104,41 @@ def test_docstrings_open_with_what_a_thing_is_or_does():
     nodes = [(path, node) for path, node in nodes_in(SOURCE) if isinstance(node, kinds)]
     texts = [(f"{path}:{getattr(node, 'lineno', 1)}", ast.get_docstring(node) or "") for path, node in nodes]
     assert [place for place, text in texts if re.match(r"(What|Which|Whether|Where)\b", text)] == []
+
+
+def stems(text):
+    """The stems of the words of a text, a name or a type."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text)
+    return {
+        re.sub(r"(?<=\w{3})(ies|es|s|ing|ed|y|e)$", "", word.lower())
+        for word in words
+        if word.lower() not in SMALL_WORDS
+    }
+
+
+def idle_entries(node):
+    """The arguments of which a docstring only repeats the name, the type or its own first sentence."""
+    text = ast.get_docstring(node) or ""
+    section = re.search(r"^Args:\n((?: .*\n?)+)", text, re.MULTILINE)
+    entries = re.findall(r"^ {4}\*{0,2}(\w+): (.+(?:\n {8}.+)*)", section[1] if section else "", re.MULTILINE)
+    types = {one.arg: ast.unparse(one.annotation) for one in parameters(node) if one.annotation is not None}
+    for name, entry in entries:
+        known = stems(f"{node.name} {name} {types.get(name, '')} {text.partition(chr(10))[0]}")
+        if not TELLING.search(entry) and stems(entry) <= known:
+            yield name
+
+
+def test_docstrings_do_not_repeat_the_names_and_types_of_arguments():
+    args = "Args:\n        encoder: The encoder.\n        k: The rank."
+    idle = f'def read(encoder: Encoder, k: int):\n    """Read.\n\n    {args}\n    """'
+    assert list(idle_entries(ast.parse(idle).body[0])) == ["encoder"]
+    functions = [(path, node) for path, node in nodes_in(SOURCE) if isinstance(node, ast.FunctionDef)]
+    assert [
+        f"{path}:{node.lineno} {node.name}: {name}"
+        for path, node in functions
+        if node.name not in distill.FACE
+        for name in idle_entries(node)
+    ] == []
 
 
 def stored(node):

@@ -81,11 +81,7 @@ class Command(HelpMixin, cloup.Command):
             formatter.write_text(f"{left} more options: {ctx.command_path} --help-all")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments.
-
-        Raises:
-            click.NoSuchOption: for a flag that there is not, with what took its place if it had one.
-        """
+        """Parse the arguments."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

@@ -70,12 +70,9 @@ def list_given_settings(values: Mapping[str, Value | None]) -> list[str]:
 def take_settings(values: dict[str, Value | None], config: File | None = None, recipe: str = "") -> Settings:
     """Take the settings out of a command's `values`; those that are not given keep their value.
 
-    Args:
-        recipe: the recipe to begin with if neither `--recipe` nor the config names one; without any the defaults.
-
-    Raises:
-        ConfigError: if a flag and `--set` give the same setting, for a setting of a teacher's training beside a fixed
-            teacher, and for settings that do not go together.
+    `recipe` is the recipe to begin with if neither `--recipe` nor the config names one; without any the defaults.
+    Raises `ConfigError` if a flag and `--set` give the same setting, for a setting of a teacher's training beside a
+    fixed teacher, and for settings that do not go together.
     """
     requested, named = str(values.pop(TABLE, None) or ""), list_given_settings(values)
     settings = load_settings(config, requested) if config else _start_settings(requested or recipe)

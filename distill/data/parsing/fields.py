@@ -7,16 +7,12 @@ from collections.abc import Mapping, Sequence
 from ...errors import DataError
 from ...system.types import File, Json
 
-# The first of these that a document has.
+# The first of these that a record has; a passage's own text is under one of TEXTS too.
 IDS, TEXTS, LANGUAGES = ("id", "_id", "pid"), ("text", "context", "passage"), ("language", "lang")
 
 
 def parse_text(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
-    """Return the text under a key.
-
-    Raises:
-        DataError: If there is no text, or only blanks.
-    """
+    """Return the text under a key. Raises `DataError` if there is no text, or only blanks."""
     value = row.get(key)
     if not isinstance(value, str) or not value.strip():
         raise DataError(f"{path}, {place}: expected a non-empty string under {key!r}, got {value!r}")
@@ -24,11 +20,7 @@ def parse_text(path: File, row: Mapping[str, Json], key: str, place: str) -> str
 
 
 def parse_id(path: File, row: Mapping[str, Json], key: str, place: str) -> str:
-    """Return the id under a key.
-
-    Raises:
-        DataError: If `as_id` accepts none.
-    """
+    """Return the id under a key. Raises `DataError` if `as_id` accepts none."""
     id = as_id(row.get(key))
     if id is None:
         raise DataError(f"{path}, {place}: expected a string or a whole number under {key!r}, got {row.get(key)!r}")
@@ -43,20 +35,12 @@ def as_id(value: Json) -> str | None:
 
 
 def first_given(row: Mapping[str, Json], keys: Sequence[str]) -> str | None:
-    """Return the first of some keys under which an object has a value other than null.
-
-    Returns:
-        The key, or None.
-    """
+    """Return the first of some keys under which an object has a value other than null, or None."""
     return next((key for key in keys if row.get(key) is not None), None)
 
 
 def parse_title(row: Mapping[str, Json], default: str) -> str:
-    """Return the title of an object, or the default if it has none.
-
-    Args:
-        default: The default.
-    """
+    """Return the title of an object, or the default if it has none."""
     title = row.get("title")
     return default if title is None else str(title)
 
@@ -95,9 +79,6 @@ def parse_distinct_answers(path: File, row: Mapping[str, Json], place: str) -> t
     """Return the distinct texts of a question's "answers", or of its one "answer". There may be none.
 
     Numbers are read as their digits, and null and blank texts are ignored.
-
-    Raises:
-        DataError: If the answers have no form of `parse_answer_texts`.
     """
     given = row.get("answers") if row.get("answers") is not None else row.get("answer")
     texts = parse_answer_texts({"answers": [given] if isinstance(given, str | int) else given})

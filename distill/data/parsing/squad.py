@@ -1,4 +1,7 @@
-"""Parse SQuAD's objects, version 1.1 or 2.0: articles, paragraphs, questions and answers."""
+"""Parse SQuAD's objects, version 1.1 or 2.0: articles, paragraphs, questions and answers.
+
+A paragraph or a passage may have sentence boundaries, [[start, end], …] in characters.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ...system.types import File, Json
 
 # Of a question of SQuAD 2.0: its paragraph does not answer it.
 IMPOSSIBLE = "is_impossible"
+BREAKS = "sentence_breaks"
 
 
 def parse_articles(path: File) -> list[dict[str, Json]]:
@@ -27,11 +31,7 @@ def parse_paragraphs(path: File, articles: Sequence[Mapping[str, Json]]) -> list
 
 
 def parse_questions(path: File, paragraph: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """Return the questions that a paragraph answers.
-
-    Raises:
-        DataError: If one is malformed.
-    """
+    """Return the questions that a paragraph answers. Raises `DataError` if one is malformed."""
     return [qa for qa in parse_list(path, paragraph, "qas") if not is_impossible(qa)]
 
 
@@ -58,12 +58,37 @@ def say_impossible(source: File, left: int, total: int) -> None:
 
 
 def parse_list(path: File, value: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
-    """Return the list of objects under a key of a SQuAD object.
-
-    Raises:
-        DataError: If it is something else.
-    """
+    """Return the list of objects under a key of a SQuAD object. Raises `DataError` if it is something else."""
     items = value.get(key) if isinstance(value, dict) else None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise DataError(f"{path}: expected SQuAD format, a list of objects under {key!r}")
     return items
+
+
+def parse_sentences(value: Mapping[str, Json], text: str) -> tuple[tuple[int, int], ...]:
+    """Return the boundaries of a paragraph, empty if they are malformed, which only LAReQA refuses."""
+    try:
+        return tuple(parse_breaks(value, text, "")) if BREAKS in value else ()
+    except DataError:
+        return ()
+
+
+def parse_breaks(value: Mapping[str, Json], text: str, place: str) -> list[tuple[int, int]]:
+    """Return the boundaries of a paragraph, `(start, end)`."""
+    breaks = value.get(BREAKS)
+    if not isinstance(breaks, list) or not breaks:
+        raise DataError(f"{place}: expected [[start, end], …] under {BREAKS!r}, got {breaks!r}")
+    last = 0
+    for pair in breaks:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair)):
+            raise DataError(f"{place}: expected [[start, end], …] under {BREAKS!r}, got {pair!r}")
+        start, end = pair
+        if not last <= start < end <= len(text):
+            raise DataError(
+                f"{place}: the sentence {pair} is empty, before the end of the one before it, "
+                f"or beyond its paragraph of {len(text)} characters"
+            )
+        if not text[start:end].strip():
+            raise DataError(f"{place}: the sentence {pair} is blank")
+        last = end
+    return [tuple(pair) for pair in breaks]

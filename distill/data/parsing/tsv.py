@@ -37,13 +37,7 @@ def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:
     """Read the cells of a .tsv.
 
     A cell in quotation marks, with its own ones doubled, is taken without them; any other is taken as it is. Blank
-    lines at the end are ignored.
-
-    Args:
-        named: The columns; by default those with a language code.
-
-    Raises:
-        DataError: If a line is malformed, with its number.
+    lines at the end are ignored. Raises `DataError` if a line is malformed, with its number.
     """
     lines = _lines(path)
     while lines and not lines[-1].strip():

@@ -93,10 +93,7 @@ def shipped_name(fingerprint: str) -> str | None:
 
 
 def find_artefact(source: File) -> Path:
-    """Return the folder of the exported encoder that `source` names: itself, a run's `bundle`, or a shipped one.
-
-    Raises `EncoderError` if there is none.
-    """
+    """Return the folder of the exported encoder that `source` names: itself, a run's `bundle`, or a shipped one."""
     named = find_shipped(source)
     folder = named.folder(source) if named else usable_path(source)
     folder = folder / "bundle" if (folder / RUN_FILE).is_file() else folder

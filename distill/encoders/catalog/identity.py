@@ -26,13 +26,9 @@ def fingerprint(source: File, encoder: Encoder | None) -> str:
 
 
 def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
-    """Return the text by which an index identifies an encoder.
+    """Return the text by which an index identifies an encoder: the hashes of a bundle's card, or else `fingerprint`.
 
-    Returns:
-        The hashes of a bundle's card, or else `fingerprint`.
-
-    Raises:
-        EncoderError: If `source` names no encoder.
+    Raises `EncoderError` if `source` names no encoder.
     """
     from ...export.formats.folder import bundle_fingerprint
     from .bundle import is_artefact

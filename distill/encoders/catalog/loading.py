@@ -53,11 +53,8 @@ def load_keras_encoder(source: File) -> KerasEncoder:
 def load_stored_table(source: File, codec: str, encoder: KerasEncoder) -> StoredTable | None:
     """Load the table of an artefact in its own codewords.
 
-    Args:
-        encoder: The encoder, with the artefact's tokens, that will use the table.
-
-    Returns:
-        The table, or None if the codec has no codewords, or `source` is no artefact or has another kind of table.
+    `encoder` is the encoder, with the artefact's tokens, that will use the table. Returns the table, or None if the
+    codec has no codewords, or `source` is no artefact or has another kind of table.
     """
     from ...export.student import load_codewords
     from ...export.weights.codecs import MIXED_CODECS
@@ -91,10 +88,6 @@ def load_aligner(name: File | None) -> Encoder | None:
 def combine_encoders(encoder: Encoder, source: File | None) -> Encoder:
     """Combine an encoder for questions with another one for documents.
 
-    Args:
-        source: The name of the documents' encoder, or None.
-
-    Returns:
-        The combination, or `encoder` without a source.
+    `source` is the name of the documents' encoder, or None. Returns the combination, or `encoder` without a source.
     """
     return AsymmetricEncoder(encoder, load_teacher(source)) if source else encoder

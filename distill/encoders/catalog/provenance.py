@@ -41,15 +41,7 @@ def read_learned(facts: Mapping[str, Json]) -> dict[str, Json]:
 
 @dataclass(frozen=True)
 class Sources:
-    """Everything that a run learns from.
-
-    Attributes:
-        dataset: The data set.
-        languages: The languages of the questions.
-        named: The files that the settings name.
-        lines: The text besides the questions.
-        described: The data set with its descriptions, if these are learned.
-    """
+    """Everything that a run learns from. `described` is the data set with its descriptions, if these are learned."""
 
     dataset: Dataset
     languages: Sequence[str]
@@ -121,11 +113,8 @@ def _describe_test(dataset, languages, described, texts):
 def hash_run_files(dataset: Dataset, named: Sequence[NamedPath]) -> tuple[dict[str, str], dict[str, str]]:
     """Hash the files that a run learns from or is chosen by.
 
-    Args:
-        named: The files that the settings name, among them those that new tokens come from.
-
-    Returns:
-        The sha256 of the data set's files by name, and of the other files by setting and path.
+    `named` are the files that the settings name, among them those that new tokens come from. Returns the sha256 of the
+    data set's files by name, and of the other files by setting and path.
     """
     others = {
         f"{one.setting} {one.path / file if one.path.is_dir() else one.path}": known

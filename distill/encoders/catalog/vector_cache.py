@@ -26,11 +26,8 @@ class CachedEncoder:
     """An encoder that computes only vectors that are not in `folder / fingerprint` yet.
 
     Each `PART` of texts that is computed adds two files, keys and vectors, which are read once. Files of another shape
-    are ignored.
-
-    Args:
-        fingerprint: A text that differs between encoders with different vectors (`identity.fingerprint`).
-        folder: The folder of all vectors, by default `cache_folder()`.
+    are ignored. `fingerprint` is a text that differs between encoders with different vectors (`identity.fingerprint`).
+    `folder` is the folder of all vectors, by default `cache_folder()`.
     """
 
     def __init__(self, encoder: Encoder, fingerprint: str, folder: File | None = None) -> None:
@@ -50,11 +47,7 @@ class CachedEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Encode texts. Vectors of texts with a context are not kept.
-
-        Returns:
-            The vectors, float32 `(n, dimension)`.
-        """
+        """Encode texts. Vectors of texts with a context are not kept. Returns the vectors, float32 `(n, dimension)`."""
         if contexts is not None:
             return encode_texts(self.encoder, texts, role, progress, contexts)
         keys = [make_key(text, role) for text in texts]

@@ -117,11 +117,7 @@ def encode_file(
 
 
 def require_other_file(output: File, read: Iterable[Path]) -> None:
-    """Refuse to write vectors over a file that is read.
-
-    Raises:
-        InputError: If the output is one of them.
-    """
+    """Refuse to write vectors over a file that is read."""
     if os.path.exists(output) and any(os.path.samefile(output, path) for path in read if os.path.exists(path)):
         raise InputError(f"{output} is read to make the vectors, and would be replaced; choose another name for them")
 
@@ -151,11 +147,7 @@ def encode_block(
 ) -> Floats:
     """Encode a block of texts.
 
-    Returns:
-        The vectors, float32 `(rows, d)`.
-
-    Raises:
-        EncoderError: If they are not finite.
+    Returns the vectors, float32 `(rows, d)`. Raises `EncoderError` if they are not finite.
     """
     block = texts.read(number)
     try:

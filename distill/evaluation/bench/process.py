@@ -1,4 +1,7 @@
-"""A worker process seen from its parent, which starts it, sends requests and always ends it."""
+"""A worker process seen from its parent, which starts it, sends requests and always ends it.
+
+`specs_of` says how an encoder is run.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,21 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, cast
 
 from ... import __file__ as package
+from ...encoders.catalog.bundle import find_artefact
+from ...encoders.catalog.kinds import require_kind
 from ...errors import EncoderError, ExportError, InputError
 from ...export import encode
+from ...export.formats.folder import read_label
+from ...export.formats.registry import format_of
+from ...settings.choices import FORMATS
 from ...system.types import File, Json
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -35,12 +43,8 @@ class WorkerSpec:
     """How an encoder is run.
 
     Attributes:
-        kind: The worker's kind of encoder.
-        path: Path of the encoder.
-        python: The interpreter.
         values: Further keys of the worker's specification.
         bytes: Size on disk, if it is computed here.
-        note: Remark for the report.
     """
 
     kind: str
@@ -56,11 +60,7 @@ class WorkerSpec:
 
 
 class Worker:
-    """One encoder that loads in a new process.
-
-    Raises:
-        InputError: If the interpreter cannot be run.
-    """
+    """One encoder that loads in a new process. Raises `InputError` if the interpreter cannot be run."""
 
     def __init__(self, name: str, spec: WorkerSpec, threads: int) -> None:
         self.name = name
@@ -87,9 +87,7 @@ class Worker:
     def ask(self, do: str, **request: Json) -> dict[str, Json]:
         """Send one request and wait for its reply.
 
-        Raises:
-            EncoderError: If the worker replies with an error.
-            ExportError: If its process dies.
+        Raises `EncoderError` if the worker replies with an error and `ExportError` if its process dies.
         """
         self.send(do, **request)
         return self.reply()
@@ -136,15 +134,8 @@ class Worker:
 def start_workers(specs: Mapping[str, WorkerSpec], threads: int) -> Iterator[dict[str, Worker]]:
     """Start workers and yield them once they are loaded, one after the other; all are ended in any case.
 
-    Args:
-        specs: `{name: how the encoder is run}`.
-
-    Yields:
-        `{name: worker}`.
-
-    Raises:
-        EncoderError: If an encoder cannot be loaded.
-        ExportError: If a process dies.
+    `specs` is `{name: how the encoder is run}`. Yields `{name: worker}`. Raises `EncoderError` if an encoder cannot be
+    loaded and `ExportError` if a process dies.
     """
     with ExitStack() as stack:
         yield {
@@ -159,15 +150,12 @@ def run_python(
     stderr: int | IO[bytes] = subprocess.DEVNULL,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start an interpreter whose output is piped.
+    """Start an interpreter whose output is piped. Raises `InputError` if the interpreter cannot be run.
 
     Args:
         stdin: File descriptor for standard input, as of `subprocess`.
         stderr: File or descriptor for standard error, as of `subprocess`.
         environment: Environment variables; None for this process's own.
-
-    Raises:
-        InputError: If the interpreter cannot be run.
     """
     try:
         return subprocess.Popen(
@@ -183,3 +171,39 @@ def environment(threads: int) -> dict[str, str]:
 
 
 ROOT = Path(package).resolve().parent.parent
+
+
+def specs_of(sources: Iterable[File]) -> dict[str, WorkerSpec]:
+    """Return `{source: specification}` of bundles, run folders (bundle, else student) and other encoders.
+
+    Raises `EncoderError` for anything else, before a process is started.
+    """
+    return {str(source): spec_of(str(source)) for source in sources}
+
+
+def spec_of(source: str) -> WorkerSpec:
+    """Return how one encoder is run: without our package if its format allows it."""
+    try:
+        folder = find_artefact(source)
+    except EncoderError:
+        return _ours(source, require_kind(source).on_disk(source))
+    name = read_label(folder).format
+    if name not in FORMATS or not format_of(name).worker:
+        return _ours(str(folder), [str(folder)])
+    return WorkerSpec(format_of(name).worker, str(folder), values={"file": format_of(name).file})
+
+
+def pair_specs(specs: Mapping[str, WorkerSpec], source: str) -> dict[str, WorkerSpec]:
+    """Return specifications that encode documents by another encoder: `{name: specification}`.
+
+    `specs` is `{name: how the encoder of the questions is run}`. Raises `EncoderError` if `source` names no encoder.
+    """
+    document = spec_of(source).as_values()
+    values = {name: {"question": spec.as_values(), "document": document} for name, spec in specs.items()}
+    documents = f"documents by {source}"
+    notes = {name: "; ".join(filter(None, [spec.note, documents])) for name, spec in specs.items()}
+    return {name: replace(spec, kind="pair", values=values[name], note=notes[name]) for name, spec in specs.items()}
+
+
+def _ours(source, files):
+    return WorkerSpec("distill", source, values={"root": str(ROOT), "files": files})

@@ -27,11 +27,8 @@ Milliseconds = NDArray[np.float64]
 def summarise(milliseconds: Milliseconds, seed: int = 0) -> dict[str, Json]:
     """Return figures over all calls.
 
-    Args:
-        milliseconds: Float array `(rounds, questions)`.
-
-    Returns:
-        The percentiles, `mean_ms`, `std_ms`, and under `intervals` the 95 % bootstrap interval of each percentile.
+    `milliseconds` is a float array `(rounds, questions)`. Returns the percentiles, `mean_ms`, `std_ms`, and under
+    `intervals` the 95 % bootstrap interval of each percentile.
     """
     values = np.percentile(milliseconds, list(PERCENTILES.values()))
     return {
@@ -45,11 +42,7 @@ def summarise(milliseconds: Milliseconds, seed: int = 0) -> dict[str, Json]:
 def intervals(milliseconds: Milliseconds, seed: int = 0) -> dict[str, list[float]]:
     """Return percentile bootstrap intervals; a question that is drawn brings all its rounds.
 
-    Args:
-        milliseconds: Float array `(rounds, questions)`.
-
-    Returns:
-        `{percentile: [low, high]}` in milliseconds.
+    Returns `{percentile: [low, high]}` in milliseconds.
     """
     random, questions = np.random.default_rng(seed), milliseconds.shape[1]
     # Draws are made in blocks, so that they are never all in memory.
@@ -60,14 +53,7 @@ def intervals(milliseconds: Milliseconds, seed: int = 0) -> dict[str, list[float
 
 
 def by_language(milliseconds: Milliseconds, languages: Sequence[str], seed: int = 0) -> dict[str, Json]:
-    """Return the figures of each language.
-
-    Args:
-        milliseconds: Float array `(rounds, questions)`.
-
-    Returns:
-        `{language: figures}`, with the number of questions.
-    """
+    """Return the figures of each language: `{language: figures}`, with the number of questions."""
     columns = np.array(languages)
     return {
         language: {
@@ -102,15 +88,12 @@ def bench(
     A row holds the figures of `summarise` for tokenize + encode at batch 1, `languages` (the same for each), `search`
     (the same up to the nearest document, if there are documents), `texts_per_s` at batch 32, `cold_start_s`,
     `memory_bytes` (peak while answering one at a time), `bytes` on disk, `dimension`, `device`, `versions` and `note`.
+    Returns `{name: row}`.
 
     Args:
         specs: `{name: how the encoder is run}`.
         rounds: Number of times that each encoder takes its turn.
-        documents: Documents to search; empty for none.
         progress: Called with 1 as often as `count_steps` returns.
-
-    Returns:
-        `{name: row}`.
 
     Raises:
         EncoderError: If an encoder cannot be loaded.
@@ -136,11 +119,7 @@ def bench(
 
 
 def count_steps(encoders: int, rounds: int = ROUNDS, documents: Sequence[str] = ()) -> int:
-    """Return the number of times that `bench` reports progress.
-
-    Args:
-        rounds: Number of times that each encoder takes its turn.
-    """
+    """Return the number of times that `bench` reports progress."""
     return encoders * rounds * (2 if documents else 1) + BATCH_ROUNDS + COLD_STARTS
 
 
@@ -153,14 +132,8 @@ def measure_latency(
 ) -> dict[str, Milliseconds]:
     """Measure the milliseconds of each text alone, after a warm-up.
 
-    Args:
-        workers: `{name: worker}`.
-        rounds: Number of times that each encoder takes its turn.
-        tell: Called with 1 after each turn.
-        do: Name of the request to time.
-
-    Returns:
-        `{name: milliseconds}`, float arrays `(rounds, texts)`.
+    `workers` is `{name: worker}`. `tell` is called with 1 after each turn. Returns `{name: milliseconds}`, float arrays
+    `(rounds, texts)`.
     """
     for worker in workers.values():
         worker.ask(do, texts=texts[:WARM_UP])
@@ -183,13 +156,7 @@ def measure_search(
 ) -> dict[str, Milliseconds]:
     """Measure the milliseconds up to the number of the nearest document; each worker encodes the documents once.
 
-    Args:
-        workers: `{name: worker}`.
-        rounds: Number of times that each encoder takes its turn.
-        tell: Called with 1 after each turn.
-
-    Returns:
-        `{name: milliseconds}`, float arrays `(rounds, texts)`.
+    Returns `{name: milliseconds}`, float arrays `(rounds, texts)`.
     """
     for worker in workers.values():
         worker.ask("documents", texts=list(documents))
@@ -199,12 +166,7 @@ def measure_search(
 def measure_throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell: ReportSteps) -> dict[str, float]:
     """Measure the texts per second at batch 32, from the median call; the first call of each is not counted.
 
-    Args:
-        workers: `{name: worker}`.
-        tell: Called with 1 after each round.
-
-    Returns:
-        `{name: texts per second}`.
+    `tell` is called with 1 after each round. Returns `{name: texts per second}`.
     """
     batches = [
         [texts[(BATCH * number + place) % len(texts)] for place in range(BATCH)] for number in range(BATCH_ROUNDS)
@@ -222,15 +184,7 @@ def measure_throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell
 def measure_cold_starts(
     specs: Mapping[str, WorkerSpec], text: str, threads: int, tell: ReportSteps
 ) -> dict[str, list[float]]:
-    """Measure several cold starts, with the files in the page cache.
-
-    Args:
-        specs: `{name: how the encoder is run}`.
-        tell: Called with 1 after each round.
-
-    Returns:
-        `{name: [seconds]}`.
-    """
+    """Measure several cold starts, with the files in the page cache. Returns `{name: [seconds]}`."""
     seconds: dict[str, list[float]] = {name: [] for name in specs}
     for turn in range(COLD_STARTS):
         for name in rotate(list(specs), turn):

@@ -57,11 +57,7 @@ DOCUMENTS_AT_ONCE = 8
 
 
 class Worker:
-    """Answers to requests about one loaded encoder.
-
-    Args:
-        encode: Function from texts and a role to vectors.
-    """
+    """Answers to requests about one loaded encoder. `encode` is the function from texts and a role to vectors."""
 
     def __init__(self, kind: str, encode: Encode, paths: Sequence[str]) -> None:
         self.kind, self._encode, self.paths = kind, encode, paths
@@ -226,11 +222,7 @@ LOADERS = {
 
 
 def onnx_session(path: str, threads: int, operators: str | None = None) -> InferenceSession:
-    """Return a session of an ONNX file.
-
-    Args:
-        operators: Library of further operators, or None.
-    """
+    """Return a session of an ONNX file. `operators` is a library of further operators, or None."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -30,7 +30,6 @@ class Confidence:
     """A case of each question with the confidence that its first passage answers it.
 
     Attributes:
-        cases: The cases, n in number.
         values: Float array `(n,)`: a probability, or the best score if the encoder has no calibration.
         threshold: The probability below which nothing is found; None without probabilities.
     """
@@ -53,11 +52,7 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> AnswerableTask:
-        """Load a data set.
-
-        Raises:
-            InputError: If the data cannot be used, or not exactly one known score is given.
-        """
+        """Load a data set. Raises `InputError` if the data cannot be used, or not exactly one known score is given."""
         scores = options.score or ("sum",)
         if len(scores) > 1 or scores[0] not in PASSAGE_SCORES:
             raise InputError(
@@ -68,22 +63,17 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
 
     @property
     def size(self) -> int:
-        """Return the number of texts that `measure` encodes."""
         return count_texts(self.dataset, [self.split], self.languages, units_of([self.score]))
 
     @property
     def tests(self) -> int:
-        """Return the number of significance tests per metric."""
         return len(self.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Confidence:
         """Return the confidence in the first passage of each question.
 
-        Args:
-            progress: Called with the number of texts that were encoded.
-
-        Raises:
-            EncoderError: If vectors hold NaN or infinity.
+        `progress` is called with the number of texts that were encoded. Raises `EncoderError` if vectors hold NaN or
+        infinity.
         """
         encoded = encode(encoder, self.dataset, self.split, self.languages, (self.score,), progress)
         return confidence_in(half_unanswerable_cases(encoded, self.score, SEED), calibration_of(encoder, self.score))
@@ -91,12 +81,8 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
     def scores(self, result: Confidence, metric: str) -> Scores:
         """Return 1 for each question whose first passage answers it, else 0.
 
-        Args:
-            result: Result of `measure`.
-            metric: Name of the metric; only p@1 has scores.
-
-        Returns:
-            `{task: {language: (ids, scores)}}`; empty for other metrics.
+        `metric` is the name of the metric; only p@1 has scores. Returns `{task: {language: (ids, scores)}}`; empty for
+        other metrics.
         """
         if metric != "p@1":
             return {}
@@ -106,18 +92,10 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
         return {self.name: {name: (ids[name], right[name]) for name in self.languages}}
 
     def figures(self, result: Confidence, encoder: str) -> Mapping[str, ConfidenceFigures]:
-        """Return the figures of each language and, under "all", of all together.
-
-        Args:
-            result: Result of `measure`.
-
-        Returns:
-            `{language: figures}`.
-        """
+        """Return the figures of each language and, under "all", of all together: `{language: figures}`."""
         return figures_by_language(result.cases, result.values, result.threshold)
 
     def as_dict(self, encoders: Mapping[str, Mapping[str, ConfidenceFigures]]) -> dict[str, Json]:
-        """Return plain values of the figures, as `--json` writes them."""
         rows: dict[str, Json] = {
             name: {language: asdict(row) for language, row in figures.items()} for name, figures in encoders.items()
         }
@@ -134,24 +112,17 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
 
 
 def calibration_of(encoder: Encoder, score: str) -> Calibration | None:
-    """Return the calibration of a score in a bundle's card.
+    """Return the calibration of a score in a bundle's card; None if the encoder has none.
 
     Args:
         score: A name in `choices.PASSAGE_SCORES`.
-
-    Returns:
-        The calibration; None if the encoder has none.
     """
     known: Mapping[str, Calibration] = getattr(encoder, "calibrations", {})
     return known.get(score)
 
 
 def confidence_in(cases: Cases, calibration: Calibration | None) -> Confidence:
-    """Return the confidence in each case.
-
-    Args:
-        calibration: The calibration, or None to use the best score instead.
-    """
+    """Return the confidence in each case. Without a `calibration` the best score is used."""
     if calibration is None:
         return Confidence(cases, np.nan_to_num(cases.first[:, 0].astype(np.float64), nan=-2.0), None)
     return Confidence(cases, calibration.probabilities(cases.first, cases.passages), calibration.threshold)

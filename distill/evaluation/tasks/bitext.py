@@ -50,11 +50,7 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> BitextTask:
-        """Load a bitext.
-
-        Raises:
-            InputError: If the data cannot be used.
-        """
+        """Load a bitext. Raises `InputError` if the data cannot be used."""
         data = options.data
         bitext = load_bitext(source, data.languages, data.document_language)
         copies = {language: count_copies(number_copies(lines)) for language, lines in bitext.sentences.items()}
@@ -64,33 +60,23 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 
     @property
     def size(self) -> int:
-        """Return the number of texts that `measure` encodes."""
         return self.bitext.size * len(self.bitext.sentences)
 
     @property
     def tests(self) -> int:
-        """Return the number of significance tests per metric."""
         return 2 * len(self.bitext.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> BitextRanks:
         """Return the ranks of the translations in both directions.
 
-        Args:
-            progress: Called with the number of texts that were encoded.
-
-        Raises:
-            EncoderError: If vectors hold NaN or infinity.
+        Raises `EncoderError` if vectors hold NaN or infinity.
         """
         return retrieve(encoder, self.bitext, progress)
 
     def scores(self, result: BitextRanks, metric: str) -> Scores:
         """Return the score of each sentence, by direction.
 
-        Args:
-            result: Result of `measure`.
-
-        Returns:
-            `{direction: {language: (ids, scores)}}`, where the ids are line numbers.
+        Returns `{direction: {language: (ids, scores)}}`, where the ids are line numbers.
         """
         ids = [str(number) for number in range(1, self.bitext.size + 1)]
         return {
@@ -101,18 +87,10 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
         }
 
     def figures(self, result: BitextRanks, encoder: str) -> dict[str, dict[str, float]]:
-        """Return the accuracy of each language in both directions.
-
-        Args:
-            result: Result of `measure`.
-
-        Returns:
-            `{language: {"to": accuracy, "from": accuracy}}`.
-        """
+        """Return the accuracy of each language in both directions: `{language: {"to": accuracy, "from": accuracy}}`."""
         return accuracies(result)
 
     def as_dict(self, encoders: Mapping[str, dict[str, dict[str, float]]]) -> dict[str, Json]:
-        """Return plain values of the figures, as `--json` writes them."""
         bitext, files = self.bitext, hash_files(self.source)
         data: dict[str, Json] = {"name": bitext.name, "pivot": bitext.pivot, "sentences": bitext.size}
         return {**data, "encoders": encoders, "files": files}
@@ -129,11 +107,8 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 def retrieve(encoder: Encoder, bitext: Bitext, progress: Progress | None = None) -> BitextRanks:
     """Return the rank of each sentence's translation, or of a copy of it, among all; ties with others count against it.
 
-    Args:
-        progress: Called with the number of texts that were encoded.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
+    `progress` is called with the number of texts that were encoded. Raises `EncoderError` if vectors hold NaN or
+    infinity.
     """
     vectors = {
         language: require_finite(encoder.encode(lines, "question", progress), encoder)

@@ -24,8 +24,6 @@ class Difference:
     """A question that only one of two encoders ranks first.
 
     Attributes:
-        unit: Name of the unit that is ranked.
-        question: The question.
         ranks: Rank of the right document or passage under A and under B; one of them is 1.
         firsts: Numbers of the document or passage that A and B rank first.
     """
@@ -53,11 +51,7 @@ class Difference:
 
 
 def text_at(dataset: Dataset, rank: str, row: int) -> dict[str, Json]:
-    """Return a document's title and text, or a passage's with its id.
-
-    Args:
-        rank: "document" or "passage".
-    """
+    """Return a document's title and text, or a passage's with its id. `rank` is "document" or "passage"."""
     if rank == "document":
         return {"title": dataset.titles[row], "text": dataset.document_texts[row]}
     passage = dataset.passages[row]
@@ -70,9 +64,6 @@ def find_differences(
     """Yield the questions that only one of two encoders ranks first, by unit and language in the split's order.
 
     The texts that are searched are encoded once more.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
     """
     cases = {unit: list(_cases(task, unit, results)) for unit in task.units}
     firsts = [_firsts(encoder, task.dataset, cases) for encoder in encoders]

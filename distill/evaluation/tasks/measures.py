@@ -22,7 +22,6 @@ class TaskFigures(Generic[Figures]):
     """The figures of encoders on a task.
 
     Attributes:
-        task: The task.
         encoders: `{name: figures}`.
         translated: Counts of what was translated, if some encoders have translated questions.
     """
@@ -52,11 +51,8 @@ def measure_all(
     """Measure encoders on tasks.
 
     With a translation each encoder is measured again with translated questions, under "NAME, translated". An error in
-    the translation is raised before anything is measured.
-
-    Args:
-        translation: A source of translations, or None.
-        pivot: The documents' language, into which questions are translated.
+    the translation is raised before anything is measured. `translation` is a source of translations, or None. `pivot`
+    is the documents' language, into which questions are translated.
     """
     require_training(*(package for task in tasks for package in task.needs))
     encoders = {model: load(model) for model in models}
@@ -81,13 +77,7 @@ def _figures(task, encoders):
 
 @dataclass(frozen=True)
 class ResultPair(Generic[Result]):
-    """The results of two encoders on a task.
-
-    Attributes:
-        task: The task.
-        a: Result of the first encoder.
-        b: Result of the second encoder.
-    """
+    """The results of two encoders on a task."""
 
     task: Task
     a: Result
@@ -95,24 +85,17 @@ class ResultPair(Generic[Result]):
 
 
 def measure_both(names: tuple[str, str], encoders: Mapping[str, Encoder], tasks: Sequence[Task]) -> list[ResultPair]:
-    """Measure two encoders on each task.
-
-    Args:
-        encoders: `{name: encoder}`.
-    """
+    """Measure two encoders on each task. `encoders` is `{name: encoder}`."""
     return [ResultPair(task, *(_measure_task(task, name, encoders[name]) for name in names)) for task in tasks]
 
 
 def compare_all(
     names: tuple[str, str], results: Sequence[ResultPair], metrics: Sequence[str], draws: int, seed: int
 ) -> dict[str, Comparisons]:
-    """Compare two encoders over all tasks together.
+    """Compare two encoders over all tasks together. Returns comparisons by metric, as `compare_scores` returns them.
 
     Args:
         draws: Number of draws of a sign-flip test and of an interval.
-
-    Returns:
-        Comparisons by metric, as `compare_scores` returns them.
     """
     pairs = {
         metric: {part: rows for of in results for part, rows in pair_scores(of.task, of.a, of.b, metric).items()}
@@ -133,8 +116,7 @@ def _measure_task(task, name, encoder):
 def pair_scores(task: Task, first: Figures, second: Figures, metric: str) -> dict[str, dict[str, Pair]]:
     """Return the scores of two encoders on the same questions, for `compare_scores`.
 
-    Returns:
-        `{part of the task: {language: (ids, a, b)}}`; empty if the task lacks the metric.
+    Returns `{part of the task: {language: (ids, a, b)}}`; empty if the task lacks the metric.
     """
     if not task.has(metric):
         return {}

@@ -22,17 +22,7 @@ from .task import ANSWER_METRICS, RECALL, Scores, Task, TaskOptions
 
 @dataclass(frozen=True)
 class RetrievalTask(Task[Evaluation, Evaluation]):
-    """The documents or passages of a data set.
-
-    Attributes:
-        dataset: The data set.
-        languages: The languages to ask in.
-        split: Name of the split.
-        units: Names of the units to rank.
-        metrics: Metrics of ranks and of recall by tokens.
-        typed: Kinds of noise in which the questions are measured too.
-        seed: Seed of the noise.
-    """
+    """The documents or passages of a data set. `typed` are kinds of noise in which the questions are measured too."""
 
     dataset: Dataset
     languages: tuple[str, ...]
@@ -51,8 +41,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     def load(cls, source: str, options: TaskOptions) -> RetrievalTask:
         """Load a data set; its split "all" has every question.
 
-        Raises:
-            InputError: If the data cannot be used, or it has no such split.
+        Raises `InputError` if the data cannot be used, or it has no such split.
         """
         dataset, languages = cls.read(source, options)
         units, typed, seed = choose_units(options), options.typed, options.seed
@@ -61,11 +50,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
     @staticmethod
     def read(source: str, options: TaskOptions) -> tuple[Dataset, tuple[str, ...]]:
-        """Return a data set with the requested split, and its languages.
-
-        Raises:
-            InputError: If there is no such split.
-        """
+        """Return a data set with the requested split, and its languages."""
         data = replace(options.data, dataset=source)
         dataset, languages = choose_data(data, options.seed, to_train=False)
         every = dict.fromkeys(id for questions in dataset.questions.values() for id in questions)
@@ -91,37 +76,23 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
     @property
     def size(self) -> int:
-        """Return the number of texts that `measure` encodes."""
         clean = count_texts(self.dataset, [self.split], self.languages, units_to_encode(self.units, self.recalls))
         return clean + count_noisy_questions(self.dataset, self.split, self.languages, self.typed)
 
     @property
     def tests(self) -> int:
-        """Return the number of significance tests per metric."""
         return len(self.units) * len(self.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Evaluation:
         """Return the ranks of every unit, for clean and for noisy questions, and recall by tokens.
 
-        Args:
-            progress: Called with the number of texts that were encoded.
-
-        Raises:
-            EncoderError: If vectors hold NaN or infinity.
+        Raises `EncoderError` if vectors hold NaN or infinity.
         """
         recalls, typed = self.recalls, QueryNoise(self.typed, self.seed)
         return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, recalls, typed)
 
     def scores(self, result: Evaluation, metric: str) -> Scores:
-        """Return the score of each question, by unit.
-
-        Args:
-            result: Result of `measure`.
-            metric: Name of the metric; recall by tokens has scores for the unit passage alone.
-
-        Returns:
-            `{unit: {language: (ids, scores)}}`.
-        """
+        """Return the score of each question, by unit: `{unit: {language: (ids, scores)}}`."""
         if metric.startswith(RECALL):
             return {"passage": result.recall[metric]}
         ids = {language: [q.id for q in self.dataset.select(language, self.split)] for language in self.languages}
@@ -131,15 +102,10 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         }
 
     def figures(self, result: Evaluation, encoder: str) -> Evaluation:
-        """Return the evaluation itself, of which each metric is a mean.
-
-        Args:
-            result: Result of `measure`.
-        """
+        """Return the evaluation itself, of which each metric is a mean."""
         return result
 
     def as_dict(self, encoders: Mapping[str, Evaluation]) -> dict[str, Json]:
-        """Return plain values of the figures, as `--json` writes them."""
         rows: dict[str, Json] = {
             name: {
                 "units": evaluation.table(self.ranked),
@@ -159,9 +125,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
     def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[RetrievalTask, TranslationCounts]:
         """Return the task with translated questions, and counts of what was translated.
 
-        Raises:
-            InputError: If no question is in another language.
-            DataError: If no question has a translation.
+        Raises `InputError` if no question is in another language and `DataError` if no question has a translation.
         """
         dataset, done = translate_questions(self.dataset, translation, self.split, self.languages)
         return replace(self, dataset=dataset), done

@@ -86,11 +86,7 @@ class Task(ABC, Generic[Result, Figures]):
     @classmethod
     @abstractmethod
     def load(cls, source: str, options: TaskOptions) -> Self:
-        """Load the data.
-
-        Raises:
-            InputError: If the task cannot use the data; the message names file and place.
-        """
+        """Load the data. Raises `InputError` if the task cannot use the data; the message names file and place."""
 
     @classmethod
     def has(cls, metric: str) -> bool:
@@ -111,32 +107,20 @@ class Task(ABC, Generic[Result, Figures]):
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Result:
         """Encode and rank; ties count against the encoder.
 
-        Returns:
-            The result, from which scores and figures are computed.
-
-        Raises:
-            EncoderError: If vectors hold NaN or infinity.
+        Returns the result, from which scores and figures are computed. Raises `EncoderError` if vectors hold NaN or
+        infinity.
         """
 
     @abstractmethod
     def scores(self, result: Result, metric: str) -> Scores:
         """Return the score of each question, of which the metric is the mean.
 
-        Args:
-            result: Result of `measure`.
-
-        Returns:
-            `{part of the task: {language: (ids, scores)}}`.
+        `result` is the result of `measure`. Returns `{part of the task: {language: (ids, scores)}}`.
         """
 
     @abstractmethod
     def figures(self, result: Result, encoder: str) -> Figures:
-        """Return the figures of one encoder.
-
-        Args:
-            result: Result of `measure`.
-            encoder: Name of the encoder in the progress report.
-        """
+        """Return the figures of one encoder."""
 
     @abstractmethod
     def as_dict(self, encoders: Mapping[str, Figures]) -> dict[str, Json]:
@@ -153,7 +137,6 @@ class Task(ABC, Generic[Result, Figures]):
     def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[Self, TranslationCounts] | None:
         """Return the task with its questions translated into the documents' language.
 
-        Returns:
-            The task and counts of what was translated; None if the task has no questions.
+        Returns the task and counts of what was translated; None if the task has no questions.
         """
         return None

@@ -30,14 +30,8 @@ def write_trec(folder: File, task: RetrievalTask, encoders: Mapping[str, Encoder
     """Write a file UNIT.qrels for each unit of the task, and MODEL.UNIT.run for each encoder and unit.
 
     A question is named LANGUAGE-ID, a document by its number from 0 and its title, and a passage by its id. Texts are
-    encoded once more.
-
-    Args:
-        task: The task, with its data set, languages, split and units.
-        depth: The largest number of documents or passages per question.
-
-    Raises:
-        EncoderError: for vectors that are no numbers.
+    encoded once more. `task` is the task, with its data set, languages, split and units. `depth` is the largest number
+    of documents or passages per question. Raises `EncoderError` for vectors that are no numbers.
     """
     written = []
     for unit in task.units:
@@ -82,11 +76,7 @@ def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
 
 
 def text_names(dataset: Dataset, unit: str) -> list[str]:
-    """Return the names of what a unit ranks, one per document or passage.
-
-    Args:
-        unit: The unit of the ranking, such as "maxp".
-    """
+    """Return the names of what a unit ranks, one per document or passage."""
     if BY_NAME[unit].rank == "passage":
         return [FIELD.sub("_", passage.id) for passage in dataset.passages]
     return [f"{row}-{FIELD.sub('_', title.strip())}".rstrip("-") for row, title in enumerate(dataset.titles)]

@@ -80,8 +80,7 @@ class Adaptation:
 def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Adaptation:
     """Read and check everything that can be wrong before anything is written.
 
-    Raises:
-        InputError: If an input cannot be used.
+    Raises `InputError` if an input cannot be used.
     """
     folder, language, base = Path(folder), settings.data.document_language, settings.teacher.base
     require_trainable(base)
@@ -146,10 +145,7 @@ def adapt_to_documents(
 
 
 def adapt(job: Adaptation) -> Json:
-    """Adapt, measure and export an encoder.
-
-    Returns:
-        The metrics, as they are written to the folder.
+    """Adapt, measure and export an encoder. Returns the metrics, as they are written to the folder.
 
     Raises:
         EncoderError: If the base's vectors are not made of sums. Nothing is written then.
@@ -227,9 +223,6 @@ def train_student(job: Adaptation, base: KerasEncoder, log: RunLog) -> tuple[Ker
     """Train the encoder on the collection.
 
     The smallest share of the start's weights is kept with which other text loses little.
-
-    Raises:
-        TrainingError: If no share is small enough.
     """
     summing = FeaturePooler(base)
     other, dev = OtherText.of(summing), QuestionSet.of(summing, job.held.dataset, ("dev",))
@@ -271,7 +264,6 @@ def require_gain(run: Run) -> None:
     """Require that the student answers held-out queries significantly better than its base.
 
     The test compares MRR@10 on the split test, which chose nothing, by flipping signs by query, all languages together.
-    Raises `TrainingError` if there is no gain.
     """
     ids, student, base = [], [], []
     for language in run.languages:

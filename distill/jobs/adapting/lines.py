@@ -72,12 +72,8 @@ def hold_out_lines(sources: Sequence[Parallel], labelled: Sequence[Parallel], pi
     A line of parallel text is a question for its translation in the pivot. The first half of a line in the pivot, or in
     a language without translations, is a question for its second half. Held-out lines are not learned. Where there are
     translations, half of a split's lines ask for them and half by halves: both kinds take rows from every language.
-
-    Returns:
-        The held-out lines as a data set with an empty split train, and the other lines.
-
-    Raises:
-        DataError: If a language has too few lines.
+    Returns the held-out lines as a data set with an empty split train, and the other lines. Raises `DataError` if a
+    language has too few lines.
     """
     rng, held = np.random.default_rng(seed), _Held()
     _hold_translations(held, _by_pivot(sources, pivot), rng)

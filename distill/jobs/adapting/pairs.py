@@ -61,11 +61,7 @@ def pair_sentences(summed: PooledPassages, rows: Integers, groups: Integers) -> 
 
 
 def pair_translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]], PooledFeatures]) -> Draw:
-    """Pair lines with their translations into the documents' language, each source by its weight.
-
-    Args:
-        sums: Encodes texts up to the sums.
-    """
+    """Pair lines with their translations into the documents' language, each source by its weight."""
     lines = [concatenate([sums(source.texts), sums(source.pivots)]) for source in sources]
     weights = np.array([source.weight for source in sources]) / sum(source.weight for source in sources)
     first = np.cumsum([0, *(len(source.texts) for source in sources)])

@@ -36,11 +36,7 @@ class PooledFeatures:
         return PooledFeatures(self.features[rows], self.counts[rows])
 
     def plus(self, other: PooledFeatures, times: Floats) -> PooledFeatures:
-        """Add other features.
-
-        Args:
-            times: The factor of each, `(n, 1)`.
-        """
+        """Add other features. `times` are the factor of each, `(n, 1)`."""
         return PooledFeatures(self.features + times * other.features, self.counts + times * other.counts)
 
 

@@ -44,10 +44,7 @@ def hold_out(collection: Collection, seed: int = 0) -> HeldOut:
 
     A heading is a query if no other document has it. A sentence is taken out of its passage: inverse cloze, Lee et al.
     (2019), Latent retrieval for weakly supervised open domain question answering, section 4. Up to `MOST_PASSAGES`
-    other passages join the pool.
-
-    Raises:
-        DataError: If there are too few queries.
+    other passages join the pool. Raises `DataError` if there are too few queries.
     """
     rng = np.random.default_rng(seed)
     split_of = _draw_splits(collection, rng)

@@ -38,11 +38,7 @@ class QuestionSet:
     def of(
         cls, summing: FeaturePooler, dataset: Dataset, splits: Sequence[str], known: PooledPassages | None = None
     ) -> QuestionSet:
-        """Encode a data set's questions and passages.
-
-        Args:
-            summing: The encoder up to its sums.
-        """
+        """Encode a data set's questions and passages. `summing` is the encoder up to its sums."""
         chosen = {
             language: [question for split in splits for question in dataset.select(language, split)]
             for language in dataset.languages

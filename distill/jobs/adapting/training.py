@@ -30,14 +30,11 @@ BLOCK = 4096
 
 
 def encode_sums(model: Student, sums: Tensor, counts: Tensor) -> Tensor:
-    """Compute vectors of sums.
+    """Compute vectors of sums. Returns the vectors `(n, d)`.
 
     Args:
         sums: The sums `(n, f)`.
         counts: The numbers of tokens `(n, 1)`.
-
-    Returns:
-        The vectors `(n, d)`.
     """
     vectors = model.pool(sums, counts)
     return model.get_layer("projection")(vectors) if model.space else vectors
@@ -124,9 +121,6 @@ def train_head(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: R
     """Train a copy of a student's layers after the sums.
 
     It is scored after each round of steps. The best round stays, and one that is no better ends the training.
-
-    Args:
-        pairs: The number of pairs per step.
     """
     table = start.model.get_layer(TABLE).get_weights()[0]
     model = replace_table(start.model, table)

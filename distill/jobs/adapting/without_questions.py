@@ -84,9 +84,6 @@ def read_texts(
     Args:
         student: The settings of stage 2, which name both.
         text: Files to label if the settings name neither.
-
-    Raises:
-        DataError: If a language has no text.
     """
     sources = read_parallel(student.parallel, language, (language, *languages) if languages else ())
     labelled = make_labelled_text(read_corpus(student.labelled_text or (() if sources else text)))
@@ -104,10 +101,7 @@ def _choose_pivot(language, sources, labelled) -> str:
 
 
 def _keep_line_objectives(student, named) -> StudentSettings:
-    """Drop objectives that need questions, which a recipe may have.
-
-    Raises `ConfigError` if the user named one.
-    """
+    """Drop objectives that need questions, which a recipe may have. Raises `ConfigError` if the user named one."""
     kept = tuple(name for name in student.objectives if name in OF_LINES)
     if "student.objectives" in named and kept != student.objectives:
         other = ", ".join(name for name in student.objectives if name not in OF_LINES)

@@ -67,11 +67,8 @@ class Search:
     def plan(self, tried: Sequence[TrialRow], shapes: Mapping[str, ShapeProbe]) -> dict[str, Candidate | None]:
         """Choose the candidate to train in each shape.
 
-        Args:
-            shapes: `{shape: its size and speed}`.
-
-        Returns:
-            `{shape: candidate}`, None where no candidate keeps the budget.
+        `shapes` is `{shape: its size and speed}`. Returns `{shape: candidate}`, None where no candidate keeps the
+        budget.
         """
         speeds, new = {name: shapes[name].ms for name in self.names}, bool(self.trials.material.words.new)
         grid = self.trials.grid
@@ -104,7 +101,6 @@ class Search:
 
         Args:
             chosen: `{shape: candidate to train, or None}`.
-            shapes: `{shape: its size and speed}`.
         """
         for shape, candidate in chosen.items():
             if candidate is None:
@@ -118,25 +114,14 @@ class Search:
                 say(f"{format_not_kept(language, shares)} with the vocabulary {vocabulary}")
 
     def training_time(self, shapes: Mapping[str, ShapeProbe], shape: str) -> str:
-        """Return the training time of a shape in words.
-
-        Args:
-            shapes: `{shape: its size and speed}`.
-
-        Returns:
-            The text; empty if the time is not known.
-        """
+        """Return the training time of a shape in words; empty if the time is not known."""
         if self.seconds is None:
             return ""
         share = relative_cost(shapes[shape].dense, shapes["full"].dense)
         return f", about {max(1, round(share * self.seconds * self.epochs / 60))} min at most"
 
     def conclude(self, tried: list[TrialRow], shapes: dict[str, ShapeProbe], rows: Sequence[BundleRow]) -> SearchResult:
-        """Time the bundles, leave out those that the gate refused, and choose one.
-
-        Args:
-            shapes: `{shape: its size and speed}`.
-        """
+        """Time the bundles, leave out those that the gate refused, and choose one."""
         names = [row.candidate.name for row in rows]
         spent = self.trials.time_bundles({WHOLE: self.whole} | {name: bundle_path(self.folder, name) for name in names})
         for name, row in zip(names, rows, strict=True):

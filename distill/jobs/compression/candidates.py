@@ -28,7 +28,6 @@ class Candidate:
 
     Attributes:
         vocabulary: A key of `VOCABULARIES`, with or without `NEW`.
-        table: A table format of the grid.
         shape: A shape of the grid.
         trained: True if the candidate is trained.
     """
@@ -50,7 +49,6 @@ class Grid:
 
     Attributes:
         vocabularies: Keys of `VOCABULARIES`.
-        tables: Table formats.
         shapes: `{name: shape}`.
         smallest: The vocabulary and the table that are smallest, with which a shape's own size is measured.
     """
@@ -92,13 +90,8 @@ def choose_to_train(
 ) -> dict[str, Candidate | None]:
     """Choose the candidate to train in each shape: the first that keeps the budget.
 
-    Args:
-        speeds: `{shape: milliseconds per query}`.
-        sizes: Function from a candidate to its bytes.
-        new: True to add tokens for new languages.
-
-    Returns:
-        `{shape: candidate}`, None where no candidate keeps the budget.
+    `speeds` is `{shape: milliseconds per query}`. `sizes` is the function from a candidate to its bytes. Returns
+    `{shape: candidate}`, None where no candidate keeps the budget.
     """
     chosen = {}
     for shape, ms in speeds.items():
@@ -117,9 +110,7 @@ def _too_large(size, budget):
 def relative_cost(dense: int, whole: int) -> float:
     """Estimate the time of an epoch, as a share of that of the whole student.
 
-    Matrix products take most of a step; looking up and training the table's rows takes the rest.
-
-    Args:
-        dense: Number of weights outside the table.
+    Matrix products take most of a step; looking up and training the table's rows takes the rest. `dense` is the number
+    of weights outside the table.
     """
     return 0.2 + 0.8 * dense / whole

@@ -42,13 +42,10 @@ FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bu
 
 
 def read_budget(budget: BudgetSettings, max_drop: float) -> Budget:
-    """Return the limits of a search.
+    """Return the limits of a search. Raises `ConfigError` if the size cannot be read.
 
     Args:
         max_drop: Most percentage points of mean P@1 that a bundle may lose.
-
-    Raises:
-        ConfigError: If the size cannot be read.
     """
     size = parse_bytes(budget.max_size) if budget.max_size else None
     return Budget(size, budget.max_ms or None, max_drop)
@@ -143,11 +140,7 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Se
 
 
 def output_paths(folder: File, output: File | None = None) -> tuple[Path, Path]:
-    """Return the paths of the page and of the chosen bundle of a search.
-
-    Args:
-        output: Folder of the search; None for `folder/small`.
-    """
+    """Return the paths of the page and of the chosen bundle of a search."""
     return Path(output or folder) / "report.html", Path(output or Path(folder, FOLDER)) / CHOSEN
 
 
@@ -172,10 +165,7 @@ def _material(folder, inputs, corpus, budget):
 def possible_shapes(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
     """Return the shapes that a student can be cut to; a message explains the others.
 
-    Shapes of another family are left out silently if all shapes are asked for.
-
-    Args:
-        shapes: `{name: shape}` of the grid.
+    Shapes of another family are left out silently if all shapes are asked for. `shapes` is `{name: shape}` of the grid.
     """
     kept = []
     for name in names:
@@ -203,11 +193,7 @@ def require_finished(folder: Path) -> dict[str, Json]:
 
 
 def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
-    """Raise `InputError` if languages are not among those known.
-
-    Raises:
-        InputError: If some are unknown.
-    """
+    """Raise `InputError` if languages are not among those known. Raises `InputError` if some are unknown."""
     if other := [name for name in names if name not in known]:
         raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
 
@@ -266,9 +252,6 @@ def require_same_inputs(folder: Path, values: Mapping[str, Json]) -> None:
 
     Args:
         values: Plain values from `search_inputs`.
-
-    Raises:
-        InputError: If the folder has other values.
     """
     path = folder / SETTINGS
     if not path.is_file():

@@ -63,11 +63,7 @@ def compress_encoder(source: File, folder: File, settings: Settings) -> SearchRe
 
 
 def require_same_run(teacher: TeacherSettings, data: DataSettings, folder: Path) -> None:
-    """Raise `InputError` if a finished run is of another teacher or of other data.
-
-    Raises:
-        InputError: If they differ.
-    """
+    """Raise `InputError` if a finished run is of another teacher or of other data."""
     before = load_settings(folder / RUN_FILE)
     if (before.teacher.model, before.data) != (teacher.model, data):
         other = before.teacher.model or before.teacher.base

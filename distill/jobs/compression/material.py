@@ -24,13 +24,8 @@ class Material:
 
     The targets are computed once. They are the teacher's vectors of all that the job learns from, and the student's
     vectors of the train questions and the corpus. New languages are left to the teacher alone, as the student hardly
-    knows their tokens.
-
-    Attributes:
-        words: Maker of vocabularies from the student.
-        job: The run's stage 2.
-        targets: The vectors to learn.
-        first: The encoder that the student was made of, whose tokens are not new.
+    knows their tokens. `job` is the run's stage 2. `first` is the encoder that the student was made of, whose tokens
+    are not new.
     """
 
     words: Vocabularies
@@ -43,7 +38,6 @@ class Material:
         """Encode the student's texts by the student, and all that the job learns by the teacher.
 
         Args:
-            job: The run's stage 2.
             first: The encoder that the student was made of; None for the student itself.
         """
         known = [line for line in words.counted if line.kind != "passage" and line.language not in words.new]
@@ -75,10 +69,7 @@ def cut_to_shape(
     """Return an encoder cut to a shape.
 
     It is cut on the train questions and the passages of a data set; its own vectors of the passages span the axes of a
-    smaller dimension.
-
-    Raises:
-        ConfigError: If the encoder cannot be cut to the shape.
+    smaller dimension. Raises `ConfigError` if the encoder cannot be cut to the shape.
     """
     shape.check(encoder.model)
     vectors = encoder.encode(dataset.passage_texts, "document") if shape.dimension else None

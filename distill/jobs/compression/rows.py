@@ -16,11 +16,8 @@ class ShapeProbe:
     """The size and the speed of a shape.
 
     Attributes:
-        other_bytes: Bytes besides table and tokenizer.
-        width: Width of its table.
         dense: Number of weights outside the table.
         ms: Milliseconds per query.
-        seconds: Time that the trial took.
     """
 
     other_bytes: int
@@ -44,13 +41,9 @@ class TrialRow:
     """A candidate measured on dev.
 
     Attributes:
-        candidate: The candidate.
-        pieces: Number of its tokens.
-        table_bytes: Bytes of its table and tokenizer.
         p1: Mean P@1 in [0, 1].
         drop: Percentage points below the student's mean P@1.
         languages: `{language: P@1}`.
-        seconds: Time that the trial took.
     """
 
     candidate: Candidate
@@ -85,9 +78,7 @@ class BundleRow(TrialRow):
     """A candidate's bundle, measured on dev.
 
     Attributes:
-        bytes: Bytes on disk.
         mcnemar: McNemar's test against the student, by language.
-        refused: Reasons for which the gate refused it.
         ms: Milliseconds per query, from the benchmark of all bundles in turns at the end of the search; 0 before.
     """
 
@@ -125,12 +116,7 @@ def _figures(stored):
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a bundle.
-
-    Attributes:
-        bytes: Bytes on disk.
-        ms: Milliseconds per query.
-    """
+    """The cost of a bundle."""
 
     bytes: int
     ms: float
@@ -141,15 +127,9 @@ class SearchResult:
     """The result of a search.
 
     Attributes:
-        tried: Rows of the cheap trials.
         shapes: `{shape: its size and speed}`.
-        whole: Cost of the student's own bundle.
-        bundles: Rows of the bundles.
-        front: Names of the bundles that no other dominates.
         chosen: Name of the bundle to ship; None if the gate refused all.
         excess: `{limit: (value, limit)}` that the chosen bundle exceeds.
-        languages: Languages of the search.
-        budget: The limits.
     """
 
     tried: list[TrialRow]

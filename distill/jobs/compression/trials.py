@@ -197,9 +197,6 @@ def table_bytes(tokenizer: Tokenizer, width: int, table: str) -> int:
 
     Args:
         table: Table format, a key of `codecs.CODECS`.
-
-    Returns:
-        The number of bytes.
     """
     return stored_bytes(table, len(tokenizer), width) + tokenizer.stored_bytes
 

@@ -153,9 +153,8 @@ def time_queries(run: Run, folder: Path) -> Json:
     Returns:
         The times of a query in milliseconds.
     """
-    from ...evaluation.bench.process import WorkerSpec
+    from ...evaluation.bench.process import WorkerSpec, spec_of
     from ...evaluation.bench.rounds import bench, count_steps, select_questions
-    from ...evaluation.bench.specs import spec_of
     from ...system.device import machine
 
     questions, threads = select_questions(run.dataset, run.languages), run.export.threads

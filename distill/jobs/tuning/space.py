@@ -148,11 +148,7 @@ class SearchedSettings:
 
 
 def default_space(searched: SearchedSettings, stage: str, given: Collection[str] = ()) -> dict[str, Json]:
-    """Return the default space: CL-ReLKT's Table 1, and the weights and temperatures of other objectives.
-
-    Args:
-        given: Settings that are left out.
-    """
+    """Return the default space: CL-ReLKT's Table 1, and the weights and temperatures of other objectives."""
     space: dict[str, Json] = {}
     if stage != "student":
         space |= TEACHER_SPACE
@@ -176,13 +172,10 @@ def _find_weights(parallel):
 def check_space(
     space: Mapping[str, Json], searched: SearchedSettings, stage: str, place: str = "the space"
 ) -> dict[str, Part]:
-    """Check the space of a file.
+    """Check the space of a file. Raises `ConfigError` if a name is no setting, or a value is not allowed.
 
     Args:
         space: The values or ranges by setting.
-
-    Raises:
-        ConfigError: If a name is no setting, or a value is not allowed.
     """
     if not space:
         raise ConfigError(f"{place}: nothing to search; give a setting and its values")
@@ -262,8 +255,7 @@ def _names(part, section):
 def apply_values(searched: SearchedSettings, values: Mapping[str, Value]) -> SearchedSettings:
     """Return a checked copy of the settings with a trial's values.
 
-    Raises:
-        ConfigError: If they contradict each other.
+    Raises `ConfigError` if they contradict each other.
     """
     weights = {name.removeprefix(WEIGHT): value for name, value in values.items() if name.startswith(WEIGHT)}
     others = {name: value for name, value in values.items() if not name.startswith(WEIGHT)}

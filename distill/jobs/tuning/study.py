@@ -63,14 +63,11 @@ def require_optuna() -> ModuleType:
 class Tuning:
     """A search in an SQLite file, which only one process may use at a time.
 
-    Trials that were broken off are marked as failed and do not count.
+    Trials that were broken off are marked as failed and do not count. Raises `InputError` if the file cannot be used.
 
     Args:
         made_of: Plain values on which the trials depend. An existing search made of something else is refused.
         settings: The settings, whose values the first trial has.
-
-    Raises:
-        InputError: If the file cannot be used.
     """
 
     def __init__(

@@ -21,7 +21,6 @@ class RemovalFigures:
     """The table of language information removal (LIR).
 
     Attributes:
-        corpus: Name of the texts that the components were learned from.
         ranks: `{number of removed components: mAP}`.
         pca: The plane of the vectors with the fewest components removed, as in LIR's Figure 2; None if none could be
             removed.
@@ -42,10 +41,7 @@ class BiasFigures:
     """All analyses of an encoder on a pool.
 
     Attributes:
-        lareqa: The figures of LAReQA.
-        pca: The plane of all vectors.
         language_id: Identification of the language; None if there is only one.
-        lir: The table of language information removal.
     """
 
     lareqa: LareqaFigures
@@ -65,11 +61,9 @@ class PoolVectors:
     """An encoder's vectors of a pool.
 
     Attributes:
-        pool: The pool.
         questions: Float array `(q, d)`.
         candidates: Float array `(c, d)`.
         samples: `{language: vectors}` that language information removal is fitted on.
-        corpus: Name of the sample.
     """
 
     pool: Pool
@@ -92,15 +86,11 @@ def measure_bias(
     name: str | None = None,
     seed: int = 0,
 ) -> BiasFigures:
-    """Encode a pool and analyse the vectors.
+    """Encode a pool and analyse the vectors. Raises `EncoderError` if vectors hold NaN or infinity.
 
     Args:
-        pivot: The language that others are told from.
         samples: Texts that language information removal is fitted on; None for the pool's own sentences.
         name: Name of the encoder in the progress report; None for its own name.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
     """
     name = name or encoder.name
     samples = draw_samples(samples, pool, seed)
@@ -110,13 +100,10 @@ def measure_bias(
 
 
 def draw_samples(samples: Samples | None, pool: Pool, seed: int) -> Samples | None:
-    """Draw at most `SENTENCES` texts of each of the pool's languages.
+    """Draw at most `SENTENCES` texts of each of the pool's languages. Returns the sample; None without texts.
 
     Args:
         samples: The texts, or None.
-
-    Returns:
-        The sample; None without texts.
     """
     if samples is None:
         return None
@@ -136,14 +123,7 @@ def pool_size(pool: Pool, samples: Samples | None = None) -> int:
 def encode_with_samples(
     encoder: Encoder, pool: Pool, samples: Samples | None = None, progress: Progress | None = None
 ) -> PoolVectors:
-    """Encode a pool and the samples.
-
-    Args:
-        samples: Texts that language information removal is fitted on; None for the pool's own sentences.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
-    """
+    """Encode a pool and the samples. Raises `EncoderError` if vectors hold NaN or infinity."""
     questions, candidates = encode_pool(encoder, pool, progress)
     if samples is None:
         of_sentences = split_by_language(candidates, pool.language_of, pool.languages)
@@ -155,12 +135,7 @@ def encode_with_samples(
 def analyse(
     vectors: PoolVectors, pivot: str = "en", name: str = "", seed: int = 0, removed: RemovalOptions = DEFAULT_REMOVAL
 ) -> BiasFigures:
-    """Return all analyses of a pool's vectors.
-
-    Args:
-        pivot: The language that others are told from.
-        name: Name of the encoder in the progress report.
-    """
+    """Return all analyses of a pool's vectors."""
     both = vectors.questions, vectors.candidates
     with task(f"lareqa: analyse {name}", 3 + len(removed.ranks)) as step:
         figures = vectors.ranking.figures()
@@ -173,14 +148,11 @@ def analyse(
 
 
 def split_by_language(vectors: Floats, numbers: Integers, languages: Sequence[str]) -> dict[str, Floats]:
-    """Split vectors by language.
+    """Split vectors by language. Returns `{language: vectors}`.
 
     Args:
         vectors: Float array `(n, d)`.
         numbers: Integer array `(n,)`, the number of each vector's language.
-
-    Returns:
-        `{language: vectors}`.
     """
     return {language: vectors[numbers == number] for number, language in enumerate(languages)}
 
@@ -194,10 +166,7 @@ def removal_table(
 ) -> RemovalFigures:
     """Return mAP with more and more components removed.
 
-    The table has fewer rows if a language's sample does not span enough directions.
-
-    Args:
-        step: Called once per row.
+    The table has fewer rows if a language's sample does not span enough directions. `step` is called once per row.
     """
     removal, pool = fit_highest_rank(vectors.samples, removed.ranks), vectors.pool
     ranks, pca = {0: plain}, None
@@ -221,11 +190,7 @@ def _left(removed, removal, vectors, numbers, languages, rank):
 
 
 def as_metrics_section(pool: Pool, split: str, encoders: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the section `lareqa` of `metrics.json`.
-
-    Args:
-        encoders: `{name: plain values of the encoder's analyses}`.
-    """
+    """Return the section `lareqa` of `metrics.json`. `encoders` is `{name: plain values of the encoder's analyses}`."""
     return {
         "name": pool.name,
         "split": split,

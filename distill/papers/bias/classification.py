@@ -27,11 +27,9 @@ class LabelledVectors:
     """An encoder's vectors of labelled texts.
 
     Attributes:
-        data: The labelled texts.
         learned: Float array `(t, d)`, the texts to learn from.
         tested: `{language: vectors}` of the texts to test on, float arrays `(q, d)`.
         samples: `{language: vectors}` that language information removal is fitted on.
-        corpus: Name of the sample.
     """
 
     data: LabelledTexts
@@ -49,7 +47,6 @@ class RemovalEffect:
         accuracy: Accuracy in [0, 1].
         gained: Number of texts that are only right after the removal.
         lost: Number of texts that are only right without it.
-        p: McNemar's p-value.
         p_holm: The p-value corrected over all languages and numbers of directions.
         significant: True if the corrected p-value is below the level.
     """
@@ -67,7 +64,6 @@ class ClassificationFigures:
     """Accuracy by language, with and without language information.
 
     Attributes:
-        corpus: Name of the texts that the directions were learned from.
         plain: `{language: accuracy}` with nothing removed.
         ranks: `{number of removed directions: {language: comparison with nothing removed}}`.
     """
@@ -82,11 +78,8 @@ def encode_labelled(
 ) -> LabelledVectors:
     """Encode the texts to learn from, the texts to test on and the samples.
 
-    Args:
-        samples: Texts that language information removal is fitted on.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
+    `samples` are texts that language information removal is fitted on. Raises `EncoderError` if vectors hold NaN or
+    infinity.
     """
 
     def encode_labelled(texts):
@@ -109,13 +102,8 @@ def correct_by_rank(
     """Return which texts are classified rightly with more and more directions removed.
 
     The directions are removed in training and in testing, by the language of each text. There are fewer rows if a
-    sample does not span enough directions.
-
-    Args:
-        step: Called once per row.
-
-    Returns:
-        `{number of removed directions: {language: boolean array (q,)}}`, 0 first.
+    sample does not span enough directions. `step` is called once per row. Returns `{number of removed directions:
+    {language: boolean array (q,)}}`, 0 first.
     """
     removal, rows = fit_highest_rank(vectors.samples, removed.ranks), {0: _right(vectors, None, removed, 0)}
     step()

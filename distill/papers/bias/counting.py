@@ -58,16 +58,7 @@ def count_candidates(questions: Floats, candidates: Floats, pool: Pool, top: int
 
 
 def count_above(questions: Floats, candidates: Floats, pool: Pool, block: int = BLOCK) -> CountArray:
-    """Count the wrong candidates above each target, in all languages together.
-
-    Args:
-        questions: Float array `(q, d)`.
-        candidates: Float array `(c, d)`.
-        block: Number of questions whose scores are held at once.
-
-    Returns:
-        Int32 array `(q, r)`.
-    """
+    """Count the wrong candidates above each target, in all languages together. Returns an int32 array `(q, r)`."""
     above = np.zeros(pool.targets.shape, dtype=np.int32)
     ends, right = np.array([0, len(candidates)]), _find_right(pool)
     for first in range(0, len(questions), block):

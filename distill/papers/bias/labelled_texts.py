@@ -23,9 +23,7 @@ class LabelledTexts:
     """Labelled rows, n in number, with a text in one language or more.
 
     Attributes:
-        name: Name of the data.
         pivot: Language whose rows of the partition `train` are learned from.
-        split: Partition that is tested.
         texts: `{language: texts (n,)}`; a row without a text in the language has "".
         labels: Array `(n,)`.
         partitions: Array `(n,)`.
@@ -41,11 +39,7 @@ class LabelledTexts:
     ids: NDArray[np.str_]
 
     def rows(self, language: str, partition: str) -> Booleans:
-        """Return the rows of a partition that have a text in a language.
-
-        Returns:
-            Boolean array `(n,)`.
-        """
+        """Return the rows of a partition that have a text in a language: a boolean array `(n,)`."""
         there = np.array([bool(text.strip()) for text in self.texts[language]], dtype=bool)
         return there & (self.partitions == partition)
 
@@ -59,13 +53,9 @@ def load_labelled(
 ) -> LabelledTexts:
     """Load labelled texts from a .tsv with a header.
 
-    Its columns are headed by language codes, by the name of the labels and by the name of the partitions.
-
-    Args:
-        column: Heading of the labels; empty for the first of `LABEL` that the file has.
-
-    Raises:
-        DataError: If a column is missing, there is only one label, or a language has no texts to test on.
+    Its columns are headed by language codes, by the name of the labels and by the name of the partitions. `column` is
+    the heading of the labels; empty for the first of `LABEL` that the file has. Raises `DataError` if a column is
+    missing, there is only one label, or a language has no texts to test on.
     """
     path = usable_path(source)
     if not path.is_file():

@@ -43,13 +43,7 @@ class TargetRemoval:
 
 @dataclass(frozen=True)
 class LanguageUsage:
-    """The languages among the first places of a question language.
-
-    Attributes:
-        self_share: Share of the question language itself.
-        other: The other language that is used most.
-        other_share: Share of that language.
-    """
+    """The languages among the first places of a question language."""
 
     self_share: float | None
     other: str | None
@@ -119,14 +113,9 @@ class LareqaFigures:
 def average_precision(above: CountArray | Doubles, keep: Booleans) -> Doubles:
     """Return the average precision of each question (Equation 1), with ties counted against it.
 
-    The j-th best target has the rank above + j, at which the precision is j / (above + j).
-
-    Args:
-        above: Integer array `(q, r)`, the number of wrong candidates that do not score below a target.
-        keep: Boolean array `(q, r)`, true for the targets that are in the pool.
-
-    Returns:
-        Float array `(q,)` in [0, 1]; NaN where no target is kept.
+    The j-th best target has the rank above + j, at which the precision is j / (above + j). `above` is an integer array
+    `(q, r)`, the number of wrong candidates that do not score below a target. `keep` is a boolean array `(q, r)`, true
+    for the targets that are in the pool. Returns a float array `(q,)` in [0, 1]; NaN where no target is kept.
     """
     ranks = target_ranks(above, keep)
     with np.errstate(invalid="ignore"):
@@ -136,30 +125,17 @@ def average_precision(above: CountArray | Doubles, keep: Booleans) -> Doubles:
 def target_ranks(above: CountArray | Doubles, keep: Booleans) -> Doubles:
     """Return the ranks of each question's targets, best first.
 
-    Args:
-        above: Integer array `(q, r)`, the number of wrong candidates that do not score below a target.
-        keep: Boolean array `(q, r)`, true for the targets that are in the pool.
-
-    Returns:
-        Float array `(q, r)` of ranks from 1; inf where a question has no more targets.
+    Returns a float array `(q, r)` of ranks from 1; inf where a question has no more targets.
     """
     return np.sort(np.where(keep, above, np.inf), axis=1) + np.arange(1, above.shape[1] + 1)
 
 
 def target_scores(above: CountArray | Doubles, keep: Booleans, metric: str) -> Doubles:
-    """Return the score of each question.
+    """Return the score of each question: a float array `(q,)`.
 
     p@k and mrr@k count the best target, ndcg@k and map count all of them. nDCG (Järvelin & Kekäläinen, 2002) is divided
-    by the score of the same number of targets in the first places.
-
-    Args:
-        above: Array `(q, r)`, the number of wrong candidates that do not score below a target; inf for a target without
-            a rank.
-        keep: Boolean array `(q, r)`, true for the targets that are in the pool.
-        metric: p@k, mrr@k, ndcg@k or map.
-
-    Returns:
-        Float array `(q,)`.
+    by the score of the same number of targets in the first places. `above` is an array `(q, r)`, the number of wrong
+    candidates that do not score below a target; inf for a target without a rank. `metric` is p@k, mrr@k, ndcg@k or map.
     """
     if metric == "map":
         return average_precision(above, keep)
@@ -172,12 +148,7 @@ def target_scores(above: CountArray | Doubles, keep: Booleans, metric: str) -> D
 
 @dataclass(frozen=True)
 class LareqaRanking:
-    """One encoder's ranking of a pool, with every analysis as a method.
-
-    Attributes:
-        pool: The pool.
-        counts: The counts of candidates above each target.
-    """
+    """One encoder's ranking of a pool, with every analysis as a method."""
 
     pool: Pool
     counts: Counts
@@ -267,13 +238,10 @@ class LareqaRanking:
 
 
 def mean_by_language(pool: Pool, values: Doubles) -> Means:
-    """Return the mean of one value per question, by question language.
+    """Return the mean of one value per question, by question language: `{language: mean}`, None where no value counts.
 
     Args:
         values: Float array `(q,)`; NaN does not count.
-
-    Returns:
-        `{language: mean}`, None where no value counts.
     """
     return {language: _mean(values[pool.asked_in == number]) for number, language in enumerate(pool.languages)}
 
@@ -290,15 +258,7 @@ def rank_pool(questions: Floats, candidates: Floats, pool: Pool, top: int = TOP)
 
 
 def mean_average_precision(questions: Floats, candidates: Floats, pool: Pool) -> MeanPrecision:
-    """Return mAP without the counts that the other analyses need.
-
-    Args:
-        questions: Unit rows `(q, d)`.
-        candidates: Unit rows `(c, d)`.
-
-    Returns:
-        mAP, equal to that of `LareqaRanking.figures`.
-    """
+    """Return mAP without the counts that the other analyses need, equal to that of `LareqaRanking.figures`."""
     return _mean_precision(pool, average_precision(count_above(questions, candidates, pool), pool.targets != NONE))
 
 
@@ -309,13 +269,8 @@ def _mean_precision(pool, precisions):
 def encode_pool(encoder: Encoder, pool: Pool, progress: Progress | None = None) -> tuple[Floats, Floats]:
     """Encode the questions and candidates of a pool.
 
-    An encoder that takes a context gets the paragraph of each sentence.
-
-    Returns:
-        Questions, float32 `(q, d)`, and candidates, float32 `(c, d)`.
-
-    Raises:
-        EncoderError: If vectors hold NaN or infinity.
+    An encoder that takes a context gets the paragraph of each sentence. Returns questions, float32 `(q, d)`, and
+    candidates, float32 `(c, d)`. Raises `EncoderError` if vectors hold NaN or infinity.
     """
     questions = encoder.encode(pool.questions, "question", progress)
     extra = {"contexts": pool.contexts} if getattr(encoder, "takes_context", False) else {}

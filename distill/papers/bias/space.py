@@ -35,8 +35,6 @@ class Identification:
 
     Attributes:
         accuracy: Accuracy among all languages; None if there are too few vectors.
-        chance: Share of the largest language.
-        pivot: The language that others are told from.
         against: `{language: accuracy against the pivot}`, None if there are too few vectors.
     """
 
@@ -79,11 +77,7 @@ def has_variance(*parts: Floats) -> bool:
 def variance_shares(variances: Floats, *parts: Floats) -> list[float]:
     """Return the share of each variance in the whole variance of the `(n, d)` parts together.
 
-    Args:
-        *parts: Float arrays `(n, d)`.
-
-    Returns:
-        The shares; 0 if there is no variance.
+    `parts` are float arrays `(n, d)`. Returns the shares; 0 if there is no variance.
     """
     total = float(np.concatenate(parts).var(axis=0, ddof=1).sum())
     return [float(variance) / total if total else 0.0 for variance in variances]
@@ -99,15 +93,8 @@ def identify(
 ) -> Identification | None:
     """Tell the language of a vector by logistic regression (LAReQA, section 5.4).
 
-    Accuracy is measured on a third that is held out, the same share of each language.
-
-    Args:
-        questions: Float array `(q, d)`.
-        candidates: Float array `(c, d)`.
-        pivot: The language that others are told from; None for the first.
-
-    Returns:
-        The accuracies; None if there is only one language.
+    Accuracy is measured on a third that is held out, the same share of each language. `pivot` is the language that
+    others are told from; None for the first. Returns the accuracies; None if there is only one language.
     """
     if len(pool.languages) < 2:
         return None

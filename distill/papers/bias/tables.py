@@ -18,7 +18,6 @@ def print_lareqa(pool: Pool, split: str, encoders: Mapping[str, BiasFigures]) ->
     """Print mAP by language, figures of language bias, and the effect of language information removal.
 
     Args:
-        pool: the questions and candidate sentences.
         encoders: `{encoder: figures}`.
     """
     console, top = new_console(), count_top(pool)

@@ -20,13 +20,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Text:
-    """A text and its language.
-
-    Attributes:
-        text: The text.
-        language: Language code.
-        cut: Its sentences as `(start, end)` in characters, if they are known.
-    """
+    """A text and its language. `cut` is its sentences as `(start, end)` in characters, if they are known."""
 
     text: str
     language: str
@@ -45,12 +39,7 @@ class Example:
     """A question with the passage that it is read in.
 
     Attributes:
-        id: Id of the question.
-        language: Language of the question.
-        question: Text of the question.
-        passage: The passage.
         place: The answer in the passage as `(start, end)` in characters; None if it is unknown or not there.
-        answers: All answers that count as right.
     """
 
     id: str
@@ -77,11 +66,7 @@ def passage_texts(dataset: Dataset, whole: bool = False) -> list[Text]:
 
 
 def gold_examples(dataset: Dataset, split: str, languages: Sequence[str]) -> dict[str, list[Example]]:
-    """Return the questions of a split that have answers, each with the passage that answers it.
-
-    Returns:
-        `{language: examples}`.
-    """
+    """Return the questions of a split that have answers, each with its passage: `{language: examples}`."""
     passages = passage_texts(dataset)
     return {
         language: [
@@ -96,10 +81,7 @@ def gold_examples(dataset: Dataset, split: str, languages: Sequence[str]) -> dic
 def make_unanswerable(examples: Sequence[Example], share: float, seed: int) -> list[Example]:
     """Draw a share of the examples and give each a random passage that does not answer it.
 
-    The passage is in the same language and does not contain an answer.
-
-    Args:
-        share: Share of the examples, in [0, 1].
+    The passage is in the same language and does not contain an answer. `share` is the share of the examples, in [0, 1].
     """
     draws = np.random.default_rng((seed, 5))
     passages: dict[str, list[Text]] = {}
@@ -135,9 +117,6 @@ def make_hard_unanswerable(examples: Sequence[Example], share: float, seed: int,
 
     Candidates are the passages of all examples in the same language, compared by the encoder's vectors. A reader so
     learns from what a retriever finds, as in Sorokin et al. (2022), Sentri, section 5.
-
-    Args:
-        share: Share of the examples, in [0, 1].
     """
     drawn = np.random.default_rng((seed, 5)).random(len(examples)) < share
     result = []

@@ -31,13 +31,7 @@ LENGTHS = {
 
 @dataclass(frozen=True)
 class ExportedReader:
-    """The result of an export.
-
-    Attributes:
-        size: Bytes of the flatbuffer.
-        same: Number of questions that it answers as the reader does.
-        questions: Number of questions that were compared.
-    """
+    """The result of an export. `same` is the number of questions that it answers as the reader does."""
 
     size: int
     same: int

@@ -27,10 +27,7 @@ def find_place_at(passage: str, answer: str, start: int) -> Span | None:
     """Return the place of an answer that begins at a given character.
 
     Runs of blanks count as one and blanks at the ends do not count, as some data sets have them in only one of the two
-    texts.
-
-    Returns:
-        `(start, end)` in characters; None if another text is there.
+    texts. Returns `(start, end)` in characters; None if another text is there.
     """
     pattern = _pattern(answer)
     match = pattern.match(passage, start) if pattern and 0 <= start < len(passage) else None
@@ -40,8 +37,7 @@ def find_place_at(passage: str, answer: str, start: int) -> Span | None:
 def find_only_place(passage: str, answer: str) -> Span | None:
     """Return the place of an answer that occurs exactly once in its passage.
 
-    Returns:
-        `(start, end)` in characters; None if it occurs nowhere or more than once.
+    Returns `(start, end)` in characters; None if it occurs nowhere or more than once.
     """
     pattern = _pattern(answer)
     places = [match.span(1) for match in pattern.finditer(passage)] if pattern else []
@@ -105,11 +101,8 @@ def read_source(source: ReaderSource, document_language: str = "en") -> list[Exa
 
     Without `answer_start`, or if another text is at that place, an answer is used that occurs in the passage exactly
     once. A message counts the questions that are left out. Answers of other data sets have no places and are found in
-    the same way.
-
-    Raises:
-        DataError: If an answer with a place does not occur in its passage, or no answer is left; the message names file
-            and place.
+    the same way. Raises `DataError` if an answer with a place does not occur in its passage, or no answer is left; the
+    message names file and place.
     """
     folder = find(source.folder)
     read = _read_squad if (folder / f"{document_language}.json").is_file() else _read_set

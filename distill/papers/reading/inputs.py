@@ -53,8 +53,6 @@ class TextView:
     """A reader's view of texts.
 
     Attributes:
-        encoder: The encoder whose vectors it uses.
-        cutter: Its tokenizer.
         table: Its token embeddings, `(rows, width)`.
         standard: The mean and the spread of the embeddings.
     """
@@ -74,8 +72,6 @@ class ExampleFeatures:
     """The features of a question and its passage, of t tokens.
 
     Attributes:
-        passage: The passage as tokens.
-        question: The question as tokens.
         features: Float32 array `(t, FEATURES)` of the passage's tokens.
         vector: Float array `(d,)`, the question's vector.
     """
@@ -144,14 +140,11 @@ def _sentences(passage):
 def make_batch(
     parts: Sequence[tuple[ExampleFeatures, Span]], rows: Callable[[Integers], Floats]
 ) -> dict[str, NDArray[np.float32]]:
-    """Return the inputs of `network.ReaderNetwork` for windows of passages.
+    """Return the inputs of `network.ReaderNetwork` for windows of passages: `{input: array}`, float32.
 
     Args:
         parts: The features and the window `(start, end)`, in tokens, of each row of the batch.
         rows: Function from token ids to standardised embeddings.
-
-    Returns:
-        `{input: array}`, float32.
     """
     length = round_up(max(end - start for _, (start, end) in parts), LENGTHS)
     width = round_up(max(seen.question_length for seen, _ in parts), QUESTION_LENGTHS)

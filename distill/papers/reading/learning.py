@@ -27,13 +27,7 @@ OWN_LANGUAGE_WEIGHT = 0.2
 
 @dataclass(frozen=True)
 class TrainedReader:
-    """The result of a training.
-
-    Attributes:
-        network: The trained network.
-        scores: Scores on dev by epoch, those of the untrained start first.
-        lessons: Number of training examples.
-    """
+    """The result of a training. `scores` are scores on dev by epoch, those of the untrained start first."""
 
     network: ReaderNetwork
     scores: list[Scores]
@@ -62,13 +56,8 @@ def train_on_sources(
 ) -> TrainedReader:
     """Train a reader; epochs are chosen on dev.
 
-    A question that dev asks, in any language, is not learned from.
-
-    Args:
-        dev: `{language: examples}` that epochs are chosen on.
-
-    Raises:
-        DataError: If a source cannot be used, no question of dev has an answer, or dev asks all that could be learned.
+    A question that dev asks, in any language, is not learned from. `dev` is `{language: examples}` that epochs are
+    chosen on.
     """
     if not any(dev.values()):
         raise DataError("no question of dev has an answer to choose epochs by; give a --dataset with answers")
@@ -93,10 +82,6 @@ def weighted_examples(
     """Return the examples of sources, some without an answer, and how often each is drawn per epoch.
 
     An example that is drawn less than once in all epochs is either taken once or left out, by a seeded draw.
-
-    Args:
-        held: Normalised questions that are held out.
-        encoder: The encoder, which finds passages that do not answer.
     """
     examples, weights = [], []
     for source in sources:

@@ -19,14 +19,7 @@ LANGUAGE = "en"
 
 @dataclass(frozen=True)
 class Question:
-    """A question without a passage.
-
-    Attributes:
-        id: Id of the question.
-        language: Language of the question.
-        text: Text of the question.
-        answers: Its gold answers, if the line has some.
-    """
+    """A question without a passage. `answers` are its gold answers, if the line has some."""
 
     id: str
     language: str

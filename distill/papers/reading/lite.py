@@ -18,8 +18,7 @@ from .spans import WINDOW
 class LiteNetwork:
     """Logits from the one signature of `reader.tflite`, one window at a time.
 
-    Raises:
-        EncoderError: If the file is no reader.
+    Raises `EncoderError` if the file is no reader.
     """
 
     def __init__(self, path: Path, threads: int = 1) -> None:

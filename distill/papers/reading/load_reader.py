@@ -65,12 +65,8 @@ def load_reader(source: File) -> Reader:
 def load_writer(source: str, template: str) -> FusionWriter:
     """Load a model that writes answers.
 
-    Args:
-        source: `hf:NAME` or a folder.
-
-    Raises:
-        EncoderError: If it cannot be loaded.
-        InputError: If the template is wrong.
+    `source` is `hf:NAME` or a folder. Raises `EncoderError` if it cannot be loaded and `InputError` if the template is
+    wrong.
     """
     from ...teachers.fusion import FusionWriter
 
@@ -80,11 +76,8 @@ def load_writer(source: str, template: str) -> FusionWriter:
 def load_features(source: File, standard: EmbeddingScale | None = None) -> TextView:
     """Return the token features with which a reader reads texts, by an encoder.
 
-    Args:
-        standard: The standardisation of the features; by default that of the encoder's own table.
-
-    Raises:
-        EncoderError: If the encoder's weights cannot be read.
+    `standard` is the standardisation of the features; by default that of the encoder's own table. Raises `EncoderError`
+    if the encoder's weights cannot be read.
     """
     from .inputs import EmbeddingScale
 

@@ -43,14 +43,11 @@ class Block(keras.layers.Layer):
         self.second.build(shape)
 
     def call(self, x: Tensor, keep: Tensor, training: bool = False) -> Tensor:
-        """Apply the block.
+        """Apply the block. Returns a float tensor `(b, t, c)`.
 
         Args:
             x: Float tensor `(b, t, c)`.
             keep: Float tensor `(b, t, 1)`, 1 for a token and 0 for padding.
-
-        Returns:
-            Float tensor `(b, t, c)`.
         """
         y = ops.pad(self.norm(x) * keep, [[0, 0], [self.reach, self.reach], [0, 0]])
         sides = [ops.slice(y, (0, place, 0), ops.shape(x)) for place in (0, self.reach, 2 * self.reach)]
@@ -73,12 +70,8 @@ class ReaderNetwork(keras.Model):
 
     Its inputs are float32, by name: `passage` `(b, t, width)` and `question` `(b, m, width)`, standardised token
     embeddings; `features` `(b, t, matches.FEATURES)`; `vector` `(b, dimension)`, the question's vector; `passage_keep`
-    `(b, t, 1)` and `question_keep` `(b, m, 1)`, 1 for a token and 0 for padding.
-
-    Args:
-        dimension: Dimension of the question's vector.
-        channels: Width of the hidden layers.
-        reaches: Reach of each convolution over the passage, in tokens.
+    `(b, t, 1)` and `question_keep` `(b, m, 1)`, 1 for a token and 0 for padding. `reaches` are those of each
+    convolution over the passage, in tokens.
     """
 
     def __init__(

@@ -36,7 +36,6 @@ class TokenisedText:
     """A text of t tokens.
 
     Attributes:
-        text: The text.
         ids: Int64 array `(t,)`, the token ids.
         places: Int64 array `(t, 2)`, start and end of each token in characters.
         words: The folded word of each token; "" for a token of no word.
@@ -68,11 +67,8 @@ class TokenisedText:
     def character_span(self, first: int, last: int) -> Span:
         """Return the place of a run of tokens in characters, without blanks at its ends.
 
-        Args:
-            last: The last token; if it is before the first, the run is empty.
-
-        Returns:
-            `(start, end)`; `(0, 0)` for an empty run.
+        `last` is the last token; if it is before the first, the run is empty. Returns `(start, end)`; `(0, 0)` for an
+        empty run.
         """
         if last < first:
             return 0, 0

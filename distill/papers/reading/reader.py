@@ -24,7 +24,6 @@ class Answer:
     """A span of a passage.
 
     Attributes:
-        text: Text of the span.
         place: `(start, end)` in characters.
         score: Score of the span; above 0 it counts as an answer.
     """

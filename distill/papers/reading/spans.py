@@ -20,8 +20,6 @@ class TokenSpan:
     """The best span of a passage.
 
     Attributes:
-        first: Its first token.
-        last: Its last token.
         score: How far its logits are above those of no answer.
     """
 
@@ -78,13 +76,10 @@ COSINE, DISTANCE = 3.0, 5.0
 
 
 def passage_features(passage: TokenisedText, question: TokenisedText, cosines: Floats, text: Text) -> Floats:
-    """Return the features of a passage's tokens.
+    """Return the features of a passage's tokens: a float32 array `(t, FEATURES)`.
 
     Args:
         cosines: Float array `(s,)`, the cosines of the passage's sentences with the question.
-
-    Returns:
-        Float32 array `(t, FEATURES)`.
     """
     return np.concatenate([_matches(passage, question), _of_sentences(passage, cosines, text), passage.shapes], axis=1)
 

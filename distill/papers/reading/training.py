@@ -34,7 +34,6 @@ class ReaderExample:
     """A training example.
 
     Attributes:
-        seen: Its features.
         rows: First and last token of its answer; None if nothing answers.
         weight: How often it is drawn per epoch.
     """
@@ -81,15 +80,7 @@ class ReaderTrainer(TrainedModel):
         optimizer.build(network.trainable_variables)
 
     def call(self, x: Mapping[str, Tensor], training: bool = False) -> Tensor:
-        """Return the logits of a batch.
-
-        Args:
-            x: `{input: tensor}`.
-            training: True to apply dropout.
-
-        Returns:
-            Float tensor `(b, t + 1, 2)`.
-        """
+        """Return the logits of a batch: a float tensor `(b, t + 1, 2)`. `x` is `{input: tensor}`."""
         return self.encoder({name: x[name] for name in self.encoder.input}, training=training)
 
     def compute_terms(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
@@ -163,8 +154,7 @@ class Batches:
     def batch(self, group: Sequence[int], draws: np.random.Generator) -> StepInput:
         """Return the inputs and labels of a step; the first examples are repeated to reach one of the usual sizes.
 
-        Returns:
-            `{input: array}`, with the labels under "rows".
+        Returns `{input: array}`, with the labels under "rows".
         """
         size = next((size for size in SIZES if size >= len(group)), len(group))
         lessons = [self.lessons[group[place % len(group)]] for place in range(size)]
@@ -236,8 +226,7 @@ def fit_reader(
 ) -> list[Scores]:
     """Train a network in place and keep the weights of the best F1 on dev.
 
-    Returns:
-        Scores on dev by epoch, those of the untrained start first.
+    Returns scores on dev by epoch, those of the untrained start first.
     """
     schedule = Schedule(course.epochs, linear=True, warmup=0.02, judged_by=("f1", "em"))
     trainer = ReaderTrainer(network, course.learning_rate)

@@ -33,14 +33,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class ClassificationTask(Task[LabelledVectors, ClassificationFigures]):
-    """Labelled texts of several languages.
-
-    Attributes:
-        data: The labelled texts.
-        samples: Texts that language information removal is fitted on.
-        removed: How language information is removed.
-        source: Path of the data.
-    """
+    """Labelled texts of several languages."""
 
     data: LabelledTexts
     samples: Samples
@@ -54,8 +47,7 @@ class ClassificationTask(Task[LabelledVectors, ClassificationFigures]):
     def load(cls, source: str, options: TaskOptions) -> ClassificationTask:
         """Load labelled texts.
 
-        Raises:
-            InputError: If the data cannot be used, or the split is the one that is learned from.
+        Raises `InputError` if the data cannot be used, or the split is the one that is learned from.
         """
         if options.split in (TRAIN, EVERY):
             raise InputError(f"--split: classification learns from {TRAIN}; test on dev or test, not {options.split}")
@@ -66,32 +58,24 @@ class ClassificationTask(Task[LabelledVectors, ClassificationFigures]):
 
     @property
     def size(self) -> int:
-        """Return the number of texts that `measure` encodes."""
         tested = sum(int(self.data.rows(language, self.data.split).sum()) for language in self.data.texts)
         return int(self.data.rows(self.data.pivot, TRAIN).sum()) + tested + sum(map(len, self.samples.texts.values()))
 
     @property
     def tests(self) -> int:
-        """Return the number of significance tests per metric."""
         return len(self.data.texts)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> LabelledVectors:
         """Encode all texts; a classifier learns from the vectors when its scores or figures are computed.
 
-        Raises:
-            EncoderError: If vectors hold NaN or infinity.
+        Raises `EncoderError` if vectors hold NaN or infinity.
         """
         return encode_labelled(encoder, self.data, self.samples, progress)
 
     def scores(self, result: LabelledVectors, metric: str) -> Scores:
         """Return 1 for each text that is classified rightly with nothing removed, else 0.
 
-        Args:
-            result: Result of `measure`.
-            metric: Name of the metric; only p@1 has scores.
-
-        Returns:
-            `{task: {language: (ids, scores)}}`; empty for other metrics.
+        Returns `{task: {language: (ids, scores)}}`; empty for other metrics.
         """
         if metric != "p@1":
             return {}
@@ -100,17 +84,11 @@ class ClassificationTask(Task[LabelledVectors, ClassificationFigures]):
         return {self.name: {language: (ids[language], of.astype(np.float64)) for language, of in right.items()}}
 
     def figures(self, result: LabelledVectors, encoder: str) -> ClassificationFigures:
-        """Return accuracy by language, with nothing and with some directions removed.
-
-        Args:
-            result: Result of `measure`.
-            encoder: Name of the encoder in the progress report.
-        """
+        """Return accuracy by language, with nothing and with some directions removed."""
         with task(f"classification: learn from {encoder}", 1 + len(self.removed.ranks)) as step:
             return compare_with_plain(correct_by_rank(result, self.removed, step), result.corpus)
 
     def as_dict(self, encoders: Mapping[str, ClassificationFigures]) -> dict[str, Json]:
-        """Return plain values of the figures, as `--json` writes them."""
         data, rows = self.data, {name: asdict(figures) for name, figures in encoders.items()}
         about: dict[str, Json] = {"name": data.name, "split": data.split, "learned": data.pivot}
         about |= {"labels": len(np.unique(data.labels)), "rescaled": self.removed.rescaled}
@@ -125,13 +103,8 @@ class ClassificationTask(Task[LabelledVectors, ClassificationFigures]):
 def samples_of(data: LabelledTexts, samples: Samples | None, seed: int) -> Samples:
     """Draw at most `SENTENCES` texts of each language that language information removal is fitted on.
 
-    Without given samples these are the texts to learn from; a language that has none gives those to test on.
-
-    Args:
-        samples: Given samples, or None.
-
-    Raises:
-        InputError: If the given samples lack a language.
+    Without given samples these are the texts to learn from; a language that has none gives those to test on. `samples`
+    are those that are given, or None.
     """
     if samples is not None:
         require_samples(samples, list(data.texts))
@@ -145,11 +118,8 @@ def samples_of(data: LabelledTexts, samples: Samples | None, seed: int) -> Sampl
 def compare_with_plain(right: Mapping[int, Mapping[str, Booleans]], corpus: str) -> ClassificationFigures:
     """Compare accuracy with and without language information.
 
-    The p-values are corrected over all languages and numbers of directions (Holm, 1979).
-
-    Args:
-        right: Result of `correct_by_rank`.
-        corpus: Name of the texts that the directions were learned from.
+    The p-values are corrected over all languages and numbers of directions (Holm, 1979). `right` is the result of
+    `correct_by_rank`.
     """
     plain, keys = right[0], [(rank, language) for rank in right if rank for language in right[rank]]
     ps = [mcnemar_p(right[rank][language], plain[language]) for rank, language in keys]

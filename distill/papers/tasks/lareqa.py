@@ -33,13 +33,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     """Sentences of many languages in one pool.
 
     Attributes:
-        pool: The pool.
-        split: Name of the split.
-        source: Path of the data.
         samples: Texts that language information removal is fitted on; None for the pool's own.
-        pivot: The language that others are told from.
-        seed: Seed of samples and splits.
-        removed: How language information is removed.
     """
 
     pool: Pool
@@ -56,11 +50,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> LareqaTask:
-        """Load a pool.
-
-        Raises:
-            InputError: If the data cannot be used, or a language of the pool has no sample.
-        """
+        """Load a pool. Raises `InputError` if the data cannot be used, or a language of the pool has no sample."""
         data, seed = options.data, options.seed
         pool = load_pool(source, data.languages, options.split, data.document_language, data.split_by, seed)
         if options.samples:
@@ -71,46 +61,30 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
 
     @property
     def size(self) -> int:
-        """Return the number of texts that `measure` encodes."""
         return pool_size(self.pool, self.samples)
 
     @property
     def tests(self) -> int:
-        """Return the number of significance tests per metric."""
         return len(self.pool.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> PoolVectors:
         """Encode the pool; it is ranked when its scores or figures are computed.
 
-        Raises:
-            EncoderError: If vectors hold NaN or infinity.
+        Raises `EncoderError` if vectors hold NaN or infinity.
         """
         return encode_with_samples(encoder, self.pool, self.samples, progress)
 
     def scores(self, result: PoolVectors, metric: str) -> Scores:
-        """Return the score of each question, by question language.
-
-        Args:
-            result: Result of `measure`.
-
-        Returns:
-            `{task: {language: (ids, scores)}}`.
-        """
+        """Return the score of each question, by question language: `{task: {language: (ids, scores)}}`."""
         values, ids = result.ranking.scores(metric), np.array(self.pool.ids)
         rows = {language: self.pool.asked_in == number for number, language in enumerate(self.pool.languages)}
         return {self.name: {language: (ids[of].tolist(), values[of]) for language, of in rows.items()}}
 
     def figures(self, result: PoolVectors, encoder: str) -> BiasFigures:
-        """Return all analyses of LAReQA and of language information removal.
-
-        Args:
-            result: Result of `measure`.
-            encoder: Name of the encoder in the progress report.
-        """
+        """Return all analyses of LAReQA and of language information removal."""
         return analyse(result, self.pivot, encoder, self.seed, self.removed)
 
     def as_dict(self, encoders: Mapping[str, BiasFigures]) -> dict[str, Json]:
-        """Return plain values of the figures, as `--json` writes them."""
         rows = {name: figures.as_dict() for name, figures in encoders.items()}
         counts: dict[str, Json] = {"sentences": dict(self.samples.counts)} if self.samples else {}
         return {**as_metrics_section(self.pool, self.split, rows), **counts, "files": hash_files(self.source)}
@@ -126,9 +100,7 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
     def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[LareqaTask, TranslationCounts]:
         """Return the task with translated questions, and counts of what was translated.
 
-        Raises:
-            InputError: If no question is in another language.
-            DataError: If no question has a translation.
+        Raises `InputError` if no question is in another language and `DataError` if no question has a translation.
         """
         pool, done = translate_pool(self.pool, translation, pivot)
         return replace(self, pool=pool), done

@@ -34,13 +34,7 @@ GOLD, SENTENCE = "gold", "gold, best sentence"
 
 @dataclass(frozen=True)
 class ReadingScores:
-    """Exact match and F1 of questions.
-
-    Attributes:
-        ids: Ids of the questions.
-        em: Float array `(q,)` in [0, 1].
-        f1: Float array `(q,)` in [0, 1].
-    """
+    """Exact match and F1 of questions. `em` and `f1` are float arrays `(q,)` in [0, 1]."""
 
     ids: list[str]
     em: Doubles
@@ -82,11 +76,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> ReadingTask:
-        """Load a data set.
-
-        Raises:
-            InputError: If there is no reader, the data has no answers, or a unit cannot be read.
-        """
+        """Load a data set."""
         if not options.reader:
             raise InputError("the task reading needs a reader; give --reader FOLDER of distill read train, or hf:NAME")
         dataset, languages = RetrievalTask.read(source, options)
@@ -114,14 +104,12 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
 
     @property
     def tests(self) -> int:
-        """Return the number of significance tests per metric."""
         return (len(self.units) + 2) * len(self.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> ReadingResult:
         """Rank the texts of each unit for each question, and read the first.
 
-        Raises:
-            EncoderError: If vectors hold NaN or infinity.
+        Raises `EncoderError` if vectors hold NaN or infinity.
         """
         units = (*self.units, "passage-sentence")
         vectors = encode_units(encoder, self.dataset, units, progress)
@@ -175,14 +163,10 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         return score_answers(gold, texts)
 
     def scores(self, result: ReadingResult, metric: str) -> Scores:
-        """Return the score of each question, by unit and for the gold passage.
+        """Return the score of each question, by unit and for the gold passage: `{part: {language: (ids, scores)}}`.
 
         Args:
-            result: Result of `measure`.
             metric: "em" or "f1".
-
-        Returns:
-            `{part: {language: (ids, scores)}}`.
         """
         return {
             part: {language: (read.ids, getattr(read, metric)) for language, read in by_language.items()}
@@ -190,15 +174,10 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         }
 
     def figures(self, result: ReadingResult, encoder: str) -> ReadingResult:
-        """Return the result itself, of which each metric is a mean.
-
-        Args:
-            result: Result of `measure`.
-        """
+        """Return the result itself, of which each metric is a mean."""
         return result
 
     def as_dict(self, encoders: Mapping[str, ReadingResult]) -> dict[str, Json]:
-        """Return plain values of the figures, as `--json` writes them."""
         rows: dict[str, Json] = {
             name: {
                 "parts": {
@@ -225,11 +204,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
 
 
 def score_answers(examples: Sequence[Example], texts: Sequence[str]) -> ReadingScores:
-    """Score predicted answers by the language of their passages.
-
-    Returns:
-        Exact match and F1 of each.
-    """
+    """Score predicted answers by the language of their passages. Returns exact match and F1 of each."""
     from ...evaluation.answers import score_answer as answer_scores
 
     rows = [

@@ -25,11 +25,7 @@ JOINTS = re.compile(r"[-_\s]+")
 
 
 def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
-    """Read the documents of files and folders, as `distill index` does.
-
-    Raises:
-        DataError: If a file is no document, or there are too few documents of two sentences or more.
-    """
+    """Read the documents of files and folders, as `distill index` does."""
     skipped = SkippedFiles()
     prepare = partial(add_passages, cut=Cut(language=language))
     documents = list(read_documents(paths, skipped=skipped, prepare=prepare))

@@ -44,14 +44,9 @@ class Document:
     """A text with a unique id.
 
     Attributes:
-        id: The id.
-        text: The text.
-        place: Its origin, for errors.
         fields: The fields that an index keeps beside the text, id and title among them.
         parts: Its passages, if the data gives them. They are not cut again.
         language: Its language, or empty.
-        source: The file that it was read from.
-        passages: Its passages, once it is cut.
     """
 
     id: str
@@ -83,9 +78,6 @@ def cut_document(document: Document, cut: Cut) -> list[PassageSpan]:
 
     Args:
         cut: How text is cut, at the ends of sentences.
-
-    Raises:
-        InputError: If a language needs a library of the extra `morphology`.
     """
     language = document.language or cut.language
     if document.parts:

@@ -73,11 +73,7 @@ class Meter:
     def watch(self, work: Callable[[], Result], place: str = "") -> Result:
         """Return what a function returns, which is stopped once the time is over.
 
-        Args:
-            place: The document, for the error; empty for the file.
-
-        Raises:
-            DataError: If the time is over.
+        `place` is the document, for the error; empty for the file. Raises `DataError` if the time is over.
         """
         working, thrown, before = threading.Lock(), threading.Event(), sys.unraisablehook
         working.acquire()

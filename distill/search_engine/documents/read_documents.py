@@ -175,17 +175,12 @@ def read_documents(
 ) -> Iterator[Document]:
     """Yield the documents of files and folders, those of a folder in the order of their paths, and each file once.
 
-    Ids may occur twice.
+    Ids may occur twice. Raises `DataError` if something is no document, with file and line, unless `skipped` is given.
 
     Args:
-        columns: The names of fields of records.
         skipped: Collects files without text or of no format. Without it they raise an error.
         names: The names of files in ids, by `locate_file`, if these are not their paths.
-        limits: The limits of each document. One beyond them is left out.
         prepare: What is made of each document before it comes, within its limits, such as `add_passages`.
-
-    Raises:
-        DataError: If something is no document, with file and line, unless `skipped` is given.
     """
     skipped, seen = skipped or SkippedFiles(strict=True), set()
     for path in paths:

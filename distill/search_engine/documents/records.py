@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ...data.parsing.fields import IDS, LANGUAGES, TEXTS, first_given
 from ...data.readers import parse_sentences
 from ...errors import DataError
 from ...system.input_files import NOT_UTF8, iter_lines, parse_line
@@ -13,11 +14,7 @@ from ...system.types import Json
 from .document import Document, Part, Source
 from .limits import Meter, SkippedFiles
 
-# The first of these that a record has; a passage's own text is under one of TEXTS too.
-IDS, TEXTS, TITLE = ("id", "_id", "pid"), ("text", "context", "passage"), "title"
-PASSAGES = "passages"
-# A record's own language.
-LANGUAGES = ("language", "lang")
+TITLE, PASSAGES = "title", "passages"
 
 
 @dataclass(frozen=True)
@@ -51,12 +48,8 @@ class Columns:
 
 
 def make_document(place: str, row: Mapping[str, Json], columns: Columns) -> Document:
-    """Make a document of a record. Without an id it is named after its place.
-
-    Raises:
-        DataError: If the id or the text is malformed, with the place.
-    """
-    named = _first_value(row, columns.ids)
+    """Make a document of a record. Without an id it is named after its place."""
+    named = first_given(row, columns.ids)
     id = place if named is None else row[named]
     if not isinstance(id, (str, int)) or isinstance(id, bool) or not str(id).strip():
         raise DataError(f"{place}: expected a string or a whole number as id, got {id!r}")
@@ -64,8 +57,8 @@ def make_document(place: str, row: Mapping[str, Json], columns: Columns) -> Docu
     is_field = isinstance(row.get(PASSAGES), str)
     has_parts = row.get(PASSAGES) is not None and not is_field
     text, parts = _join_parts(place, row, columns) if has_parts else (_text(place, row, columns), ())
-    title = _first_value(row, columns.titles)
-    used = {named, title, "id", TITLE, None if is_field else PASSAGES, _first_value(row, columns.texts)}
+    title = first_given(row, columns.titles)
+    used = {named, title, "id", TITLE, None if is_field else PASSAGES, first_given(row, columns.texts)}
     # Several records of one text under two names: the one that is not taken is a field, unless it is null.
     others = {name: value for name, value in row.items() if name not in used and not (name in IDS and value is None)}
     fields = {"id": str(id), TITLE: _as_title(row[title]) if title else "", **others}
@@ -86,13 +79,8 @@ def read_language_field(fields: Mapping[str, Json]) -> str:
     return next((fields[name] for name in LANGUAGES if isinstance(fields.get(name), str)), "")
 
 
-def _first_value(row, names):
-    """Return the first of some names under which a record has a value."""
-    return next((name for name in names if row.get(name) is not None), None)
-
-
 def _text(place, row, columns):
-    name = _first_value(row, columns.texts)
+    name = first_given(row, columns.texts)
     value = row[name] if name else None
     if not isinstance(value, str):
         known = " or ".join(map(repr, columns.texts))
@@ -118,11 +106,7 @@ def _join_parts(place, row, columns):
 
 
 def read_jsonl(source: Source, columns: Columns, skipped: SkippedFiles, meter: Meter) -> Iterator[Document]:
-    """Yield the documents of a file, without malformed lines.
-
-    Raises:
-        DataError: If the file cannot be read.
-    """
+    """Yield the documents of a file, without malformed lines. Raises `DataError` if the file cannot be read."""
     lines = iter_lines(source.path, errors="surrogateescape", count=meter.count)
     for number, line in enumerate(lines, start=1):
         meter.begin()

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
+from ...data.parsing.fields import LANGUAGES, TEXTS
 from ...errors import DataError, one_line
 from ...system.input_files import NOT_UTF8, iter_lines
 from ...system.progress import say
 from .document import Document, Source
 from .limits import Meter, SkippedFiles
-from .records import LANGUAGES, TEXTS, Columns, make_document
+from .records import Columns, make_document
 
 SEPARATORS = (",", ";", "\t", "|")
 # The bytes that `csv.reader` takes for a character of a cell.
@@ -32,8 +33,7 @@ NAMED, NAMED_CELLS = re.compile(r"sep=(.)\s*", re.IGNORECASE), ("sep=", "")
 def read_csv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Meter) -> Iterator[Document]:
     """Yield the documents of a CSV file, without malformed rows.
 
-    Raises:
-        DataError: If the table has no consistent shape.
+    Raises `DataError` if the table has no consistent shape.
     """
     named, head = _read_header(source, meter)
     separator = named or max(SEPARATORS, key=lambda one: (_is_head(_cells(head, one), columns), len(_cells(head, one))))
@@ -44,11 +44,7 @@ def read_csv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Met
 
 
 def read_tsv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Meter) -> Iterator[Document]:
-    """Yield the documents of tab-separated values, quoted if the whole file is, as spreadsheets write it.
-
-    Args:
-        skipped: Counts malformed rows.
-    """
+    """Yield the documents of tab-separated values, quoted if the whole file is, as spreadsheets write it."""
     form: Form = {"delimiter": "\t", "strict": True}
     if not _is_quoted(_Table(source, meter, form)):
         form = {**form, "quoting": csv.QUOTE_NONE}
@@ -123,10 +119,7 @@ def _read_rows(table):
 
 
 def _require_shape(names: Sequence[str], table: _Table) -> None:
-    """Raise `DataError` for a row with more cells than the header.
-
-    Nobody can tell which text such cells belong to.
-    """
+    """Raise `DataError` for a row with more cells than the header. Nobody can tell which text such cells belong to."""
     for line, cells in _read_rows(table):
         if any(cell.strip() for cell in cells[len(names) :]):
             raise DataError(

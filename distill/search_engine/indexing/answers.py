@@ -29,14 +29,9 @@ class Hit:
     """A passage that was found.
 
     Attributes:
-        score: The score.
-        row: The row of the passage in the index.
         passage: The number of the passage within its document, from 0.
         offset: The place of the passage in the document's text, in bytes of UTF-8.
-        text: The text of the passage.
         sentence: The place of the best sentence in `text`, in characters; None without vectors of sentences.
-        fields: The fields of the document.
-        repeats: Further passages that say the same.
         answer: The place in `text` that a reader takes for the answer, or None.
     """
 
@@ -88,17 +83,15 @@ class Answer:
 class Answers:
     """An index and its encoder, loaded once.
 
+    Raises `InputError` if an option does not fit the index, `DataError` if the file is no index and `EncoderError` if
+    the encoder is none of the index's.
+
     Args:
         model: The encoder of the questions, by default the index's, for one whose folder has moved.
         score: The score of a passage, by default the index's.
         hybrid: Whether passages with the question's words are ranked higher (`searching.WEIGHT`). Passages that say the
             same as another are then its `repeats`.
         encoder: The encoder named by `model`, if it is loaded already.
-
-    Raises:
-        InputError: If an option does not fit the index.
-        DataError: If the file is no index.
-        EncoderError: If the encoder is none of the index's.
     """
 
     def __init__(
@@ -134,14 +127,9 @@ class Answers:
     ) -> Iterator[Answer]:
         """Yield an answer to each question as soon as it is ready.
 
-        Args:
-            k: The number of passages per question.
-            where: Fields and values that a document must have, as in `Index.mask`.
-            threshold: The threshold of the probability, by default the card's.
-
-        Raises:
-            InputError: If a question is empty or too long, or if a threshold is given but the encoder is not
-                calibrated for its score.
+        `where` are fields and values that a document must have, as in `Index.mask`. `threshold` is the threshold of the
+        probability, by default the card's. Raises `InputError` if a question is empty or too long, or if a threshold is
+        given but the encoder is not calibrated for its score.
         """
         if self.calibration is None and threshold is not None:
             raise InputError(f"--threshold: {self.encoder.name} is not calibrated for this score; leave it out")
@@ -248,8 +236,6 @@ def _text(content):
 def _find_asker(index: Index) -> str:
     """Return the encoder of an index's questions; if a program wrote the index with a copy, the encoder that was
     copied.
-
-    Raises `EncoderError` if neither is there.
     """
     named = index.question_encoder
     encoder = named if find_kind(named) else shipped_name(index.question_fingerprint)

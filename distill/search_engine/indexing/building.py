@@ -164,10 +164,7 @@ def _require_folder(folder):
 
 
 def _choose_settings(known: Index | None, source: File, given: IndexSettings) -> dict[str, Json]:
-    """Return the settings of an existing index, or those given, or the defaults.
-
-    Raises `InputError` if they differ from the existing ones, and `DataError` for an index that does not have them.
-    """
+    """Return the settings of an existing index, or those given, or the defaults."""
     said = {name: value for name, value in asdict(given).items() if value is not None}
     if not known:
         usual = {"language": AUTO, "score": _score_of(source), "bits": WHOLE, "hybrid": False}

@@ -272,11 +272,7 @@ class Index:
         return fingerprint in (self.card["fingerprint"], self.card.get(QUESTIONS[1]))
 
     def require_asker(self, fingerprint: str, source: File) -> None:
-        """Require that an encoder is that of the questions or that of the documents.
-
-        Raises:
-            EncoderError: If it is another.
-        """
+        """Require that an encoder is that of the questions or that of the documents."""
         if self.is_asked_by(fingerprint):
             return
         made_by, other = self.card["encoder"], self._describe_other(fingerprint, source)
@@ -286,11 +282,7 @@ class Index:
         raise EncoderError(other)
 
     def require(self, fingerprint: str, source: File) -> None:
-        """Require that an encoder is the one that the index was made by.
-
-        Raises:
-            EncoderError: If it is another.
-        """
+        """Require that an encoder is the one that the index was made by. Raises `EncoderError` if it is another."""
         if fingerprint != self.card["fingerprint"]:
             raise EncoderError(self._describe_other(fingerprint, source))
 
@@ -305,13 +297,10 @@ class Index:
         return self.sections[name]
 
     def vectors(self, kind: str, rows: slice | Integers) -> Floats:
-        """Return stored vectors, decoded.
+        """Return stored vectors, decoded: approximately of unit length, float32 `(r, d)`.
 
         Args:
             kind: "passage" or "sentence".
-
-        Returns:
-            The vectors, approximately of unit length, float32 `(r, d)`.
         """
         codes, scales = (self.sections[f"{kind}_{part}"][rows] for part in ("vectors", "scales"))
         if self.bits != WHOLE:
@@ -388,8 +377,7 @@ class Index:
     def rows_of(self, id: str, texts: Sequence[bytes], bounds: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
         """Find the passages of a document that have certain texts and sentences.
 
-        Returns:
-            Their rows, -1 for a new one.
+        Returns their rows, -1 for a new one.
         """
         document = self.ids.get(hash_id(id))
         if document is None:
@@ -399,16 +387,10 @@ class Index:
         return [known.get((text, tuple(pairs)), -1) for text, pairs in zip(texts, bounds, strict=True)]
 
     def mask(self, where: Where) -> Booleans:
-        """Return the passages whose documents have certain values of fields.
+        """Return the passages whose documents have certain values of fields: bool `(passages,)`.
 
         A list matches each of its members, so that a field may be named several times. Letters are compared in their
         composed form, language codes in either case, and numbers by their value.
-
-        Returns:
-            bool `(passages,)`.
-
-        Raises:
-            InputError: If no document has such a field.
         """
         pairs = where.items() if isinstance(where, Mapping) else where
         wanted = [(_compose(name), as_text(value)) for name, value in pairs]

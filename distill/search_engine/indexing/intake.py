@@ -79,12 +79,8 @@ def take_in(
 ) -> Intake:
     """Write the batches of a change's documents, cut as the card says.
 
-    Args:
-        part: The folder of unfinished work.
-        known: The existing index, or None.
-
-    Raises:
-        DataError: If a document is malformed and the change is strict, or if two documents have the same id.
+    `known` is the existing index, or None. Raises `DataError` if a document is malformed and the change is strict, or
+    if two documents have the same id.
     """
     cut = Cut(card["length"], card["overlap"], FALLBACK if card["language"] == AUTO else card["language"])
     # Vectors of documents do not depend on who asks.

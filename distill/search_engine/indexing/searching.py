@@ -47,14 +47,11 @@ class Nearest:
 
 
 class Searcher:
-    """Searches an open index.
+    """Searches an open index. Raises `InputError` if the score needs vectors of sentences that the index lacks.
 
     Args:
         score: One of `PASSAGE_SCORES`, by default the index's own.
         again: Scores the best passages of a compact index once more.
-
-    Raises:
-        InputError: If the score needs vectors of sentences that the index lacks.
     """
 
     def __init__(self, index: Index, score: str | None = None, again: Scored | None = None) -> None:
@@ -96,14 +93,7 @@ class Searcher:
         return wholes + best, error + more
 
     def scores(self, question: Floats, rows: Integers) -> tuple[Floats, Integers]:
-        """Score passages exactly.
-
-        Args:
-            question: The unit vector of the question `(d,)`.
-
-        Returns:
-            The scores, float32, and the best sentence of each, or -1.
-        """
+        """Score passages exactly. Returns the scores, float32, and the best sentence of each, or -1."""
         if not self.index.has_sentences:
             return self._passages.exact_products(question, rows).astype(np.float32), np.full(len(rows), -1)
         starts = self.index.array("sentence_starts")

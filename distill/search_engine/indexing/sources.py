@@ -57,11 +57,8 @@ class Sources:
         """Raise `InputError` if a file or a folder has lost so much that it may not be what it was.
 
         A disk that is not mounted is an empty folder. So none of the documents may be left out in any of `paths`, or
-        more than half of `MANY` or more.
-
-        Args:
-            taken_in: The sources of documents that came in, by the hash of their id.
-            gone: The hashes of documents that are no longer there.
+        more than half of `MANY` or more. `taken_in` are the sources of documents that came in, by the hash of their id.
+        `gone` are the hashes of documents that are no longer there.
         """
         come = Sources({}, {}).apply_change(taken_in, ())
         for path in paths:
@@ -75,12 +72,7 @@ class Sources:
                 )
 
     def apply_change(self, taken_in: Mapping[int, Source], out: Collection[int]) -> Sources:
-        """Return the sources after a change.
-
-        Args:
-            taken_in: The sources of documents that came in, by the hash of their id.
-            out: The hashes of documents that were removed.
-        """
+        """Return the sources after a change."""
         kept = {hash: files for hash, files in self.files_of.items() if hash not in out}
         names = {source.place: source.name for source in taken_in.values()}
         come = {hash: (source.place,) for hash, source in taken_in.items()}
@@ -113,11 +105,7 @@ class Sources:
 def read_sources(folder: Path, known: Index | None) -> Sources:
     """Return the sources of an index's documents. Without the file they are those of files that are one document each.
 
-    Args:
-        known: The index, or None.
-
-    Raises:
-        DataError: If the file is malformed.
+    `known` is the index, or None. Raises `DataError` if the file is malformed.
     """
     if known is None:
         return Sources({}, {})

@@ -20,13 +20,8 @@ from ...system.types import Json, Role
 class DistillEmbedding(EmbeddingFunction[Documents]):
     """An embedding function that encodes added documents as documents and queries as questions.
 
-    A collection stores the name of the encoder, so that it can be opened again without an embedding function.
-
-    Args:
-        model: A run folder, a bundle, or a name such as `multi12-ngram`.
-
-    Raises:
-        EncoderError: If `model` names no encoder.
+    A collection stores the name of the encoder, so that it can be opened again without an embedding function. `model`
+    is a run folder, a bundle, or a name such as `multi12-ngram`. Raises `EncoderError` if `model` names no encoder.
     """
 
     def __init__(self, model: str = "multi12-ngram") -> None:
@@ -60,10 +55,7 @@ class DistillEmbedding(EmbeddingFunction[Documents]):
 
     @staticmethod
     def build_from_config(config: dict[str, Json]) -> DistillEmbedding:
-        """Make the function that the configuration of a collection describes.
-
-        Raises `InputError` if the encoder of that name has other weights than the one that made the collection.
-        """
+        """Make the function that the configuration of a collection describes."""
         function = DistillEmbedding(str(config["model"]))
         if config.get("fingerprint", function.fingerprint) != function.fingerprint:
             raise InputError(f"{function.model} has other weights than when the collection was made; make it anew")
@@ -74,11 +66,7 @@ class DistillEmbedding(EmbeddingFunction[Documents]):
         return {"model": self.model, "fingerprint": self.fingerprint}
 
     def validate_config_update(self, old_config: dict[str, Json], new_config: dict[str, Json]) -> None:
-        """Refuse to replace the encoder of a collection with another, whose vectors lie in another space.
-
-        Raises:
-            InputError: If the two name different encoders.
-        """
+        """Refuse to replace the encoder of a collection with another, whose vectors lie in another space."""
         if old_config.get("model") != new_config.get("model"):
             raise InputError(f"the collection was made by {old_config.get('model')}; make a new one with the other")
 

@@ -37,10 +37,8 @@ class DistillTextEmbedding(CustomTextEmbedding):
     """A custom model of FastEmbed that uses the prompts of its folder.
 
     `query_embed` puts the prompt for questions before a text, `embed` and `passage_embed` the one for documents.
-
-    Args:
-        model_name: The name that `add_fastembed_model` returned.
-        specific_model_path: The folder, if it has been moved since; None for the registered one.
+    `model_name` is the name that `add_fastembed_model` returned. `specific_model_path` is the folder, if it has been
+    moved since; None for the registered one.
     """
 
     # These belong to this class and are not shared with its base class.
@@ -56,23 +54,11 @@ class DistillTextEmbedding(CustomTextEmbedding):
     def embed(
         self, documents: str | Iterable[str], batch_size: int = 256, parallel: int | None = None, **options: Json
     ) -> Iterable[np.ndarray]:
-        """Encode documents.
-
-        Args:
-            batch_size: The number of texts per batch.
-            parallel: The number of processes, as in FastEmbed.
-
-        Raises:
-            InputError: If an input is not a text.
-        """
+        """Encode documents. Raises `InputError` if an input is not a text."""
         return super().embed(self._add_prompt(documents, "document"), batch_size, parallel, **options)
 
     def query_embed(self, query: str | Iterable[str], **options: Json) -> Iterable[np.ndarray]:
-        """Encode questions.
-
-        Raises:
-            InputError: If an input is not a text.
-        """
+        """Encode questions."""
         return super().embed(self._add_prompt(query, "question"), **options)
 
     def _add_prompt(self, texts, role: Role):
@@ -93,10 +79,6 @@ def add_fastembed_model(folder: File, name: str | None = None) -> str:
     Args:
         folder: The folder that `distill export --format fastembed` wrote.
         name: The name of the model in FastEmbed; None for `distill/` and the name in the card of the folder.
-
-    Raises:
-        EncoderError: If the folder is not of that format, or if one of its files is missing or changed.
-        InputError: If FastEmbed has another model of that name.
     """
     folder = _require_format(folder)
     card = read_json(folder / CARD)

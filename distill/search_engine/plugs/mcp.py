@@ -117,19 +117,7 @@ def _mend_line(line):
 def make_server(
     folder: File, model: File | None = None, hybrid: bool = False, name: str = "distill", seconds: float = SECONDS
 ) -> MCPServer:
-    """Load an index and make the server that searches it.
-
-    Args:
-        folder: The folder of `distill index`.
-        model: The encoder of the questions; None for the one of the index.
-        hybrid: If True, passages that hold the words of the question rank higher.
-        seconds: The time in which a question is answered.
-
-    Raises:
-        InputError: If the package mcp is not installed.
-        DataError: If the folder holds no index.
-        EncoderError: If the encoder has another space than the index.
-    """
+    """Load an index and make the server that searches it."""
     require_extra("distill mcp", ["mcp"], "mcp")
     try:
         from mcp.server import MCPServer
@@ -179,14 +167,7 @@ def _describe(answers):
 
 
 def find_passages(answers: Answers, question: str, count: int = SHOWN) -> dict[str, Json]:
-    """Find the passages that are nearest to a question.
-
-    Returns:
-        The passages in the form of `distill search --json`.
-
-    Raises:
-        InputError: If the question is empty or too long, or if `count` is not between 1 and `MOST`.
-    """
+    """Find the passages that are nearest to a question. Returns the passages in the form of `distill search --json`."""
     _require_call(question, count)
     (answer,) = answers.answers([question], count)
     return answer.as_dict()

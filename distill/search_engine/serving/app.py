@@ -141,25 +141,15 @@ class Reply(Response):
 
 
 def json_response(content: dict[str, Json], status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Make a response in JSON. Arrays of numbers are written as lists.
-
-    Args:
-        headers: Further headers; None for none.
-    """
+    """Make a response in JSON. Arrays of numbers are written as lists. `headers` are further headers; None for none."""
     return Reply(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), status, headers, "application/json")
 
 
 def encode_answers(collection: Collection, request: SearchRequest, vectors: Floats) -> Iterator[bytes]:
-    """Yield the answers to questions as JSON, one object per question.
+    """Yield the answers to questions as JSON, one object per question, in UTF-8.
 
     Args:
         vectors: Unit vectors of the questions, float `(questions, dimension)`.
-
-    Yields:
-        The answer to each question, encoded in UTF-8.
-
-    Raises:
-        Refusal: If the index has no words for a hybrid search, or no field of a name in `where`.
     """
     for one in collection.search(request, vectors):
         # Documents may hold numbers of any length and texts without a UTF-8 form, which orjson does not support.

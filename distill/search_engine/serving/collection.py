@@ -29,8 +29,7 @@ HELD = 8
 class Collection:
     """An index of documents for one encoder. Several threads may call `search` if they may share `encoder`.
 
-    Raises:
-        InputError: If there is no index, if it belongs to another encoder, or if it cannot answer a question.
+    Raises `InputError` if there is no index, if it belongs to another encoder, or if it cannot answer a question.
     """
 
     def __init__(self, folder: File, source: File, encoder: Encoder) -> None:

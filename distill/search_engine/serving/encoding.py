@@ -26,7 +26,6 @@ class ServedEncoder:
     difference.
 
     Args:
-        name: The name under which clients ask for it.
         most: The greatest number of tokens of a text in `vectors`.
     """
 
@@ -40,15 +39,9 @@ class ServedEncoder:
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
         """Encode texts.
 
-        Args:
-            progress: A function that is called with the numbers of texts that are done; None to check for `stop` only.
-
-        Returns:
-            Unit vectors, float32 `(texts, dimension)`.
-
-        Raises:
-            EncoderError: If a vector holds a value that is not a number.
-            Refusal: If the server is stopped between two texts.
+        `progress` is a function that is called with the numbers of texts that are done; None to check for `stop` only.
+        Returns unit vectors, float32 `(texts, dimension)`. Raises `EncoderError` if a vector holds a value that is not
+        a number and `Refusal` if the server is stopped between two texts.
         """
         with self._lock:
             return require_finite(self._encoder.encode(texts, role, progress or self._require_running), self._encoder)
@@ -56,8 +49,7 @@ class ServedEncoder:
     def vectors(self, texts: Sequence[str], role: Role) -> Vectors:
         """Encode texts and count their tokens. For an encoder that does not show its tokens, count the words.
 
-        Raises:
-            Refusal: If a text has too many tokens.
+        Raises `Refusal` if a text has too many tokens.
         """
         pieces = count_pieces(self._encoder, texts, role)
         longest = int(pieces.argmax())
@@ -91,15 +83,9 @@ class ServedEncoder:
     def role(self, model: str | None, role: Role | None) -> Role:
         """Determine the role of the texts in a request.
 
-        Args:
-            model: The name of the model in the request, which may end with a role.
-            role: The role that the request names; None if it names none.
-
-        Returns:
-            `role`, or else the role in the name of the model.
-
-        Raises:
-            Refusal: If the model is another one, if there are two roles, or if there is none and it makes a difference.
+        `model` is the name of the model in the request, which may end with a role. `role` is the role that the request
+        names; None if it names none. Returns `role`, or else the role in the name of the model. Raises `Refusal` if the
+        model is another one, if there are two roles, or if there is none and it makes a difference.
         """
         self.require(model)
         suffix = SUFFIXES.get((model or "").removeprefix(self.name).removeprefix(":"))

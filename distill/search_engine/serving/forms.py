@@ -59,9 +59,6 @@ def parse_object(body: bytes, exact: bool = False) -> Mapping[str, Json]:
 
     Args:
         exact: If True, whole numbers of any length are read exactly.
-
-    Raises:
-        Refusal: If the body is not a JSON object.
     """
     try:
         value = orjson.loads(body)
@@ -75,11 +72,7 @@ def parse_object(body: bytes, exact: bool = False) -> Mapping[str, Json]:
 
 
 def parse_embedding_request(body: bytes, dimension: int, limits: Limits) -> EmbeddingRequest:
-    """Parse a request for embeddings.
-
-    Raises:
-        Refusal: If the body is not such a request, or is beyond a limit.
-    """
+    """Parse a request for embeddings. Raises `Refusal` if the body is not such a request, or is beyond a limit."""
     fields = parse_object(body)
     texts, _ = _read_texts(fields, "input", limits)
     form = _read_field(fields, "encoding_format", str, "float")
@@ -92,11 +85,7 @@ def parse_embedding_request(body: bytes, dimension: int, limits: Limits) -> Embe
 
 
 def parse_search_request(body: bytes, limits: Limits) -> SearchRequest:
-    """Parse a request for a search.
-
-    Raises:
-        Refusal: If the body is not such a request, or is beyond a limit.
-    """
+    """Parse a request for a search. Raises `Refusal` if the body is not such a request, or is beyond a limit."""
     fields = parse_object(body, exact=True)
     if unknown := next((name for name in fields if name not in SEARCH_FIELDS), None):
         raise value_refusal(unknown, f"no such field; there are {', '.join(SEARCH_FIELDS)}")

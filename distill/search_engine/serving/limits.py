@@ -98,22 +98,15 @@ def busy_refusal(what: str) -> Refusal:
 
 
 def value_refusal(param: str, problem: str) -> Refusal:
-    """Return the refusal of a field with a wrong value.
-
-    Returns:
-        The refusal, with status 422.
-    """
+    """Return the refusal of a field with a wrong value, with status 422."""
     return Refusal(422, f"{shorten_quote(param)}: {problem}", "invalid_value", param)
 
 
 def size_refusal(param: str | None, problem: str) -> Refusal:
-    """Return the refusal of a request that is beyond a limit.
+    """Return the refusal of a request that is beyond a limit, with status 413.
 
     Args:
         param: The name of the field; None for the whole body.
-
-    Returns:
-        The refusal, with status 413.
     """
     return Refusal(413, problem, "too_large", param)
 

@@ -39,19 +39,11 @@ class Metrics:
         self._batches = self._histogram("distill_batch_texts", "Texts that were encoded at once", TEXTS)
 
     def gauge(self, name: str, meaning: str, value: Callable[[], float]) -> None:
-        """Add a figure that is computed when the metrics are read.
-
-        Args:
-            value: A function that returns its present value.
-        """
+        """Add a figure that is computed when the metrics are read."""
         Gauge(name, meaning, registry=self._registry).set_function(value)
 
     def count_encoded(self, texts: Sequence[str], role: Role, pieces: int) -> None:
-        """Count a batch.
-
-        Args:
-            pieces: The number of tokens of all texts.
-        """
+        """Count a batch."""
         self._batches.observe(len(texts))
         self._texts.labels(role).inc(len(texts))
         self._pieces.labels(role).inc(pieces)

@@ -50,17 +50,8 @@ def determine_origins(address: str, allowed: Sequence[str], pages: Sequence[str]
     """Determine the origins of a server that listens on an IP address.
 
     On a loopback address the server answers to the `LOCAL` names. On any other it answers to every name unless some are
-    `allowed`.
-
-    Args:
-        allowed: Further host names, or "*" for any.
-        pages: The origins of web pages that may use the server, or "*" for any.
-
-    Returns:
-        The `Origins`.
-
-    Raises:
-        InputError: If an entry is not a host name or not an origin.
+    `allowed`. `allowed` are further host names, or "*" for any. `pages` are the origins of web pages that may use the
+    server, or "*" for any. Returns the `Origins`. Raises `InputError` if an entry is not a host name or not an origin.
     """
     if wrong := [name for name in allowed if name != ANY and not parse_host(name)]:
         raise InputError(f"--allowed-host {wrong[0]!r}: expected a name such as search.example.org, or *")

@@ -99,15 +99,7 @@ class UvicornServer(uvicorn.Server):
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Bind a socket to an address. It does not listen yet.
-
-    Args:
-        port: The port; 0 for a free one.
-
-    Raises:
-        InputError: If there is no such host.
-        ServingError: If the address is in use or cannot be had.
-    """
+    """Bind a socket to an address. It does not listen yet. `port` is the port; 0 for a free one."""
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:

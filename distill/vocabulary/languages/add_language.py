@@ -165,8 +165,7 @@ def enlarge_encoder(
 ) -> tuple[KerasEncoder, InducedLexicon | None]:
     """Add the language's tokens to an encoder, untrained.
 
-    Returns:
-        The encoder, and the words that the aligner finds similar, if any.
+    Returns the encoder, and the words that the aligner finds similar, if any.
     """
     from ...students.vocabulary.new_pieces import append_embeddings
     from .pieces import embed_by_meaning, find_near_words, larger_tokenizer
@@ -238,11 +237,7 @@ def write_student(
     material: Material,
     notes: Mapping[str, Json],
 ) -> None:
-    """Write the student.
-
-    Args:
-        folder: The artefact whose form it gets, with new rows; None to save the student alone.
-    """
+    """Write the student. `folder` is the artefact whose form it gets, with new rows; None to save the student alone."""
     from ...export.language_extension import NewLanguage, write_with_language
     from ...students.embeddings import TABLE
 
@@ -270,8 +265,7 @@ def measure_others(
 ) -> dict[str, Json]:
     """Measure what other languages lose on the sample's questions.
 
-    Returns:
-        P@1 before and after, and the share of questions that are tokenized differently, by language.
+    Returns P@1 before and after, and the share of questions that are tokenized differently, by language.
     """
     sample = as_one_split(read_dataset(SAMPLE))
     shared = [name for name in sample.languages if name in languages]

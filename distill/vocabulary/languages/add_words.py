@@ -107,11 +107,7 @@ def extend_languages(
 ) -> TokenLanguages | None:
     """Return the languages of each token, with this one for the tokens that new aliases stand for, and of the aliases.
 
-    Args:
-        pieces: The languages of each token before, or None.
-
-    Returns:
-        The languages of each token, or None.
+    `pieces` are the languages of each token before, or None. Returns the languages of each token, or None.
     """
     if pieces is None:
         return None

@@ -130,11 +130,7 @@ def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str,
 def read_material(sources: LanguageSources, seed: int = 0) -> Material:
     """Read the files of a language.
 
-    Args:
-        seed: The seed of the held-out lines.
-
-    Raises:
-        InputError: If there are no translations, or no line is in the language's script.
+    Raises `InputError` if there are no translations, or no line is in the language's script.
     """
     language, pivot = sources.language, sources.pivot
     if not sources.parallel:
@@ -177,9 +173,6 @@ def select_script(texts: Sequence[str], language: str, name: str) -> list[int]:
 
     Args:
         name: The name of the file or option, for the message.
-
-    Raises:
-        InputError: If no text is in the script.
     """
     chosen = find_foreign(texts, language)
     script = " or ".join(sorted(scripts_of_language(language)))
@@ -199,11 +192,7 @@ def split_translations(source: Parallel) -> Parallel:
 
 
 def hold_out_lines(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Dataset:
-    """Hold out some lines, whose translations become passages, as the split dev.
-
-    Raises:
-        InputError: If there are too few lines.
-    """
+    """Hold out some lines, whose translations become passages, as the split dev."""
     pairs = {}
     for source in sources:
         for text, language, translation in zip(source.texts, source.languages, source.pivots, strict=True):

@@ -31,14 +31,7 @@ STEMS = 40_000
 
 
 def larger_tokenizer(before: Tokenizer, material: Material, learned: int, words: int) -> Tokenizer:
-    """Add tokens of the language to a tokenizer, most frequent first.
-
-    Args:
-        words: The largest number of words that become tokens.
-
-    Raises:
-        InputError: If other languages use all of the tokens.
-    """
+    """Add tokens of the language to a tokenizer, most frequent first."""
     known, frequent = {piece.piece for piece in model_proto(before).pieces}, frequent_words(material, words)
     with task(f"pieces of {material.language}", 1 + ROUNDS) as advance:
         # A list of words tells stems and endings that the text has not.
@@ -100,11 +93,7 @@ def embed_by_meaning(
     """Compute embeddings for new tokens from the translations of lines and from similar words; the mean if both are
     known.
 
-    Args:
-        near: The similar words, or None.
-
-    Returns:
-        The embeddings `(new, width)`.
+    `near` are the similar words, or None. Returns the embeddings `(new, width)`.
     """
     with task("rows by translations", 1) as advance:
         meant = transplant_translations(encoder, after, material.pairs)

@@ -98,11 +98,7 @@ def spell_words(
 
 
 def collect_meanings(material: Lexicon, near: InducedLexicon | None, most: int) -> dict[str, dict[str, float]]:
-    """Return the weighted translations of the most frequent words, from a dictionary or the aligner.
-
-    Args:
-        near: The similar words, or None.
-    """
+    """Return the weighted translations of the most frequent words, from a dictionary or the aligner."""
     told: dict[str, list[str]] = {}
     for text, pivot in material.pairs:
         if " " not in text:

@@ -128,11 +128,7 @@ def require_material(plan: SpellingPlan) -> None:
 
 
 def remove_aliases(tokenizer: Tokenizer, model: str) -> Tokenizer:
-    """Remove the aliases from the tokenizer of a model, and report them if there are any.
-
-    Raises:
-        EncoderError: If the tokenizer has no unigram model.
-    """
+    """Remove the aliases from the tokenizer of a model, and report them if there are any."""
     load_unigram_proto(tokenizer)
     if many := len(list_spellings(tokenizer)):
         say(f"the new spellings stand in place of the {many:,} that {model} has")
@@ -142,10 +138,8 @@ def remove_aliases(tokenizer: Tokenizer, model: str) -> Tokenizer:
 def require_known(plan: SpellingPlan, languages: Sequence[str], model: str) -> None:
     """Refuse a plan that does not suit the languages of a model.
 
-    Raises:
-        InputError: If the model lacks a language of the texts, if words have no text in their language or no noisy
-            form,
-            or if a package is missing that one of the kinds needs.
+    Raises `InputError` if the model lacks a language of the texts, if words have no text in their language or no noisy
+    form, or if a package is missing that one of the kinds needs.
     """
     if unknown := sorted(set(plan.texts) - set(languages or plan.texts)):
         raise InputError(f"--text: {model} has no {', '.join(unknown)}; it has {', '.join(languages)}")
@@ -218,11 +212,7 @@ def keep_best_aliases(spelled: Tokenizer, candidates: Mapping[str, Candidate], m
 
 
 def count_aliases(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> dict[str, dict[str, int]]:
-    """Count the aliases of a tokenizer.
-
-    Returns:
-        The counts, `{kind: {language: number}}`.
-    """
+    """Count the aliases of a tokenizer. Returns the counts, `{kind: {language: number}}`."""
     counts: dict[str, Counter[str]] = {}
     for one in list_spellings(spelled):
         kind, language = candidates[one.piece].cell
@@ -235,13 +225,8 @@ def measure_cosines(
 ) -> dict[str, dict[str, list[float]]]:
     """Measure how near noisy lines are to the same lines as they are written, before and after.
 
-    Under the kind "written" are the lines without noise, whose cosine is 1 before.
-
-    Args:
-        before: The encoder without the new aliases.
-
-    Returns:
-        The mean cosines, `{kind: {language: [before, after]}}`.
+    Under the kind "written" are the lines without noise, whose cosine is 1 before. `before` is the encoder without the
+    new aliases. Returns the mean cosines, `{kind: {language: [before, after]}}`.
     """
     table: dict[str, dict[str, list[float]]] = {"written": {}}
     with task("lines as people type them", len(held)) as advance:

@@ -32,7 +32,6 @@ class Candidate:
 
     Attributes:
         meant: The share of text of each sequence of token IDs that it stands for.
-        score: The best score of these sequences.
         cells: Its shares of text, by kind and language.
     """
 
@@ -55,11 +54,7 @@ class Candidate:
         return Spelling(piece, self.score, max(self.meant, key=lambda ids: (self.meant[ids], ids)))
 
     def add(self, row: WrittenText, share: float, cell: Cell, penalty: float = 0.0) -> None:
-        """Count one more text that the candidate stands for.
-
-        Args:
-            penalty: The number that is taken off the score.
-        """
+        """Count one more text that the candidate stands for. `penalty` is the number that is taken off the score."""
         self.meant[row.ids] += share
         self.cells[cell] += share
         self.score = max(self.score, row.score - penalty)

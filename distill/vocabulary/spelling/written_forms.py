@@ -24,9 +24,6 @@ class WrittenText:
     """A text as it is written.
 
     Attributes:
-        text: The text.
-        ids: The IDs of its tokens.
-        share: Its share of the tokens of the language.
         score: Its score in a unigram model, for tokens and words the sum over the tokens.
         begins: True if a blank stands before it.
     """
@@ -67,14 +64,10 @@ class TokenTable:
 
 
 def collect_tokens(pieces: TokenTable, used: Iterable[int], counts: Integers) -> Iterator[WrittenText]:
-    """Yield the normal tokens that hold a letter.
+    """Yield the normal tokens that hold a letter: a `WrittenText` per token.
 
     Args:
-        used: The IDs of the tokens that the language uses.
         counts: The number of uses of each token, int `(tokens,)`.
-
-    Yields:
-        A `WrittenText` per token.
     """
     whole = max(1, counts.sum())
     for id in used:
@@ -85,13 +78,10 @@ def collect_tokens(pieces: TokenTable, used: Iterable[int], counts: Integers) ->
 
 
 def collect_words(pieces: TokenTable, words: Mapping[str, float], bare: bool) -> Iterator[WrittenText]:
-    """Yield the words that are cut into a few tokens.
+    """Yield the words that are cut into a few tokens: a `WrittenText` per word.
 
     Args:
         bare: True if no blank stands before a word.
-
-    Yields:
-        A `WrittenText` per word.
     """
     for word, ids in zip(words, pieces.cut(list(words), bare), strict=True):
         if 1 < len(ids) <= LONGEST and pieces.normal[list(ids)].all():
@@ -99,13 +89,10 @@ def collect_words(pieces: TokenTable, words: Mapping[str, float], bare: bool) ->
 
 
 def collect_phrases(pieces: TokenTable, lines: Sequence[Sequence[str]], most: int) -> Iterator[WrittenText]:
-    """Yield the most frequent phrases of a language that is written without blanks.
+    """Yield the most frequent phrases of a language that is written without blanks: a `WrittenText` per phrase.
 
     Words of such a language often sound alike, and phrases tell them apart. The score of a phrase is the logarithm of
     its share. For a likely phrase it is above that of its separate words.
-
-    Yields:
-        A `WrittenText` per phrase.
     """
     counts = Counter(phrase for words in lines for phrase in _list_phrases(words))
     many = sum(count for phrase, count in counts.items() if len(phrase) == 1)
@@ -128,12 +115,7 @@ def _list_phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def collect_joined_words(pieces: TokenTable, counts: Integers, most: int) -> Iterator[WrittenText]:
     """Yield the most frequent tokens that begin a word, in the form in which the blank before them is missing.
 
-    Args:
-        counts: The number of uses of each token, int `(tokens,)`.
-        most: The greatest number of tokens that are considered.
-
-    Yields:
-        A `WrittenText` per token.
+    Yields a `WrittenText` per token.
     """
     whole: Doubles = counts / max(1, counts.sum())
     for id in np.argsort(-counts, kind="stable")[:most]:

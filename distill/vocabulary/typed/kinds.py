@@ -22,13 +22,10 @@ GENERATORS: dict[str, Callable[[str, str, random.Random], str]] = {
 
 
 def add_noise(text: str, language: str, kind: str, seed: int = 0) -> str:
-    """Make a text noisy.
+    """Make a text noisy. Raises `InputError` if the package pypinyin is missing, which Chinese in Latin letters needs.
 
     Args:
         kind: The kind of noise, one of `choices.TYPED` that the language has.
-
-    Raises:
-        InputError: If the package pypinyin is missing, which Chinese in Latin letters needs.
     """
     return GENERATORS[kind](text, language, random.Random(f"{seed}\n{kind}\n{text}"))
 
@@ -46,10 +43,6 @@ def has_kind(language: str, kind: str) -> bool:
 
 
 def require_kinds(languages: Iterable[str], kinds: Iterable[str]) -> None:
-    """Check that the packages are installed that kinds of noise need.
-
-    Raises:
-        InputError: If a package is missing.
-    """
+    """Check that the packages are installed that kinds of noise need. Raises `InputError` if a package is missing."""
     if "zh" in languages and "latin" in kinds:
         import_pypinyin()

@@ -15,9 +15,46 @@ from types import ModuleType
 
 from ...errors import InputError
 from ...system.extras import install_command
-from .hinglish import romanise_hindi
 from .typing_errors import remove_accents
 
+CONSONANTS = {
+    "क": "k", "ख": "kh", "ग": "g", "घ": "gh", "ङ": "n", "च": "ch", "छ": "chh", "ज": "j", "झ": "jh", "ञ": "n", "ट": "t",
+    "ठ": "th", "ड": "d", "ढ": "dh", "ण": "n", "त": "t", "थ": "th", "द": "d", "ध": "dh", "न": "n", "प": "p", "फ": "ph",
+    "ब": "b", "भ": "bh", "म": "m", "य": "y", "र": "r", "ल": "l", "व": "v", "श": "sh", "ष": "sh", "स": "s", "ह": "h",
+    "ळ": "l",
+}  # fmt: skip
+# Consonants with the dot below.
+DOTTED = {"क": "q", "ख": "kh", "ग": "g", "ज": "z", "ड": "d", "ढ": "dh", "फ": "f"}
+HINDI_VOWELS = {
+    "अ": "a", "आ": "aa", "इ": "i", "ई": "ee", "उ": "u", "ऊ": "oo", "ऋ": "ri", "ए": "e", "ऐ": "ai", "ओ": "o", "औ": "au",
+    "ऑ": "o", "ऍ": "e",
+}  # fmt: skip
+SIGNS = {
+    "ा": "aa", "ि": "i", "ी": "ee", "ु": "u", "ू": "oo", "ृ": "ri", "े": "e", "ै": "ai", "ो": "o", "ौ": "au", "ॉ": "o",
+    "ॅ": "e",
+}  # fmt: skip
+VIRAMA, DOT, NASAL, BINDU = "\u094d", "\u093c", "\u0901", "\u0902"
+# Possible spellings of a sound, of which a writer uses one; "long" is a long a in a word with one vowel.
+SPELLINGS = {
+    "aa": ("a",),
+    "ee": ("i", "ee"),
+    "oo": ("u", "oo"),
+    "v": ("v", "w"),
+    "ph": ("ph", "f"),
+    "long": ("a", "aa"),
+}
+# Words that everyone spells alike, whatever their letters.
+HINDI_WORDS = {
+    "में": "me", "मैं": "main", "है": "hai", "हैं": "hain", "और": "aur", "का": "ka", "की": "ki", "के": "ke", "को": "ko",
+    "क्या": "kya", "कौन": "kaun", "यह": "yeh", "वह": "woh", "वे": "we", "कब": "kab", "कहाँ": "kahan", "कहां": "kahan",
+    "किस": "kis", "ने": "ne", "से": "se", "पर": "par", "था": "tha", "थी": "thi", "थे": "the", "एक": "ek", "नहीं": "nahi",
+    "कितने": "kitne", "कितना": "kitna", "कितनी": "kitni", "वर्ष": "varsh", "हुआ": "hua", "हुई": "hui", "लिए": "liye",
+    "किया": "kiya", "गया": "gaya", "गई": "gayi", "कंपनी": "company", "स्कूल": "school", "पुलिस": "police",
+}  # fmt: skip
+HINDI_WORD = re.compile(r"[\u0900-\u0963\u0970-\u097f]+")
+HINDI_DIGITS = str.maketrans("०१२३४५६७८९।", "0123456789.")
+CONSONANT, VOWEL, SILENT = "consonant", "vowel", "unwritten"
+HINDI_UNWRITTEN = (SILENT, "a")
 LETTERS = {
     "ا": ("a",), "أ": ("a",), "إ": ("e", "i"), "آ": ("a",), "ٱ": ("a",), "ى": ("a",), "ء": ("2", ""),
     "ؤ": ("2o", "o"), "ئ": ("2", "e"), "ب": ("b",), "ت": ("t",), "ث": ("th", "s"), "ج": ("j", "g"), "ح": ("7", "h"),
@@ -39,6 +76,87 @@ WORDS = {
 WORD = re.compile(r"[\u0620-\u064a\u0671]+")
 UNWRITTEN = re.compile(r"[\u0640\u064b-\u065f\u0670]")
 DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩", "0123456789")
+# Possible spellings of each letter, of which a writer uses one.
+GREEK = {
+    "ου": ("ou",), "αυ": ("au", "av"), "ευ": ("eu", "ev"), "μπ": ("mp", "b"), "ντ": ("nt", "d"), "γγ": ("gg",),
+    "γκ": ("gk", "g"), "τζ": ("tz",), "α": ("a",), "β": ("b", "v"), "γ": ("g",), "δ": ("d",), "ε": ("e",), "ζ": ("z",),
+    "η": ("i", "h"), "θ": ("th", "8"), "ι": ("i",), "κ": ("k",), "λ": ("l",), "μ": ("m",), "ν": ("n",),
+    "ξ": ("x", "ks", "3"), "ο": ("o",), "π": ("p",), "ρ": ("r",), "σ": ("s",), "ς": ("s",), "τ": ("t",),
+    "υ": ("y", "u", "i"), "φ": ("f",), "χ": ("x", "h", "ch"), "ψ": ("ps",), "ω": ("o", "w"), ";": ("?",), "·": (";",),
+}  # fmt: skip
+RUSSIAN = {
+    "ый": ("yj", "iy", "y"), "ий": ("ij", "iy", "y"), "а": ("a",), "б": ("b",), "в": ("v",), "г": ("g",), "д": ("d",),
+    "е": ("e",), "ё": ("e", "yo"), "ж": ("zh", "j"), "з": ("z",), "и": ("i",), "й": ("j", "y", "i"), "к": ("k",),
+    "л": ("l",), "м": ("m",), "н": ("n",), "о": ("o",), "п": ("p",), "р": ("r",), "с": ("s",), "т": ("t",),
+    "у": ("u",), "ф": ("f",), "х": ("h", "kh"), "ц": ("c", "ts"), "ч": ("ch",), "ш": ("sh",), "щ": ("sch", "sh"),
+    "ъ": ("",), "ы": ("y", "i"), "ь": ("", "'"), "э": ("e",), "ю": ("yu", "ju"), "я": ("ya", "ia"),
+}  # fmt: skip
+# Chinese punctuation, and what people type for it with Latin letters.
+CHINESE_SIGNS = str.maketrans("，。？！：；、（）“”‘’《》·", ',.?!:;,()""\'\'"" ')
+HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+def romanise_hindi(text: str, draw: random.Random) -> str:
+    """Write Hindi in Latin letters: "भारत की राजधानी क्या है?" becomes "bharat ki rajdhani kya hai?"."""
+    spelling = {sound: draw.choice(spellings) for sound, spellings in SPELLINGS.items()}
+    text = unicodedata.normalize("NFD", text).translate(HINDI_DIGITS)
+    words = {unicodedata.normalize("NFD", word): latin for word, latin in HINDI_WORDS.items()}
+    return HINDI_WORD.sub(lambda match: words.get(match[0]) or _spell_hindi(match[0], spelling), text)
+
+
+def _spell_hindi(word, spelling):
+    """Spell a word by syllables.
+
+    An unwritten vowel is silent at the end, and within the word if a single consonant separates it from the next vowel.
+    """
+    parts = _split_sounds(word)
+    for place in range(len(parts) - 1, 0, -1):
+        if parts[place] == HINDI_UNWRITTEN and _is_silent(parts, place):
+            parts[place] = (SILENT, "")
+    one = sum(_is_vowel(parts, place) for place in range(len(parts))) == 1
+    middle = {**spelling, "aa": spelling["long"]} if one and parts[-1][1] != "aa" else spelling
+    if parts and parts[-1] == (VOWEL, "ee"):
+        parts[-1] = (VOWEL, "i")
+    return re.sub(r"n(?=[pbm])", "m", "".join(middle.get(sound, sound) for _, sound in parts))
+
+
+def _is_silent(parts, place):
+    """Return True for an unwritten vowel at the end of a word, and for the second a of aCaCV.
+
+    It is not silent at the end after y, r or v that follow a consonant (patra).
+    """
+    if place == len(parts) - 1:
+        return not (parts[place - 1][1] in ("y", "r", "v") and place > 1 and not _is_vowel(parts, place - 2))
+    return _is_vowel(parts, place - 2) and not _is_vowel(parts, place + 1) and _is_vowel(parts, place + 2)
+
+
+def _is_vowel(parts, place):
+    return 0 <= place < len(parts) and parts[place][0] in (VOWEL, SILENT) and parts[place][1] != ""
+
+
+def _split_sounds(word):
+    """Split a word into `[(kind, Latin letters)]`: consonants, vowels, and `SILENT` for the unwritten vowel of a
+    consonant.
+    """
+    parts, place = [], 0
+    while place < len(word):
+        char = word[place]
+        following = word[place + 1 : place + 2]
+        if char in CONSONANTS:
+            dotted = following == DOT
+            parts.append((CONSONANT, DOTTED.get(char, CONSONANTS[char]) if dotted else CONSONANTS[char]))
+            place += dotted
+            following = word[place + 1 : place + 2]
+            if following == VIRAMA:
+                place += 1
+            elif following not in SIGNS:
+                parts.append(HINDI_UNWRITTEN)
+        elif char in HINDI_VOWELS or char in SIGNS:
+            parts.append((VOWEL, HINDI_VOWELS.get(char) or SIGNS[char]))
+        elif char in (NASAL, BINDU):
+            parts.append((CONSONANT, "n"))
+        place += 1
+    return parts
 
 
 def romanise_arabic(text: str, draw: random.Random) -> str:
@@ -80,26 +198,6 @@ def _spell_sound(char, place, word, spelling):
     return spelling.get(char, char)
 
 
-# Possible spellings of each letter, of which a writer uses one.
-GREEK = {
-    "ου": ("ou",), "αυ": ("au", "av"), "ευ": ("eu", "ev"), "μπ": ("mp", "b"), "ντ": ("nt", "d"), "γγ": ("gg",),
-    "γκ": ("gk", "g"), "τζ": ("tz",), "α": ("a",), "β": ("b", "v"), "γ": ("g",), "δ": ("d",), "ε": ("e",), "ζ": ("z",),
-    "η": ("i", "h"), "θ": ("th", "8"), "ι": ("i",), "κ": ("k",), "λ": ("l",), "μ": ("m",), "ν": ("n",),
-    "ξ": ("x", "ks", "3"), "ο": ("o",), "π": ("p",), "ρ": ("r",), "σ": ("s",), "ς": ("s",), "τ": ("t",),
-    "υ": ("y", "u", "i"), "φ": ("f",), "χ": ("x", "h", "ch"), "ψ": ("ps",), "ω": ("o", "w"), ";": ("?",), "·": (";",),
-}  # fmt: skip
-RUSSIAN = {
-    "ый": ("yj", "iy", "y"), "ий": ("ij", "iy", "y"), "а": ("a",), "б": ("b",), "в": ("v",), "г": ("g",), "д": ("d",),
-    "е": ("e",), "ё": ("e", "yo"), "ж": ("zh", "j"), "з": ("z",), "и": ("i",), "й": ("j", "y", "i"), "к": ("k",),
-    "л": ("l",), "м": ("m",), "н": ("n",), "о": ("o",), "п": ("p",), "р": ("r",), "с": ("s",), "т": ("t",),
-    "у": ("u",), "ф": ("f",), "х": ("h", "kh"), "ц": ("c", "ts"), "ч": ("ch",), "ш": ("sh",), "щ": ("sch", "sh"),
-    "ъ": ("",), "ы": ("y", "i"), "ь": ("", "'"), "э": ("e",), "ю": ("yu", "ju"), "я": ("ya", "ia"),
-}  # fmt: skip
-# Chinese punctuation, and what people type for it with Latin letters.
-CHINESE_SIGNS = str.maketrans("，。？！：；、（）“”‘’《》·", ',.?!:;,()""\'\'"" ')
-HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
-
-
 def romanise_greek(text: str, draw: random.Random) -> str:
     """Write Greek in Latin letters without accents: "Ποιος ήταν ο βασιλιάς;" becomes "Poios itan o vasilias?"."""
     return replace_letters(remove_accents(text, "el"), GREEK, draw)
@@ -126,9 +224,6 @@ def replace_letters(text: str, letters: Mapping[str, tuple[str, ...]], draw: ran
 def romanise_chinese(text: str, draw: random.Random) -> str:
     """Write Chinese in Pinyin without tones, with v for ü, by syllables ("bei jing you duo da?") or by words
     ("beijing").
-
-    Raises:
-        InputError: If pypinyin, of the extra `typed`, is not installed.
     """
     package = import_pypinyin()
     from pypinyin.seg.mmseg import seg

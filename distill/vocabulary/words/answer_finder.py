@@ -38,11 +38,8 @@ class AnswerFinder:
     def holds(self, answers: Sequence[str], rows: Integers | Sequence[int] | None = None) -> Booleans:
         """Find the passages that hold one of the answers. An answer without words, such as "" or "?", is in no passage.
 
-        Args:
-            rows: The rows of the passages to search; None for all.
-
-        Returns:
-            True for each passage that holds an answer, bool `(passages,)` or `(rows,)`.
+        `rows` are the rows of the passages to search; None for all. Returns True for each passage that holds an answer,
+        bool `(passages,)` or `(rows,)`.
         """
         wanted = [joined for joined in map(self._join, answers) if joined.strip()]
         texts = self.passages if rows is None else [self.passages[row] for row in rows]
@@ -63,12 +60,9 @@ def find_answer_sentence(
 ) -> str | None:
     """Find the sentence of a passage that holds one of the answers, or the sentences that it runs over.
 
-    Args:
-        places: The start and end of its sentences in characters, if they are known; empty to find them.
-
-    Returns:
-        The sentence. None if no answer is there as it is written, if answers are in several different sentences, or if
-        the sentence is the whole passage.
+    `places` hold the start and end of its sentences in characters, if they are known; empty to find them. Returns the
+    sentence. None if no answer is there as it is written, if answers are in several different sentences, or if the
+    sentence is the whole passage.
     """
     matches = [place for answer in drop_closed_answers(answers) for place in _find_places(passage, answer)]
     if not matches:

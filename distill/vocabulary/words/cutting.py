@@ -33,16 +33,8 @@ def find_sentences_cached(text: str, language: str) -> tuple[tuple[int, int], ..
 def find_sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     """Find the sentences of a text.
 
-    Blanks around a sentence belong to none. A text without a boundary is one sentence, and so is a blank text.
-
-    Args:
-        language: Its ISO 639-1 code.
-
-    Returns:
-        The start and end of each sentence in characters, ascending. None is blank, unless the whole text is.
-
-    Raises:
-        InputError: If the language needs a library of the extra `morphology` that is missing.
+    Blanks around a sentence belong to none. A text without a boundary is one sentence, and so is a blank text. Returns
+    the start and end of each sentence in characters, ascending. None is blank, unless the whole text is.
     """
     # Each lone surrogate becomes one character, so that places stay valid.
     text = re.sub("[\ud800-\udfff]", "\ufffd", text)
@@ -82,8 +74,7 @@ VIRAMA = 9
 def is_within_cluster(text: str, at: int) -> bool:
     """Check that a place in a text lies within a grapheme cluster.
 
-    Returns:
-        True if the character at the place and the one before it belong to the same cluster.
+    Returns True if the character at the place and the one before it belong to the same cluster.
     """
     if not 0 < at < len(text):
         return False
@@ -108,11 +99,7 @@ def _is_flag(char):
 
 
 def find_cluster_start(text: str, at: int, least: int) -> int:
-    """Find the last place up to `at` that is not within a cluster.
-
-    Returns:
-        The place, or `at` if there is none.
-    """
+    """Find the last place up to `at` that is not within a cluster. Returns the place, or `at` if there is none."""
     return next((place for place in range(at, least, -1) if not is_within_cluster(text, place)), at)
 
 
@@ -131,7 +118,6 @@ class Cut:
     Args:
         length: The greatest length of a passage in characters. A document up to it is one passage.
         overlap: The greatest length of the last sentences of a passage that the next one repeats.
-        language: The language of documents that do not state theirs.
     """
 
     length: int = 1000
@@ -145,7 +131,6 @@ class PassageSpan:
 
     Attributes:
         start: The start of the passage in the text of the document, in characters.
-        end: The end of the passage.
         sentences: The start and end of its sentences within the passage.
     """
 
@@ -157,8 +142,7 @@ class PassageSpan:
 def cut_text(text: str, language: str, cut: Cut) -> list[PassageSpan]:
     """Cut a text into passages at the ends of sentences. A sentence longer than a passage is cut between words.
 
-    Raises:
-        InputError: If the language needs a library of the extra `morphology` that is missing.
+    Raises `InputError` if the language needs a library of the extra `morphology` that is missing.
     """
     places = [part for place in split_sentences(text, language) for part in _split_long(text, place, cut.length)]
     return [_make_span(places[first:last]) for first, last in _group_sentences(places, cut)]
@@ -172,11 +156,8 @@ def _make_span(places):
 def split_sentences(text: str, language: str) -> list[Place]:
     """Find the sentences of a text of any length.
 
-    Returns:
-        The start and end of each sentence, in characters.
-
-    Raises:
-        InputError: If the language needs a library of the extra `morphology` that is missing.
+    Returns the start and end of each sentence, in characters. Raises `InputError` if the language needs a library of
+    the extra `morphology` that is missing.
     """
     places: list[Place] = []
     for start, end in _split_stretches(text):

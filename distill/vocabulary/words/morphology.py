@@ -58,7 +58,6 @@ class WordAnalyser:
 
     Attributes:
         language: The ISO 639-1 code.
-        cut: A function that splits folded text into words.
         more: A function that makes further terms for BM25 from the words; None for none.
     """
 
@@ -79,11 +78,8 @@ class WordAnalyser:
 def split_words(text: str, language: str) -> list[str]:
     """Split a text into folded words, without inflection if the language has a stemmer. Odd text never raises.
 
-    Args:
-        language: Its ISO 639-1 code. Anything after a hyphen is ignored (zh-Hant).
-
-    Raises:
-        InputError: If the language needs a library of the extra `morphology` that is missing.
+    `language` is its ISO 639-1 code. Anything after a hyphen is ignored (zh-Hant). Raises `InputError` if the language
+    needs a library of the extra `morphology` that is missing.
     """
     return get_analyser(language).words(text)
 

@@ -96,14 +96,7 @@ def _load_mecab():
 
 
 def import_extra(module: str, language: str) -> ModuleType:
-    """Import a module of the extra `morphology`.
-
-    Args:
-        language: The name of the language that needs it, for the message.
-
-    Raises:
-        InputError: If it is not installed; the message says how to install it.
-    """
+    """Import a module of the extra `morphology`."""
     try:
         return import_module(module)
     except ImportError as error:

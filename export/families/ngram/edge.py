@@ -72,10 +72,8 @@ class EdgeBranch(keras.layers.Layer):
     """Computes for one text what `Branch` does, `(t, w)` -> `(t, c)`.
 
     Args:
-        branch: The student's layer.
         factor: The factor behind a factorised table, which is multiplied in, so that w is the width of the table; or
             None.
-        **kwargs: Arguments of `keras.layers.Layer`.
     """
 
     def __init__(self, branch: Branch, factor: Floats | None, precision: Precision, **kwargs: str) -> None:
@@ -100,12 +98,8 @@ class EdgeBranch(keras.layers.Layer):
 class EdgePooling(keras.layers.Layer):
     """Computes what `Pooling` and the head's first products do.
 
-    It maps features `(t, w)` and their number `(1, 1)` to `(1, 2 h)`.
-
-    Args:
-        kernel: The merged kernel `(w, 2 h)`.
-        bias: The merged bias `(2 h,)`.
-        **kwargs: Arguments of `keras.layers.Layer`.
+    It maps features `(t, w)` and their number `(1, 1)` to `(1, 2 h)`. `kernel` is the merged kernel `(w, 2 h)`. `bias`
+    is the merged bias `(2 h,)`.
     """
 
     def __init__(self, kernel: Floats, bias: Floats, precision: Precision, **kwargs: str) -> None:
@@ -123,7 +117,6 @@ class EdgeHead(keras.layers.Layer):
     Args:
         kernels: The kernels of the head, as `rewrite.balance` returns them.
         projection: The kernel of the projection, or None.
-        **kwargs: Arguments of `keras.layers.Layer`.
     """
 
     def __init__(
@@ -149,7 +142,6 @@ class EdgeComplement(keras.layers.Layer):
     Args:
         down: D, `(d, r)`.
         up: U, `(r, d)`.
-        **kwargs: Arguments of `keras.layers.Layer`.
     """
 
     def __init__(self, down: Floats, up: Floats, dense: Dense, **kwargs: str) -> None:

@@ -43,12 +43,8 @@ class OnnxEncoder:
     def features(self, x: str, keep: str) -> str:
         """Add the joined and normalised features of embeddings.
 
-        Args:
-            x: Embeddings `(b, t, w)`.
-            keep: 0 for padding and 1 for all others, `(b, t, 1)`.
-
-        Returns:
-            The name of the features `(b, t, w + branches * c)`.
+        `x` are embeddings `(b, t, w)`. `keep` is 0 for padding and 1 for all others, `(b, t, 1)`. Returns the name of
+        the features `(b, t, w + branches * c)`.
         """
         g, branches = self.graph, self.model.branches
         if self.model.rank:
@@ -61,13 +57,7 @@ class OnnxEncoder:
     def branch(self, branch: Branch, x: str, keep: str) -> str:
         """Add the normalisation and the convolutions of a branch, after its projection.
 
-        Args:
-            branch: The student's layer.
-            x: The projected tokens `(b, t, c)`.
-            keep: 0 for padding and 1 for all others, `(b, t, 1)`.
-
-        Returns:
-            The name of the features `(b, t, c)`.
+        `x` are the projected tokens `(b, t, c)`. Returns the name of the features `(b, t, c)`.
         """
         g = self.graph
         x = self.norm(x, f"{branch.name}/norm", branch.norm)
@@ -76,13 +66,10 @@ class OnnxEncoder:
         return x
 
     def convolution(self, x: str, name: str, layer: Convolution) -> str:
-        """Add a ReLU convolution with a residual connection.
+        """Add a ReLU convolution with a residual connection. Returns the name of the features `(b, t, c)`.
 
         Args:
             x: Features `(b, t, c)`, zero for padding.
-
-        Returns:
-            The name of the features `(b, t, c)`.
         """
         g, dense = self.graph, layer.dense
         y = self.token_product(g, stack_windows(g, x, layer.order), name, np.asarray(dense.kernel))
@@ -90,14 +77,11 @@ class OnnxEncoder:
         return g.add("Add", x, g.add("Relu", biased))
 
     def pooling(self, summed: str, count: str) -> str:
-        """Add the pooling of a text.
+        """Add the pooling of a text. Returns the name of the pooled texts `(b, d)`.
 
         Args:
             summed: Sums of features `(b, w)`.
             count: Numbers of tokens `(b, 1)`.
-
-        Returns:
-            The name of the pooled texts `(b, d)`.
         """
         g, pooling = self.graph, self.model.get_layer("pooling")
         projected = self.text_product(g, summed, "pooling", np.asarray(pooling.dense.kernel))
@@ -121,12 +105,7 @@ class OnnxEncoder:
     def dense(self, product: Product, x: str, name: str, layers: Sequence[keras.layers.Dense]) -> list[str]:
         """Add dense layers of the same input as one product.
 
-        Args:
-            product: The function that multiplies by a kernel.
-            x: The input `(..., in)`.
-
-        Returns:
-            The names of the outputs `(..., out)`, one per layer.
+        `x` is the input `(..., in)`. Returns the names of the outputs `(..., out)`, one per layer.
         """
         g = self.graph
         y = product(g, x, name, np.concatenate([np.asarray(layer.kernel) for layer in layers], axis=1))

@@ -26,14 +26,11 @@ def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
 
 
 def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
-    """Compute the vector of a text.
+    """Compute the vector of a text. Returns a vector of unit length, float32 `(d,)`.
 
     Args:
         x: The text's rows of the table, float32 `(t, w)`.
         numbers: The end of the file's settings.
-
-    Returns:
-        A vector of unit length, float32 `(d,)`.
     """
     _, many, *orders = numbers
     branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders[:many])]

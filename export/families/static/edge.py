@@ -16,12 +16,7 @@ from ...weights.rewrite import merge_projection
 
 
 class EdgeEncoder(keras.layers.Layer):
-    """Computes for one text what `StaticEncoder` does, ids `(t,)` -> `(1, d)`.
-
-    Args:
-        padding: None, "masked" or "sliced".
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """Computes for one text what `StaticEncoder` does, ids `(t,)` -> `(1, d)`."""
 
     def __init__(self, model: StaticEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -50,7 +45,6 @@ class EdgeContext(keras.layers.Layer):
     """Computes for one text what `Context` does, `(t, w)` -> `(t, w)`.
 
     Args:
-        context: The student's layer.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 

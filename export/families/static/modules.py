@@ -44,13 +44,8 @@ def _table(model: StaticEncoder) -> Floats:
 def add_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
     """Add a row for each spelling to a table: the sum of the rows that it stands for.
 
-    A text's mean is then over fewer tokens while its sum is the same, which makes no difference at unit length.
-
-    Args:
-        table: The embedding table `(tokens, d)`.
-
-    Returns:
-        Float array `(tokens + spellings, d)`.
+    A text's mean is then over fewer tokens while its sum is the same, which makes no difference at unit length. `table`
+    is the embedding table `(tokens, d)`. Returns a float array `(tokens + spellings, d)`.
     """
     spellings = list_spellings(tokenizer)
     if not spellings:
@@ -74,11 +69,7 @@ def is_linear(model: StaticEncoder) -> bool:
 
 
 def linear_rows(student: KerasEncoder) -> Floats:
-    """Return rows `(tokens, d)` whose sum over a text's tokens, at unit length, is the text's vector.
-
-    Raises:
-        EncoderError: If the student is not such a sum.
-    """
+    """Return rows `(tokens, d)` whose sum over a text's tokens, at unit length, is the text's vector."""
     model = student.model
     _require_static(model)
     if not is_linear(model):

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 class OnnxEncoder:
-    """Adds the nodes of a student to a graph.
-
-    Args:
-        products: The functions that multiply tokens and texts by a kernel.
-    """
+    """Adds the nodes of a student to a graph."""
 
     def __init__(self, graph: Graph, model: StaticEncoder, products: tuple[Product, Product]) -> None:
         self.graph, self.model = graph, model
@@ -46,15 +42,7 @@ class OnnxEncoder:
         return self.network(stack_windows(self.graph, rows, layer.order), layer, self.token_product)
 
     def network(self, x: str, layer: Context | Residual, product: Product) -> str:
-        """Add W2 max(0, W1 x + b).
-
-        Args:
-            x: The input `(..., in)`.
-            product: The function that multiplies by a kernel.
-
-        Returns:
-            The name of the output `(..., out)`.
-        """
+        """Add W2 max(0, W1 x + b). Returns the name of the output `(..., out)`. `x` is the input `(..., in)`."""
         g, name = self.graph, layer.name
         hidden = product(g, x, f"{name}/first", np.asarray(layer.first.kernel))
         hidden = g.add("Relu", g.add("Add", hidden, g.constant(f"{name}/bias", np.asarray(layer.first.bias))))

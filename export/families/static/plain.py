@@ -26,15 +26,7 @@ def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
 
 
 def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
-    """Compute the vector of a text.
-
-    Args:
-        x: The text's rows of the table, float32 `(t, w)`.
-        numbers: The end of the file's settings.
-
-    Returns:
-        A vector of unit length, float32 `(d,)`.
-    """
+    """Compute the vector of a text. Returns a vector of unit length, float32 `(d,)`."""
     for order in filter(None, numbers[:1]):
         x = x + layers.dense("context.second", layers.dense("context.first", stack_windows(x, order), relu=True))
     x = to_unit_length(x.sum(axis=0, keepdims=True, dtype=np.float32))

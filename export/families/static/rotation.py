@@ -11,11 +11,7 @@ from ....system.types import Floats
 
 
 def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
-    """Return the weights that change if the embedding table is multiplied by an orthogonal matrix.
-
-    Args:
-        basis: The matrix `(w, w)`.
-    """
+    """Return the weights that change if the embedding table is multiplied by an orthogonal matrix."""
     writers = [name for name in ("residual/second/kernel", "context/second/kernel") if name in weights]
     changed: dict[str, NDArray[np.floating]] = {
         name: basis.T @ weights[name] for name in ("residual/first/kernel", "residual/lift/kernel")

@@ -34,7 +34,6 @@ class EdgeRows(keras.layers.Layer):
     """Computes for one text what `Rows` does, `(t, w)` -> `(t, w)`.
 
     Args:
-        rows: The student's layer.
         precision: Not used; blocks of both kinds have the same arguments.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
@@ -75,11 +74,7 @@ class Rotations:
 
 
 class EdgeModernBlock(keras.layers.Layer):
-    """Computes for one text what `ModernBlock` does, `(t, w)` -> `(t, w)`, with the inputs that `Rotations` makes.
-
-    Args:
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """Computes for one text what `ModernBlock` does, `(t, w)` -> `(t, w)`, with the inputs that `Rotations` makes."""
 
     def __init__(self, block: ModernBlock, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -99,16 +94,13 @@ class EdgeModernBlock(keras.layers.Layer):
         return x + self.second(self.activation(both[:, : self.inner]) * both[:, self.inner :])
 
     def attend(self, x: Tensor, far: Tensor | None, cosine: Tensor, sine: Tensor) -> Tensor:
-        """Compute self-attention with rotary position embeddings.
+        """Compute self-attention with rotary position embeddings. Returns a float array `(t, heads * size)`.
 
         Args:
             x: Tokens `(t, w)`.
             far: Added to the scores, or None.
             cosine: Cosines of the angles, `(t, s / 2)`.
             sine: Sines of the angles, `(t, s / 2)`.
-
-        Returns:
-            Float array `(t, heads * size)`.
         """
         x = self.attention_norm(x) if self.attention_norm else x
         heads = split_heads(self.looked(keep_apart(x)), self.heads, self.size)  # (3 h, t, s)
@@ -125,12 +117,7 @@ BLOCK_INPUTS: dict[str, type[PaddingMask | Rotations]] = {"bert": PaddingMask, "
 
 
 class EdgeEncoder(keras.layers.Layer):
-    """Computes for one text what `TransformerEncoder` does, ids `(t,)` -> `(1, d)`.
-
-    Args:
-        padding: None, "masked" or "sliced".
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """Computes for one text what `TransformerEncoder` does, ids `(t,)` -> `(1, d)`."""
 
     def __init__(self, model: TransformerEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         require_bundled(model.pooling, model.dense)

@@ -19,18 +19,14 @@ EDGE_ACTIVATIONS = {**ACTIVATIONS, "gelu": lambda x: ops.gelu(x, approximate=Fal
 
 
 def int8_dense(precision: Precision) -> Dense:
-    """Return the class of layers that stay in 8 bits while others have 4.
-
-    See `TransformerEncoder.narrow_kernels`.
-    """
+    """Return the class of layers that stay in 8 bits while others have 4. See `TransformerEncoder.narrow_kernels`."""
     return DENSE["float32" if precision.dense == "float32" else "int8"]
 
 
 def make_second(block: Block, precision: Precision) -> keras.layers.Layer:
     """Build the layer behind the hidden units, of which `wide_units` of a block keep 8 bits while others have 4.
 
-    Returns:
-        A layer `(t, inner)` -> `(t, w)`.
+    Returns a layer `(t, inner)` -> `(t, w)`.
     """
     kernel, bias = block.second.kernel, block.second.bias
     if precision.dense == "int4" and block.wide_units:
@@ -39,28 +35,22 @@ def make_second(block: Block, precision: Precision) -> keras.layers.Layer:
 
 
 def split_heads(x: Tensor, heads: int, size: int) -> Tensor:
-    """Split queries, keys and values by head.
+    """Split queries, keys and values by head. Returns a float array `(3 * heads, t, size)`.
 
     Args:
         x: Float array `(t, 3 * heads * size)`.
-
-    Returns:
-        Float array `(3 * heads, t, size)`.
     """
     return ops.transpose(ops.reshape(x, (-1, 3 * heads, size)), (1, 0, 2))
 
 
 def compute_attention(query: Tensor, key: Tensor, value: Tensor, far: Tensor | None) -> Tensor:
-    """Compute dot-product attention: each token's weighted mean of the values.
+    """Compute dot-product attention: each token's weighted mean of the values. Returns a float array `(t, h * s)`.
 
     Args:
         query: Float array `(h, t, s)`, already divided by the root of s.
         key: Float array `(h, t, s)`.
         value: Float array `(h, t, s)`.
         far: Added to the scores, broadcast to `(h, t, t)`; or None.
-
-    Returns:
-        Float array `(t, h * s)`.
     """
     scores = ops.matmul(query, ops.transpose(key, (0, 2, 1)))  # (h, t, t)
     scores = scores if far is None else scores + far
@@ -72,13 +62,8 @@ def join_attention_inputs(block: Block, kind: str) -> Floats:
     """Concatenate the kernels, or the biases, of query, key and value.
 
     The divisor of the scores is merged into the query, where a column's scale absorbs it and nothing is rounded
-    differently.
-
-    Args:
-        kind: "kernel" or "bias".
-
-    Returns:
-        float32 array `(w, 3 * heads * size)`, or `(3 * heads * size,)` of biases.
+    differently. `kind` is "kernel" or "bias". Returns a float32 array `(w, 3 * heads * size)`, or `(3 * heads * size,)`
+    of biases.
     """
     query, key, value = (np.asarray(getattr(layer, kind)) for layer in (block.query, block.key, block.value))
     return np.concatenate([query / np.sqrt(np.float32(block.head_size)), key, value], axis=-1)
@@ -88,7 +73,6 @@ class EdgePositions(keras.layers.Layer):
     """Computes for one text what `Positions` does: `(t, w)` and positions `(t,)` -> `(t, w)`.
 
     Args:
-        placed: The student's layer.
         **kwargs: Arguments of `keras.layers.Layer`.
     """
 
@@ -114,11 +98,7 @@ class PaddingMask:
 
 
 class EdgeBlock(keras.layers.Layer):
-    """Computes for one text what `Block` does, `(t, w)` -> `(t, w)`; also takes what is added to the scores of padding.
-
-    Args:
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """Computes for one text what `Block` does, `(t, w)` -> `(t, w)`; it takes what is added to the scores too."""
 
     def __init__(self, block: Block, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -136,14 +116,10 @@ class EdgeBlock(keras.layers.Layer):
         return self.norm(x + self.second(self.activation(self.first(keep_apart(x)))))
 
     def attend(self, x: Tensor, far: Tensor | None) -> Tensor:
-        """Compute self-attention.
+        """Compute self-attention. Returns a float array `(t, heads * size)`.
 
         Args:
-            x: Tokens `(t, w)`.
             far: Added to the scores, `(1, 1, t)`, or None.
-
-        Returns:
-            Float array `(t, heads * size)`.
         """
         # If the converter merged the normalisation's gains into the kernel, it would leave its grid. `keep_apart`
         # prevents that in no measurable time. It raised the mean cosine of multilingual-e5-small's bundle from .9992

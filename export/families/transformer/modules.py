@@ -32,14 +32,7 @@ KINDS = ("full_attention", "sliding_attention")
 
 
 def modern_config(model: TransformerEncoder, activation: str) -> dict[str, Json]:
-    """Return the `config.json` of a `ModernBertModel`.
-
-    Args:
-        activation: Hugging Face's name of its activation.
-
-    Raises:
-        ExportError: If the heads do not make up a row.
-    """
+    """Return the `config.json` of a `ModernBertModel`."""
     if model.heads * model.head_size != model.width:
         raise ExportError(
             f"a ModernBertModel of width {model.width} does not support {model.heads} heads of "
@@ -103,11 +96,7 @@ def _block_modern_modules(block: ModernBlock) -> dict[str, Floats]:
 
 @dataclass(frozen=True)
 class PaddedHeads:
-    """Padded heads.
-
-    Args:
-        before: The number of heads before padding; the others are zeros.
-    """
+    """Padded heads."""
 
     count: int
     size: int
@@ -117,13 +106,8 @@ class PaddedHeads:
     def pad_columns(self, array: Floats, is_query: bool = False) -> Floats:
         """Pad the columns of an array to all heads.
 
-        The scores are divided by the root of a head's size, so a query is scaled to make up for the difference.
-
-        Args:
-            array: Float array `(..., before * size_before)`.
-
-        Returns:
-            Float array `(..., count * size)`.
+        The scores are divided by the root of a head's size, so a query is scaled to make up for the difference. `array`
+        is a float array `(..., before * size_before)`. Returns a float array `(..., count * size)`.
         """
         scale = np.float32((self.size / self.size_before) ** 0.5) if is_query else np.float32(1)
         parts = (array * scale).reshape(*array.shape[:-1], self.before, self.size_before)
@@ -132,11 +116,7 @@ class PaddedHeads:
 
 
 def fit_heads(width: int, heads: int, size: int) -> PaddedHeads:
-    """Find the least number of heads that share a row evenly and have room for a student's heads.
-
-    Raises:
-        ExportError: If there is none.
-    """
+    """Find the least number of heads that share a row evenly and have room for a student's heads."""
     for count in range(heads, width + 1):
         if width % count == 0 and width // count >= size:
             return PaddedHeads(count, width // count, heads, size)
@@ -151,11 +131,7 @@ SEGMENTS = 2
 
 
 def modules_of(student: KerasEncoder) -> list[Module]:
-    """Return the modules of a transformer.
-
-    Raises:
-        ExportError: If BERT does not support its heads or its tokenizer.
-    """
+    """Return the modules of a transformer. Raises `ExportError` if BERT does not support its heads or its tokenizer."""
     model = student.model
     require_bundled(model.pooling, model.dense)
     behind = [_dense(model)] if model.dense else []

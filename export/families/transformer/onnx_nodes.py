@@ -26,37 +26,24 @@ class BertNodes:
 
     Args:
         product: The function that multiplies tokens by a kernel.
-        codec: The format of position embeddings.
     """
 
     def __init__(self, graph: Graph, model: TransformerEncoder, product: Product, codec: str) -> None:
         self.graph, self.model, self.product, self.codec = graph, model, product, codec
 
     def apply_blocks(self, x: str, places: str, looks: str) -> str:
-        """Add position embeddings and all blocks.
-
-        Args:
-            x: Rows of the table `(b, t, w)`.
-            places: The position of each token, `(b, t)`.
-            looks: Added to the scores, `(b, 1, 1, t)`.
-
-        Returns:
-            The name of the tokens `(b, t, w)`.
-        """
+        """Add position embeddings and all blocks. Returns the name of the tokens `(b, t, w)`."""
         x = self.add_positions(x, places)
         for block in self.model.blocks:
             x = self.block(x, looks, block)
         return x
 
     def add_positions(self, x: str, places: str) -> str:
-        """Add position embeddings and their normalisation.
+        """Add position embeddings and their normalisation. Returns the name of the tokens `(b, t, w)`.
 
         Args:
             x: Rows of the table `(b, t, w)`.
             places: The position of each token, `(b, t)`.
-
-        Returns:
-            The name of the tokens `(b, t, w)`.
         """
         g, layer = self.graph, self.model.get_layer("positions")
         rows = make_lookup(g, np.asarray(layer.embeddings), self.codec, "positions")
@@ -64,13 +51,10 @@ class BertNodes:
         return self.norm(added, "positions/norm", layer.norm)
 
     def block(self, x: str, looks: str, block: Block) -> str:
-        """Add attention and the feed-forward network of a block.
+        """Add attention and the feed-forward network of a block. Returns the name of the tokens `(b, t, w)`.
 
         Args:
             x: Tokens `(b, t, w)`.
-
-        Returns:
-            The name of the tokens `(b, t, w)`.
         """
         g, name = self.graph, block.name
         attention = self.dense(self.add_attention(x, looks, block), f"{name}/attention", [block.attention])
@@ -82,24 +66,13 @@ class BertNodes:
     def add_attention(self, x: str, looks: str, block: Block) -> str:
         """Add the self-attention of a block.
 
-        Args:
-            x: Tokens `(b, t, w)`.
-
-        Returns:
-            The name of each token's weighted mean of the values, `(b, t, heads * size)`.
+        Returns the name of each token's weighted mean of the values, `(b, t, heads * size)`.
         """
         query, key, value = self.project_heads(x, block)
         return self.compute_attention(query, key, value, looks, block)
 
     def project_heads(self, x: str, block: Block) -> list[str]:
-        """Add the projections to queries, keys and values.
-
-        Args:
-            x: Tokens `(b, t, w)`.
-
-        Returns:
-            The names of the three, `(b, h, t, s)` each.
-        """
+        """Add the projections to queries, keys and values. Returns the names of the three, `(b, h, t, s)` each."""
         g, size = self.graph, block.head_size
         both = self.dense(x, f"{block.name}/looked", [block.query, block.key, block.value])
         parts = g.split(both, [block.heads * size] * 3)
@@ -109,13 +82,12 @@ class BertNodes:
     def compute_attention(self, query: str, key: str, value: str, looks: str, block: Block) -> str:
         """Add scaled dot-product attention.
 
+        Returns the name of each token's weighted mean of the values, `(b, t, heads * size)`.
+
         Args:
             query: `(b, h, t, s)`.
             key: `(b, h, t, s)`.
             value: `(b, h, t, s)`.
-
-        Returns:
-            The name of each token's weighted mean of the values, `(b, t, heads * size)`.
         """
         g, size = self.graph, block.head_size
         scores = g.add("MatMul", query, g.add("Transpose", key, perm=[0, 1, 3, 2]))
@@ -127,12 +99,8 @@ class BertNodes:
     def dense(self, x: str, name: str, layers: Sequence[keras.layers.Dense], product: Product | None = None) -> str:
         """Add dense layers of the same input as one product.
 
-        Args:
-            x: The input `(..., in)`.
-            product: The function that multiplies by a kernel; None for that of tokens.
-
-        Returns:
-            The name of the outputs `(..., out)`, concatenated.
+        `product` is the function that multiplies by a kernel; None for that of tokens. Returns the name of the outputs
+        `(..., out)`, concatenated.
         """
         g = self.graph
         y = (product or self.product)(g, x, name, join_arrays(layer.kernel for layer in layers))

@@ -23,11 +23,7 @@ POSITIONS = "positions"
 
 
 def numbers_of(parts: Parts) -> list[int]:
-    """Return the end of the file's settings: blocks, heads, pooling, activation, activation behind the pooling.
-
-    Raises:
-        ExportError: If the blocks are not BERT's.
-    """
+    """Return the end of the file's settings: blocks, heads, pooling, activation, activation behind the pooling."""
     settings = parts.settings
     if settings.get("block", "bert") != "bert":
         raise ExportError("a program in C supports BERT's blocks, not ModernBERT's; export a bundle")
@@ -39,8 +35,7 @@ def numbers_of(parts: Parts) -> list[int]:
 def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
     """Return the sections other than those of the table and the dense layers.
 
-    Returns:
-        Normalisations, position embeddings and epsilon, by the names of their sections.
+    Returns normalisations, position embeddings and epsilon, by the names of their sections.
     """
     vectors = {name.removeprefix("block_"): vector for name, vector in parts.vectors.items()}
     places = vectors.pop(f"{POSITIONS}.embeddings")
@@ -55,15 +50,7 @@ def _codes(arrays):
 
 
 def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
-    """Compute the vector of a text.
-
-    Args:
-        x: The text's rows of the table, float32 `(t, w)`.
-        numbers: The end of the file's settings.
-
-    Returns:
-        A vector of unit length, float32 `(d,)`.
-    """
+    """Compute the vector of a text. Returns a vector of unit length, float32 `(d,)`."""
     depth, heads, pooling, activation, behind, *_ = numbers
     epsilon = float(layers.vector("epsilon")[0])
     x = layers.dense("factor", x) if "factor" in layers else x

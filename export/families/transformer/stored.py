@@ -28,11 +28,7 @@ def norm_names(depth: int) -> list[str]:
 
 
 def attention_of(graph: Graph) -> dict[str, Json]:
-    """Return the settings of the blocks' attention.
-
-    Raises:
-        StopIteration: If one is missing.
-    """
+    """Return the settings of the blocks' attention."""
     local, window = _windows(graph)
     thetas, depth = _thetas(graph), len(_scores(graph))
     # If all blocks are of one kind, the other kind's theta is not in the graph.

@@ -3,7 +3,7 @@ import json
 import pytest
 from fixtures.pieces import CONTROL, spelled_tokenizer, tokenizer_of
 
-from distill.encoders.wordpiece import wordpiece_tokenizer
+from distill.encoders.tokenizer import wordpiece_tokenizer
 from distill.errors import ExportError
 from distill.export.encode import Reading, Rules
 from distill.export.hub.plain_tokenizer import plain_tokenizer_json, tokenizer_config

@@ -14,8 +14,8 @@ from distill.export.tflite import flatbuffer
 from distill.export.tflite.convert import convert, convert_keras_model, require_complete
 from distill.export.tflite.graph import Graph
 from distill.export.tflite.layers import Table
-from distill.export.tflite.rows import with_table
 from distill.export.tflite.strings import TokenizerLayer, convert_string
+from distill.export.tflite.weights import with_table
 from distill.export.weights.codecs import CODECS, decode_rows, encode_table
 from distill.export.weights.precision import Precision
 

@@ -12,7 +12,7 @@ from distill.encoders.catalog.loading import load_keras_encoder
 from distill.jobs.pipeline.preparing import prepare, read_inputs
 from distill.jobs.pipeline.second_stage import StudentStart, train_student
 from distill.jobs.tuning.space import SearchedSettings
-from distill.jobs.tuning.stages import Students, reweight_sources
+from distill.jobs.tuning.tune import Students, reweight_sources
 from distill.settings.sections import DataSettings, Settings, StudentSettings
 from distill.settings.store import as_dict, load_settings
 from distill.students.shape import Shape

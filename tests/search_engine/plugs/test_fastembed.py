@@ -14,8 +14,7 @@ from fixtures.text import TEXTS
 
 from distill.encoders.catalog.bundle import released_folder
 from distill.encoders.encoder import KerasEncoder
-from distill.encoders.tokenizer import Tokenizer
-from distill.encoders.wordpiece import wordpiece_tokenizer
+from distill.encoders.tokenizer import Tokenizer, wordpiece_tokenizer
 from distill.errors import EncoderError, InputError
 from distill.export.artefact import write_artefact
 from distill.export.encode import Reading, Rules

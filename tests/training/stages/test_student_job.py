@@ -25,7 +25,7 @@ from distill.jobs.pipeline.second_stage import (
     transfer_alone,
 )
 from distill.jobs.tuning.space import SearchedSettings
-from distill.jobs.tuning.stages import Students
+from distill.jobs.tuning.tune import Students
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
 from distill.students.embeddings import TABLE

@@ -37,11 +37,7 @@ class Coder:
 
     @classmethod
     def learn(cls, sample: Floats, lists: int, random: np.random.Generator) -> Coder:
-        """Learn axes, centroids and codewords from a sample.
-
-        Args:
-            sample: The vectors, float32 `(n, axes)`.
-        """
+        """Learn axes, centroids and codewords from a sample. `sample` are the vectors, float32 `(n, axes)`."""
         axes, width, turn = _choose_axes(sample, random)
         turned = turn(sample)
         centroids = round_rows(cluster(turned, lists, random))

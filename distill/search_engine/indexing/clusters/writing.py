@@ -150,14 +150,9 @@ TITLES = 10
 def write_clusters(index: File, output: File, seed: int = 0) -> None:
     """Write the `clusters.bin` of an index.
 
-    Args:
-        index: The folder of `distill index`.
-        seed: The seed of the samples, the centroids and the codewords.
-
-    Raises:
-        ExportError: If the index is larger than a page can hold.
-        DataError: If the folder has no whole index.
-        InputError: If the index has fewer bits than 8, words or no passage, or a file cannot be read or written.
+    `index` is the folder of `distill index`. Raises `ExportError` if the index is larger than a page can hold;
+    `DataError` if the folder has no whole index; and `InputError` if the index has fewer bits than 8, words or no
+    passage, or a file cannot be read or written.
     """
     stored = Index(index)
     _require_plain(stored)

@@ -100,11 +100,7 @@ def _weights(counts: Integers, lengths: NDArray[np.float64], mean: float) -> NDA
 
 
 class Lexical:
-    """The words of an index.
-
-    Args:
-        related: Finds similar words for those that the index lacks, or None.
-    """
+    """The words of an index. `related` finds similar words for those that the index lacks, or None."""
 
     def __init__(
         self, sections: Mapping[str, NDArray[np.generic]], passages: int, related: RelatedWords | None = None
@@ -176,13 +172,8 @@ def name_word_encoder(
 ) -> dict[str, Json]:
     """Return the entries of an index's card about the encoder of its words, none if it has no words.
 
-    Args:
-        source: The name that a user gives, `NONE` for no vectors; None for that of `known`, or `USUAL`.
-        known: The card of the existing index, or None.
-
-    Raises:
-        InputError: If an encoder of words is given but the index has no words.
-        EncoderError: If the name is that of no encoder.
+    `source` is the name that a user gives, `NONE` for no vectors; None for that of `known`, or `USUAL`. `known` is the
+    card of the existing index, or None.
     """
     if not card["hybrid"]:
         if source is not None:

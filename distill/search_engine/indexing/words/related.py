@@ -69,15 +69,10 @@ class WordSpace:
 
 
 def encode_words(words: Sequence[str], encoder: Encoder, seed: int = 0) -> dict[str, NDArray[np.generic]]:
-    """Return the sections of the words of an index.
+    """Return the sections of the words of an index. Raises `EncoderError` if the encoder's vectors are not finite.
 
     Args:
         words: All words, in the order of "bm25.terms".
-        encoder: An encoder of the languages in which questions are asked.
-        seed: The seed of the sample of words that determines the axes.
-
-    Raises:
-        EncoderError: If the encoder's vectors are not finite.
     """
     # What chose the axes is not encoded again where that is all.
     few, unknown = len(words) <= SAMPLED, _encode(UNKNOWN, encoder)
@@ -121,10 +116,8 @@ def list_words(sections: Mapping[str, NDArray[np.generic]]) -> list[str]:
 class RelatedWords:
     """Finds words of an index that are similar to another one.
 
-    Several threads may use it; the encoder is used by one at a time.
-
-    Args:
-        load: Loads the encoder of words, or returns None if it is gone. It is called once, for the first word.
+    Several threads may use it; the encoder is used by one at a time. `load` loads the encoder of words, or returns None
+    if it is gone. It is called once, for the first word.
     """
 
     def __init__(self, sections: Mapping[str, NDArray[np.generic]], load: Callable[[], Encoder | None]) -> None:
@@ -137,10 +130,8 @@ class RelatedWords:
     def find(self, word: str) -> list[tuple[int, float]]:
         """Return the numbers of at most `MOST` similar words, nearest first, with their cosines.
 
-        A word with a digit has none, because another number or code does not mean the same.
-
-        Raises:
-            EncoderError: If the encoder's dimension is not that of the index.
+        A word with a digit has none, because another number or code does not mean the same. Raises `EncoderError` if
+        the encoder's dimension is not that of the index.
         """
         return [] if any(letter.isdigit() for letter in word) else self._held(word)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.encoder import KerasEncoder
-from distill.encoders.wordpiece import wordpiece_tokenizer
+from distill.encoders.tokenizer import wordpiece_tokenizer
 from distill.errors import EncoderError, ExportError
 from distill.export.encode import Reading, Rules
 from distill.export.formats import sentence

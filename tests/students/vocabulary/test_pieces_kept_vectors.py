@@ -8,13 +8,13 @@ from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError
 from distill.export.encode import Reading
-from distill.students.vocabulary.kept_vectors import require_kept_vectors
 from distill.students.vocabulary.pieces import (
     count_tokens,
     find_prompt_tokens,
     prune_encoder,
     prune_tokenizer,
     replace_tokenizer,
+    require_kept_vectors,
 )
 from distill.students.vocabulary.pruning import Line, PieceRule, prune
 

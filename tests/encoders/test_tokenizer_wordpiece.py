@@ -8,8 +8,7 @@ from tokenizers import BertWordPieceTokenizer
 
 from distill.data.loading import load_dataset
 from distill.data.readers import SAMPLE
-from distill.encoders.tokenizer import Tokenizer, model_proto
-from distill.encoders.wordpiece import Special, wordpiece_tokenizer
+from distill.encoders.tokenizer import Special, Tokenizer, model_proto, wordpiece_tokenizer
 from distill.errors import EncoderError
 from distill.export.encode import Reading, Rules
 from distill.students.vocabulary.pieces import find_used_tokens, prune_tokenizer

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from distill.vocabulary.words.language_tokens import FLORES_200, TOKEN, find_language_token, list_language_tokens
+from distill.evaluation.translators import FLORES_200, TOKEN, find_language_token, list_language_tokens
 
 M2M100 = {"__de__", "__en__", "__zh__", "__tl__"}
 NLLB = {"deu_Latn", "eng_Latn", "zho_Hans", "zho_Hant", "npi_Deva"}

@@ -6,8 +6,7 @@ import pytest
 
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import EncoderError
-from distill.evaluation.bench.process import ROOT, Worker
-from distill.evaluation.bench.specs import pair_specs, specs_of
+from distill.evaluation.bench.process import ROOT, Worker, pair_specs, specs_of
 from distill.evaluation.bench.worker import size_on_disk
 from distill.teachers.centring import save_teacher
 
@@ -80,7 +79,7 @@ def test_a_saved_encoder_is_run_by_distill(one, tiny_folder):
 
 def test_documents_of_a_pair_are_by_the_other_encoder(scripted, monkeypatch):
     toy, other = (scripted(name, encode="self.log(role, *texts)") for name in ("toy", "other"))
-    monkeypatch.setattr("distill.evaluation.bench.specs.spec_of", lambda source: {"other": other}[source])
+    monkeypatch.setattr("distill.evaluation.bench.process.spec_of", lambda source: {"other": other}[source])
     [(name, spec)] = pair_specs({"toy": toy}, "other").items()
     with Worker(name, spec, 1) as worker:
         worker.wait_until_ready().ask("documents", texts=["old"])

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from distill.evaluation.answer_scripts import bleu, mlqa_words, xor_words
-from distill.evaluation.answers import WORDS, measure_answers, score_answer
+from distill.evaluation.answers import WORDS, bleu, measure_answers, mlqa_words, score_answer, xor_words
 from distill.settings.choices import NORMALISATIONS
 
 

@@ -6,7 +6,7 @@ from fixtures.pieces import spelled_tokenizer
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import ExportError
 from distill.export.encode import Reading
-from distill.export.hub.tokenizer_files import write_tokenizer_files
+from distill.export.hub.onnx_reference import write_tokenizer_files
 
 
 def test_the_files_say_how_long_a_text_may_be_and_what_fills_a_batch(tokenizer, tmp_path):

@@ -3,8 +3,8 @@ import os
 import pytest
 
 from distill.errors import InputError
-from distill.evaluation.bench import peers as module
-from distill.evaluation.bench.peers import available_peers, find_missing, peer_names, spec_of
+from distill.evaluation.bench import compare as module
+from distill.evaluation.bench.compare import available_peers, find_missing, peer_names, spec_of
 from distill.evaluation.bench.process import WorkerSpec
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from distill.students.origin import UNKNOWN, Origin
-from distill.teachers.folder_origin import read_folder_origin
+from distill.teachers.transformer_folder import read_folder_origin
 
 PAGE = "---\nlanguage: de\nlicense: mit\n---\n\n# A model\n\nlicense: gpl\n"
 CASES = {
