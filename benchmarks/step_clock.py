@@ -104,12 +104,12 @@ class StepClock:
         object.__setattr__(self.trainer, name, timed)
 
 
-def timed_steps(stage, many, window=None):
-    """Return figures of the first `many` steps of a stage's epoch, `{name: number}`, with times in milliseconds.
+def timed_steps(stage, count, window=None):
+    """Return figures of the first `count` steps of a stage's epoch, `{name: number}`, with times in milliseconds.
 
     A list `window` gets the times between which the measured steps ran.
     """
-    makers, scored = stage.batches(1)[:many], []
+    makers, scored = stage.batches(1)[:count], []
     shaped = getattr(stage.trainer, "shape_batch", None) or getattr(stage.trainer, "shaped", dict)
     packing, batches = zip(*(_made(make, shaped) for make in makers), strict=True)
     clock = StepClock(stage.trainer)

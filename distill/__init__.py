@@ -46,7 +46,7 @@ FACE = {
     "compare_models": "jobs.measuring",
     "compare_predictions": "papers.mteb_predictions",
     "compress": "jobs.compression.compress",
-    "compress_encoder": "jobs.compression.compress_encoder",
+    "compress_encoder": "jobs.compress_encoder",
     "encode_file": "encoders.files.encode_file",
     "evaluate": "evaluation.evaluate",
     "export_artefact": "export.artefact",
@@ -56,7 +56,7 @@ FACE = {
     "fold_removal": "jobs.language_removal",
     "generate_answers": "papers.reading_jobs",
     "init_config": "jobs.pipeline.own_data",
-    "learn_text": "jobs.learn_text",
+    "learn_text": "jobs.run",
     "list_cl_relkt_commands": "papers.study",
     "load_dataset": "data.loading",
     "load_encoder": "encoders.catalog.loading",
@@ -75,7 +75,7 @@ FACE = {
     "remove_language": "jobs.language_removal",
     "report_runs": "jobs.report_runs",
     "reproduce_cl_relkt": "papers.study",
-    "run": "jobs.compression.whole_job",
+    "run": "jobs.run",
     "search": "search_engine.indexing.answers",
     "serve_index": "search_engine.plugs.mcp",
     "serve_model": "search_engine.serving.start",
@@ -108,15 +108,13 @@ if TYPE_CHECKING:
     from .export.artefact import export_artefact as export_artefact
     from .export.gate import Gate as Gate
     from .jobs.adapting.adapt import adapt_to_documents as adapt_to_documents
+    from .jobs.compress_encoder import compress_encoder as compress_encoder
     from .jobs.compression.compress import compress as compress
-    from .jobs.compression.compress_encoder import compress_encoder as compress_encoder
-    from .jobs.compression.whole_job import run as run
     from .jobs.export_model import ExportOptions as ExportOptions
     from .jobs.export_model import export_model as export_model
     from .jobs.language_removal import fit_removal as fit_removal
     from .jobs.language_removal import fold_removal as fold_removal
     from .jobs.language_removal import remove_language as remove_language
-    from .jobs.learn_text import learn_text as learn_text
     from .jobs.measuring import compare_models as compare_models
     from .jobs.measuring import measure_models as measure_models
     from .jobs.pipeline.own_data import init_config as init_config
@@ -124,6 +122,8 @@ if TYPE_CHECKING:
     from .jobs.reduce_encoder import reduce_encoder as reduce_encoder
     from .jobs.reduce_encoder import subset_languages as subset_languages
     from .jobs.report_runs import report_runs as report_runs
+    from .jobs.run import learn_text as learn_text
+    from .jobs.run import run as run
     from .jobs.tuning.tune import tune as tune
     from .papers.measure_predictions import measure_predictions as measure_predictions
     from .papers.mteb_predictions import compare_predictions as compare_predictions

@@ -98,11 +98,11 @@ def _extend_token_languages(
     used[sorted(find_used_tokens(tokenizer, new.texts)), -1] = True
     # A word has its own token, whether it occurs in the texts or not.
     used[~old, -1] = True
-    larger, many = (
+    larger, count = (
         TokenLanguages((*pieces.languages, new.language), used, _extend_spelling_languages(pieces)),
         len(list_spellings(tokenizer)),
     )
-    return larger.with_more_spellings(before, many - before, new.language) if many > before else larger
+    return larger.with_more_spellings(before, count - before, new.language) if count > before else larger
 
 
 def _extend_spelling_languages(pieces: TokenLanguages) -> Booleans | None:

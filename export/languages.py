@@ -43,10 +43,10 @@ class TokenLanguages:
         spelled = None if self.spelled is None else self.spelled[:, columns]
         return TokenLanguages(tuple(languages), self.used[:, columns], spelled)
 
-    def with_more_spellings(self, before: int, many: int, language: str) -> TokenLanguages:
+    def with_more_spellings(self, before: int, count: int, language: str) -> TokenLanguages:
         """Return the same with more spellings that one language uses."""
         old = np.ones((before, len(self.languages)), dtype=bool) if self.spelled is None else self.spelled
-        new = np.zeros((many, len(self.languages)), dtype=bool)
+        new = np.zeros((count, len(self.languages)), dtype=bool)
         new[:, self.languages.index(language)] = True
         return replace(self, spelled=np.concatenate([old, new]))
 
@@ -89,6 +89,6 @@ def read_languages(folder: Path, card: Mapping[str, Json]) -> TokenLanguages:
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error) as error:
         raise EncoderError(f"{folder / FILE}: expected the languages of its tokens; export it again") from error
     if used is None or used.shape != (card["vocabulary"], len(names)):
-        many = 0 if used is None else len(used)
-        raise EncoderError(f"{folder / FILE}: expected {card['vocabulary']} tokens as in the card, got {many}")
+        count = 0 if used is None else len(used)
+        raise EncoderError(f"{folder / FILE}: expected {card['vocabulary']} tokens as in the card, got {count}")
     return TokenLanguages(names, used, spelled)

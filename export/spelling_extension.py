@@ -53,7 +53,7 @@ def write_with_spellings(
         write_text(aside / README, render_page(rewritten, len(list_spellings(tokenizer))))
 
 
-def render_page(card: Mapping[str, Json], many: int) -> str:
+def render_page(card: Mapping[str, Json], count: int) -> str:
     """Return the README of an artefact with spellings."""
     how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     return PAGE.format(
@@ -61,7 +61,7 @@ def render_page(card: Mapping[str, Json], many: int) -> str:
         derived=describe_origin(read_origin(card), CARD_NOTE),
         how=how,
         kinds=", ".join(card[SPELLINGS_KEY]["kinds"]),
-        many=f"{many:,}",
+        many=f"{count:,}",
         size=f"{card['bytes'] / 1e6:.1f} MB",
     )
 

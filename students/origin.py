@@ -43,9 +43,9 @@ class Origin:
     licence: str
 
     @classmethod
-    def of(cls, told: Mapping[str, Json] | None) -> Origin:
+    def of(cls, card: Mapping[str, Json] | None) -> Origin:
         """Read the origin from an encoder's or a card's values. Without any the weights are mUSE's."""
-        return cls(str(told["name"]), str(told["licence"])) if told else MUSE
+        return cls(str(card["name"]), str(card["licence"])) if card else MUSE
 
     def as_dict(self) -> dict[str, Json]:
         """Return the origin as plain values."""

@@ -173,8 +173,8 @@ def sum_texts(features: Tensor, segments: Tensor, texts: int) -> Tensor:
     add up in random order. `features` are the features of all tokens `(t, f)`. `segments` is the text of each token,
     ascending, int32 `(t,)`. Returns the sums `(texts, f)`.
     """
-    told = keras.backend.backend() != "tensorflow"
-    return ops.segment_sum(features, segments, num_segments=texts, sorted=told)
+    in_order = keras.backend.backend() != "tensorflow"
+    return ops.segment_sum(features, segments, num_segments=texts, sorted=in_order)
 
 
 def make_windows(x: Tensor, order: int) -> Tensor:

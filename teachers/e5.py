@@ -57,9 +57,9 @@ def load_e5(path: File) -> KerasEncoder:
 
 def _iterate_arrays(content: bytes, place: int) -> Iterator[tuple[str, Floats]]:
     """Yield each array, flat and with its name, from the list of arrays that begins at `place`."""
-    (many,) = struct.unpack_from("<i", content, place)
+    (number,) = struct.unpack_from("<i", content, place)
     place += 4
-    for _ in range(many):
+    for _ in range(number):
         (length,) = struct.unpack_from("<H", content, place)
         name = content[place + 2 : place + 2 + length].decode()
         count, begin, size = struct.unpack_from("<IQQ", content, place + 3 + length)

@@ -57,7 +57,7 @@ class FusionWriter:
         """Yield the hidden states `(tokens, width)` of a few texts at a time, without padding."""
         encoder = self.model.get_encoder()
         for first in range(0, len(texts), BATCH):
-            told = self.tokenizer(
+            tokens = self.tokenizer(
                 list(texts[first : first + BATCH]),
                 truncation=True,
                 max_length=LENGTH,
@@ -65,7 +65,7 @@ class FusionWriter:
                 return_tensors="pt",
                 return_token_type_ids=False,
             ).to(self.model.device)
-            yield encoder(**told).last_hidden_state[told["attention_mask"].bool()]
+            yield encoder(**tokens).last_hidden_state[tokens["attention_mask"].bool()]
 
 
 def _check_template(template):

@@ -118,8 +118,8 @@ class TransformerEncoder:
         for name, weight in sorted(self._model.weights.items()):
             weights.update(f"{name} {weight.dtype} {tuple(weight.shape)}".encode())
             weights.update(_as_bytes(weight))
-        told = [self.kind, version(PACKAGES[self.kind]), weights.hexdigest(), sorted(self.prompts.items())]
-        return fingerprint_of(*told, self._model.described, sorted(self._model.tokenizer.get_vocab().items()))
+        parts = [self.kind, version(PACKAGES[self.kind]), weights.hexdigest(), sorted(self.prompts.items())]
+        return fingerprint_of(*parts, self._model.described, sorted(self._model.tokenizer.get_vocab().items()))
 
 
 def _choose_prompts(source, name):
@@ -186,23 +186,23 @@ class _Hidden:
         self.tokenizer = AutoTokenizer.from_pretrained(source, **safe)
         if self.tokenizer.pad_token is None:
             raise EncoderError(f"{source}: its tokenizer has no padding token; expected an encoder such as BERT's")
-        model, told = AutoModel.from_pretrained(source, output_loading_info=True, **safe)
+        model, report = AutoModel.from_pretrained(source, output_loading_info=True, **safe)
         # The mean does not need the pooler, which many models lack.
-        missing = sorted(name for name in told["missing_keys"] if not name.startswith("pooler."))
+        missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
         if missing:
             raise EncoderError(f"{source}: {len(missing)} weights are missing, the first is {missing[0]}")
         self.model = (model.get_encoder() if model.config.is_encoder_decoder else model).float().eval()
         self.model.to("cuda" if torch.cuda.is_available() else "cpu")
         self.longest = min(self.tokenizer.model_max_length, count_positions(self.model))
-        told = {key: value for key, value in self.model.config.to_dict().items() if key not in READING}
-        self.weights, self.described = self.model.state_dict(), f"{sorted(told.items())} {self.longest}"
+        config = {key: value for key, value in self.model.config.to_dict().items() if key not in READING}
+        self.weights, self.described = self.model.state_dict(), f"{sorted(config.items())} {self.longest}"
 
     def vectors(self, texts, role, prompt):
         texts = [prompt + text for text in texts]
-        told = self.tokenizer(texts, padding=True, truncation=True, max_length=self.longest, return_tensors="pt")
-        told = told.to(self.model.device)
-        mask = told["attention_mask"][:, :, None].float()  # (n, t, 1)
-        states = self.model(**told).last_hidden_state  # (n, t, d)
+        batch = self.tokenizer(texts, padding=True, truncation=True, max_length=self.longest, return_tensors="pt")
+        batch = batch.to(self.model.device)
+        mask = batch["attention_mask"][:, :, None].float()  # (n, t, 1)
+        states = self.model(**batch).last_hidden_state  # (n, t, d)
         return (states * mask).sum(dim=1) / mask.sum(dim=1)
 
 

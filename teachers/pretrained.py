@@ -43,8 +43,8 @@ def _load(name, revision, head, wanted):
 
     safe = {"trust_remote_code": False, "revision": revision or "main"}
     tokenizer = transformers.AutoTokenizer.from_pretrained(name, **safe)
-    model, told = getattr(transformers, head).from_pretrained(name, output_loading_info=True, **safe)
-    if missing := sorted(told["missing_keys"]):
+    model, report = getattr(transformers, head).from_pretrained(name, output_loading_info=True, **safe)
+    if missing := sorted(report["missing_keys"]):
         raise EncoderError(f"{name}: no {wanted} model, {missing[0]} is missing in its weights")
     return tokenizer, model.float().eval().to("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -62,7 +62,7 @@ class QuestionAnswerer:
     def _span(self, question, passage):
         import torch
 
-        told = self.tokenizer(
+        batch = self.tokenizer(
             question,
             passage,
             truncation="only_second",
@@ -73,17 +73,17 @@ class QuestionAnswerer:
             padding=True,
             return_tensors="pt",
         )
-        places = told.pop("offset_mapping").numpy()
-        told.pop("overflow_to_sample_mapping", None)
+        places = batch.pop("offset_mapping").numpy()
+        batch.pop("overflow_to_sample_mapping", None)
         with torch.inference_mode():
-            logits = self.model(**told.to(self.model.device))
+            logits = self.model(**batch.to(self.model.device))
         rows = zip(logits.start_logits.cpu().numpy(), logits.end_logits.cpu().numpy(), places, strict=True)
-        spans = [find_best_span(*row, _find_passage_tokens(told, window)) for window, row in enumerate(rows)]
+        spans = [find_best_span(*row, _find_passage_tokens(batch, window)) for window, row in enumerate(rows)]
         return max(spans, key=lambda span: span[2])
 
 
-def _find_passage_tokens(told, window):
-    return np.array([row for row, part in enumerate(told.sequence_ids(window)) if part == 1], dtype=np.int64)
+def _find_passage_tokens(batch, window):
+    return np.array([row for row, part in enumerate(batch.sequence_ids(window)) if part == 1], dtype=np.int64)
 
 
 def find_best_span(starts: Floats, ends: Floats, places: Integers, inside: Integers) -> tuple[int, int, float]:

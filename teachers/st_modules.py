@@ -146,22 +146,22 @@ def _require_place(folder, kind, path, before):
         )
     if kind in ("Transformer", "Pooling") and kind in before:
         raise EncoderError(f"{folder / MODULES}: names two modules {kind}, expected one")
-    told = read_settings(folder / path / CONFIG) if kind in ("Dense", "Normalize") else {}
-    require_only(folder / path / CONFIG, told, dict.fromkeys(PLACES, (SENTENCE,)))
+    config = read_settings(folder / path / CONFIG) if kind in ("Dense", "Normalize") else {}
+    require_only(folder / path / CONFIG, config, dict.fromkeys(PLACES, (SENTENCE,)))
     if kind == "Dense" and "Pooling" not in before:
         raise EncoderError(f"{folder / MODULES}: the module Dense at {path} stands in front of the Pooling, on tokens")
 
 
 def _read_pooling(folder, place):
     path = folder / place / CONFIG
-    told = read_object(path)
-    require_known(path, told, (*POOLING_READ, *POOLINGS), {})
-    if told.get("include_prompt", True) is False and any(choose_prompts(folder).values()):
+    config = read_object(path)
+    require_known(path, config, (*POOLING_READ, *POOLINGS), {})
+    if config.get("include_prompt", True) is False and any(choose_prompts(folder).values()):
         raise EncoderError(
             f"{path}: include_prompt is False, so the model's prompt does not count in its vectors, which is not "
             "honoured here; take a model without prompts"
         )
-    named = told.get("pooling_mode", [name for older, name in POOLINGS.items() if told.get(older)] or "mean")
+    named = config.get("pooling_mode", [name for older, name in POOLINGS.items() if config.get(older)] or "mean")
     modes = list(map(str, named if isinstance(named, list) else [named]))
     if not modes or set(modes) - set(POOLING_NAMES):
         raise EncoderError(f"{path}: its pooling_mode is {', '.join(modes)}; expected {', '.join(POOLING_NAMES)}")
@@ -170,14 +170,14 @@ def _read_pooling(folder, place):
 
 def _read_dense(folder):
     path = folder / CONFIG
-    told = read_object(path)
-    require_known(path, told, (*DENSE_READ, *PLACES), {})
-    named = str(told.get("activation_function", ""))
+    config = read_object(path)
+    require_known(path, config, (*DENSE_READ, *PLACES), {})
+    named = str(config.get("activation_function", ""))
     # The library takes no other name for code, and has this one without a name.
     activation = named.rpartition(".")[2] if named.startswith("torch.") else "Tanh"
     if activation not in DENSE:
         raise EncoderError(f"{path}: its activation_function is {activation}; expected one of {', '.join(DENSE)}")
-    if told.get("use_residual"):
+    if config.get("use_residual"):
         raise EncoderError(f"{path}: use_residual: a dense layer with a residual cannot be trained here")
     arrays = read_weights(folder)
     if "linear.weight" not in arrays:

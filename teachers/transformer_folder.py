@@ -57,8 +57,8 @@ def _read_licence(page: Path) -> str:
         return UNKNOWN
     _, _, after = page.read_text(encoding="utf-8", errors="replace").partition("---\n")
     head, end, _ = after.partition("\n---")
-    told = LICENCE.search(head) if end else None
-    return told[1] if told else UNKNOWN
+    match = LICENCE.search(head) if end else None
+    return match[1] if match else UNKNOWN
 
 
 def _read_values(path: Path):

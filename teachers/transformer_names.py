@@ -272,9 +272,9 @@ def _read_thetas(config, source):
     wide = float(config.get("global_rope_theta", GLOBAL_THETA))
     near = config.get("local_rope_theta", LOCAL_THETA)
     thetas = {"global_theta": wide, "local_theta": wide if near is None else float(near)}
-    told = config.get("rope_parameters") or {}
+    rope = config.get("rope_parameters") or {}
     for kind, name in MODERN_KINDS.items():
-        turns = told.get(kind) or {}
+        turns = rope.get(kind) or {}
         if turns.get("rope_type", "default") != "default":
             raise EncoderError(f"{source}: its positions are {turns['rope_type']}, expected plain rotary ones")
         thetas[name] = float(turns.get("rope_theta", thetas[name]))

@@ -56,11 +56,11 @@ def main():
         for name, texts in zip(("index", "questions"), sets, strict=True)
     ]
     both = {kind: np.concatenate([part[kind] for part in vectors]) for kind in KINDS}
-    many = index.passages
+    count = index.passages
     starts = np.concatenate(
         [index.array("sentence_starts").astype(np.int64)[:-1], starts_of(sets[1]) + len(sets[0][1])]
     )
-    gold = np.array([question.passage + many for question in questions])
+    gold = np.array([question.passage + count for question in questions])
     languages = np.array([question.language for question in questions])
     figures = {"load": os.getloadavg(), "table": [], "index": sizes(index)}
     for axes, bits, how in VARIANTS:
@@ -119,9 +119,9 @@ def measured(row, asked, vectors, starts, gold, languages):
     best = nearest(asked if turn is None else asked @ turn, stored, starts, max(AGAIN))
     exact = scored(asked, vectors, starts, best)
     figures = {}
-    for many in AGAIN:
-        first = best[:, 0] if not many else best[np.arange(len(best)), exact[:, :many].argmax(axis=1)]
-        figures[f"again {many}"] = by_language(first == gold, languages)
+    for count in AGAIN:
+        first = best[:, 0] if not count else best[np.arange(len(best)), exact[:, :count].argmax(axis=1)]
+        figures[f"again {count}"] = by_language(first == gold, languages)
     return figures
 
 

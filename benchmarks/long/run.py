@@ -74,11 +74,11 @@ def paragraphs(folder):
     return list(articles.values())
 
 
-def hidden(mlqa, articles, words, many):
+def hidden(mlqa, articles, words, count):
     """Return `(texts, {language: questions})`, in which each text holds one passage of `mlqa` at a drawn place."""
     draw = random.Random(0)
     asked = sorted({question.passage for question in mlqa.questions["en"].values()})
-    chosen = draw.sample(asked, many)
+    chosen = draw.sample(asked, count)
     filling = iter(draw.sample(articles, len(articles)))
     texts = []
     for passage in chosen:
@@ -100,9 +100,9 @@ def hidden(mlqa, articles, words, many):
     return texts, questions
 
 
-def measured(encoder, texts, questions, many):
+def measured(encoder, texts, questions, count):
     """Return `{score: P@1 in per cent of English and of the other languages}`."""
-    titles = tuple(str(number) for number in range(many))
+    titles = tuple(str(number) for number in range(count))
     whole = tuple(Passage(str(number), text, number) for number, text in enumerate(texts))
     cut = [
         Passage(f"{number}-{place}", text[piece.start : piece.end], number, piece.sentences)

@@ -49,7 +49,7 @@ def of_language(language):
 
 def sentences(task):
     """Return the thousands of sentences by language that the directions were learned from."""
-    return lambda found: {language: many / 1000 for language, many in found[task]["sentences"].items()}
+    return lambda found: {language: count / 1000 for language, count in found[task]["sentences"].items()}
 
 
 def of_training(training, read, published=None):

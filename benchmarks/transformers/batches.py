@@ -35,10 +35,12 @@ def main():
     encoder, bundle = distill.load_encoder(options.encoder), distill.load_encoder(options.bundle)
     texts = passages(encoder.tokenizer, distill.load_dataset(options.passages))
     runs = {"bundle": lambda batch: bundle.encode(batch, "document"), "onnxruntime": in_onnxruntime(encoder)}
-    rows = {many: timed(runs, texts, many, options.rounds) for many in map(int, options.batches.split(","))}
-    for many, row in rows.items():
+    rows = {count: timed(runs, texts, count, options.rounds) for count in map(int, options.batches.split(","))}
+    for count, row in rows.items():
         said = ", ".join(f"{name} {milliseconds:.2f} ms" for name, milliseconds in row.items())
-        print(f"batches of {many}: {said} a passage of {TOKENS} tokens, ratio {row['bundle'] / row['onnxruntime']:.2f}")
+        print(
+            f"batches of {count}: {said} a passage of {TOKENS} tokens, ratio {row['bundle'] / row['onnxruntime']:.2f}"
+        )
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="ascii")
 
@@ -67,16 +69,16 @@ def in_onnxruntime(encoder):
     return lambda texts: session.run(None, {"ids": pad(encoder.tokenizer.encode(texts, "document"))})[0]
 
 
-def timed(runs, texts, many, rounds):
-    """Return median milliseconds per passage of each of the `runs`, which alternate, in batches of `many`."""
+def timed(runs, texts, count, rounds):
+    """Return median milliseconds per passage of each of the `runs`, which alternate, in batches of `count`."""
     spent = {name: [] for name in runs}
     for turn in range(rounds + 1):
-        batch = [texts[(turn * many + place) % len(texts)] for place in range(many)]
+        batch = [texts[(turn * count + place) % len(texts)] for place in range(count)]
         for name, run in runs.items():
             begin = time.perf_counter()
             run(batch)
             # What is prepared at first is not timed.
-            spent[name] += [1e3 * (time.perf_counter() - begin) / many] if turn else []
+            spent[name] += [1e3 * (time.perf_counter() - begin) / count] if turn else []
     return {name: float(np.median(milliseconds)) for name, milliseconds in spent.items()}
 
 

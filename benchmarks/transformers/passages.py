@@ -111,7 +111,7 @@ def named(path):
     return {row["en"]: row for row in cells if "en" in row and len(row) > NAMED}
 
 
-def chosen(collection, data, many):
+def chosen(collection, data, count):
     """Return the collection's questions that are not about evaluated text: all names, and a number of the others."""
     evaluated = [passage.text for passage in load_dataset(data / "mlqa-dev-a").passages]
     texts = list(collection.passages)
@@ -119,7 +119,7 @@ def chosen(collection, data, many):
     rows = [(asked, texts[place], answers) for asked, place, answers in collection.questions if not shared[place]]
     random.shuffle(rows)
     several = sorted((row for row in rows if len(row[0]) > 1), key=lambda row: -len(row[0]))
-    return several + [row for row in rows if len(row[0]) == 1][:many]
+    return several + [row for row in rows if len(row[0]) == 1][:count]
 
 
 def write(folder, rows):

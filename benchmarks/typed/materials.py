@@ -42,15 +42,15 @@ def parse():
     return parser.parse_args()
 
 
-def lines_of(data, materials, many):
+def lines_of(data, materials, count):
     """Return `{language: texts}`: questions first, then a draw of other text."""
     groups = [[data / name for name in QUESTIONS]]
     groups.append([data / name for name in OTHERS] + [materials / name for name in MADE])
     parts = [[collect_texts(read_parallel([path], "en", read_in(path))) for path in group] for group in groups]
     plain = {language: lines_in(materials / "text" / f"{language}.txt") for language in LANGUAGES}
     for language, lines in plain.items():
-        parts[1].append({language: lines[: 2 * many]})
-    texts = {language: joined(language, parts)[:many] for language in LANGUAGES}
+        parts[1].append({language: lines[: 2 * count]})
+    texts = {language: joined(language, parts)[:count] for language in LANGUAGES}
     return {**texts, "en": texts["en"] + plain["en"]}
 
 
@@ -67,12 +67,12 @@ def joined(language, parts):
     return list(lines)
 
 
-def words_of(language, many):
+def words_of(language, count):
     """Return the most frequent words, one line each with its frequency."""
     import wordfreq
 
     frequencies = sorted(wordfreq.get_frequency_dict(language, "best").items(), key=lambda row: (-row[1], row[0]))
-    return [f"{word}\t{share:.3e}" for word, share in frequencies if any(map(str.isalpha, word))][:many]
+    return [f"{word}\t{share:.3e}" for word, share in frequencies if any(map(str.isalpha, word))][:count]
 
 
 def lines_in(path):

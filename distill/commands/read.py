@@ -115,8 +115,8 @@ def train(
     data = settings.data
     dataset, languages = choose_data(data, settings.seed)
     sources = [ReaderSource(data.dataset, TRAIN, weight), *map(ReaderSource.of, more)]
-    course = ReaderOptions(epochs, learning_rate, seed=settings.seed, retrieved=unanswered == "retrieved")
-    learned = train_reader(encoder, output, sources, dataset, languages, course)
+    options = ReaderOptions(epochs, learning_rate, seed=settings.seed, retrieved=unanswered == "retrieved")
+    learned = train_reader(encoder, output, sources, dataset, languages, options)
     say(f"reader: {output}, dev F1 {100 * learned.best['f1']:.1f}, exact match {100 * learned.best['em']:.1f}")
 
 

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,13 +115,9 @@ def run(
     documents' own headings and sentences. Without --dataset, a student learns the vectors that the teacher of
     --teacher-model gives to lines of text.
     """
-    from ..data.corpus import read_corpus
-    from ..jobs.adapting.without_questions import first_text, prepare_lines
-    from ..jobs.compression.compress import compress, is_limited
-    from ..jobs.pipeline.execute import execute
-    from ..jobs.pipeline.preparing import prepare
+    from ..jobs import run as job
+    from ..jobs.adapting.without_questions import first_text
     from ..jobs.pipeline.resuming import find_settings
-    from ..settings.store import load_settings
     from ..system.backend import require_export_backend
 
     if documents:
@@ -133,25 +130,16 @@ def run(
     alone = not resume and learns_text_alone(named)
     file = config or (find_settings(resume) if resume is not None else None)
     settings = take_settings(values, file, OF_TEXT if alone else DEFAULT)
-    searched = is_limited(settings.budget)
-    if searched:
-        require_export_backend("distill run with a budget")
-    read_corpus(settings.budget.corpus)
     if alone:
         settings.data.dataset = first_text(settings.student, settings.vocabulary.text).stem
-    folder = resume or _folder((output, name, runs), settings.data, settings.teacher)
-    if alone:
-        prepared = prepare_lines(settings, folder, named, checkpoint_seconds)
-    else:
-        prepared = prepare(settings, folder, resume is not None, checkpoint_seconds)
-    with print_resume_command(prepared.folder):
-        metrics = execute(prepared)
-    _print_run(metrics, Path(prepared.folder), json_path)
-    search = None
-    if searched:
-        with print_resume_command(prepared.folder):
-            search = compress(prepared.folder, load_settings(prepared.folder / RUN_FILE)).as_dict()
-    _print_end(metrics, Path(prepared.folder), json_path, search)
+    folder = Path(resume or _folder((output, name, runs), settings.data, settings.teacher))
+    show = partial(_print_run, folder=folder, json_path=json_path)
+    with print_resume_command(folder):
+        if alone:
+            metrics = job.learn_text(settings, folder, named, checkpoint_seconds, show)
+        else:
+            metrics = job.run(settings, folder, resume is not None, checkpoint_seconds, show)
+    _print_end(metrics, folder, json_path, settings.budget)
 
 
 def _require_one_folder(output, name, runs, resume):
@@ -170,10 +158,14 @@ def _print_run(metrics, folder, json_path):
         print_run(metrics, folder)
 
 
-def _print_end(metrics, folder, json_path, search=None):
+def _print_end(metrics, folder, json_path, budget):
     """Print a search for a smaller bundle and the sentence that the report opens with, or all figures as JSON."""
-    from ..jobs.compression.compress import output_paths
+    from ..jobs.compression.compress import is_limited, output_paths
+    from ..jobs.pipeline.finished_runs import SEARCH
     from ..report.run_tables import print_search, print_verdict
+    from ..system.input_files import read_json
+
+    search = read_json(folder / SEARCH) if is_limited(budget) else None
 
     def show():
         if search:
@@ -200,7 +192,7 @@ def _adapt(documents, place, others, values, json_path):
     base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
     metrics = adapt_to_documents(documents, folder, base, text, language, settings.seed)
     _print_run(metrics, folder, json_path)
-    _print_end(metrics, folder, json_path)
+    _print_end(metrics, folder, json_path, settings.budget)
 
 
 @contextmanager
@@ -208,6 +200,8 @@ def print_resume_command(folder: File) -> Iterator[None]:
     """Print the command that resumes a run if it is interrupted meanwhile."""
     try:
         yield
+    except BrokenPipeError:
+        raise  # nobody reads the tables any more
     except (KeyboardInterrupt, OSError, MemoryError):
         if (Path(folder) / RUN_FILE).is_file():
             # Not by the progress's console, which may hold a line that was broken off and would say it again.
@@ -349,7 +343,7 @@ def transfer(
     student = settings.student
     if labels and (student.parallel or student.labelled_text or student.own_text):
         raise InputError(
-            "--labels and --parallel, --labelled-text or --own-text are two sources of labels; give one of them"
+            "--labels and --parallel, --labelled-text or student.own_text are two sources of labels; give one of them"
         )
     teaching = TeacherSource(teacher_path, teacher_language, start_path or "", centre, texts, labels or "")
     log = RunLog()

@@ -111,10 +111,10 @@ def add_titles(dataset: Dataset) -> Dataset:
     language = dataset.document_language
     if language not in dataset.questions:
         return dataset
-    firsts = np.searchsorted(dataset.document_of, np.arange(len(dataset.titles)))
+    starts = np.searchsorted(dataset.document_of, np.arange(len(dataset.titles)))
     titles = [
         Question(f"{TITLE}{number}", language, title, int(first))
-        for number, (title, first) in enumerate(zip(dataset.titles, firsts, strict=True))
+        for number, (title, first) in enumerate(zip(dataset.titles, starts, strict=True))
         if title.strip()
     ]
     return _add_to_train(dataset, titles)

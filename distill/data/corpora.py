@@ -158,8 +158,8 @@ def _read_translations(folder, dataset):
         for id, question in dataset.questions.get(language, {}).items():
             if text := english.get(id) or english.get(normalise(question.text)):
                 twins[id] = Question(id, ENGLISH, text, question.passage, question.answers)
-    many = sum(map(len, dataset.questions.values()))
-    say(f"{dataset.name}: {len(twins)} of {many} questions have an English version in {XOR_TWINS} beside them")
+    count = sum(map(len, dataset.questions.values()))
+    say(f"{dataset.name}: {len(twins)} of {count} questions have an English version in {XOR_TWINS} beside them")
     return twins
 
 

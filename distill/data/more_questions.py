@@ -94,9 +94,9 @@ def warn_of_shared(name: str, passages: Sequence[str], dev: Dataset) -> None:
     """Print how many passages of a collection share text with the documents of dev's questions."""
     rows = {question.passage for language in dev.languages for question in dev.select(language, "dev")}
     texts = list(dict.fromkeys(passages))
-    many = int(find_sharing(texts, [dev.passages[row].text for row in sorted(rows)]).sum())
-    if many:
-        say(f"warning: {name}: {many} of {len(texts)} passages share text with the dev documents of {dev.name}")
+    count = int(find_sharing(texts, [dev.passages[row].text for row in sorted(rows)]).sum())
+    if count:
+        say(f"warning: {name}: {count} of {len(texts)} passages share text with the dev documents of {dev.name}")
 
 
 def _without(source, held):
@@ -204,10 +204,10 @@ def make_own_collection(dataset: Dataset, questions: Sequence[Question], with_se
 
 def make_document_collection(dataset: Dataset, questions: Sequence[Question]) -> Collection:
     """Make a collection of questions and whole documents, each in the language of its first passage."""
-    document_of, many = dataset.document_of, len(dataset.titles)
-    spoken = [dataset.passage_languages[row] for row in np.searchsorted(document_of, np.arange(many))]
+    document_of, count = dataset.document_of, len(dataset.titles)
+    spoken = [dataset.passage_languages[row] for row in np.searchsorted(document_of, np.arange(count))]
     whole = [replace(question, passage=int(document_of[question.passage])) for question in questions]
-    return _make_pool(whole, dataset.document_texts, np.arange(many), [None] * len(whole), spoken)
+    return _make_pool(whole, dataset.document_texts, np.arange(count), [None] * len(whole), spoken)
 
 
 def make_collection(sources: Sequence[Triplets], language: str, with_sentences: bool = False) -> Collection:
@@ -262,9 +262,9 @@ def draw_epoch(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int
         count: The number for -1.
     """
     sizes = [len(source.questions) for source in sources]
-    many = min(count if an_epoch < 0 else an_epoch or sum(sizes), sum(sizes))
-    if many == sum(sizes):
-        return np.arange(many)
+    number = min(count if an_epoch < 0 else an_epoch or sum(sizes), sum(sizes))
+    if number == sum(sizes):
+        return np.arange(number)
     weights = np.array([source.weight for source in sources])
     groups = np.repeat(np.arange(len(sources)), sizes)
-    return draw_rows(groups, weights / weights.sum(), many, (epoch - 1) * many, seed)
+    return draw_rows(groups, weights / weights.sum(), number, (epoch - 1) * number, seed)

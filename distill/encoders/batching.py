@@ -131,10 +131,10 @@ def pack_rows(rows: IdLists, least: int = 64, longest: int = 0) -> dict[str, np.
         step = max(least, 1 << int(lengths.max() - 1).bit_length()) // 8
         widest = max(least, -(-int(lengths.max()) // step) * step)
         width, places, widths = _choose_width(lengths, widest, least)
-    many, tokens = int((widths > width).sum()), np.concatenate([np.asarray(row, dtype=np.int32) for row in rows])
-    packed = _padding((len(widths) - many, width), len(rows))
-    packed |= _padding((many, widest), len(rows), "long_") if many or widest > width and longest else {}
-    _fill_rows(packed, tokens, lengths, places, many)
+    count, tokens = int((widths > width).sum()), np.concatenate([np.asarray(row, dtype=np.int32) for row in rows])
+    packed = _padding((len(widths) - count, width), len(rows))
+    packed |= _padding((count, widest), len(rows), "long_") if count or widest > width and longest else {}
+    _fill_rows(packed, tokens, lengths, places, count)
     return {**packed, **_count_tokens(tokens, lengths)}
 
 
@@ -146,10 +146,10 @@ def fix_widths(length: int, longest: int) -> tuple[int, int]:
     return NARROW[1], round_length(longest if longest <= WIDE or length > WIDE // 2 else WIDE // 2, few=True)
 
 
-def _fill_rows(packed, tokens, lengths, places, many):
-    """Write texts into rows, given the row and the column of each; the first `many` rows are wide ones."""
+def _fill_rows(packed, tokens, lengths, places, count):
+    """Write texts into rows, given the row and the column of each; the first `count` rows are wide ones."""
     rows, columns = places
-    for prefix, first, here in (("long_", 0, rows < many), ("", many, rows >= many)):
+    for prefix, first, here in (("long_", 0, rows < count), ("", count, rows >= count)):
         if not here.any():
             continue
         width, chosen = packed[f"{prefix}ids"].shape[1], lengths[here]

@@ -122,8 +122,8 @@ class LibraryTokenizer(Tokenizer):
         return ids[: longest - self._behind] + ids[len(ids) - self._behind :]
 
     def _place_pieces(self, text):
-        told = self._library.encode(text, add_special_tokens=False)
-        return list(zip(told.ids, told.offsets, strict=True))
+        encoding = self._library.encode(text, add_special_tokens=False)
+        return list(zip(encoding.ids, encoding.offsets, strict=True))
 
 
 def load_tokenizer(path: File) -> Tokenizer:
@@ -139,7 +139,7 @@ def _load_library(path: Path) -> LibraryTokenizer:
     library, reading = path.with_name(LIBRARY_FILE), path.with_name(READING)
     try:
         content = json.loads(library.read_text(encoding="utf-8"))
-        told = parse_reading(reading.read_bytes() if reading.is_file() else b"{}", str(reading))
+        rules = parse_reading(reading.read_bytes() if reading.is_file() else b"{}", str(reading))
         proto = path.read_bytes() if path.is_file() else b""
     except (OSError, ValueError, RecursionError) as error:
         raise EncoderError(f"{library}: cannot be read: {first_line(error)}") from error
@@ -154,7 +154,7 @@ def _load_library(path: Path) -> LibraryTokenizer:
             )
         return proto
 
-    return LibraryTokenizer(content, told, str(library), read_proto)
+    return LibraryTokenizer(content, rules, str(library), read_proto)
 
 
 def require_same_ids(library: LibraryTokenizer, tokenizer: Tokenizer, texts: Sequence[str]) -> None:
@@ -168,7 +168,7 @@ def require_same_ids(library: LibraryTokenizer, tokenizer: Tokenizer, texts: Seq
             raise EncoderError(_describe_difference(library, differing, len(some), role))
 
 
-def _describe_difference(library, differing, many, role):
+def _describe_difference(library, differing, count, role):
     text, theirs, ours = min(differing, key=lambda one: len(one[0]))
     names = {id: name for name, id in library._library.get_vocab().items()}
     place = next((at for at, pair in enumerate(zip(theirs, ours, strict=False)) if pair[0] != pair[1]), len(ours))
@@ -177,7 +177,7 @@ def _describe_difference(library, differing, many, role):
     )
     said = f" behind the prompt {library.reading.prompts[role]!r}" if role else ""
     return (
-        f"{library.source}: distill's own pieces read {len(differing)} of {many} texts{said} otherwise, such as "
+        f"{library.source}: distill's own pieces read {len(differing)} of {count} texts{said} otherwise, such as "
         f"{make_well_formed(text)[:60]!r}: {others} in place of {pieces}; it can be measured, label texts and be "
         "trained, but not be cut or exported"
     )

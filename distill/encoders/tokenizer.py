@@ -155,8 +155,8 @@ class Tokenizer:
         if self._words:
             return list(_placed_words(self._words, text))
         if hasattr(self._processor, "encode_as_offset_mapping"):
-            told = self._processor.encode_as_offset_mapping(text)
-            return list(zip(told["ids"], map(tuple, told["offsets"]), strict=True))
+            mapping = self._processor.encode_as_offset_mapping(text)
+            return list(zip(mapping["ids"], map(tuple, mapping["offsets"]), strict=True))
         pieces = self._processor.encode(text, out_type="immutable_proto").pieces  # before SentencePiece 0.2.1
         return [(piece.id, (piece.begin, piece.end)) for piece in pieces]
 
@@ -177,8 +177,8 @@ def _placed_words(words, text):
         signs, places = zip(*group, strict=True)
         first = 0
         for id in () if is_blank else words.ids("".join(signs)):
-            many = len(words.pieces[id].removeprefix(WITHIN) if first else words.pieces[id])
-            last = len(signs) if id == words.unknown else first + many
+            length = len(words.pieces[id].removeprefix(WITHIN) if first else words.pieces[id])
+            last = len(signs) if id == words.unknown else first + length
             yield id, (places[first], places[last - 1] + 1)
             first = last
 

@@ -90,17 +90,17 @@ def rank_numbers(values: ArrayLike) -> Doubles:
 
 def _share_neighbours(cosines, by_teacher):
     """Return the mean share of the nearest neighbours that two matrices of cosines have in common."""
-    many = min(NEIGHBOURS, len(cosines) - 1)
+    count = min(NEIGHBOURS, len(cosines) - 1)
     near = np.zeros((2, *cosines.shape), dtype=bool)
     for marks, matrix in zip(near, (cosines, by_teacher), strict=True):
-        np.put_along_axis(marks, _nearest(matrix, many), True, axis=1)
-    return float(np.mean((near[0] & near[1]).sum(axis=1) / many))
+        np.put_along_axis(marks, _nearest(matrix, count), True, axis=1)
+    return float(np.mean((near[0] & near[1]).sum(axis=1) / count))
 
 
-def _nearest(matrix, many) -> Integers:
+def _nearest(matrix, count) -> Integers:
     """Return the columns of the highest values in each row, the diagonal left out; equal values in their order."""
     apart = np.where(np.eye(len(matrix), dtype=bool), np.inf, -matrix)
-    return np.argsort(apart, axis=1, kind="stable")[:, :many]
+    return np.argsort(apart, axis=1, kind="stable")[:, :count]
 
 
 def pair_texts(

@@ -125,8 +125,8 @@ class CTranslate2Translator:
     def tokenise(self, texts: Sequence[str], language: str | None) -> list[list[str]]:
         """Return the tokens of each text, cut to 512 with its start and end tokens."""
         head = self.source_prefix(language)
-        many = LONGEST - len(head) - 1
-        return [head + row[:many] + self.end for row in self.processors[0].encode(_find_known(texts), out_type=str)]
+        count = LONGEST - len(head) - 1
+        return [head + row[:count] + self.end for row in self.processors[0].encode(_find_known(texts), out_type=str)]
 
     def source_prefix(self, language: str | None) -> list[str]:
         """Return the tokens that begin each text of a language; raise `TranslatorError` for an unknown language."""
@@ -151,8 +151,8 @@ class CTranslate2Translator:
         return [self.processors[-1].decode(self._without_prefix(result.hypotheses[0])) for result in results]
 
     def _without_prefix(self, pieces):
-        many = len(self.prefix)
-        return pieces[many:] if pieces[:many] == self.prefix else pieces
+        count = len(self.prefix)
+        return pieces[count:] if pieces[:count] == self.prefix else pieces
 
 
 class MarianTranslator(CTranslate2Translator):

@@ -131,8 +131,8 @@ def half_unanswerable_cases(encoded: EncodedSplit, score: str, seed: int = 0) ->
     without[np.random.default_rng(seed).permutation(len(ids))[: len(ids) // 2]] = True
     cases = []
     for part in _parts(encoded, score):
-        both, many = part.cut(article_of, WHOLE, np.random.default_rng(seed)), len(part.gold)
-        cases.append(both.of(np.arange(many) + many * without[part.question]))
+        both, count = part.cut(article_of, WHOLE, np.random.default_rng(seed)), len(part.gold)
+        cases.append(both.of(np.arange(count) + count * without[part.question]))
     return Cases.concatenate(cases)
 
 
@@ -165,13 +165,13 @@ class _Part:
 
     def _rank_scores(self, kept: Booleans, there: bool) -> Cases:
         scores = np.where(kept, self.scores, EXCLUDED)
-        many, shown = len(scores), min(COMPARED, scores.shape[1])
+        count, shown = len(scores), min(COMPARED, scores.shape[1])
         best = np.sort(np.partition(scores, scores.shape[1] - shown, axis=1)[:, -shown:], axis=1)[:, ::-1]
-        first = np.full((many, COMPARED), np.nan, dtype=np.float32)
+        first = np.full((count, COMPARED), np.nan, dtype=np.float32)
         first[:, :shown] = np.where(best == EXCLUDED, np.nan, best)
         right = (ranks(scores, self.gold, list_right(self.gold, self.first_of)) == 1) & there
-        language = np.full(many, self.language)
-        return Cases(first, right, np.full(many, there), self.question, language, kept.sum(axis=1))
+        language = np.full(count, self.language)
+        return Cases(first, right, np.full(count, there), self.question, language, kept.sum(axis=1))
 
 
 def _keep_least(order: Doubles, size: int) -> Booleans:

@@ -82,12 +82,12 @@ def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
     for seed, values in row["here"].items():
         tests: Mapping[str, ColumnTest] = row.get("against_base", {}).get(seed, {})
         last = row.get("last", {}).get(seed, {})
-        many: str | float = row.get("best_of", {}).get(seed, "")
+        best: str | float = row.get("best_of", {}).get(seed, "")
         kept = str(row.get("start_kept", {}).get(seed, "")).lower()
         for column, value in values.items():
             test = tests.get(column)
             tested = (test["p"], str(test["better"]).lower()) if test else ("", "")
-            yield column, seed, value, *tested, last.get(column, ""), many, kept, row["command"]
+            yield column, seed, value, *tested, last.get(column, ""), best, kept, row["command"]
 
 
 def _headings(table: Table, figures: TableFigures) -> list[str]:
@@ -136,10 +136,10 @@ def _wrap(text: str) -> str:
     return "\n".join(textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False))
 
 
-def _paper_cells(table: Table, row: LineFigures, many: int) -> list[str]:
-    """Return the cells of the paper's figures, `many` of them."""
+def _paper_cells(table: Table, row: LineFigures, number: int) -> list[str]:
+    """Return the cells of the paper's figures, `number` of them."""
     cells = _cells(table, [row["paper"]])
-    return [*cells, *[""] * (many - len(cells))]
+    return [*cells, *[""] * (number - len(cells))]
 
 
 def _our_cells(table: Table, row: LineFigures, heads: Sequence[str]) -> list[str]:

@@ -32,7 +32,7 @@ def train_reader(
     sources: Sequence[ReaderSource],
     dataset: Dataset,
     languages: Sequence[str] = (),
-    course: ReaderOptions | None = None,
+    options: ReaderOptions | None = None,
 ) -> TrainedReader:
     """Train a reader, which finds the answer within a passage, on the tokens of an encoder.
 
@@ -45,7 +45,7 @@ def train_reader(
         sources: Folders of questions with passages, each with the split to take and how often to take it in an epoch.
         dataset: The data set whose dev questions choose the epoch.
         languages: The languages of the dev questions; empty for all.
-        course: The epochs, the learning rate and the seed; None for the defaults.
+        options: The epochs, the learning rate and the seed; None for the defaults.
 
     Returns:
         The trained network and its scores on dev.
@@ -57,8 +57,8 @@ def train_reader(
     Example:
         >>> import distill
         >>> data, sources = distill.load_dataset("my-data"), [distill.ReaderSource("my-data")]
-        >>> course = distill.ReaderOptions(epochs=1)
-        >>> trained = distill.train_reader("my-encoder", "my-reader", sources, data, course=course)
+        >>> options = distill.ReaderOptions(epochs=1)
+        >>> trained = distill.train_reader("my-encoder", "my-reader", sources, data, options=options)
         >>> sorted(trained.best)
         ['em', 'f1']
     """
@@ -67,15 +67,15 @@ def train_reader(
     from .reading.training import ReaderOptions
 
     require_writable(output)
-    chosen, course = tuple(languages) or dataset.languages, course or ReaderOptions()
+    chosen, options = tuple(languages) or dataset.languages, options or ReaderOptions()
     dataset.require(chosen)
-    dev, eyes, language = gold_examples(dataset, "dev", chosen), load_features(encoder), dataset.document_language
-    learned = train_on_sources(eyes, sources, dev, language, course)
+    dev, features, language = gold_examples(dataset, "dev", chosen), load_features(encoder), dataset.document_language
+    learned = train_on_sources(features, sources, dev, language, options)
     folders = tuple(str(source.folder) for source in sources)
     card = ReaderCard(
-        locate_encoder(encoder), weights_fingerprint(encoder), language, learned.best, folders, course.seed
+        locate_encoder(encoder), weights_fingerprint(encoder), language, learned.best, folders, options.seed
     )
-    save_reader(output, learned.network, eyes.standard, card)
+    save_reader(output, learned.network, features.standard, card)
     if not learned.has_improved:
         say("no epoch was better on dev than the untrained start, which is what is saved; give more with --data")
     return learned

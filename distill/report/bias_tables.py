@@ -97,18 +97,18 @@ def _heat_maps(tables, label, key):
 
 def _charts(encoders, languages):
     """Return `{analysis: SVG}` for the analyses with a few numbers per encoder."""
-    removed, told = _select(encoders, "removed"), _select(encoders, "language_id")
+    removed, identification = _select(encoders, "removed"), _select(encoders, "language_id")
     ranks = {name: of["ranks"] for name, of in _select(encoders, "lir").items()}
     kept = {
         name: {"all answers": encoders[name]["map"], "−rand": of["rand"], "−same": of["same"]}
         for name, of in removed.items()
     }
-    identified = {name: {"all": of["accuracy"], **of["against"]} for name, of in told.items()}
+    identified = {name: {"all": of["accuracy"], **of["against"]} for name, of in identification.items()}
     means = {name: {rank: row["map"] for rank, row in of.items()} for name, of in ranks.items()}
     alone = {
         name: {lang: row.get(lang) for lang in languages} for name, row in _select(encoders, "monolingual").items()
     }
-    chance = max((of["chance"] for of in told.values()), default=None)
+    chance = max((of["chance"] for of in identification.values()), default=None)
     return {
         "removed": draw_bars(kept, "mAP, %", "removed") if kept else "",
         "monolingual": draw_bars(alone, "mAP in a monolingual pool, %", "monolingual") if alone else "",

@@ -56,8 +56,8 @@ def print_spellings(report: Mapping[str, Json]) -> None:
     table = new_table("cosine to the text as written, before and after, x 100", "typed", *languages, "spellings")
     for kind, row in report["cosine"].items():
         cells = ("\n".join(format_percents(row[name])) if name in row else "" for name in languages)
-        many = sum(report["spellings"].get(kind, {}).values())
-        table.add_row(Text("as they are" if kind == "written" else kind), *cells, str(many or ""))
+        count = sum(report["spellings"].get(kind, {}).values())
+        table.add_row(Text("as they are" if kind == "written" else kind), *cells, str(count or ""))
     console.print(table)
 
 

@@ -47,9 +47,9 @@ def ranks(scores: Floats, gold: Integers, right: Pairs | None = None) -> Integer
     return (~(scores < best - ROUNDING)).sum(axis=1) - _count_surplus(right, of_right, best)
 
 
-def _best_scores(right, scores, many):
+def _best_scores(right, scores, count):
     """Return the best score `(q, 1)` of each question's right candidates, NaN if one is NaN."""
-    best = np.full(many, -np.inf, dtype=scores.dtype)
+    best = np.full(count, -np.inf, dtype=scores.dtype)
     with np.errstate(invalid="ignore"):
         np.maximum.at(best, right[0], scores)
     return best[:, None]
@@ -148,12 +148,12 @@ def candidate_ranks(
         right: All right candidates, the targets among them, by question; None for the targets alone.
     """
     require_same_dimension(questions, candidates.vectors)
-    right, many = right or (np.arange(len(target)), target), len(candidates.vectors)
-    if min(block, len(questions)) * many > whole:
+    right, count = right or (np.arange(len(target)), target), len(candidates.vectors)
+    if min(block, len(questions)) * count > whole:
         return _ranks_in_blocks(questions, candidates, target, block, columns, right)
     places, product = np.empty(len(questions), dtype=np.int64), Product()
     for rows in spans(len(questions), block):
-        scores = candidates.scores(questions[rows], slice(0, many), product)
+        scores = candidates.scores(questions[rows], slice(0, count), product)
         places[rows] = ranks(scores, target[rows], _right_of(right, np.arange(rows.start, rows.stop)))
     return places
 
@@ -171,8 +171,8 @@ def _ranks_in_blocks(questions, candidates, target, block, columns, right):
     scored = BlockScorer(candidates, columns)
     places = np.zeros(len(questions), dtype=np.int64)
     # Questions are ordered by their targets, so that a block of them has its targets in few blocks of the corpus.
-    order, many = np.argsort(target, kind="stable"), min(block, questions_per_block(scored.blocks, block * columns))
-    for rows in (order[part] for part in spans(len(order), many)):
+    order, count = np.argsort(target, kind="stable"), min(block, questions_per_block(scored.blocks, block * columns))
+    for rows in (order[part] for part in spans(len(order), count)):
         block_of, of_rows = questions[rows], _right_of(right, rows)
         of_right = scored.right(block_of, of_rows)
         best = _best_scores(of_rows, of_right, len(rows))

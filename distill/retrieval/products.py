@@ -69,9 +69,9 @@ def multiply_blocks(question: Floats, rows: NDArray[np.int8] | Floats) -> Floats
 
     `rows` are an int8 or float32 array `(n, d)`. Returns a float32 array `(n,)`.
     """
-    many = max(1, NUMBERS // len(question))
-    products, held = np.empty(len(rows), np.float32), np.empty((many, len(question)), np.float32)
-    for block in spans(len(rows), many):
+    count = max(1, NUMBERS // len(question))
+    products, held = np.empty(len(rows), np.float32), np.empty((count, len(question)), np.float32)
+    for block in spans(len(rows), count):
         part = rows[block]
         if part.dtype != np.float32:
             part = held[: block.stop - block.start]

@@ -91,15 +91,15 @@ def first_units(
     `block` is the number of questions that are scored at once. Returns an integer array `(q,)`.
     """
     scored = BlockScorer(candidates_of(unit, vectors, whole_of), COLUMNS)
-    firsts = np.zeros(len(questions), dtype=np.int64)
+    nearest = np.zeros(len(questions), dtype=np.int64)
     for rows in spans(len(questions), block):
         best = np.full(rows.stop - rows.start, -np.inf)
         for number, start in enumerate(scored.starts):
             scores = scored(questions[rows], number)
             highest = scores.max(axis=1)
-            firsts[rows] = np.where(highest > best, start + scores.argmax(axis=1), firsts[rows])
+            nearest[rows] = np.where(highest > best, start + scores.argmax(axis=1), nearest[rows])
             best = np.maximum(highest, best)
-    return firsts
+    return nearest
 
 
 def nearest_of(
@@ -160,11 +160,11 @@ def find_repeated(texts: Sequence[str], least: float = LEAST) -> list[int]:
     must have.
     """
     words = [_Words.of(text) for text in texts]
-    firsts: list[int] = []
+    originals: list[int] = []
     for number, counts in enumerate(words):
-        alike = (first for first in range(number) if firsts[first] == first and _alike(words[first], counts, least))
-        firsts.append(next(alike, number))
-    return firsts
+        alike = (first for first in range(number) if originals[first] == first and _alike(words[first], counts, least))
+        originals.append(next(alike, number))
+    return originals
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,6 @@ class TrainingSettings:
         "--devices",
         "Devices that share a training step, with KERAS_BACKEND=jax (0: all).",
         low=0,
-        offer=FLAG,
         commands="run teach transfer tune",
     )
     dropout: float = common(

@@ -449,7 +449,6 @@ class StudentSettings:
         False,
         "--own-text/--no-own-text",
         "Learn from the data set's own parallel.tsv and descriptions.jsonl too.",
-        offer=FLAG,
         names=Names.OWN_TEXT,
     )
     labelled_text: tuple = common(

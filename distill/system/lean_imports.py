@@ -65,16 +65,16 @@ def without_notices() -> Iterator[None]:
     """Drop lines of `NOTICE` from the process's standard error; all others are written at the end."""
     sys.stderr.flush()
     stderr = os.dup(2)
-    with TemporaryFile() as told:
-        os.dup2(told.fileno(), 2)
+    with TemporaryFile() as messages:
+        os.dup2(messages.fileno(), 2)
         try:
             yield
         finally:
             sys.stderr.flush()
             os.dup2(stderr, 2)
             os.close(stderr)
-            told.seek(0)
-            os.write(2, b"".join(line for line in told if not NOTICE.match(line)))
+            messages.seek(0)
+            os.write(2, b"".join(line for line in messages if not NOTICE.match(line)))
 
 
 def _loads(name):

@@ -50,9 +50,9 @@ def number_copies(texts: Sequence[str]) -> Integers:
     """
     import numpy as np
 
-    firsts: dict[str, int] = {}
+    originals: dict[str, int] = {}
     keys = (" ".join(unicodedata.normalize("NFKC", text).split()) for text in texts)
-    return np.array([firsts.setdefault(key, number) for number, key in enumerate(keys)], dtype=np.int64)
+    return np.array([originals.setdefault(key, number) for number, key in enumerate(keys)], dtype=np.int64)
 
 
 def count_copies(first_of: Integers) -> int:

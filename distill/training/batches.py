@@ -233,7 +233,7 @@ def holds(sizes: Sizes, needed: Sizes) -> bool:
 def pad_batch(batch: StepInput, sizes: Sizes) -> StepInput:
     """Pad a batch to sizes that hold it."""
     texts = {prefix: len(batch[f"{prefix}counts"]) for prefix in PREFIXES if f"{prefix}counts" in batch}
-    more = [sizes[f"{prefix}texts"] - many for prefix, many in texts.items()]
+    more = [sizes[f"{prefix}texts"] - count for prefix, count in texts.items()]
     shapes = dict(batch)
     for prefix in texts:
         shapes |= _pad_texts(batch, prefix, sizes)

@@ -74,7 +74,15 @@ def fit(
         TrainingError: If a loss is not a finite number.
         InputError: If the checkpoint is that of another training.
     """
-    return Loop(trainer, batches, evaluate, schedule, name_session("training", session)).run()
+    loop = Loop(trainer, batches, evaluate, schedule, name_session("training", session))
+    state = loop.session.checkpoint.load() if loop.session.checkpoint else None
+    for epochs, rounded in loop.list_phases():
+        # An earlier phase than the checkpoint's is done.
+        if not state or rounded == state[0]["quantised"]:
+            scores = loop.phase(epochs, rounded, state)
+            loop.before, state = [*loop.before, *scores], None
+    loop.say_skipped()
+    return loop.before
 
 
 @dataclass
@@ -94,21 +102,13 @@ class Loop:
 
     def __post_init__(self) -> None:
         peak, of = float(self.trainer.optimizer.learning_rate), self.schedule
-        self.pace = LearningRateSchedule(peak, of.epochs, of.linear, of.warmup)
+        self.rates = LearningRateSchedule(peak, of.epochs, of.linear, of.warmup)
 
-    def run(self) -> list[Scores]:
-        """Train both phases from the checkpoint's place on, and return the scores."""
+    def list_phases(self) -> list[tuple[range, bool]]:
+        """List the numbers of each phase's epochs, and whether these round the weights."""
         epochs, quantised = self.schedule.epochs, self.schedule.quantised
         first = epochs - quantised + 1
-        phases = [(range(1, first), False), *([(range(first, epochs + 1), True)] if quantised else [])]
-        state = self.session.checkpoint.load() if self.session.checkpoint else None
-        for numbers, rounded in phases:
-            if state and rounded != state[0]["quantised"]:
-                continue
-            scores = self.phase(numbers, rounded, state)
-            self.before, state = [*self.before, *scores], None
-        self.say_skipped()
-        return self.before
+        return [(range(1, first), False), *([(range(first, epochs + 1), True)] if quantised else [])]
 
     def say_skipped(self) -> None:
         """Say how many steps moved nothing, if the loss is scaled."""
@@ -157,7 +157,8 @@ class Loop:
             for taken, make in enumerate(makers[first:], start=first + 1):
                 self.step += 1
                 rate = self.set_rate(epoch, taken - 1, len(makers))
-                unread.take_step(next_batch(), make, f"step {self.step} of epoch {epoch}", rate)
+                self.trainer.take_step(next_batch())
+                unread.add(make, f"step {self.step} of epoch {epoch}", rate)
                 scored, saved = taken == len(makers) or (every and self.step % every == 0), self.saves(taken)
                 if scored or saved or unread.due:
                     losses += unread.read()
@@ -179,7 +180,7 @@ class Loop:
 
     def set_rate(self, epoch: int, taken: int, steps: int) -> float | None:
         """Set the learning rate of the next step, and return it, or None if the schedule leaves it to the loop."""
-        rate = self.pace.at(epoch, taken, steps)
+        rate = self.rates.at(epoch, taken, steps)
         if rate is not None:
             self.trainer.optimizer.learning_rate = rate
         return rate

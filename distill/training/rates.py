@@ -71,7 +71,7 @@ class ScaledLoss(keras.optimizers.LossScaleOptimizer):
 def make_adam(
     learning_rate: float,
     parts: int = 1,
-    pace: TableSchedule | None = None,
+    schedule: TableSchedule | None = None,
     tables: Sequence[keras.Variable] = (),
     scaled: bool = False,
 ) -> keras.optimizers.Optimizer:
@@ -80,10 +80,10 @@ def make_adam(
     A scaled loss is one times a factor, by which the gradients are divided again. If they overflow, the factor is
     halved and the step moves nothing. Micikevicius et al. (2018), section 3.2.
     """
-    pace = pace or TableSchedule()
-    if pace.rate or pace.rows is not None:
-        factor = pace.rate / learning_rate if pace.rate else 1.0
-        optimizer = TableAdam(learning_rate, factor, tables, parts, pace.rows)
+    schedule = schedule or TableSchedule()
+    if schedule.rate or schedule.rows is not None:
+        factor = schedule.rate / learning_rate if schedule.rate else 1.0
+        optimizer = TableAdam(learning_rate, factor, tables, parts, schedule.rows)
     else:
         optimizer = keras.optimizers.Adam(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
     return ScaledLoss(optimizer) if scaled else optimizer

@@ -215,8 +215,8 @@ def share_devices(settings: TrainingSettings | None) -> AbstractContextManager[N
 
     Raises `ConfigError` as `require_devices` does.
     """
-    many = require_devices(settings)
-    return PackedParallel(devices=keras.distribution.list_devices()[:many]).scope() if many > 1 else nullcontext()
+    count = require_devices(settings)
+    return PackedParallel(devices=keras.distribution.list_devices()[:count]).scope() if count > 1 else nullcontext()
 
 
 def require_devices(settings: TrainingSettings | None) -> int:
@@ -229,7 +229,7 @@ def require_devices(settings: TrainingSettings | None) -> int:
     backend = keras.backend.backend()
     if backend not in BACKENDS:
         raise ConfigError(
-            f"training.devices: Keras on {backend} trains on one device; set KERAS_BACKEND=jax, or give --devices 1"
+            f"training.devices: Keras on {backend} trains on one device; set KERAS_BACKEND=jax, or training.devices=1"
         )
     there = len(keras.distribution.list_devices())
     if settings.devices > there:

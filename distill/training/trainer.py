@@ -110,13 +110,13 @@ class Trainer(TrainedModel):
         precision: The precision that `quantise` rounds weights to, by default `Precision()`.
         parts: The number of batches per step, of which the gradients' mean is taken.
         options: How steps are computed. A trainer on several devices is made within `devices.share_devices`.
-        pace: The training of the table. If it trains alone, the rest of the encoder is fixed.
+        table_schedule: The training of the table. If it trains alone, the rest of the encoder is fixed.
 
     Attributes:
-        settle: Called with the encoder before the first step with rounded weights.
+        before_rounding: Called with the encoder before the first step with rounded weights.
     """
 
-    settle: Callable[[Model], None] | None = None
+    before_rounding: Callable[[Model], None] | None = None
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Trainer(TrainedModel):
         precision: Precision | None = None,
         parts: int = 1,
         options: TrainingSettings | None = None,
-        pace: TableSchedule | None = None,
+        table_schedule: TableSchedule | None = None,
     ):
         super().__init__(loss.terms if isinstance(loss, NamedTerms) else ())
         self.options = options or TrainingSettings()
@@ -136,14 +136,14 @@ class Trainer(TrainedModel):
         self.precision, self.quantised = precision or Precision(), False
         students = getattr(encoder, "towers", [encoder])
         tables = [student.get_layer("embedding") for student in students]
-        if pace and (pace.alone or pace.rows is not None):
+        if table_schedule and (table_schedule.alone or table_schedule.rows is not None):
             for layer in (layer for student in students for layer in student.layers):
                 layer.trainable = False
         for table in tables:
             table.trainable = train_table
         rows = [weight for table in tables for weight in table.weights]
         self.policy = resolve_precision(self.options.precision)
-        optimizer = make_adam(learning_rate, parts, pace, rows, scaled=self.policy == FLOAT16)
+        optimizer = make_adam(learning_rate, parts, table_schedule, rows, scaled=self.policy == FLOAT16)
         self.compile(optimizer=optimizer, jit_compile=self.uses_xla)
         self.shapes = Shapes(require_devices(self.options)) if self.uses_xla else None
         for student in students:
@@ -193,8 +193,8 @@ class Trainer(TrainedModel):
         """Compute with rounded weights from the next step on, or again with exact ones."""
         if on != self.quantised:
             self.quantised = on
-            if on and self.settle:
-                self.settle(self.encoder)
+            if on and self.before_rounding:
+                self.before_rounding(self.encoder)
             # Keras has traced the step with the other weights.
             self.make_train_function(force=True)
 

@@ -100,9 +100,9 @@ class TrainedModel(keras.Model):
         """Take one step, or one of its parts, without waiting for its loss."""
         super().train_on_batch(shaped)
 
-    def last_losses(self, many: int) -> list[list[float]]:
-        """Return the losses of the last `many` steps, at most `UNREAD`, each followed by its terms."""
-        return ops.convert_to_numpy(self.step_losses.values)[UNREAD - many :].tolist()
+    def last_losses(self, count: int) -> list[list[float]]:
+        """Return the losses of the last `count` steps, at most `UNREAD`, each followed by its terms."""
+        return ops.convert_to_numpy(self.step_losses.values)[UNREAD - count :].tolist()
 
     def train_on_batch(self, x: StepInput) -> float:
         """Take one step, or one of its parts, and return the loss."""
@@ -137,13 +137,12 @@ class UnreadLosses:
         """True if the losses have to be read before the next step."""
         return len(self.steps) == UNREAD or time.monotonic() - self.read_at >= SECONDS
 
-    def take_step(self, batch: StepInput, make: Make, place: str, rate: float | None) -> None:
-        """Take a step.
+    def add(self, make: Make, place: str, rate: float | None) -> None:
+        """Add a step that the trainer has taken.
 
         Args:
             rate: Its learning rate, or None for the one that the optimizer has until losses are read.
         """
-        self.trainer.take_step(batch)
         self.steps.append((make, place, rate))
 
     def read(self) -> list[list[float]]:
@@ -153,7 +152,7 @@ class UnreadLosses:
         losses = self.trainer.last_losses(len(self.steps)) if self.steps else []
         for (loss, *_), (make, place, rate) in zip(losses, self.steps, strict=True):
             if not math.isfinite(loss):
-                pace = float(self.trainer.optimizer.learning_rate) if rate is None else rate
-                raise TrainingError(divergence_message(self.stage, make, loss, place, pace))
+                used = float(self.trainer.optimizer.learning_rate) if rate is None else rate
+                raise TrainingError(divergence_message(self.stage, make, loss, place, used))
         self.steps, self.read_at = [], time.monotonic()
         return losses

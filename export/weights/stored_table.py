@@ -125,8 +125,8 @@ class StoredTable:
         body = books.words.shape[0] * books.words.shape[2]
         last = find_nearest(np.concatenate([rows[:, body:] / lengths, np.log(lengths)], axis=1), books.ends)
         parts = (rows[:, :body] / books.scales[last]).reshape(len(rows), *books.words.shape[::2])
-        firsts = [find_nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books.words)]
-        return np.column_stack([*firsts, last]).astype(np.uint8)
+        codes = [find_nearest(np.ascontiguousarray(parts[:, place]), book) for place, book in enumerate(books.words)]
+        return np.column_stack([*codes, last]).astype(np.uint8)
 
     def _find_moved(self, table: Floats) -> Integers:
         """Return the ids of the rows that differ from those stored."""

@@ -56,12 +56,12 @@ def estimate_lexicon(
         `(pieces, translations, probabilities)`: the tokens of the lines, the tokens of their translations, and the
             probability of each such pair. The probabilities of a token sum to one.
     """
-    many = np.array([len(line) for line in lines]), np.array([len(line) for line in across])
+    lengths = np.array([len(line) for line in lines]), np.array([len(line) for line in across])
     first = np.concatenate([np.repeat(a, len(b)) for a, b in zip(lines, across, strict=True)] or [np.zeros(0, int)])
     second = np.concatenate([np.tile(b, len(a)) for a, b in zip(lines, across, strict=True)] or [np.zeros(0, int)])
     # The place of each translated token among all of them.
-    starts = np.cumsum([0, *many[1]])
-    places = [np.tile(np.arange(b) + start, a) for a, b, start in zip(*many, starts[:-1], strict=True)]
+    starts = np.cumsum([0, *lengths[1]])
+    places = [np.tile(np.arange(b) + start, a) for a, b, start in zip(*lengths, starts[:-1], strict=True)]
     place = np.concatenate(places or [np.zeros(0, int)])
     names, cell = np.unique(first * size + second, return_inverse=True)
     pieces, translations = names // size, names % size

@@ -23,11 +23,11 @@ def convert_wordpiece(content: Json, source: str, reading: Reading) -> Tokenizer
 
     model, read = content["model"], content.get("normalizer") or {}
     cut = content.get("pre_tokenizer") or {}
-    told = (read.get("type"), cut.get("type"), model["continuing_subword_prefix"], model["max_input_chars_per_word"])
-    if told != ("BertNormalizer", "BertPreTokenizer", WITHIN, LONGEST_WORD) or not read["clean_text"]:
+    parts = (read.get("type"), cut.get("type"), model["continuing_subword_prefix"], model["max_input_chars_per_word"])
+    if parts != ("BertNormalizer", "BertPreTokenizer", WITHIN, LONGEST_WORD) or not read["clean_text"]:
         raise EncoderError(
-            f"{source}: a WordPiece read by {', '.join(map(str, told))}; expected BERT's: BertNormalizer, which cleans "
-            f"text, BertPreTokenizer, {WITHIN}, {LONGEST_WORD}"
+            f"{source}: a WordPiece read by {', '.join(map(str, parts))}; expected BERT's: BertNormalizer, which "
+            f"cleans text, BertPreTokenizer, {WITHIN}, {LONGEST_WORD}"
         )
     added = content.get("added_tokens") or ()
     if words := [one["content"] for one in added if not one["special"]]:

@@ -67,8 +67,8 @@ def apply_class(name: str | None, content: Json, settings: Mapping[str, Json], r
 
 def _drop_rowless(content, before, rows):
     """Return the content without the tokens that were added at ids without a row."""
-    told = {*_list_ids(before["model"]), *(one["content"] for one in before.get("added_tokens") or ())}
-    kept = [one for one in content["added_tokens"] if one["content"] in told or one["id"] < (rows or 0)]
+    known = {*_list_ids(before["model"]), *(one["content"] for one in before.get("added_tokens") or ())}
+    kept = [one for one in content["added_tokens"] if one["content"] in known or one["id"] < (rows or 0)]
     return {**content, "added_tokens": kept}
 
 
@@ -92,8 +92,8 @@ def add_tokens(content: Json, settings: Mapping[str, Json], usual: Mapping[str, 
     known = _list_ids(content["model"]) | {one["content"]: one["id"] for one in added}
     listed = {one["content"] for one in added}
     rest = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-    told = sorted((settings.get("added_tokens_decoder") or {}).items(), key=lambda one: int(one[0]))
-    wanted: list[tuple[str, int | None, Json]] = [(one["content"], int(id), {**rest, **one}) for id, one in told]
+    by_id = sorted((settings.get("added_tokens_decoder") or {}).items(), key=lambda one: int(one[0]))
+    wanted: list[tuple[str, int | None, Json]] = [(one["content"], int(id), {**rest, **one}) for id, one in by_id]
     named = [name for kind in KINDS if (name := name_special(settings, kind, usual))]
     wanted += [(name, None, {**rest, "special": True}) for name in (*named, *_list_extra(settings))]
     for name, id, flags in wanted:

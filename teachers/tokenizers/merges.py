@@ -45,9 +45,9 @@ def convert_bpe(content: Json, source: str, reading: Reading) -> Tokenizer:
 def _require_all_merges(normal: set[str], merges: set[tuple[str, ...]], source: str) -> None:
     """Raise `EncoderError` if some tokens that form another one do not merge, as they all do in SentencePiece."""
     every = sum(name[:i] in normal and name[i:] in normal for name in normal for i in range(1, len(name)))
-    told = sum(first in normal and second in normal and first + second in normal for first, second in merges)
-    if every != told:
+    named = sum(first in normal and second in normal and first + second in normal for first, second in merges)
+    if every != named:
         raise EncoderError(
-            f"{source}: {told} merges, where its pieces make up each other in {every} ways, all of which SentencePiece "
-            "takes; only a BPE that comes from SentencePiece, such as Gemma's, can be read"
+            f"{source}: {named} merges, where its pieces make up each other in {every} ways, all of which "
+            "SentencePiece takes; only a BPE that comes from SentencePiece, such as Gemma's, can be read"
         )

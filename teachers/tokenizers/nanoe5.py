@@ -79,17 +79,17 @@ class _Reader:
         self.place += struct.calcsize(f"<{form}")
         return values
 
-    def array(self, kind, many):
-        values = np.frombuffer(self.content, kind, many, self.place)
+    def array(self, kind, count):
+        values = np.frombuffer(self.content, kind, count, self.place)
         self.place += values.nbytes
         return values
 
     def head(self):
         sizes = dict(zip(SIZES, self.numbers("7i"), strict=True))
-        epsilon, _, many = self.numbers("fii")
+        epsilon, _, number = self.numbers("fii")
         special = self.numbers("4i")
         (length,) = self.numbers("Q")
-        starts, scores = self.array("<u4", many + 1), self.array("<f4", many)
+        starts, scores = self.array("<u4", number + 1), self.array("<f4", number)
         text = self.array("u1", length).tobytes()
         names = [text[start:end].decode() for start, end in zip(starts[:-1], starts[1:], strict=True)]
         count, _ = self.numbers("iI")
@@ -99,5 +99,5 @@ class _Reader:
         return FileHead(sizes, epsilon, names, scores, special, characters, self.place)
 
     def character(self):
-        code, many = self.numbers("IB")
-        return chr(code), "".join(map(chr, self.numbers(f"{many}I")))
+        code, count = self.numbers("IB")
+        return chr(code), "".join(map(chr, self.numbers(f"{count}I")))

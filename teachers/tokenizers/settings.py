@@ -109,8 +109,8 @@ def read_truncation(content: Json, settings: Mapping[str, Json]) -> Json:
     `settings` is the content of `tokenizer_config.json`, which goes before it. Returns the entry, of any length: the
     limit is the reading's.
     """
-    told = content.get("truncation") or {}
-    side = str(settings.get("truncation_side") or told.get("direction") or "right").lower()
+    truncation = content.get("truncation") or {}
+    side = str(settings.get("truncation_side") or truncation.get("direction") or "right").lower()
     return {"direction": "Left", "max_length": 512, "strategy": "LongestFirst", "stride": 0} if side == "left" else None
 
 

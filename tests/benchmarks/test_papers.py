@@ -119,10 +119,12 @@ def compared(folder, name, counts):
     (folder / f"{name}.json").write_text(json.dumps(figures), encoding="utf-8")
 
 
-def logged(folder, name, languages, many):
+def logged(folder, name, languages, count):
     """The log of a training with so many evaluations, the last of which has these."""
     (folder / name).mkdir()
-    rows = [{"event": "student", "step": step, "p@1": 0.5 + step / 100, "languages": languages} for step in range(many)]
+    rows = [
+        {"event": "student", "step": step, "p@1": 0.5 + step / 100, "languages": languages} for step in range(count)
+    ]
     rows.append({"event": "rounding"})
     (folder / name / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
@@ -135,8 +137,8 @@ def trained(module, tmp_path):
     counts = {"de": (10, 0), "ru": (0, 10), "th": (3, 2), "tr": (9, 0)}
     compared(tmp_path, "a-figures-0", counts)
     compared(tmp_path, "a-figures-1", {**counts, "tr": (6, 1)})
-    for seed, many in ((0, 3), (1, 5)):
-        logged(tmp_path, f"a-{seed}", {"de": 0.5, "ru": 0.5, "th": 0.25, "tr": 0.25 * seed}, many)
+    for seed, count in ((0, 3), (1, 5)):
+        logged(tmp_path, f"a-{seed}", {"de": 0.5, "ru": 0.5, "th": 0.25, "tr": 0.25 * seed}, count)
     against = rows.against(list(counts))
     line = rows.Line("A", "a-figures", rows.of_comparison(), trained="a", against=against, logged=True)
     table = rows.Table("1", "Table 1", tuple(counts), (line,), mean=tuple(counts))

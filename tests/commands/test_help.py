@@ -91,3 +91,8 @@ def test_the_help_of_a_setting_is_a_sentence():
         text = re.sub(r" \[default: .*\]$", "", item.metadata["help"])
         assert re.match(r"[A-Z]", text) and text.endswith("."), name
     assert any(item.metadata["offer"] is SET for _, _, item in walk(Settings()))
+
+
+def test_run_has_few_options(distill):
+    shown = distill("run", "--help-all").out.partition("More settings")[0]
+    assert len(re.findall(r"^ +(?:-h, )?--[a-z]", shown, re.MULTILINE)) <= 45

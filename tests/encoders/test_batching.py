@@ -69,10 +69,10 @@ def test_few_sizes_are_two_an_octave_and_hold_what_they_round():
 
 def test_texts_of_any_number_and_length_come_in_three_shapes_whose_first_rows_they_are():
     random, shapes = np.random.default_rng(0), set()
-    for many in (2, 119, 952, 3000, 3001, 3400):
-        lengths = random.integers(0, 1200, size=many)
+    for count in (2, 119, 952, 3000, 3001, 3400):
+        lengths = random.integers(0, 1200, size=count)
         groups = group_in_shapes(lengths, 1200)
-        assert sorted(place for group, _ in groups for place in group) == list(range(many))
+        assert sorted(place for group, _ in groups for place in group) == list(range(count))
         for group, shape in groups:
             rows = [[number % 7] * lengths[number] for number in group]
             got = pad(rows, shape)

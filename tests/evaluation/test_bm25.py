@@ -39,11 +39,11 @@ def scores(texts, query):
     mean = np.mean([len(row) for row in rows])
     total = np.zeros(len(rows))
     for term in re.findall(r"\w{2,}", query.lower()):
-        many = sum(term in row for row in rows)
+        count = sum(term in row for row in rows)
         for place, row in enumerate(rows):
             often = row.count(term)
             norm = often + 1.5 * (0.25 + 0.75 * len(row) / mean)
-            total[place] += math.log(1 + (len(rows) - many + 0.5) / (many + 0.5)) * often / norm
+            total[place] += math.log(1 + (len(rows) - count + 0.5) / (count + 0.5)) * often / norm
     return total
 
 

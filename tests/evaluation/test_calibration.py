@@ -22,14 +22,14 @@ from distill.export.encode import COMPARED, Calibration
 
 
 def cases_of(first, right, language="en", passages=1000, there=None):
-    many = len(right)
+    count = len(right)
     return Cases(
         np.asarray(first, np.float32),
         np.asarray(right),
-        np.ones(many, bool) if there is None else np.asarray(there),
-        np.arange(many),
-        np.full(many, language),
-        np.broadcast_to(passages, many),
+        np.ones(count, bool) if there is None else np.asarray(there),
+        np.arange(count),
+        np.full(count, language),
+        np.broadcast_to(passages, count),
     )
 
 
@@ -79,9 +79,9 @@ def test_each_language_counts_alike():
     first = -np.sort(-rng.uniform(0, 1, (900, COMPARED)), axis=1)
     right = rng.uniform(size=900) < 0.5
     # The same cases, those of one language nine times: the fit is that of all once.
-    few, many = (cases_of(first, right, language) for language in ("de", "en"))
-    twice = Cases.concatenate([few, many])
-    often = Cases.concatenate([few, *[many] * 9])
+    few, count = (cases_of(first, right, language) for language in ("de", "en"))
+    twice = Cases.concatenate([few, count])
+    often = Cases.concatenate([few, *[count] * 9])
     one, other = fit_calibration(twice), fit_calibration(often)
     assert (one.best, one.margin) == pytest.approx((other.best, other.margin), abs=1e-3)
     assert one.threshold == other.threshold

@@ -147,9 +147,9 @@ def test_the_same_seed_gives_the_same_rows_of_the_draws_asked_for():
     one, other = (compare_scores(tasks, "mrr@10", seed=seed)["maxp"]["de"] for seed in (5, 6))
     assert all(getattr(one, key) != getattr(other, key) for key in ("low", "high", "effect_low", "p"))
     tasks = {"maxp": {"de": (IDS, np.linspace(1, 2, 40), np.zeros(40))}}
-    few, many = (compare_scores(tasks, "mrr@10", draws=draws)["maxp"]["de"] for draws in (100, 2000))
-    assert (few.p, many.p) == (1 / 101, 1 / 2001)
-    assert few.low != many.low
+    few, count = (compare_scores(tasks, "mrr@10", draws=draws)["maxp"]["de"] for draws in (100, 2000))
+    assert (few.p, count.p) == (1 / 101, 1 / 2001)
+    assert few.low != count.low
 
 
 def test_every_row_is_told_as_progress():

@@ -10,7 +10,7 @@ from fixtures.commands import ON_JAX
 import distill
 from distill.errors import ConfigError
 from distill.jobs.compression.compress import compress
-from distill.jobs.compression.whole_job import run
+from distill.jobs.run import run
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
 from distill.system.backend import describe_programs, hush_stderr, program_folder, require_backend

@@ -125,9 +125,9 @@ def test_what_was_given_stays_and_added_documents_weigh_nothing():
     np.testing.assert_allclose(padded["document_weights"], [4 / 3] * 3 + [0])
 
 
-def random_batches(seed, many, longest=1500):
+def random_batches(seed, count, longest=1500):
     """Packed texts of any lengths, of one number of questions but for the last batch."""
-    random, sizes = np.random.default_rng(seed), [64] * (many - 1) + [17]
+    random, sizes = np.random.default_rng(seed), [64] * (count - 1) + [17]
     texts = [np.minimum(random.geometric(1 / 60, size=size + random.integers(0, 9)), longest) for size in sizes]
     packed = [pack_rows([[3] * length for length in lengths], longest=longest) for lengths in texts]
     return [{**batch, "label": np.zeros((size, 4))} for batch, size in zip(packed, sizes, strict=True)]
@@ -161,8 +161,8 @@ def test_a_batch_that_does_not_fit_gets_a_shape_half_as_large_again_which_later_
 
 def test_a_batch_with_fewer_questions_takes_a_shape_that_others_have():
     shapes = Shapes()
-    many, few = ({**pack([[3] * size], 1), "label": np.zeros(size)} for size in (1000, 30))
-    assert shapes.fit(many)["ids"].shape == shapes.fit(few)["ids"].shape == (1280,)
+    count, few = ({**pack([[3] * size], 1), "label": np.zeros(size)} for size in (1000, 30))
+    assert shapes.fit(count)["ids"].shape == shapes.fit(few)["ids"].shape == (1280,)
     assert [sizes for _, _, sizes in shapes.used] == [shapes.used[0][2]] * 2
 
 

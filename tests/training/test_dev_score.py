@@ -191,6 +191,6 @@ def test_one_piece_of_a_question_that_is_no_number_is_seen(small):
     [rows] = table.get_weights()
     rows[used.index[known]] = np.nan
     table.set_weights([rows])
-    many = sum(known in ids for ids in dev.questions["th"])
-    with pytest.raises(TrainingError, match=rf"dev: {many} of 20 .* th "):
+    count = sum(known in ids for ids in dev.questions["th"])
+    with pytest.raises(TrainingError, match=rf"dev: {count} of 20 .* th "):
         dev.score(used)

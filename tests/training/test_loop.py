@@ -205,7 +205,7 @@ def test_the_learning_rate_of_each_of_eight_steps(trainer, options, expected):
 def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts):
     moved = []
     for table_rate in (0.0, 1e-3):
-        one = Trainer(encoder(), to_target, 1e-2, parts=parts, pace=TableSchedule(table_rate))
+        one = Trainer(encoder(), to_target, 1e-2, parts=parts, table_schedule=TableSchedule(table_rate))
         before = one.encoder.get_weights()
         one.run_eagerly = True
         # Halved for both; the first step alone, after which the gradients are others.
@@ -222,7 +222,7 @@ def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts
 
 
 def test_rows_that_are_trained_alone_move_and_no_other_weight():
-    one = Trainer(encoder(), to_target, 1e-2, pace=TableSchedule(rows=np.isin(np.arange(20), [5, 9])))
+    one = Trainer(encoder(), to_target, 1e-2, table_schedule=TableSchedule(rows=np.isin(np.arange(20), [5, 9])))
     before = one.encoder.get_weights()
     for _ in range(2):
         one.train_on_batch(batch())

@@ -37,7 +37,7 @@ devices.PackedParallel = Noted
 sys.executable = "false"
 for many in sys.argv[1].split(","):
     try:
-        main([*sys.argv[2:], "--devices", many, "--name", many])
+        main([*sys.argv[2:], "--set", f"training.devices={many}", "--name", many])
     except SystemExit as left:
         print("exit", left.code)
 print("all", devices.require_devices(TrainingSettings(devices=0)))
@@ -87,7 +87,7 @@ def test_four_devices_train_as_one_does_through_both_stages(runs):
     assert said[:-2] == ["exit 1", *["shared by 4"] * 2, "exit 1"]
     before = load_keras_encoder(str(folder / "base")).model.get_weights()
     for stage in ("teacher", "student"):
-        one, four = (load_keras_encoder(str(folder / str(many) / stage)).model.get_weights() for many in DEVICES)
+        one, four = (load_keras_encoder(str(folder / str(count) / stage)).model.get_weights() for count in DEVICES)
         if stage == "teacher":
             assert all(np.abs(new - old).max() > 1.5e-4 for new, old in zip(one, before, strict=True))
         assert max(np.abs(got - expected).max() for got, expected in zip(four, one, strict=True)) < 1e-4
@@ -108,7 +108,7 @@ def test_another_backend_is_refused_with_the_way_out_and_one_device_needs_nothin
 
 def test_what_exports_is_refused_before_it_trains(distill, tmp_path, capsys):
     (tmp_path / "config.toml").write_text("training.devices = 2", encoding="utf-8")
-    for given in (["--devices", "2"], ["--set", "training.devices=2"], ["--config", tmp_path / "config.toml"]):
+    for given in (["--set", "training.devices=2"], ["--config", tmp_path / "config.toml"]):
         assert distill("run", *given, "--runs", tmp_path / "runs") == 2
         told = capsys.readouterr().err
         assert "training.devices" in told and "KERAS_BACKEND=jax" in told

@@ -28,9 +28,9 @@ class Line(TrainedModel):
         loss = ops.sum((vectors - batch["to"]) ** 2)
         return {"near": 0.25 * loss, "far": 0.75 * loss}
 
-    def last_losses(self, many):
+    def last_losses(self, count):
         self.times_read += 1
-        return super().last_losses(many)
+        return super().last_losses(count)
 
 
 def losses_by_hand(targets):
@@ -46,7 +46,8 @@ def taken(trainer, targets, rate=None):
     steps, losses = UnreadLosses(trainer, "stage"), []
     for number, target in enumerate(targets, start=1):
         make = BatchMaker(dict, lambda number=number: [f"en {number}"], "loss")
-        steps.take_step({"to": np.array([target], np.float32)}, make, f"step {number}", rate)
+        trainer.take_step({"to": np.array([target], np.float32)})
+        steps.add(make, f"step {number}", rate)
         if steps.due:
             losses += steps.read()
     return losses + steps.read()

@@ -73,8 +73,8 @@ class Waiting(TrainedModel):
 
         time.sleep(0.02)
 
-    def last_losses(self, many):
-        return [[1.0]] * many
+    def last_losses(self, count):
+        return [[1.0]] * count
 
 
 def test_the_clock_tells_the_steps_from_the_time_between_them():

@@ -18,7 +18,7 @@ SOURCE = [
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MOST_LINES, MOST_PARAMETERS, MOST_PROSE = 50, 8, 100
 # Functions that take all settings, and modules that read one of a section of theirs.
-MOST_WHOLE, MOST_READERS = 18, 10
+MOST_WHOLE, MOST_READERS = 15, 10
 # They say nothing of what they hold.
 EMPTY_NAMES = {"found", "asked", "own", "made"}
 # Participles without an ending of their own, and names on "-ed" that are verbs or what another library calls.
@@ -67,14 +67,14 @@ def is_configuration(tree, node):
 
 def faults(tree, node):
     """What is wrong with a function: its length, its parameters, the loose types of a public one."""
-    many = len(parameters(node)) > MOST_PARAMETERS and not is_command(node) and not is_configuration(tree, node)
+    count = len(parameters(node)) > MOST_PARAMETERS and not is_command(node) and not is_configuration(tree, node)
     private = node.name.startswith("_") and node.name != "__init__"
     every = [] if private else [*(one.annotation for one in parameters(node)), node.returns]
     # A docstring that explains arguments, results and errors may be long.
     said = node.body[0] if ast.get_docstring(node) is not None else None
     prose = said.end_lineno - said.lineno + 1 if said else 0
     yield from (["too long"] if node.end_lineno - node.lineno - prose >= MOST_LINES else [])
-    yield from (["too many parameters"] if many else [])
+    yield from (["too many parameters"] if count else [])
     yield from (name for one in every if one is not None for name in loose_names(one))
 
 

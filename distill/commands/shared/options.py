@@ -78,21 +78,23 @@ def take_settings(values: dict[str, Value | None], config: File | None = None, r
     settings = load_settings(config, requested) if config else _start_settings(requested or recipe)
     assignments = cast("Mapping[str, Value]", values.pop(ASSIGNED, None) or {})
     for name, section, item in walk(settings):
-        value = values.pop(make_parameter_name(name), None)
-        if isinstance(value, tuple):
-            value = split_names(",".join(value)) if value else None
+        value = _join_lists(values.pop(make_parameter_name(name), None))
         if value is not None and name in assignments:
             raise ConfigError(f"--set {name}: {item.metadata['flag']} gives it too; leave one of them out")
         if value is not None:
             setattr(section, item.name, value)
-    return _check_settings(change_settings(settings, assignments, "--set") if assignments else settings, named)
-
-
-def _check_settings(settings, named):
-    """Return settings that go together; some of them are named on the command line."""
+    if assignments:
+        settings = change_settings(settings, assignments, "--set")
     check_settings(settings)
     require_trained(named, settings.teacher)
     return settings
+
+
+def _join_lists(value):
+    """Return the names in all lists that an option was given, or None without any; another value as it is."""
+    if isinstance(value, tuple):
+        return split_names(",".join(value)) if value else None
+    return value
 
 
 def _start_settings(recipe):

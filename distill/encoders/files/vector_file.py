@@ -134,10 +134,10 @@ class VectorFile:
         if restart or not (begun["done"] or begun["ahead"]):
             return False
         if other := [name for name in self.made_of if begun["made_of"].get(name) != self.made_of[name]]:
-            told = "; ".join(
+            differences = "; ".join(
                 f"{name} is {_display_value(begun, name)}, not {_display_value(vars(self), name)}" for name in other
             )
-            raise InputError(f"{self.part} was begun with another {', '.join(other)}: {told}; {self._way_out()}")
+            raise InputError(f"{self.part} was begun with another {', '.join(other)}: {differences}; {self._way_out()}")
         if not self._is_whole():
             raise InputError(f"{self.part} is not what {self.state.name} says of it; {self._way_out()}")
         self.done, self.ahead = begun["done"], set(begun["ahead"])

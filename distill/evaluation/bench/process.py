@@ -65,11 +65,11 @@ class Worker:
     def __init__(self, name: str, spec: WorkerSpec, threads: int) -> None:
         self.name = name
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
-        told = {"threads": threads, "code": encode.__file__, **spec.as_values()}
+        request = {"threads": threads, "code": encode.__file__, **spec.as_values()}
         try:
             self._process = run_python(
                 spec.python,
-                [str(WORKER), json.dumps(told)],
+                [str(WORKER), json.dumps(request)],
                 subprocess.PIPE,
                 self._log,
                 environment(threads),

@@ -25,13 +25,13 @@ class Difference:
 
     Attributes:
         ranks: Rank of the right document or passage under A and under B; one of them is 1.
-        firsts: Numbers of the document or passage that A and B rank first.
+        best: Numbers of the document or passage that A and B rank first.
     """
 
     unit: str
     question: Question
     ranks: tuple[int, int]
-    firsts: tuple[int, int]
+    best: tuple[int, int]
 
     def as_dict(self, dataset: Dataset) -> dict[str, Json]:
         """Return plain values with the texts; `twin` is the question in the documents' language, if the data has it."""
@@ -40,7 +40,7 @@ class Difference:
         answer = question.passage if rank == "passage" else dataset.passages[question.passage].document
         sides: dict[str, Json] = {
             name: {"rank": place, "first": text_at(dataset, rank, first)}
-            for name, place, first in zip("ab", self.ranks, self.firsts, strict=True)
+            for name, place, first in zip("ab", self.ranks, self.best, strict=True)
         }
         return {
             **{"unit": self.unit, "id": question.id, "language": question.language, "text": question.text},
@@ -66,10 +66,10 @@ def find_differences(
     The texts that are searched are encoded once more.
     """
     cases = {unit: list(_cases(task, unit, results)) for unit in task.units}
-    firsts = [_firsts(encoder, task.dataset, cases) for encoder in encoders]
+    best = [_find_best(encoder, task.dataset, cases) for encoder in encoders]
     for unit, rows in cases.items():
         for number, (question, ranks) in enumerate(rows):
-            first, second = (int(of[unit][number]) for of in firsts)
+            first, second = (int(of[unit][number]) for of in best)
             yield Difference(unit, question, ranks, (first, second))
 
 
@@ -95,7 +95,7 @@ def _cases(task, unit, results):
                 yield question, (a, b)
 
 
-def _firsts(encoder, dataset, cases):
+def _find_best(encoder, dataset, cases):
     """Return what an encoder ranks first for each case, `{unit: integer array (q,)}`."""
     texts = {unit: [question.text for question, _ in rows] for unit, rows in cases.items() if rows}
     if isinstance(encoder, Bm25):

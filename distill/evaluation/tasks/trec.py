@@ -94,17 +94,17 @@ def _nearest(task, encoder, depth):
     """Yield each unit with `{language: (rows, scores)}`, `(q, k)` both."""
     dataset, languages = task.dataset, task.languages
     texts = {language: [q.text for q in dataset.select(language, task.split)] for language in languages}
-    many = {unit: min(depth, len(text_names(dataset, unit))) for unit in task.units}
+    depths = {unit: min(depth, len(text_names(dataset, unit))) for unit in task.units}
     if isinstance(encoder, Bm25):
         scores = Bm25Scorer(dataset, encoder.words, task.units)
         for unit in task.units:
-            yield unit, {language: scores.highest(rows, unit, many[unit]) for language, rows in texts.items()}
+            yield unit, {language: scores.highest(rows, unit, depths[unit]) for language, rows in texts.items()}
         return
     vectors = encode_units(encoder, dataset, task.units)
     whole_of = dataset.whole_of(tuple(vectors))
     encoded = {name: require_finite(encoder.encode(rows, "question"), encoder) for name, rows in texts.items()}
     for unit in task.units:
-        yield unit, {name: nearest_of(unit, rows, vectors, whole_of, many[unit]) for name, rows in encoded.items()}
+        yield unit, {name: nearest_of(unit, rows, vectors, whole_of, depths[unit]) for name, rows in encoded.items()}
 
 
 def _question_name(question):

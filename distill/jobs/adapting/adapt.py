@@ -28,7 +28,6 @@ from ...export.languages import CARD_KEY, read_languages
 from ...export.weights.precision import Precision
 from ...retrieval.metrics import reciprocal_ranks
 from ...settings.recipe import DEFAULT
-from ...settings.sections import Settings
 from ...settings.store import format_config, recipe_settings
 from ...system.backend import start
 from ...system.files import lock_folder, write_text
@@ -77,17 +76,23 @@ class Adaptation:
         return self.run.folder
 
 
-def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Adaptation:
+def prepare(
+    documents: Sequence[File], folder: File, base: str, parallel: Sequence[str], language: str, seed: int
+) -> Adaptation:
     """Read and check everything that can be wrong before anything is written.
 
-    Raises `InputError` if an input cannot be used.
+    `base` is the encoder that learns, empty for that of the recipe `default`. Raises `InputError` if an input cannot
+    be used.
     """
-    folder, language, base = Path(folder), settings.data.document_language, settings.teacher.base
+    settings = recipe_settings(DEFAULT)
+    settings.data.document_language, settings.student.parallel, settings.seed = language, tuple(parallel), seed
+    settings.teacher.base = base or settings.teacher.base
+    folder, base = Path(folder), settings.teacher.base
     require_trainable(base)
     require_new(folder)
     sources = read_parallel(settings.student.parallel, language)
     collection = require_guest("search_engine.documents.collection").read_collection(documents, language)
-    held = hold_out(collection, settings.seed)
+    held = hold_out(collection, seed)
     # Its questions are those that are held out, which are to lie in the folder.
     data, student = replace(settings.data, dataset=str(folder / QUERIES)), replace(settings.student, own_text=False)
     settings = replace(settings, data=data, student=student, teacher=replace(settings.teacher, own_text=False))
@@ -95,7 +100,7 @@ def prepare(settings: Settings, documents: Sequence[File], folder: File) -> Adap
     inputs = Inputs(
         held.dataset,
         held.languages,
-        settings.seed,
+        seed,
         teacher=settings.teacher,
         student=settings.student,
         precision=Precision(export.precision, export.table),
@@ -137,11 +142,7 @@ def adapt_to_documents(
         >>> base = "multi12-ngram"
         >>> metrics = distill.adapt_to_documents(["notes.jsonl"], "my-run", base=base, document_language="en")
     """
-    settings = recipe_settings(DEFAULT)
-    settings.data.dataset, settings.data.document_language = Path(documents[0]).stem, document_language
-    settings.student.parallel, settings.seed = tuple(parallel), seed
-    settings.teacher.base = base or settings.teacher.base
-    return adapt(prepare(settings, documents, folder))
+    return adapt(prepare(documents, folder, base, parallel, document_language, seed))
 
 
 def adapt(job: Adaptation) -> Json:

@@ -103,8 +103,8 @@ def _by_pivot(sources, pivot) -> dict[str, dict[str, str]]:
 
 def _hold_translations(held, lines, rng):
     """Hold out lines until each language has its share in each split."""
-    many = Counter(language for row in lines.values() for language in row)
-    shares = {language: _share(language, count, 2) for language, count in many.items()}
+    counts = Counter(language for row in lines.values() for language in row)
+    shares = {language: _share(language, count, 2) for language, count in counts.items()}
     wanted = {split: dict(shares) for split in SPLITS}
     pivots = list(lines)
     for number in rng.permutation(len(pivots)).tolist():

@@ -38,8 +38,8 @@ def pair_headings(summed: PooledPassages, asking: PooledFeatures, rows: Integers
         rows: The rows of their passages `(m,)`.
     """
 
-    def draw(random: np.random.Generator, many: int) -> Pairs:
-        chosen = random.integers(len(rows), size=many)
+    def draw(random: np.random.Generator, count: int) -> Pairs:
+        chosen = random.integers(len(rows), size=count)
         return Pairs(asking.of(chosen), summed.passages.of(rows[chosen]), groups[rows[chosen]])
 
     return draw
@@ -49,9 +49,9 @@ def pair_sentences(summed: PooledPassages, rows: Integers, groups: Integers) -> 
     """Pair sentences with their passages, usually without the sentence itself."""
     learned = np.flatnonzero(np.isin(summed.passage_of, rows) & ~summed.alone)
 
-    def draw(random: np.random.Generator, many: int) -> Pairs:
-        chosen = learned[random.integers(len(learned), size=many)]
-        left = random.random(many) < LEFT_IN
+    def draw(random: np.random.Generator, count: int) -> Pairs:
+        chosen = learned[random.integers(len(learned), size=count)]
+        left = random.random(count) < LEFT_IN
         taken_out, whole = summed.without(chosen), summed.passages.of(summed.passage_of[chosen])
         features = np.where(left[:, None], whole.features, taken_out.features)
         passages = PooledFeatures(features, np.where(left[:, None], whole.counts, taken_out.counts))
@@ -66,9 +66,9 @@ def pair_translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]
     weights = np.array([source.weight for source in sources]) / sum(source.weight for source in sources)
     first = np.cumsum([0, *(len(source.texts) for source in sources)])
 
-    def draw(random: np.random.Generator, many: int) -> Pairs:
+    def draw(random: np.random.Generator, count: int) -> Pairs:
         parts = []
-        for number, drawn in enumerate(random.multinomial(many, weights)):
+        for number, drawn in enumerate(random.multinomial(count, weights)):
             length = len(sources[number].texts)
             rows = random.integers(length, size=drawn)
             groups = -1 - first[number] - rows
@@ -92,11 +92,11 @@ def mix_pairs(of_headings: Draw | None, of_sentences: Draw, of_lines: Draw | Non
         of_lines: Draws parallel text, or None.
     """
 
-    def draw(random: np.random.Generator, many: int) -> Pairs:
-        lines = round(LINES * many) if of_lines else 0
-        sentences = round(SENTENCES * (many - lines)) if of_headings else many - lines
+    def draw(random: np.random.Generator, count: int) -> Pairs:
+        lines = round(LINES * count) if of_lines else 0
+        sentences = round(SENTENCES * (count - lines)) if of_headings else count - lines
         parts = [of_sentences(random, sentences)]
-        parts += [of_headings(random, many - lines - sentences)] if of_headings else []
+        parts += [of_headings(random, count - lines - sentences)] if of_headings else []
         return concatenate_pairs(parts + ([of_lines(random, lines)] if of_lines else []))
 
     return draw

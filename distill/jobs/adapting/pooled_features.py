@@ -102,13 +102,13 @@ class PooledPassages:
         """Encode a data set's sentences, each once, and sum its passages."""
         sentences = summing.sums(dataset.sentences.texts, "document", progress)
         passage_of = dataset.sentences.passage_of
-        ends, many = summing.sums([""], "document"), len(dataset.passages)
+        ends, count = summing.sums([""], "document"), len(dataset.passages)
         passages = PooledFeatures(
-            np.zeros((many, sentences.features.shape[1]), np.float32), np.zeros((many, 1), np.float32)
+            np.zeros((count, sentences.features.shape[1]), np.float32), np.zeros((count, 1), np.float32)
         )
         np.add.at(passages.features, passage_of, sentences.features)
         np.add.at(passages.counts, passage_of, sentences.counts)
-        between = np.bincount(passage_of, minlength=many)[:, None].astype(np.float32) - 1
+        between = np.bincount(passage_of, minlength=count)[:, None].astype(np.float32) - 1
         return cls(sentences, passage_of, passages.plus(ends, -between), ends)
 
     @cached_property

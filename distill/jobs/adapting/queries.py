@@ -68,8 +68,8 @@ def _find_unique_headings(collection) -> set[int]:
     for row, heading in enumerate(collection.headings):
         rows.setdefault(heading, row)
     headings = {*zip(collection.headings, collection.dataset.document_of.tolist(), strict=True)}
-    many = Counter(heading for heading, _ in headings)
-    return {row for heading, row in rows.items() if heading and many[heading] == 1}
+    counts = Counter(heading for heading, _ in headings)
+    return {row for heading, row in rows.items() if heading and counts[heading] == 1}
 
 
 def _draw_splits(collection, rng) -> list[str]:
@@ -78,9 +78,9 @@ def _draw_splits(collection, rng) -> list[str]:
     order = rng.permutation(groups.max() + 1)
     of_group, first = np.full(len(order), "train", dtype=object), 0
     for split, share in SHARES.items():
-        many = min(MOST_DOCUMENTS, round(share * len(order)))
-        of_group[order[first : first + many]] = split
-        first += many
+        count = min(MOST_DOCUMENTS, round(share * len(order)))
+        of_group[order[first : first + count]] = split
+        first += count
     return [str(of_group[group]) for group in groups]
 
 

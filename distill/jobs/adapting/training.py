@@ -13,11 +13,12 @@ from ...encoders.compilation import AnyLength
 from ...encoders.encoder import KerasEncoder
 from ...students.embeddings import TABLE, replace_table
 from ...students.student import Student
-from ...system.progress import task
 from ...system.types import Floats, Tensor
+from ...training.batches import StepInput
 from ...training.log import RunLog
+from ...training.loop import fit
 from ...training.losses import in_batch_loss, squared_l2
-from ...training.rates import LearningRateSchedule
+from ...training.session import Schedule, Scores, Session
 from ...training.training_model import TrainedModel
 from .pairs import Draw, Pairs
 from .pooled_features import PooledFeatures, concatenate
@@ -66,7 +67,7 @@ class HeadTrainer(TrainedModel):
 
     def __init__(self, student: Student, rate: float = RATE) -> None:
         super().__init__()
-        self.student = student
+        self.encoder = student
         trained = head_layers(student)
         for layer in student.layers:
             layer.trainable = any(layer is one for one in trained)
@@ -76,7 +77,7 @@ class HeadTrainer(TrainedModel):
 
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """Return the vectors of queries, then of passages, `(2n, d)`."""
-        return encode_sums(self.student, x["features"], x["counts"])
+        return encode_sums(self.encoder, x["features"], x["counts"])
 
     def compute_terms(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return the softmax's term, and that of closeness to the start."""
@@ -98,13 +99,13 @@ def _is_behind(student, layer):
 class TrainedHead:
     """The student, the weights `before` and `after` training of its layers after the sums, and the dev `scores`.
 
-    A score is (MRR@10, P@1); the start's comes first, then one per round.
+    The start's score comes first, then one per round.
     """
 
     encoder: KerasEncoder
     before: list[list[Floats]]
     after: list[list[Floats]]
-    scores: list[tuple[float, float]]
+    scores: list[Scores]
 
     def interpolate(self, share: float) -> Head:
         """Interpolate the weights of start and student. Wortsman et al. (2022), section 3."""
@@ -120,31 +121,30 @@ Score = Callable[[Head], tuple[float, float]]
 def train_head(start: KerasEncoder, draw: Draw, pairs: int, score: Score, log: RunLog, seed: int = 0) -> TrainedHead:
     """Train a copy of a student's layers after the sums.
 
-    It is scored after each round of steps. The best round stays, and one that is no better ends the training.
+    Each round of steps is an epoch of `training.loop.fit`: the best one stays, by MRR@10, then P@1, and one that is no
+    better ends the training.
     """
     table = start.model.get_layer(TABLE).get_weights()[0]
     model = replace_table(start.model, table)
     layers, first, head = head_layers(model), Head(start.model), Head(model)
-    before = after = [layer.get_weights() for layer in layers]
-    trainer, scores = HeadTrainer(model), [score(head)]
-    random, pace = np.random.default_rng(seed), LearningRateSchedule(RATE, ROUNDS, linear=True, warmup=WARMUP)
-    for number in range(1, ROUNDS + 1):
-        losses = []
-        with task(f"round {number}/{ROUNDS}", STEPS) as advance:
-            for step in range(STEPS):
-                trainer.optimizer.learning_rate = pace.at(number, step, STEPS)
-                losses.append(float(trainer.train_on_batch(make_batch(draw(random, pairs), first))))
-                advance(1, f"loss {np.mean(losses):.4f}")
-        scores.append(score(head))
-        mean, (reciprocal, precision) = round(float(np.mean(losses)), 4), scores[-1]
-        log.write("student", epoch=number, step=number * STEPS, loss=mean, **{"p@1": precision, "mrr@10": reciprocal})
-        if scores[-1] <= max(scores[:-1]):
-            break
-        after = [layer.get_weights() for layer in layers]
+    before, random = [layer.get_weights() for layer in layers], np.random.default_rng(seed)
+
+    def make() -> StepInput:
+        return make_batch(draw(random, pairs), first)
+
+    def evaluate() -> Scores:
+        reciprocal, precision = score(head)
+        return {"mrr@10": reciprocal, "p@1": precision}
+
+    schedule = Schedule(ROUNDS, patience=1, linear=True, warmup=WARMUP, judged_by=("mrr@10", "p@1"))
+    scores = fit(
+        HeadTrainer(model, RATE), lambda epoch: [make] * STEPS, evaluate, schedule, Session(log, stage="student")
+    )
+    after = [layer.get_weights() for layer in layers]
     return TrainedHead(KerasEncoder(model, start.tokenizer, "student"), before, after, scores)
 
 
-def make_batch(pairs: Pairs, start: Head) -> dict[str, np.ndarray]:
+def make_batch(pairs: Pairs, start: Head) -> StepInput:
     """Make the input of a step: the sums of queries and passages, the start's vectors, and the shared groups."""
     sums = concatenate([pairs.queries, pairs.passages])
     same = pairs.groups[:, None] == pairs.groups[None]

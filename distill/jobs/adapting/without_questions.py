@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from ...data.corpus import parse_named_file, read_corpus
 from ...data.parallel import Parallel, list_pivots, make_labelled_text, parse_weight, read_parallel, select_languages
+from ...encoders.catalog.kinds import RUN_FILE
 from ...errors import ConfigError, DataError
-from ...settings.sections import Settings, StudentSettings, TeacherSettings
-from ...settings.store import check_settings
+from ...settings.sections import DataSettings, StudentSettings, TeacherSettings, VocabularySettings
 from ...system.files import write_aside
 from ...system.progress import say
 from ...system.types import File
 from ..pipeline.fixed_teacher import PROBES, load_fixed_teacher, require_apart
-from ..pipeline.preparing import LINES, prepare, require_new
-from ..pipeline.run import Run
+from ..pipeline.preparing import LINES, require_new
 from .lines import HeldLines, hold_out_lines, named_lines, write_lines
 
 # Objectives that need no question and no document.
@@ -26,25 +26,34 @@ OF_LINES = ("qq", "list", "translation")
 CONE = 0.5
 
 
-def prepare_lines(settings: Settings, folder: File, named: Collection[str], seconds: float) -> Run:
-    """Hold lines out, write them to the folder of a run, and prepare that run on them.
+@contextmanager
+def hold_lines(
+    folder: File,
+    data: DataSettings,
+    teacher: TeacherSettings,
+    student: StudentSettings,
+    vocabulary: VocabularySettings,
+    seed: int,
+    named: Collection[str],
+) -> Iterator[tuple[DataSettings, TeacherSettings, StudentSettings, VocabularySettings]]:
+    """Hold lines out, write them to the folder of a run, and give the settings of that run on them.
+
+    The parallel text, or else the text of the vocabulary, is learned. Lines of a run that has not begun at the end of
+    the block are removed.
 
     Args:
-        settings: The settings. Their parallel text, or else their text, is learned.
         named: The names of the settings that the user gave, which are not adapted to text.
-        seconds: The time between checkpoints within an epoch.
 
     Raises:
         InputError: If the text cannot be learned or the teacher cannot teach. No folder is left then.
     """
     folder = Path(folder)
     require_new(folder)
-    student = _keep_line_objectives(settings.student, named)
-    data, teacher, vocabulary = settings.data, settings.teacher, settings.vocabulary
+    student = _keep_line_objectives(student, named)
     text = vocabulary.text
     sources, labelled = read_texts(student, text, teacher.language, data.languages)
     teacher = replace(teacher, language=_choose_pivot(teacher.language, sources, labelled), own_text=False)
-    held = hold_out_lines(sources, labelled, teacher.language, settings.seed)
+    held = hold_out_lines(sources, labelled, teacher.language, seed)
     teacher = _choose_centring(teacher, held, "teacher.centre" in named)
     # Text that is learned alone is in the folder of the lines, without those that are held out.
     vocabulary = replace(vocabulary, text=text if student.parallel or student.labelled_text else ())
@@ -52,17 +61,15 @@ def prepare_lines(settings: Settings, folder: File, named: Collection[str], seco
     student = replace(student, parallel=parallel, labelled_text=lines)
     data = replace(data, dataset=str(folder / LINES), document_language=teacher.language)
     data = replace(data, languages=held.dataset.languages)
-    settings = check_settings(replace(settings, data=data, teacher=teacher, student=student, vocabulary=vocabulary))
     was_there = folder.is_dir()
     try:
         with write_aside(folder / LINES) as aside:
             write_lines(held, aside)
-        run = prepare(settings, folder, seconds=seconds)
-    except BaseException:
-        shutil.rmtree(folder / LINES if was_there else folder, ignore_errors=True)
-        raise
-    _say(held, folder / LINES)
-    return run
+        _say(held, folder / LINES)
+        yield data, teacher, student, vocabulary
+    finally:
+        if not (folder / RUN_FILE).is_file():
+            shutil.rmtree(folder / LINES if was_there else folder, ignore_errors=True)
 
 
 def first_text(student: StudentSettings, text: Sequence[str]) -> Path:

@@ -1,4 +1,4 @@
-"""Every step of `distill run` in its order, and the files that it leaves in the run's folder."""
+"""The steps of `distill run` up to the student, and the files that they leave in the run's folder."""
 
 from __future__ import annotations
 
@@ -6,35 +6,31 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 
 from ...data.contexts import DESCRIPTIONS
 from ...encoders.catalog.kinds import RUN_FILE
-from ...encoders.catalog.loading import load_keras_encoder, load_trained
 from ...encoders.dual_encoder import DualEncoder, count_parameters
 from ...encoders.encoder import Encoder, KerasEncoder
 from ...errors import TrainingError
 from ...settings.sections import TeacherSettings
-from ...system.arrays import write_arrays
-from ...system.backend import chosen_backend, describe_programs, start
+from ...system.backend import describe_programs
 from ...system.device import describe_device, device_line, missed_gpu, unordered_sums
 from ...system.files import lock_folder, write_text
 from ...system.input_files import read_json
 from ...system.progress import say
 from ...system.types import Json
-from ...training.checkpoints import CHECKPOINT, WHITENING
+from ...training.checkpoints import CHECKPOINT
 from ...training.log import RunLog, read_outcome
-from .first_stage import record_closeness, require_gain
 from .fixed_teacher import freeze_teacher, load_fixed_teacher
 from .inputs import SAMPLE_NOTE, learns_sample
 from .preparing import find_unseen_languages, require_empty
 from .resuming import DATA, LOG, METRICS, STUDENT, TEACHER, clear_unfinished, require_resumable, resume_log
 from .run import Run
-from .second_stage import StudentStart, determine_start, train_student
-from .shipping import export_bundle, list_shipping_steps
-from .steps import Engine, Step
+from .second_stage import StudentStart
 
 # The stages by the names of what they leave.
 STAGES = {TEACHER: "stage 1", STUDENT: "stage 2"}
@@ -42,41 +38,26 @@ STAGES = {TEACHER: "stage 1", STUDENT: "stage 2"}
 EXPORTING, ERROR = "tensorflow", "error: "
 
 
-def execute(run: Run) -> Json:
-    """Run all steps of a job in its folder, which no other process may use meanwhile.
+def read_finished(folder: Path) -> Json:
+    """Return the metrics of a run that was stopped after it had written them, and remove its checkpoints."""
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    return read_json(folder / METRICS)
 
-    A run that was stopped goes on: finished steps are not repeated (`prepare` says which runs may go on). On a backend
-    other than TensorFlow, a second process on TensorFlow runs the steps that come after the student.
 
-    Args:
-        run: The run, as `prepare` returns it.
-
-    Returns:
-        The metrics, as they are written to the run's folder.
+@contextmanager
+def hold_folder(run: Run) -> Iterator[None]:
+    """Make the folder of a run, begin the run in it, and keep other processes out meanwhile.
 
     Raises:
-        InputError: If another command has used the folder in the meantime.
-        TrainingError: If a training fails, or the teacher is weak.
-        GateError: If the gate refuses the bundle.
+        InputError: If another command has used the folder since `prepare`.
     """
-    if run.resumed and (run.folder / METRICS).is_file():
-        shutil.rmtree(run.folder / CHECKPOINT, ignore_errors=True)
-        return read_json(run.folder / METRICS)
-    start()
-    exports = chosen_backend() == EXPORTING
-    engine, name = Engine(run.inputs.seed, run.timed), run.inputs.teacher.base
-    results = {"base": engine.do(Step("base", partial(load_keras_encoder, name), timed="load base"))}
-    beginning = determine_start(run.inputs, results["base"], run.shape)
     run.folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(run.folder):
         try:
             begin_run(run)
-            steps = list_steps(run, beginning)
-            last = len(steps) if exports else [step.name for step in steps].index(STUDENT) + 1
-            result = engine.go(steps[:last], results)
+            yield
         finally:
             run.log.close()
-    return result if exports else finish_on_tensorflow(run.folder)
 
 
 def finish_on_tensorflow(folder: Path) -> Json:
@@ -108,38 +89,6 @@ def finish_on_tensorflow(folder: Path) -> Json:
     if process.returncode:
         raise TrainingError(failed or f"{' '.join(command)}, on TensorFlow, ended with exit code {process.returncode}")
     return read_json(folder / METRICS)
-
-
-def list_steps(run: Run, beginning: StudentStart) -> list[Step]:
-    """List the steps of `distill run`: teacher, student and bundle are made and measured."""
-    teacher, student, foreign = run.folder / TEACHER, run.folder / STUDENT, beginning.foreign or bool(beginning.encoder)
-    return [
-        Step("peers", partial(measure_peers, run)),
-        Step("evaluate base", partial(run.measure, "base"), ["base"]),
-        Step(
-            "teacher",
-            partial(make_teacher, run),
-            ["base"],
-            is_there=partial(is_trained, run),
-            load=partial(load_trained, teacher),
-            timed="teacher",
-        ),
-        Step("size", partial(count_weights, run), ["teacher"]),
-        Step("first", partial(choose_start, run, beginning), ["base", "teacher"]),
-        Step("evaluate teacher", partial(measure_teacher, run), ["teacher"]),
-        Step("gain", partial(require_gain, run)),
-        Step(
-            "student",
-            partial(make_student, run, beginning),
-            ["teacher", "first"],
-            is_there=student.is_dir,
-            load=partial(load_keras_encoder, student),
-            timed="student",
-        ),
-        Step("evaluate student", partial(measure_student, run), ["student"]),
-        Step("closeness", partial(record_closeness, run, foreign), ["base", "teacher", "student"]),
-        *list_shipping_steps(run, partial(export_bundle, run)),
-    ]
 
 
 def begin_run(run: Run) -> None:
@@ -263,13 +212,3 @@ def measure_student(run: Run, student: KerasEncoder) -> None:
     """Add the student's figures."""
     say_outcome(run, STUDENT)
     run.measure(STUDENT, student)
-
-
-def make_student(run: Run, beginning: StudentStart, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:
-    """Train and save the student."""
-    student = train_student(run, teacher, first, beginning)
-    if matrices := run.checkpoint(STUDENT).read_kept(WHITENING):
-        write_arrays(run.folder / f"{WHITENING}.npz", {str(len(matrix)): matrix for matrix in matrices})
-    student.save(run.folder / STUDENT)
-    run.checkpoint(STUDENT).remove()
-    return student

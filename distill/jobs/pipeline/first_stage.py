@@ -230,8 +230,8 @@ def compare_with_teacher(
         `{name: {language: figures of closeness}}`.
     """
     figures: dict[str, dict[str, Json]] = {name: {} for name in encoders}
-    many = sum(map(len, pairs.values()))
-    with task("closeness to the teacher", many * (1 + len(encoders))) as advance:
+    count = sum(map(len, pairs.values()))
+    with task("closeness to the teacher", count * (1 + len(encoders))) as advance:
         for language, of in pairs.items():
             texts, labels = (list(column) for column in zip(*of, strict=True))
             by_teacher = teacher.encode(labels, "question", advance)

@@ -193,8 +193,8 @@ def add_translated_questions(
         raise DataError(f"{translation.name}: no translation of a train question without one in {language}")
     if bare := [split for split in splits if not set(dataset.splits[split]) & {*known, *twins}]:
         raise DataError(f"{translation.name}: no translation of a question of {', '.join(bare)} into {language}")
-    many = f"{len(twins)} of {len(missing)} {', '.join(splits)} questions"
-    say(f"{translation.name}: {many} without one in {language} translated")
+    summary = f"{len(twins)} of {len(missing)} {', '.join(splits)} questions"
+    say(f"{translation.name}: {summary} without one in {language} translated")
     questions = {q.id: replace(q, language=language, text=twins[q.id]) for q in reversed(alone) if q.id in twins}
     return replace(dataset, questions={**dataset.questions, language: {**known, **questions}})
 

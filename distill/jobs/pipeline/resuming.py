@@ -48,8 +48,8 @@ def require_resumable(config: str, folder: Path) -> None:
     settings = parse_config(config)
     begun, requested = (values_by_name(one) for one in (load_settings(find_settings(folder)), settings))
     if other := [name for name in begun if begun[name] != requested[name] and name not in list_free(Work.RUN)]:
-        told = "; ".join(f"{name} is {begun[name]!r}, not {requested[name]!r}" for name in other)
-        raise InputError(f"{folder} was begun with other settings: {told}; leave these out, or start another run")
+        changes = "; ".join(f"{name} is {begun[name]!r}, not {requested[name]!r}" for name in other)
+        raise InputError(f"{folder} was begun with other settings: {changes}; leave these out, or start another run")
     if is_finished(settings.budget, folder):
         raise InputError(f"{folder}: this run is finished; repeat it with --config {folder / RUN_FILE}")
 
@@ -139,13 +139,13 @@ def resume_log(folder: Path) -> RunLog:
 
 def _keep_rows(rows, folder):
     """Return the first rows of each event, as many as the files in the folder account for."""
-    counted, many, kept = Counter(), {}, []
+    counted, limits, kept = Counter(), {}, []
     for row in rows:
         key = row["event"], row.get("encoder"), row.get("stage")
         counted[key] += 1
-        if key not in many:
-            many[key] = _count_rows(row, folder)
-        if counted[key] <= many[key]:
+        if key not in limits:
+            limits[key] = _count_rows(row, folder)
+        if counted[key] <= limits[key]:
             kept.append(row)
     return kept
 

@@ -13,13 +13,15 @@ from ...encoders.encoder import Encoder, KerasEncoder, take_own_pieces
 from ...export.weights.precision import Precision
 from ...settings.assignments import refuse_unused
 from ...settings.sections import Settings, ShapeSettings, TeacherSettings
+from ...system.arrays import write_arrays
 from ...system.progress import say
-from ...training.checkpoints import CHECKPOINT
+from ...training.checkpoints import CHECKPOINT, WHITENING
 from ...training.log import RunLog
 from ...training.session import Session
 from .fixed_teacher import centre, is_foreign, load_fixed_teacher, map_into_space, require_no_dimension
 from .inputs import SAMPLE_NOTE, Inputs, add_translated_questions, learns_sample, needed_question_languages
 from .preparing import add_texts, load_scorer, say_shared
+from .resuming import STUDENT
 from .run import Run
 
 if TYPE_CHECKING:
@@ -91,13 +93,19 @@ def student_job(inputs: Inputs) -> StudentJob:
     )
 
 
-def train_student(run: Run, teacher: Encoder, first: KerasEncoder, beginning: StudentStart) -> KerasEncoder:
-    """Train the student of a run towards its teacher: stage 2."""
+def make_student(run: Run, beginning: StudentStart, teacher: Encoder, first: KerasEncoder) -> KerasEncoder:
+    """Train the student of a run towards its teacher, and save it: stage 2."""
     from ...training.stages.transfer_stage import require_trainable
 
     start = make_untrained(run, first, teacher, beginning)
     require_trainable(teacher, start, run.training)
-    return student_job(run.inputs).run(teacher, start, first, run.session("student"))
+    job = student_job(run.inputs)
+    student = job.train(job.targets(teacher), start, first, run.session(STUDENT))
+    if matrices := run.checkpoint(STUDENT).read_kept(WHITENING):
+        write_arrays(run.folder / f"{WHITENING}.npz", {str(len(matrix)): matrix for matrix in matrices})
+    student.save(run.folder / STUDENT)
+    run.checkpoint(STUDENT).remove()
+    return student
 
 
 def make_untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: StudentStart) -> KerasEncoder:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
-Needed = TypeVar("Needed")
 
 
 def never_there() -> bool:
@@ -37,6 +37,12 @@ class Step(Generic[Result]):
     load: Callable[[], Result] | None = None
     timed: str = ""
 
+    def choose(self, results: Mapping[str, Result]) -> Callable[[], Result]:
+        """Return the function that gives the result: it loads one that is there, or makes it from other results."""
+        if self.load is not None and self.is_there():
+            return self.load
+        return partial(self.make, *(results[name] for name in self.needs))
+
 
 class Engine:
     """Runs the steps of a job: it seeds and times each one, and loads the results that are there.
@@ -58,17 +64,25 @@ class Engine:
             Exception: Any exception of a step. The files in the job's folder are whole then.
         """
         for place, step in enumerate(steps):
-            results[step.name] = last = self.do(step, [results[name] for name in step.needs])
+            # What the step raises has one frame of the engine's in its traceback.
+            with self.begin(step):
+                results[step.name] = last = step.choose(results)()
             needed = {name for later in steps[place + 1 :] for name in later.needs}
             for name in results.keys() - needed:
                 del results[name]
             gc.collect()
         return last
 
-    def do(self, step: Step[Result], needs: Sequence[Needed] = ()) -> Result:
-        """Run or load one step."""
+    def do(self, step: Step[Result]) -> Result:
+        """Run or load one step that needs no other."""
+        with self.begin(step):
+            return step.choose({})()
+
+    @contextmanager
+    def begin(self, step: Step[Result]) -> Iterator[None]:
+        """Seed a step, and count the seconds of the block that runs it."""
         import keras
 
         keras.utils.set_random_seed(self.seed)
         with self.timer(step.timed) if step.timed else nullcontext():
-            return step.load() if step.load is not None and step.is_there() else step.make(*needs)
+            yield

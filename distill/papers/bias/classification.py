@@ -120,9 +120,9 @@ def _right(vectors, removal, removed, rank):
         return rows if removal is None else removed.of(removal, rows, language, rank)
 
     labels = data.labels[data.rows(data.pivot, TRAIN)]
-    told = fit_classifier(left(vectors.learned, data.pivot), labels)
+    classify = fit_classifier(left(vectors.learned, data.pivot), labels)
     return {
-        language: told(left(rows, language)) == data.labels[data.rows(language, data.split)]
+        language: classify(left(rows, language)) == data.labels[data.rows(language, data.split)]
         for language, rows in vectors.tested.items()
     }
 

@@ -56,10 +56,10 @@ def _bias_table(pool, encoders):
     candidates = pool.count(pool.language_of).values()
     even = mean_of(count / sum(candidates) for count in candidates)
     for name, figures in encoders.items():
-        removed, told = figures.lareqa.removed, figures.language_id
+        removed, identification = figures.lareqa.removed, figures.language_id
         values = (figures.lareqa.precision.map, removed.rand, removed.same, removed.delta)
         self_share = mean_of(of[language] for language, of in figures.lareqa.share.items())
-        identified = (told.accuracy, told.chance) if told else (None, None)
+        identified = (identification.accuracy, identification.chance) if identification else (None, None)
         table.add_row(Text(name), *format_percents([*values, self_share, even, *identified]))
     return table
 

@@ -10,7 +10,7 @@ from ...export.tflite.convert import convert_reader
 from ...system.files import write_aside, write_json
 from ...system.types import File
 from .examples import Example
-from .inputs import QUESTION_TOKENS, TextView
+from .inputs import QUESTION_TOKENS, TextFeatures
 from .lite import LiteNetwork
 from .reader import SpanReader
 from .reader_folder import CARD_FILE, LITE_FILE, card_dict, load_network, read_card, read_standard, write_standard
@@ -38,7 +38,7 @@ class ExportedReader:
     questions: int
 
 
-def write_flatbuffer(source: File, folder: File, eyes: TextView, examples: Sequence[Example]) -> ExportedReader:
+def write_flatbuffer(source: File, folder: File, features: TextFeatures, examples: Sequence[Example]) -> ExportedReader:
     """Export a reader to a flatbuffer, and compare its answers with those of the Keras reader.
 
     Args:
@@ -57,7 +57,7 @@ def write_flatbuffer(source: File, folder: File, eyes: TextView, examples: Seque
         write_standard(aside, read_standard(source))
         write_json(aside / CARD_FILE, card_dict(card))
         before, after = (
-            [answer.place for answer in SpanReader(one, eyes).read(examples)]
+            [answer.place for answer in SpanReader(one, features).read(examples)]
             for one in (prediction_function(network), LiteNetwork(aside / LITE_FILE))
         )
         same = sum(one == other for one, other in zip(before, after, strict=True))

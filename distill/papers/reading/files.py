@@ -247,9 +247,9 @@ def _place_answer(
     Raises `DataError` if a place is given for an answer that does not occur in the passage.
     """
     texts = [(text, start) for text, start in answers if isinstance(text, str) and text.strip()]
-    told = [find_place_at(passage.text, text, start) for text, start in texts if isinstance(start, int)]
-    places = [place for place in (*told, *(find_only_place(passage.text, text) for text, _ in texts)) if place]
-    if told and not any(is_inside(passage.text, text) for text, _ in texts):
+    by_start = [find_place_at(passage.text, text, start) for text, start in texts if isinstance(start, int)]
+    places = [place for place in (*by_start, *(find_only_place(passage.text, text) for text, _ in texts)) if place]
+    if by_start and not any(is_inside(passage.text, text) for text, _ in texts):
         raise DataError(
             f"{where}: the answer {texts[0][0]!r} is not in its passage; correct it, or remove 'answer_start' from the "
             "question to leave the question out"

@@ -49,8 +49,8 @@ class EmbeddingScale:
 
 
 @dataclass(frozen=True)
-class TextView:
-    """A reader's view of texts.
+class TextFeatures:
+    """The source of a reader's features: an encoder, its tokenizer and its embeddings.
 
     Attributes:
         table: Its token embeddings, `(rows, width)`.
@@ -90,8 +90,8 @@ class ExampleFeatures:
 class Featuriser:
     """Turns examples into features, and remembers the tokens and vectors of texts."""
 
-    def __init__(self, eyes: TextView) -> None:
-        self.eyes = eyes
+    def __init__(self, features: TextFeatures) -> None:
+        self.features = features
         self.vectors: dict[tuple[str, str], Floats] = {}
         self.pieces: dict[tuple[str, str], TokenisedText] = {}
 
@@ -117,7 +117,7 @@ class Featuriser:
     def _pieces(self, text):
         key = text.language, text.text
         if key not in self.pieces:
-            self.pieces[key] = tokenise_text(text, self.eyes.cutter)
+            self.pieces[key] = tokenise_text(text, self.features.cutter)
         return self.pieces[key]
 
     def _encode(self, examples):
@@ -129,7 +129,7 @@ class Featuriser:
     def _vectors(self, role, texts):
         new = [text for text in dict.fromkeys(texts) if (role, text) not in self.vectors]
         if new:
-            vectors = self.eyes.encoder.encode(new, role)
+            vectors = self.features.encoder.encode(new, role)
             self.vectors |= {(role, text): vector for text, vector in zip(new, vectors, strict=True)}
 
 

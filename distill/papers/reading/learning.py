@@ -15,7 +15,7 @@ from ...system.progress import say, task
 from ...training.session import Scores, Session
 from .examples import Example, make_hard_unanswerable, make_unanswerable
 from .files import ReaderSource, read_source
-from .inputs import Featuriser, TextView
+from .inputs import Featuriser, TextFeatures
 from .network import ReaderNetwork
 from .training import Batches, DevScorer, ReaderOptions, fit_reader, make_reader_examples
 
@@ -31,7 +31,7 @@ class TrainedReader:
 
     network: ReaderNetwork
     scores: list[Scores]
-    lessons: int
+    examples: int
 
     @property
     def has_improved(self) -> bool:
@@ -47,11 +47,11 @@ class TrainedReader:
 
 
 def train_on_sources(
-    eyes: TextView,
+    features: TextFeatures,
     sources: Sequence[ReaderSource],
     dev: Mapping[str, Sequence[Example]],
     language: str,
-    course: ReaderOptions,
+    options: ReaderOptions,
     session: Session | None = None,
 ) -> TrainedReader:
     """Train a reader; epochs are chosen on dev.
@@ -62,22 +62,24 @@ def train_on_sources(
     if not any(dev.values()):
         raise DataError("no question of dev has an answer to choose epochs by; give a --dataset with answers")
     held = {normalise(example.question) for examples in dev.values() for example in examples}
-    examples, weights = weighted_examples(sources, language, held, course, eyes.encoder)
+    examples, weights = weighted_examples(sources, language, held, options, features.encoder)
     if not examples:
         raise DataError("dev asks every question that could be learned from; give others with --data")
-    looker = Featuriser(eyes)
+    featuriser = Featuriser(features)
     with task("features of the reader's examples", len(examples)) as advance:
-        lessons = make_reader_examples(examples, weights, looker, advance)
-    say(f"reader: {len(lessons):,} examples, {sum(lesson.weight for lesson in lessons):,.0f} per epoch")
-    keras.utils.set_random_seed(course.seed)
-    width = eyes.embeddings(lessons[0].seen.passage.ids[:1]).shape[1]
-    network = ReaderNetwork(width, eyes.encoder.dimension)
-    scores = fit_reader(network, Batches(lessons, eyes, course), DevScorer(dev, looker), course, session)
-    return TrainedReader(network, scores, len(lessons))
+        reader_examples = make_reader_examples(examples, weights, featuriser, advance)
+    say(f"reader: {len(reader_examples):,} examples, {sum(one.weight for one in reader_examples):,.0f} per epoch")
+    keras.utils.set_random_seed(options.seed)
+    width = features.embeddings(reader_examples[0].seen.passage.ids[:1]).shape[1]
+    network = ReaderNetwork(width, features.encoder.dimension)
+    scores = fit_reader(
+        network, Batches(reader_examples, features, options), DevScorer(dev, featuriser), options, session
+    )
+    return TrainedReader(network, scores, len(reader_examples))
 
 
 def weighted_examples(
-    sources: Sequence[ReaderSource], language: str, held: set[str], course: ReaderOptions, encoder: Encoder
+    sources: Sequence[ReaderSource], language: str, held: set[str], options: ReaderOptions, encoder: Encoder
 ) -> tuple[list[Example], list[float]]:
     """Return the examples of sources, some without an answer, and how often each is drawn per epoch.
 
@@ -88,18 +90,18 @@ def weighted_examples(
         given = [example for example in read_source(source, language) if normalise(example.question) not in held]
         both = {example.id for example in given if example.passage.language != example.language}
         without = (
-            make_hard_unanswerable(given, UNANSWERABLE_SHARE, course.seed, encoder)
-            if course.retrieved
-            else make_unanswerable(given, UNANSWERABLE_SHARE, course.seed)
+            make_hard_unanswerable(given, UNANSWERABLE_SHARE, options.seed, encoder)
+            if options.retrieved
+            else make_unanswerable(given, UNANSWERABLE_SHARE, options.seed)
         )
         for example in (*given, *without):
             rare = example.id in both and example.language == example.passage.language != language
             examples.append(example)
             weights.append(source.weight * (OWN_LANGUAGE_WEIGHT if rare else 1))
-    return _take_examples(examples, np.array(weights), course)
+    return _take_examples(examples, np.array(weights), options)
 
 
-def _take_examples(examples, weights, course):
-    chances = weights * course.epochs
-    kept = np.flatnonzero(np.random.default_rng((course.seed, 8)).random(len(chances)) < chances)
-    return [examples[row] for row in kept], np.maximum(weights[kept], 1 / course.epochs).tolist()
+def _take_examples(examples, weights, options):
+    chances = weights * options.epochs
+    kept = np.flatnonzero(np.random.default_rng((options.seed, 8)).random(len(chances)) < chances)
+    return [examples[row] for row in kept], np.maximum(weights[kept], 1 / options.epochs).tolist()

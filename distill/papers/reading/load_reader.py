@@ -15,7 +15,7 @@ from ...encoders.tokenizer import Tokenizer
 from ...errors import EncoderError
 from ...export.encode import TOKENIZER
 from ...system.extras import training_stack
-from .inputs import TextView
+from .inputs import TextFeatures
 
 if TYPE_CHECKING:
     from ...system.types import File, Floats
@@ -58,8 +58,8 @@ def load_reader(source: File) -> Reader:
         raise EncoderError(
             f"{source}: {card.encoder} is another encoder than it was trained on; train the reader again"
         )
-    eyes = load_features(card.encoder, read_standard(source))
-    return SpanReader(load_runnable(source), eyes, Path(source).resolve().name)
+    features = load_features(card.encoder, read_standard(source))
+    return SpanReader(load_runnable(source), features, Path(source).resolve().name)
 
 
 def load_writer(source: str, template: str) -> FusionWriter:
@@ -73,7 +73,7 @@ def load_writer(source: str, template: str) -> FusionWriter:
     return FusionWriter(source.removeprefix(PREFIX), template)
 
 
-def load_features(source: File, standard: EmbeddingScale | None = None) -> TextView:
+def load_features(source: File, standard: EmbeddingScale | None = None) -> TextFeatures:
     """Return the token features with which a reader reads texts, by an encoder.
 
     `standard` is the standardisation of the features; by default that of the encoder's own table. Raises `EncoderError`
@@ -83,7 +83,7 @@ def load_features(source: File, standard: EmbeddingScale | None = None) -> TextV
 
     require_trainable(source)
     table, tokenizer = _table(source)
-    return TextView(load_encoder(source), tokenizer, table, standard or EmbeddingScale.of(table))
+    return TextFeatures(load_encoder(source), tokenizer, table, standard or EmbeddingScale.of(table))
 
 
 def _table(source: File) -> tuple[Floats, Tokenizer]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...system.types import Floats, Progress
 from ...teachers.question_answering import QuestionAnswerer
 from .examples import Example, Span
-from .inputs import ExampleFeatures, Featuriser, TextView, make_batch
+from .inputs import ExampleFeatures, Featuriser, TextFeatures, make_batch
 from .spans import TokenSpan, best_over_windows, best_span, split_windows
 
 # Number of padded tokens of a batch.
@@ -55,12 +55,12 @@ class Network(Protocol):
 class SpanReader:
     """A reader that uses an encoder's embeddings, vectors and tokens; long passages are read window by window."""
 
-    def __init__(self, network: Network, eyes: TextView, name: str = "reader") -> None:
-        self.network, self.eyes, self.name = network, eyes, name
+    def __init__(self, network: Network, features: TextFeatures, name: str = "reader") -> None:
+        self.network, self.features, self.name = network, features, name
 
     def read(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Answer]:
         """Return the best span of each example's passage, whether it counts as an answer or not."""
-        seen = Featuriser(self.eyes).featurise(examples)
+        seen = Featuriser(self.features).featurise(examples)
         spans = self.spans(seen, progress)
         return [_answer(one, best) for one, best in zip(seen, spans, strict=True)]
 
@@ -73,7 +73,9 @@ class SpanReader:
         parts = [(row, window) for row, one in enumerate(seen) for window in split_windows(len(one.passage))]
         best: list[list[tuple[int, TokenSpan]]] = [[] for _ in seen]
         for group in group_by_length([end - start for _, (start, end) in parts]):
-            batch = make_batch([(seen[parts[number][0]], parts[number][1]) for number in group], self.eyes.embeddings)
+            batch = make_batch(
+                [(seen[parts[number][0]], parts[number][1]) for number in group], self.features.embeddings
+            )
             for number, logits in zip(group, self.network(batch), strict=True):
                 row, (start, end) = parts[number]
                 best[row].append((start, best_span(logits, end - start)))

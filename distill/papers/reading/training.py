@@ -16,7 +16,7 @@ from ...training.loop import fit
 from ...training.session import Schedule, Scores, Session, name_session
 from ...training.training_model import TrainedModel
 from .examples import Example, Span
-from .inputs import LENGTHS, ExampleFeatures, Featuriser, TextView, make_batch, round_up
+from .inputs import LENGTHS, ExampleFeatures, Featuriser, TextFeatures, make_batch, round_up
 from .network import ReaderNetwork
 from .reader import Network, SpanReader
 from .spans import LONGEST, MATCHES
@@ -101,7 +101,7 @@ def span_loss(logits: Tensor, rows: Tensor) -> Tensor:
 
 
 def make_reader_examples(
-    examples: Sequence[Example], weights: Sequence[float], looker: Featuriser, progress: Progress | None = None
+    examples: Sequence[Example], weights: Sequence[float], featuriser: Featuriser, progress: Progress | None = None
 ) -> list[ReaderExample]:
     """Return training examples with their features.
 
@@ -110,25 +110,25 @@ def make_reader_examples(
     Args:
         weights: How often each is drawn per epoch.
     """
-    lessons = []
-    for seen, example, weight in zip(looker.featurise(examples, progress), examples, weights, strict=True):
+    reader_examples = []
+    for seen, example, weight in zip(featuriser.featurise(examples, progress), examples, weights, strict=True):
         rows = seen.passage.token_span(example.place) if example.place else None
         if example.place is None or (rows and rows[1] - rows[0] < LONGEST):
-            lessons.append(ReaderExample(seen, rows, weight))
-    return lessons
+            reader_examples.append(ReaderExample(seen, rows, weight))
+    return reader_examples
 
 
 class Batches:
     """The steps of each epoch: examples of similar length together, drawn by their weights and seeded by epoch."""
 
-    def __init__(self, lessons: Sequence[ReaderExample], eyes: TextView, course: ReaderOptions) -> None:
-        self.lessons, self.eyes, self.course = lessons, eyes, course
-        self.weights = np.array([lesson.weight for lesson in lessons])
-        self.lengths = np.array([min(len(lesson.seen.passage), WINDOW) for lesson in lessons])
+    def __init__(self, examples: Sequence[ReaderExample], features: TextFeatures, options: ReaderOptions) -> None:
+        self.examples, self.features, self.options = examples, features, options
+        self.weights = np.array([example.weight for example in examples])
+        self.lengths = np.array([min(len(example.seen.passage), WINDOW) for example in examples])
 
     def __call__(self, epoch: int) -> list[Callable[[], StepInput]]:
         """Return the functions that make the batches of an epoch."""
-        draws = np.random.default_rng((self.course.seed, 6, epoch))
+        draws = np.random.default_rng((self.options.seed, 6, epoch))
         counts = np.floor(self.weights + draws.random(len(self.weights))).astype(int)
         rows = np.repeat(np.arange(len(counts)), counts)
         rows = rows[np.argsort(self.lengths[rows] + 40 * draws.random(len(rows)), kind="stable")]
@@ -149,7 +149,7 @@ class Batches:
             yield group
 
     def _maker(self, group, key):
-        return lambda: self.batch(group, np.random.default_rng((self.course.seed, 7, *key)))
+        return lambda: self.batch(group, np.random.default_rng((self.options.seed, 7, *key)))
 
     def batch(self, group: Sequence[int], draws: np.random.Generator) -> StepInput:
         """Return the inputs and labels of a step; the first examples are repeated to reach one of the usual sizes.
@@ -157,31 +157,32 @@ class Batches:
         Returns `{input: array}`, with the labels under "rows".
         """
         size = next((size for size in SIZES if size >= len(group)), len(group))
-        lessons = [self.lessons[group[place % len(group)]] for place in range(size)]
-        windows = [_window(lesson, draws) for lesson in lessons]
+        examples = [self.examples[group[place % len(group)]] for place in range(size)]
+        windows = [_window(example, draws) for example in examples]
         batch = make_batch(
-            [(lesson.seen, window) for lesson, window in zip(lessons, windows, strict=True)], self.eyes.embeddings
+            [(example.seen, window) for example, window in zip(examples, windows, strict=True)],
+            self.features.embeddings,
         )
-        hidden = draws.random(len(lessons)) < self.course.hidden
+        hidden = draws.random(len(examples)) < self.options.hidden
         batch["features"][hidden, :, :MATCHES] = 0
-        rows = [_inside(lesson, window) for lesson, window in zip(lessons, windows, strict=True)]
+        rows = [_inside(example, window) for example, window in zip(examples, windows, strict=True)]
         return {**batch, "rows": np.array(rows, dtype=np.int32)}
 
 
-def _window(lesson, draws):
+def _window(example, draws):
     """Return a window of a long passage that holds the answer at any place, or any window without an answer."""
-    length = len(lesson.seen.passage)
+    length = len(example.seen.passage)
     if length <= WINDOW:
         return 0, length
-    first, last = lesson.rows or (0, length - 1)
+    first, last = example.rows or (0, length - 1)
     low, high = max(0, last - WINDOW + 1), min(first, length - WINDOW)
-    start = int(draws.integers(min(low, high), max(low, high) + 1)) if lesson.rows else int(draws.integers(high + 1))
+    start = int(draws.integers(min(low, high), max(low, high) + 1)) if example.rows else int(draws.integers(high + 1))
     return start, start + WINDOW
 
 
-def _inside(lesson, window):
+def _inside(example, window):
     """Return beginning and end among the logits of a window, the first of which are of no answer."""
-    return (0, 0) if lesson.rows is None else tuple(row - window[0] + 1 for row in lesson.rows)
+    return (0, 0) if example.rows is None else tuple(row - window[0] + 1 for row in example.rows)
 
 
 class DevScorer:
@@ -191,13 +192,13 @@ class DevScorer:
         groups: `{group: examples}`.
     """
 
-    def __init__(self, groups: Mapping[str, Sequence[Example]], looker: Featuriser) -> None:
-        self.groups, self.eyes = groups, looker.eyes
-        self.seen = {name: looker.featurise(examples) for name, examples in groups.items()}
+    def __init__(self, groups: Mapping[str, Sequence[Example]], featuriser: Featuriser) -> None:
+        self.groups, self.features = groups, featuriser.features
+        self.seen = {name: featuriser.featurise(examples) for name, examples in groups.items()}
 
     def __call__(self, network: ReaderNetwork) -> Scores:
         """Return "f1" and "em" of a network, in [0, 1]."""
-        reader = SpanReader(prediction_function(network), self.eyes)
+        reader = SpanReader(prediction_function(network), self.features)
         means = [self._mean(reader, name, examples) for name, examples in self.groups.items()]
         em, f1 = np.mean(means, axis=0)
         return {"f1": float(f1), "em": float(em)}
@@ -222,12 +223,12 @@ def prediction_function(network: ReaderNetwork) -> Network:
 
 
 def fit_reader(
-    network: ReaderNetwork, batches: Batches, dev: DevScorer, course: ReaderOptions, session: Session | None = None
+    network: ReaderNetwork, batches: Batches, dev: DevScorer, options: ReaderOptions, session: Session | None = None
 ) -> list[Scores]:
     """Train a network in place and keep the weights of the best F1 on dev.
 
     Returns scores on dev by epoch, those of the untrained start first.
     """
-    schedule = Schedule(course.epochs, linear=True, warmup=0.02, judged_by=("f1", "em"))
-    trainer = ReaderTrainer(network, course.learning_rate)
+    schedule = Schedule(options.epochs, linear=True, warmup=0.02, judged_by=("f1", "em"))
+    trainer = ReaderTrainer(network, options.learning_rate)
     return fit(trainer, batches, lambda: dev(network), schedule, name_session("reader", session))

@@ -79,7 +79,7 @@ class Meter:
         working.acquire()
         stopper = threading.Thread(target=self._stop, args=(threading.get_ident(), working, thrown), daemon=True)
         # What comes within a `__del__` is passed over, and Python would tell it.
-        sys.unraisablehook = lambda told: None if told.exc_type is _OutOfTime else before(told)
+        sys.unraisablehook = lambda raised: None if raised.exc_type is _OutOfTime else before(raised)
         try:
             try:
                 stopper.start()

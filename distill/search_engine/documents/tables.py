@@ -99,8 +99,8 @@ def _rows(table, columns, skipped):
     _require_shape(names, table)
     searched = [] if set(columns.texts) & set(names) else _list_searched(names, columns)
     if searched:
-        told = f"no column {' or '.join(columns.texts)}, so it is searched by {', '.join(searched)}"
-        say(one_line(f"{source.name}: {told}; --text-field names one"))
+        note = f"no column {' or '.join(columns.texts)}, so it is searched by {', '.join(searched)}"
+        say(one_line(f"{source.name}: {note}; --text-field names one"))
     for line, cells in islice(_read_rows(table), 1, None):
         try:
             place = f"{source.name}, line {line}"

@@ -222,9 +222,9 @@ def search(
 
 def _fold_repeats(hits: Sequence[Hit], k: int) -> list[Hit]:
     """Return the first k hits that do not repeat another one, each with those that repeat it."""
-    firsts = find_repeated([hit.text for hit in hits])
+    originals = find_repeated([hit.text for hit in hits])
     repeats: dict[int, list[Hit]] = {}
-    for number, first in enumerate(firsts):
+    for number, first in enumerate(originals):
         repeats.setdefault(first, []).append(hits[number])
     return [replace(one, repeats=tuple(others)) for one, *others in repeats.values()][:k]
 

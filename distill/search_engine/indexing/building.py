@@ -176,8 +176,8 @@ def _choose_settings(known: Index | None, source: File, given: IndexSettings) ->
     words = known.card.get("hybrid", False) or said.pop("hybrid", False)
     settings = {name: words if name == "hybrid" else known.card[name] for name in asdict(IndexSettings())}
     if other := [name for name, value in said.items() if settings[name] != value]:
-        told = ", ".join(_option(name, settings[name]) for name in other)
-        raise InputError(f"{known.path}: was made with {told}; give the same, or write to another folder")
+        choices = ", ".join(_option(name, settings[name]) for name in other)
+        raise InputError(f"{known.path}: was made with {choices}; give the same, or write to another folder")
     _require_possible(settings)
     return settings
 

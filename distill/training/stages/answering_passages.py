@@ -106,13 +106,13 @@ def find_answering_passages(
     """
     answered = AnsweringPassages(pairs, collect_answers(dataset, source, languages))
     lost = answered.without()
-    if sum(many for many, _ in lost.values()) == len(pairs.questions):
+    if sum(count for count, _ in lost.values()) == len(pairs.questions):
         raise DataError(
             f"{dataset.name}: no passage holds the answer of a train question, which pairs.self_train needs; give "
             "answers, as SQuAD files have them or under 'answers' in questions.jsonl"
         )
     if lost:
-        counts = ", ".join(f"{many} of {all_} in {language}" for language, (many, all_) in lost.items())
+        counts = ", ".join(f"{count} of {all_} in {language}" for language, (count, all_) in lost.items())
         say(f"questions whose answer no passage holds, nothing is mined for them: {counts}")
     return answered
 

@@ -118,7 +118,7 @@ def line_targets(lines: Lines, start: KerasEncoder) -> Floats:
 
 
 @dataclass(frozen=True)
-class Typist:
+class TypingNoise:
     """Writes a `share` of texts as people type them, in those of the `kinds` of noise that their language has.
 
     The texts are drawn by `seed`.
@@ -129,8 +129,8 @@ class Typist:
     seed: int = 0
 
     @classmethod
-    def of(cls, settings: StudentSettings, seed: int) -> Typist:
-        """Make the typist that the settings ask for.
+    def of(cls, settings: StudentSettings, seed: int) -> TypingNoise:
+        """Make the noise that the settings ask for.
 
         Args:
             settings: The settings of stage 2.

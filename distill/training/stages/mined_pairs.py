@@ -56,7 +56,7 @@ def mine_pairs(gold: Pairs, ranking: Integers, answered: AnsweringPassages, nega
     return MinedPairs(pairs, _statistics(gold, ranking, chosen, answered), tuple(gold.positives[row] for row in kept))
 
 
-def _choose_passages(gold, row, order, answered, many):
+def _choose_passages(gold, row, order, answered, count):
     """Return the rows of the positives and of the negatives of question `row`, whose ranked passages are `order`."""
     id, known = gold.questions[row].id, gold.positives[row]
     if id in answered.nowhere:
@@ -66,7 +66,7 @@ def _choose_passages(gold, row, order, answered, many):
     seen, negatives = set(gold.content[positives].tolist()), []
     for passage in order[held == NOT].tolist():
         content = int(gold.content[passage])
-        if len(negatives) == many:
+        if len(negatives) == count:
             break
         if content not in seen and not answered.anywhere(id, content):
             negatives.append(passage)
@@ -224,8 +224,8 @@ class FalseNegatives:
     def _add(self, kind, closed, more, questions):
         new = more & ~closed
         count = self.counts.setdefault(kind, Counter())
-        for language, many in zip(self.pairs.asked_in[questions], new.sum(axis=1), strict=True):
-            count[str(language)] += int(many)
+        for language, number in zip(self.pairs.asked_in[questions], new.sum(axis=1), strict=True):
+            count[str(language)] += int(number)
         return closed | more
 
     def _passage(self, questions, columns):

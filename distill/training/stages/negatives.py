@@ -262,10 +262,10 @@ class DocumentScores:
 
     def passages(self, rows: Integers, columns: Integers) -> Integers:
         """Return the first passage that has the best score of a document."""
-        many = self.edges[columns + 1] - self.edges[columns]
-        starts = np.cumsum(many) - many
-        places = np.arange(many.sum()) + np.repeat(self.edges[columns] - starts, many)
-        is_best = self.scores[np.repeat(rows, many), places] == np.repeat(self.best[rows, columns], many)
+        counts = self.edges[columns + 1] - self.edges[columns]
+        starts = np.cumsum(counts) - counts
+        places = np.arange(counts.sum()) + np.repeat(self.edges[columns] - starts, counts)
+        is_best = self.scores[np.repeat(rows, counts), places] == np.repeat(self.best[rows, columns], counts)
         return self.start + np.minimum.reduceat(np.where(is_best, places, self.scores.shape[1]), starts)
 
 

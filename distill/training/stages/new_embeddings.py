@@ -84,8 +84,10 @@ class NewRowsStage:
         groups = np.zeros(len(tokens), np.int64) if lines.groups is None else lines.groups
         chances = np.ones(1) if lines.chances is None else lines.chances
         self.order = draw_rows(groups, chances, steps.number * steps.lines, 0, steps.seed).reshape(-1, steps.lines)
-        pace = TableSchedule(rows=np.isin(self.used.rows, rows))
-        self.trainer = Trainer(self.used.small, line_loss, steps.rate, options=session.options, pace=pace)
+        table_schedule = TableSchedule(rows=np.isin(self.used.rows, rows))
+        self.trainer = Trainer(
+            self.used.small, line_loss, steps.rate, options=session.options, table_schedule=table_schedule
+        )
 
     def batches(self, epoch: int) -> list[BatchMaker]:
         """Return the batches of an epoch."""

@@ -125,9 +125,9 @@ class StepVectors:
 
     def __init__(self, every: Tensor, x: Mapping[str, Tensor]):
         self.every, self.x = every, x
-        self.many = ops.shape(x["teacher_answers"])[0]
+        self.count = ops.shape(x["teacher_answers"])[0]
         # Taken once, and first: the order in which gradients are added decides their last bits.
-        self.questions = every[: self.many]
+        self.questions = every[: self.count]
 
     @property
     def written(self) -> Tensor:
@@ -137,12 +137,12 @@ class StepVectors:
     @property
     def lines(self) -> Tensor:
         """Vectors of the lines."""
-        return self.every[self.many : ops.shape(self.x["teacher_question"])[0]]
+        return self.every[self.count : ops.shape(self.x["teacher_question"])[0]]
 
     @property
     def line_labels(self) -> Tensor:
         """The labels of the lines."""
-        return self.x["teacher_question"][self.many :]
+        return self.x["teacher_question"][self.count :]
 
     @property
     def answers(self) -> Tensor:

@@ -107,9 +107,9 @@ class PairStage:
         passages = base.tokenizer.encode(list(pairs.passages), "document")
         self.towers = TOWERS[of_pairs.encoders](base, questions, passages, dev)
         self.loss, rate = SampledSoftmax(of_pairs.scale, self.parts, scorer), teacher.learning_rate
-        table, pace = choose_weights(teacher)
+        table, table_schedule = choose_weights(teacher)
         self.trainer = self.towers.trainer(
-            self.loss, rate, table, parts=self.parts, options=self.session.options, pace=pace
+            self.loss, rate, table, parts=self.parts, options=self.session.options, table_schedule=table_schedule
         )
 
     def encode_by_scorer(self, scorer: Scorer) -> ScorerVectors:
@@ -253,7 +253,7 @@ class Batch:
 
 
 def draw_hard_negatives(
-    pairs: Pairs, questions: Integers, passages: Integers, many: int, rng: np.random.Generator
+    pairs: Pairs, questions: Integers, passages: Integers, count: int, rng: np.random.Generator
 ) -> Integers:
     """Draw the negatives of questions, in their passage's language if possible.
 
@@ -262,12 +262,12 @@ def draw_hard_negatives(
         passages: The rows of their passages, int `(b,)`.
 
     Returns:
-        The rows of the negatives, int `(b, many)`, -1 for none.
+        The rows of the negatives, int `(b, count)`, -1 for none.
     """
-    negatives = np.full((len(questions), many), NONE, dtype=np.int64)
+    negatives = np.full((len(questions), count), NONE, dtype=np.int64)
     for place, (row, passage) in enumerate(zip(questions, passages, strict=True)):
         known = pairs.negatives[row]
-        chosen = rng.permutation(known)[:many] if many and len(known) else ()
+        chosen = rng.permutation(known)[:count] if count and len(known) else ()
         negatives[place, : len(chosen)] = [pairs.in_language(one, pairs.languages[passage]) for one in chosen]
     return negatives
 
@@ -295,14 +295,14 @@ def make_miner(dataset: Dataset, options: PairOptions, pairs: Pairs, triplets: S
 
 def _make_other_miner(anchors: Anchors, first_question: int, first_passage: int) -> Miner:
     """Return the miner of the questions of other collections, which come after the data set's own."""
-    many, none = len(anchors.questions), np.zeros(0, dtype=np.int64)
+    count, none = len(anchors.questions), np.zeros(0, dtype=np.int64)
 
     def mine(epoch, vectors):
         def of(rows):
-            questions = rows[rows < many]
-            return vectors(first_question + questions, first_passage + rows[len(questions) :] - many)
+            questions = rows[rows < count]
+            return vectors(first_question + questions, first_passage + rows[len(questions) :] - count)
 
-        mined = [none] * many
+        mined = [none] * count
         rows, _, negatives = anchors.triplets(epoch, of)
         for row, columns in zip(rows, negatives, strict=True):
             mined[row] = first_passage + columns[columns >= 0]
@@ -311,9 +311,9 @@ def _make_other_miner(anchors: Anchors, first_question: int, first_passage: int)
     return mine
 
 
-def _make_own_miner(dataset: Dataset, mining: TeacherSettings, seed: int, pairs: Pairs, many: int) -> Miner:
-    """Return the miner of the pairs' first `many` questions, the data set's own, whose passages come first too."""
-    language, questions_of_data = mining.language, pairs.questions[:many]
+def _make_own_miner(dataset: Dataset, mining: TeacherSettings, seed: int, pairs: Pairs, count: int) -> Miner:
+    """Return the miner of the pairs' first `count` questions, the data set's own, whose passages come first too."""
+    language, questions_of_data = mining.language, pairs.questions[:count]
     anchors = own_anchors(dataset, language, mining, seed)
     ids = [question.id for question in dataset.select(language, "train")]
     row_of = {(question.id, question.language): row for row, question in enumerate(questions_of_data)}

@@ -40,9 +40,9 @@ class Sampler:
         self.seed, self.lines = seed, lines
         self.translated = round(size * lines.share) if lines else 0
         size -= self.translated
-        many, self.more = lines.first if lines else len(pairs.questions), pairs.more
-        self.allowed = [allowed_passages(pairs, row, kind, pivot) for row in range(many)]
-        first = self.more.first if self.more else many
+        count, self.more = lines.first if lines else len(pairs.questions), pairs.more
+        self.allowed = [allowed_passages(pairs, row, kind, pivot) for row in range(count)]
+        first = self.more.first if self.more else count
         self.rows = np.flatnonzero([len(passages) > 0 for passages in self.allowed[:first]])
         if not len(self.rows):
             spoken = ", ".join(dict.fromkeys(pairs.languages.tolist()))
@@ -51,18 +51,18 @@ class Sampler:
         self.total = self.size + self.translated
         self.groups = np.unique(pairs.asked_in[self.rows], return_inverse=True)[1] if kind == "x-x-mono" else None
 
-    def batches(self, many: int, epoch: int) -> list[tuple[Integers, Integers]]:
+    def batches(self, count: int, epoch: int) -> list[tuple[Integers, Integers]]:
         """Draw the batches of an epoch; only whole ones are returned. Lines of parallel text come in addition.
 
         Args:
-            many: The number of pairs, 0 for all.
+            count: The number of pairs, 0 for all.
             epoch: The epoch, from 1.
 
         Returns:
             The rows of questions `(b,)` and of passages `(b,)` of each batch.
         """
         rng = np.random.default_rng((self.seed, 3, epoch))
-        chosen = self._choose_questions(many or len(self.rows), epoch)
+        chosen = self._choose_questions(count or len(self.rows), epoch)
         batches = [(rows, np.array([rng.choice(self.allowed[row]) for row in rows])) for rows in chosen]
         if not self.lines or not self.translated:
             return batches
@@ -72,14 +72,14 @@ class Sampler:
             for (questions, passages), (lines, translations) in zip(batches, more, strict=True)
         ]
 
-    def _choose_questions(self, many, epoch):
-        """Draw the rows of each batch's questions: `many` of the data set's, and those of other collections."""
-        steps, more = max(1, many // self.size), self._more(epoch)
+    def _choose_questions(self, count, epoch):
+        """Draw the rows of each batch's questions: `count` of the data set's, and those of other collections."""
+        steps, more = max(1, count // self.size), self._more(epoch)
         if self.groups is not None:
             return self._shuffle([*self._alone(steps, epoch), *_cut_batches(more, self.size)], epoch)
         if not self.more:
             return self._mix(steps, epoch)
-        rows = self.rows[draw_cycled(len(self.rows), many, (epoch - 1) * many, self.seed)]
+        rows = self.rows[draw_cycled(len(self.rows), count, (epoch - 1) * count, self.seed)]
         order = np.random.default_rng((self.seed, 6, epoch)).permutation(len(rows) + len(more))
         return _cut_batches(np.concatenate([rows, more])[order], self.size)
 

@@ -55,20 +55,6 @@ class StudentJob:
     scorer: Scorer | None = None
     table_of: str = ""
 
-    def run(self, teacher: Encoder, start: KerasEncoder, first: KerasEncoder, session: Session) -> KerasEncoder:
-        """Encode the labels by the teacher, and train a student towards them.
-
-        Args:
-            teacher: The teacher.
-            start: The encoder of which a copy is trained.
-            first: The encoder that `start` was made of.
-            session: The session.
-
-        Returns:
-            The student.
-        """
-        return self.train(self.targets(teacher), start, first, session)
-
     def lines(self, teacher: Encoder) -> Lines | None:
         """Return the parallel text with the teacher's vectors of its pivots, or None without any."""
         if not self.sources:

@@ -32,7 +32,7 @@ from ..losses import DISTANCES, make_whitened_l2, nest_distance
 from ..rates import TableSchedule
 from ..session import Schedule, Scorer, ScorerVectors, Scores, Session, name_session, require_devices, share_devices
 from ..trainer import NamedTerms, Trainer
-from .lines import Lines, Typist, line_targets
+from .lines import Lines, TypingNoise, line_targets
 from .objectives import Labels, Objective, Step, compute_terms, list_objectives
 
 # The value of `student.distance` that needs matrices.
@@ -319,7 +319,7 @@ class TransferStage:
         session: Session | None = None,
     ):
         session = session or Session()
-        self.settings, self.seed, self.typist = settings, seed, Typist.of(settings, seed)
+        self.settings, self.seed, self.noise = settings, seed, TypingNoise.of(settings, seed)
         self.samples = [q for language in languages for q in dataset.select(language, "train") if q.id in targets.row]
         self.lines = targets.lines or Lines([], np.zeros((0, start.model.label_dimension), dtype=np.float32))
         self.labels = make_labels(replace(targets, lines=self.lines), start, dataset, self.samples, settings.units)
@@ -330,7 +330,7 @@ class TransferStage:
         self.objectives = make_objectives(settings, self.labels, seed, session)
         self.trainer = self._make_trainer(targets, session, precision and precision.take_rows(self.used.rows))
         if precision and has_rounded_blocks(start.model, precision):
-            self.trainer.settle = self._round_kernels
+            self.trainer.before_rounding = self._round_kernels
 
     def _make_trainer(self, targets, session, precision):
         settings, rows = self.settings, None
@@ -342,8 +342,8 @@ class TransferStage:
         names = sorted((one.name for one in self.objectives), key=[*settings.objectives, "scorer"].index)
         loss = NamedTerms(partial(compute_terms, objectives=self.objectives, gamma=settings.gamma), tuple(names))
         rate, table = settings.learning_rate, settings.train_table
-        pace = TableSchedule(settings.table_learning_rate, rows)
-        return Trainer(self.used.small, loss, rate, table, precision, options=session.options, pace=pace)
+        schedule = TableSchedule(settings.table_learning_rate, rows)
+        return Trainer(self.used.small, loss, rate, table, precision, options=session.options, table_schedule=schedule)
 
     def score(self) -> Scores:
         """Return the scores of the student on dev."""
@@ -380,7 +380,7 @@ class TransferStage:
 
     def _tokenize(self, start, documents):
         def tokenize(texts, languages):
-            return start.tokenizer.encode([*texts, *self.typist.variants(texts, languages)], "question")
+            return start.tokenizer.encode([*texts, *self.noise.variants(texts, languages)], "question")
 
         questions = tokenize([q.text for q in self.samples], [q.language for q in self.samples])
         encoded = start.tokenizer.encode(documents, "document")
@@ -390,8 +390,8 @@ class TransferStage:
         """Return bool `(used rows,)`, true for tokens that are more frequent in noisy text than in clean text."""
         counts = np.zeros((2, len(self.used.rows)), dtype=np.int64)
         written = (self.tokens.questions, len(self.samples)), (self.tokens.lines, len(self.lines.texts))
-        for tokens, many in written:
-            for row, part in enumerate((tokens[:many], tokens[many:])):
+        for tokens, count in written:
+            for row, part in enumerate((tokens[:count], tokens[count:])):
                 ids = np.concatenate([*part, np.zeros(0, dtype=np.int32)])
                 counts[row] += np.bincount(ids, minlength=counts.shape[1])
         return counts[1] > counts[0]
@@ -406,7 +406,7 @@ class TransferStage:
             steps = -(-len(self.lines.texts) // max(1, self.settings.lines_a_step))
             order = [np.zeros(0, dtype=np.int64)] * steps
         drawn = self.draw_lines(len(order), epoch)
-        typed = self.typist.draw(len(order), len(order[0]) + drawn.shape[1], epoch)
+        typed = self.noise.draw(len(order), len(order[0]) + drawn.shape[1], epoch)
         loss = f"loss of {', '.join(self.settings.objectives)}"
         return [
             BatchMaker(partial(self.batch, *parts), partial(self.ids, *parts[:2]), loss, ahead=True)
@@ -426,13 +426,13 @@ class TransferStage:
             The rows of the lines, int `(steps, lines per step)`.
         """
         lines = self.lines
-        many = min(self.settings.lines_a_step, len(lines.texts))
+        count = min(self.settings.lines_a_step, len(lines.texts))
         if lines.groups is not None and lines.chances is not None:
-            first = (epoch - 1) * steps * many
-            return draws(lines.groups, lines.chances, steps * many, first, self.seed).reshape(steps, many)
-        places = (epoch - 1) * steps * many + np.arange(steps * many)
+            first = (epoch - 1) * steps * count
+            return draws(lines.groups, lines.chances, steps * count, first, self.seed).reshape(steps, count)
+        places = (epoch - 1) * steps * count + np.arange(steps * count)
         order = np.random.default_rng(self.seed).permutation(len(lines.texts))
-        return order[places % max(1, len(order))].reshape(steps, many)
+        return order[places % max(1, len(order))].reshape(steps, count)
 
     def batch(self, rows: Integers, lines: Sequence[int] = (), typed: Sequence[bool] = ()) -> StepInput:
         """Make the input of a step: the questions, the lines, and each distinct document once.

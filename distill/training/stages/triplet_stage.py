@@ -113,8 +113,10 @@ class TripletStage:
         self.tokens = self.used.ids(tokens)
         self.scored = self.encode_by_scorer(self.session.scorer) if self.session.scorer else None
         loss = partial(batch_loss, settings=settings, scorer=self.scored.settings if self.scored else None)
-        rate, table, pace = settings.learning_rate, *choose_weights(settings)
-        self.trainer = Trainer(self.used.small, loss, rate, table, options=self.session.options, pace=pace)
+        rate, table, table_schedule = settings.learning_rate, *choose_weights(settings)
+        self.trainer = Trainer(
+            self.used.small, loss, rate, table, options=self.session.options, table_schedule=table_schedule
+        )
 
     def dev(self) -> Scores:
         """Return the scores on dev, with the kind and the number of the epoch's triplets once one has begun."""

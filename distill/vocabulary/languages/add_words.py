@@ -94,11 +94,11 @@ def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
     return {"model": model, "language": language, "aligner": plan.aligner, "words": words, "sample": measured}
 
 
-def note_words(notes: Mapping[str, Json], language: str, many: int) -> dict[str, Json]:
+def note_words(notes: Mapping[str, Json], language: str, count: int) -> dict[str, Json]:
     """Return the entry of a card about aliases, with more words of a language."""
     kinds, counts = list(notes.get("kinds", ())), dict(notes.get("spellings", {}))
     words = dict(counts.get(WORDS, {}))
-    counts[WORDS] = dict(sorted({**words, language: words.get(language, 0) + many}.items()))
+    counts[WORDS] = dict(sorted({**words, language: words.get(language, 0) + count}.items()))
     return {**notes, "kinds": [*(kind for kind in kinds if kind != WORDS), WORDS], "spellings": counts}
 
 

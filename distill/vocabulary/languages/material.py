@@ -197,10 +197,10 @@ def hold_out_lines(sources: Sequence[Parallel], pivot: str, seed: int = 0) -> Da
     for source in sources:
         for text, language, translation in zip(source.texts, source.languages, source.pivots, strict=True):
             pairs.setdefault(translation, (text, language))
-    many = min(HELD, len(pairs) // SHARE)
-    if not many:
+    count = min(HELD, len(pairs) // SHARE)
+    if not count:
         raise InputError(f"--parallel: {len(pairs)} lines, expected {SHARE} or more; give more translations")
-    chosen, translations = np.random.default_rng(seed).choice(len(pairs), many, replace=False), list(pairs)
+    chosen, translations = np.random.default_rng(seed).choice(len(pairs), count, replace=False), list(pairs)
     rows = [(translations[place], *pairs[translations[place]]) for place in np.sort(chosen)]
     # A line with two translations would ask for both at once.
     rows = list({normalise(text): (translation, text, name) for translation, text, name in rows}.values())

@@ -99,15 +99,17 @@ def spell_words(
 
 def collect_meanings(material: Lexicon, near: InducedLexicon | None, most: int) -> dict[str, dict[str, float]]:
     """Return the weighted translations of the most frequent words, from a dictionary or the aligner."""
-    told: dict[str, list[str]] = {}
+    pivots: dict[str, list[str]] = {}
     for text, pivot in material.pairs:
         if " " not in text:
-            told.setdefault(text.lower(), []).append(pivot)
+            pivots.setdefault(text.lower(), []).append(pivot)
     rows = {} if near is None else {text: place for place, text in enumerate(near.texts)}
     meant = {}
     for word in list(material.words)[:most]:
-        if word in told:
-            meant[word] = {pivot: 1 / (1 + rank) for rank, pivot in enumerate(dict.fromkeys(told[word])) if rank < MOST}
+        if word in pivots:
+            meant[word] = {
+                pivot: 1 / (1 + rank) for rank, pivot in enumerate(dict.fromkeys(pivots[word])) if rank < MOST
+            }
         elif near is not None and word in rows:
             row = rows[word]
             meant[word] = {near.words[id]: float(w) for id, w in zip(near.nearest[row], near.weights[row], strict=True)}

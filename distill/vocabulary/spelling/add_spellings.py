@@ -130,8 +130,8 @@ def require_material(plan: SpellingPlan) -> None:
 def remove_aliases(tokenizer: Tokenizer, model: str) -> Tokenizer:
     """Remove the aliases from the tokenizer of a model, and report them if there are any."""
     load_unigram_proto(tokenizer)
-    if many := len(list_spellings(tokenizer)):
-        say(f"the new spellings stand in place of the {many:,} that {model} has")
+    if count := len(list_spellings(tokenizer)):
+        say(f"the new spellings stand in place of the {count:,} that {model} has")
     return without_spellings(tokenizer)
 
 
@@ -159,8 +159,8 @@ def divide_lines(plan: SpellingPlan) -> tuple[dict[str, list[str]], dict[str, li
         random.Random(f"{plan.seed}\n{language}").shuffle(lines)
         if len(lines) < FEW:
             say(f"--text: {len(lines)} lines in {language} are too few to tell which spellings written text has")
-        many = min(HELD, len(lines) // 10)
-        read[language], held[language] = lines[many:], lines[:many]
+        count = min(HELD, len(lines) // 10)
+        read[language], held[language] = lines[count:], lines[:count]
     return read, {language: lines for language, lines in held.items() if lines}
 
 

@@ -95,13 +95,13 @@ def collect_phrases(pieces: TokenTable, lines: Sequence[Sequence[str]], most: in
     its share. For a likely phrase it is above that of its separate words.
     """
     counts = Counter(phrase for words in lines for phrase in _list_phrases(words))
-    many = sum(count for phrase, count in counts.items() if len(phrase) == 1)
+    number = sum(count for phrase, count in counts.items() if len(phrase) == 1)
     often = [(phrase, count) for phrase, count in counts.items() if count >= USES and len("".join(phrase)) > 1]
     often = sorted(often, key=lambda row: (-row[1] * len("".join(row[0])), row[0]))[:most]
     texts = ["".join(phrase) for phrase, _ in often]
     for text, ids, (_, count) in zip(texts, pieces.cut(texts, True), often, strict=True):
         if len(ids) <= PIECES and pieces.normal[list(ids)].all():
-            yield WrittenText(text, ids, count / many, float(np.log(count / many)))
+            yield WrittenText(text, ids, count / number, float(np.log(count / number)))
 
 
 def _list_phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -38,9 +38,9 @@ def add_slips(text: str, language: str, draw: random.Random) -> str:
     typing.
     """
     inner = [place for place in range(1, len(text)) if _is_letter(text[place]) and _is_letter(text[place - 1])]
-    many = min(len(inner), max(1, round(len(inner) / LETTERS_A_SLIP)))
+    count = min(len(inner), max(1, round(len(inner) / LETTERS_A_SLIP)))
     parts, end = [], 0
-    for place in sorted(draw.sample(inner, many)):
+    for place in sorted(draw.sample(inner, count)):
         if place < end:
             continue
         swaps = place + 1 < len(text) and _is_letter(text[place + 1])

@@ -49,8 +49,8 @@ def _hash_runs(text, run) -> NDArray[np.uint64]:
     return (sums[run:] - sums[:-run]) * _powers(INVERSE, len(sums) - run)
 
 
-def _powers(base, many):
+def _powers(base, count):
     """Return 1, base, base ** 2 … modulo 2**64."""
-    factors = np.full(many, base, dtype=np.uint64)
+    factors = np.full(count, base, dtype=np.uint64)
     factors[:1] = 1
     return np.cumprod(factors)

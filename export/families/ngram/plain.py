@@ -32,8 +32,8 @@ def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
         x: The text's rows of the table, float32 `(t, w)`.
         numbers: The end of the file's settings.
     """
-    _, many, *orders = numbers
-    branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders[:many])]
+    _, number, *orders = numbers
+    branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders[:number])]
     rows = layers.dense("factor", x) if "factor" in layers else x
     features = layers.norm("norm", np.concatenate([rows, *branches], axis=1))
     summed, count = features.sum(axis=0, keepdims=True), np.float32(len(x))

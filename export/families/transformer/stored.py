@@ -34,8 +34,8 @@ def attention_of(graph: Graph) -> dict[str, Json]:
     # If all blocks are of one kind, the other kind's theta is not in the graph.
     wide = next((thetas[place] for place in range(depth) if place not in local), thetas[0])
     near = next((thetas[place] for place in local), wide)
-    told: dict[str, Json] = {"block": "modern", "local": local, "global_theta": wide, "local_theta": near}
-    return told if window is None else {**told, "window": window}
+    facts: dict[str, Json] = {"block": "modern", "local": local, "global_theta": wide, "local_theta": near}
+    return facts if window is None else {**facts, "window": window}
 
 
 def units_before_activation(graph: Graph, first: Product) -> int:

@@ -46,7 +46,7 @@ def test_a_flag_sets_its_setting_and_no_other():
     assert (settings.seed, settings.data.dataset, settings.student) == (7, "xquad", StudentSettings(epochs=0))
     lists = {"": (), "de,ru": ("de", "ru"), " de , ru ": ("de", "ru"), "de,,ru,": ("de", "ru")}
     assert {text: parse("--languages", text).data.languages for text in lists} == lists
-    assert [parse(flag).student.own_text for flag in ("--own-text", "--no-own-text")] == [True, False]
+    assert [parse(flag).shape.static for flag in ("--static", "--no-static")] == [True, False]
 
 
 def test_set_reaches_every_setting():

@@ -66,5 +66,5 @@ def test_what_is_first_is_the_highest_score_in_every_unit(block):
     by_passage = questions @ passages.T
     both = by_passage + max_passage(questions @ sentences.T, passage_of)
     for unit, scores in (("passage", by_passage), ("document-sum", max_passage(both, document_of))):
-        firsts = first_units(unit, questions, vectors, whole_of, block)
-        assert firsts.tolist() == scores.argmax(axis=1).tolist()
+        best = first_units(unit, questions, vectors, whole_of, block)
+        assert best.tolist() == scores.argmax(axis=1).tolist()

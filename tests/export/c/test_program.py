@@ -104,8 +104,8 @@ def test_what_people_type_has_the_ids_of_what_it_stands_for(plain_program, plain
     assert spelled.encode(["strasse teh rivver"]) == tokenizer.encode(["Straße the river"])
     assert not plain_checks.other_ids(encoder, spelled, ["strasse teh rivver", b"fluzzzzz \xff", b"end"])
     assert plain_checks.other_ids(encoder, tokenizer, ["strasse", "end"]) == ["strasse"]
-    sections, many = read_sections(path), len(tokenizer)
-    for place, number in ((0, many), (0, -2), (-1, 5), (3, -1)):
+    sections, count = read_sections(path), len(tokenizer)
+    for place, number in ((0, count), (0, -2), (-1, 5), (3, -1)):
         changed = sections["spellings"].copy()
         changed[place] = number
         write_sections(path, {**sections, "spellings": changed})

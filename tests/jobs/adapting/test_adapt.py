@@ -90,12 +90,12 @@ def test_an_encoder_learns_documents_and_its_table_stays(distill, static, rivers
 
 def test_no_gain_is_refused_with_the_figures(sample, tmp_path):
     run = Run(Inputs(sample, ("en",)), tmp_path)
-    many = len(sample.select("en", "test"))
-    ranks = {UNIT: {"en": np.arange(1, many + 1)}}
+    count = len(sample.select("en", "test"))
+    ranks = {UNIT: {"en": np.arange(1, count + 1)}}
     run.evaluations["test"] = {name: Evaluation(name, "test", ranks) for name in ("base", "student")}
-    with pytest.raises(TrainingError, match=f"p 1.000, {many}"):
+    with pytest.raises(TrainingError, match=f"p 1.000, {count}"):
         require_gain(run)
-    better = {UNIT: {"en": np.ones(many, dtype=np.int64)}}
+    better = {UNIT: {"en": np.ones(count, dtype=np.int64)}}
     run.evaluations["test"]["student"] = Evaluation("student", "test", better)
     require_gain(run)
     assert run.figures["held_out"]["student"] == 1.0

@@ -20,9 +20,9 @@ from distill.system.input_files import read_jsonl
 FLAGS = ["--epochs", "2", "--allow-weak-teacher", "--set", "student.lines_a_step=32"]
 
 
-def sentences(sample, language="en", many=60):
+def sentences(sample, language="en", count=60):
     """Different lines of the sample's questions in a language."""
-    return [question.text for question in sample.questions[language].values()][:many]
+    return [question.text for question in sample.questions[language].values()][:count]
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +65,10 @@ def test_nothing_that_is_held_out_is_learned(held):
     assert not learned & {f"{one.text} {held.dataset.passages[one.passage].text}" for one in halves}
 
 
-def numbered(many):
+def numbered(count):
     """English sentences with their translations, no two alike and no two halves."""
-    english = [f"the line that has the number {number} ends with {number}" for number in range(many)]
-    return Parallel("a.tsv", 1.0, tuple(f"die Zeile {one}" for one in range(many)), ("de",) * many, tuple(english))
+    english = [f"the line that has the number {number} ends with {number}" for number in range(count)]
+    return Parallel("a.tsv", 1.0, tuple(f"die Zeile {one}" for one in range(count)), ("de",) * count, tuple(english))
 
 
 def test_no_two_questions_share_a_line():
@@ -80,14 +80,14 @@ def test_no_two_questions_share_a_line():
     assert len(texts) == len(set(texts)) > 5
 
 
-@pytest.mark.parametrize(("many", "kind"), [(1000, 50), (20_000, 200), (40, 5)])
-def test_both_kinds_of_questions_together_are_a_tenth_of_the_lines_in_a_split(many, kind):
+@pytest.mark.parametrize(("count", "kind"), [(1000, 50), (20_000, 200), (40, 5)])
+def test_both_kinds_of_questions_together_are_a_tenth_of_the_lines_in_a_split(count, kind):
     """Each kind alone took a tenth, and for both splits together 36 % of the lines were gone."""
-    held = hold_out_lines([numbered(many)], [], "en")
-    halves = min(kind, max(5, round(0.1 * (many - 2 * kind)) // 2))
+    held = hold_out_lines([numbered(count)], [], "en")
+    halves = min(kind, max(5, round(0.1 * (count - 2 * kind)) // 2))
     for split in ("dev", "test"):
         assert [len(held.dataset.select(name, split)) for name in ("de", "en")] == [kind, halves]
-    assert held.given == {"de": many} and held.learned == {"de": many - 2 * kind - 2 * halves}
+    assert held.given == {"de": count} and held.learned == {"de": count - 2 * kind - 2 * halves}
 
 
 def test_text_without_translations_asks_by_halves_alone_in_a_tenth_of_its_lines():

@@ -11,7 +11,7 @@ from distill.jobs.pipeline.execute import choose_start, count_weights, make_teac
 from distill.jobs.pipeline.first_stage import collect_pairs, question_languages, require_lines
 from distill.jobs.pipeline.preparing import read_inputs
 from distill.jobs.pipeline.run import Run
-from distill.jobs.pipeline.second_stage import StudentStart, train_student
+from distill.jobs.pipeline.second_stage import StudentStart, make_student
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
 from distill.students.shape import Shape
@@ -67,7 +67,7 @@ def trained(slim, tiny_folder, sentence_data, tmp_path_factory):
     run = Run(read_inputs(options), tmp_path_factory.mktemp("run"))
     teacher, beginning = make_teacher(run, slim), StudentStart(Shape())
     count_weights(run, teacher)
-    return run, teacher, train_student(run, teacher, choose_start(run, beginning, slim, teacher), beginning)
+    return run, teacher, make_student(run, beginning, teacher, choose_start(run, beginning, slim, teacher))
 
 
 def test_a_run_has_both_encoders_counted_a_student_of_one_and_a_log_of_what_was_filtered(trained, slim):

@@ -9,9 +9,7 @@ import pytest
 
 from distill.encoders.catalog.setting_files import named_paths
 from distill.errors import DataError, InputError
-from distill.jobs.pipeline import execute as pipeline
-from distill.jobs.pipeline import shipping
-from distill.jobs.pipeline.execute import list_steps
+from distill.jobs.pipeline import second_stage, shipping
 from distill.jobs.pipeline.preparing import read_inputs
 from distill.jobs.pipeline.resuming import (
     clear_unfinished,
@@ -24,6 +22,7 @@ from distill.jobs.pipeline.resuming import (
 from distill.jobs.pipeline.run import Run, save_measured
 from distill.jobs.pipeline.second_stage import StudentStart
 from distill.jobs.pipeline.steps import Engine
+from distill.jobs.run import list_steps
 from distill.settings.fields import Names
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings, format_config, walk
@@ -274,7 +273,7 @@ def test_a_finished_teacher_is_not_trained_again(slim, slim_folder, sentence_dat
     run = Run(read_inputs(settings), tmp_path, resumed=True)
     # Whatever it was trained with: there is nothing to train here.
     [step] = [step for step in list_steps(run, StudentStart(Shape())) if step.name == "teacher"]
-    teacher = Engine(0).do(step, [None])
+    teacher = Engine(0).go([step], {"base": None})
     for weight, other in zip(teacher.model.get_weights(), slim.model.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, other)
 
@@ -283,7 +282,7 @@ def test_a_student_that_learned_by_a_whitened_distance_leaves_its_matrices(slim,
     data = {"data.dataset": str(sentence_data), "teacher.base": str(slim_folder), "student.nested": ["8"]}
     settings = change_settings(Settings(), {**data, "student.epochs": 0, "student.distance": "whitened"})
     run = Run(read_inputs(settings), tmp_path)
-    pipeline.make_student(run, StudentStart(Shape()), slim, slim)
+    second_stage.make_student(run, StudentStart(Shape()), slim, slim)
     matrices = read_arrays(tmp_path / "whitening.npz")
     assert {name: matrix.shape for name, matrix in matrices.items()} == {
         name: (int(name), int(name)) for name in ("8", str(slim.dimension))
@@ -307,7 +306,7 @@ def test_a_run_goes_on_with_its_stages_as_they_are_which_can_be_compared(
     command = ["run", "--config", plain, "--base", static_folder, *flags, "--runs", tmp_path, "--name", "run"]
     # It is stopped when its teacher is saved.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "train_student", stop)
+        patch.setattr(second_stage, "make_untrained", stop)
         assert distill(*command) == 130
     before = written(folder)
     # Nothing here reads the report, which takes seconds.

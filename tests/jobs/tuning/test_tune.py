@@ -10,7 +10,7 @@ import pytest
 from distill.data.parallel import Parallel
 from distill.encoders.catalog.loading import load_keras_encoder
 from distill.jobs.pipeline.preparing import prepare, read_inputs
-from distill.jobs.pipeline.second_stage import StudentStart, train_student
+from distill.jobs.pipeline.second_stage import StudentStart, make_student
 from distill.jobs.tuning.space import SearchedSettings
 from distill.jobs.tuning.tune import Students, reweight_sources
 from distill.settings.sections import DataSettings, Settings, StudentSettings
@@ -100,7 +100,7 @@ def test_the_best_settings_are_the_fixed_ones_with_the_best_trials_values_and_co
     # A run of these comes to the same.
     run = prepare(load_settings(left.folder / "best.toml"), left.folder / "run")
     teacher = load_keras_encoder(left.folder / "x-teacher")
-    train_student(run, teacher, teacher, StudentStart(Shape()))
+    make_student(run, StudentStart(Shape()), teacher, teacher)
     assert [row["p@1"] for row in run.log.of("student")] == best["scores"]
 
 

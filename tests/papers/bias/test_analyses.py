@@ -55,8 +55,8 @@ def test_a_weakly_aligned_encoder_prefers_its_own_language_and_removing_it_align
     assert ranks[0] == figures.lareqa.precision
     assert ranks[1] == MeanPrecision(pytest.approx(1), pytest.approx({"de": 1, "en": 1}))
     # As it is, the languages lie apart in the plane; what is left of a meaning lies together in both.
-    firsts = {name: of["questions"][0][0] for name, of in figures.pca.points.items()}
-    assert firsts["de"] * firsts["en"] < 0
+    values = {name: of["questions"][0][0] for name, of in figures.pca.points.items()}
+    assert values["de"] * values["en"] < 0
     left = {name: np.array(sorted(of["questions"])) for name, of in figures.lir.pca.points.items()}
     np.testing.assert_allclose(left["de"], left["en"], atol=1e-5)
     assert measure_bias(Weak(), pool, "en") == figures

@@ -51,9 +51,9 @@ def test_of_twelve_notes_what_answers_is_unsure_at_most_and_what_is_not_there_is
 
 def test_the_probability_is_of_the_passages_that_are_searched(answers):
     line, vector = load_encoder(MODEL).calibrations["sum"], answers.encoder.encode(["Who repairs the heating?"])[0]
-    for many in (12, 4, 0):
-        answer = answers.judge("?", vector, 12, np.arange(12) < many)
-        assert answer.probability == pytest.approx(line.probability([hit.score for hit in answer.hits], many))
+    for count in (12, 4, 0):
+        answer = answers.judge("?", vector, 12, np.arange(12) < count)
+        assert answer.probability == pytest.approx(line.probability([hit.score for hit in answer.hits], count))
 
 
 def test_with_words_it_is_by_the_scores_that_rank(answers):

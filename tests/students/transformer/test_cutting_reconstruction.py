@@ -18,9 +18,9 @@ def whole(request, randomised):
     return randomised(TransformerEncoder(**SIZES, **BLOCKS[request.param]), 0.4)
 
 
-def rows_of(seed, many=60):
+def rows_of(seed, count=60):
     random = np.random.default_rng(seed)
-    return [random.integers(0, 30, size=random.integers(2, 10)).tolist() for _ in range(many)]
+    return [random.integers(0, 30, size=random.integers(2, 10)).tolist() for _ in range(count)]
 
 
 def tokens(model, place, rows):

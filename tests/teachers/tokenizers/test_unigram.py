@@ -70,14 +70,16 @@ def test_rules_that_are_named_are_sentencepieces(content, folder, languages):
 
 def test_names_of_special_pieces_are_text_and_what_is_never_read_goes_first(content, folder, languages):
     content["model"]["vocab"] += [["", -1.0], ["<unused0>", -1.0], ["Donau", -50.0]]
-    many = len(content["model"]["vocab"])
-    content["added_tokens"].append({**content["added_tokens"][0], "content": "[Q]", "id": many + 1, "special": False})
+    count = len(content["model"]["vocab"])
+    content["added_tokens"].append({**content["added_tokens"][0], "content": "[Q]", "id": count + 1, "special": False})
     tokenizer = convert_tokenizer(folder(content))
-    assert len(tokenizer) == many + 2
+    assert len(tokenizer) == count + 2
     assert 2 not in tokenizer.encode(["</s> <mask>"], None)[0][1:-1]
-    assert many + 1 in tokenizer.encode(["a [Q] b"], None)[0]
+    assert count + 1 in tokenizer.encode(["a [Q] b"], None)[0]
     smaller, old_ids = prune_tokenizer(tokenizer, find_used_tokens(tokenizer, languages[:50]))
-    assert {0, 1, 2, 3, many + 1} <= set(old_ids.tolist()) and not {many - 3, many - 2, many} & set(old_ids.tolist())
+    assert {0, 1, 2, 3, count + 1} <= set(old_ids.tolist()) and not {count - 3, count - 2, count} & set(
+        old_ids.tolist()
+    )
     assert [[old_ids[id] for id in ids] for ids in smaller.encode(languages[:50])] == tokenizer.encode(languages[:50])
 
 

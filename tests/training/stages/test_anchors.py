@@ -74,8 +74,8 @@ def test_an_epoch_asks_as_many_pairs_as_the_data_set_has_questions_or_as_is_said
     assert [len(rows) for rows in epochs] == [5] * 4 and epochs == same != other
     # All before one comes again, in no order.
     assert sorted(sum(epochs, [])) == list(range(20)) != sum(epochs, [])
-    for many, expected in ((7, 7), (0, 20), (20, 20), (100, 20)):
-        [rows] = asked(anchors([numbered(20)], triplets_an_epoch=many), 1)
+    for count, expected in ((7, 7), (0, 20), (20, 20), (100, 20)):
+        [rows] = asked(anchors([numbered(20)], triplets_an_epoch=count), 1)
         assert len(set(rows)) == len(rows) == expected
 
 

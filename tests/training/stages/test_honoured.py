@@ -9,12 +9,13 @@ import pytest
 from distill.encoders.catalog.identity import describe_training
 from distill.encoders.catalog.loading import load_keras_encoder
 from distill.encoders.catalog.setting_files import named_paths
+from distill.encoders.encoder import KerasEncoder
 from distill.errors import InputError
 from distill.jobs.compression.candidates import GRID
 from distill.jobs.compression.compress import compress
 from distill.jobs.pipeline.execute import make_teacher, measure_peers
 from distill.jobs.pipeline.preparing import prepare
-from distill.jobs.pipeline.second_stage import TeacherSource, determine_start, train_student, transfer_alone
+from distill.jobs.pipeline.second_stage import TeacherSource, determine_start, make_student, transfer_alone
 from distill.jobs.pipeline.shipping import export_bundle
 from distill.jobs.tuning.study import Tuning
 from distill.jobs.tuning.tune import Search, tune
@@ -78,7 +79,8 @@ def seen(monkeypatch):
 
     def trained(job, *arguments):
         parts.extend([job, *arguments])
-        return arguments[0]
+        # The encoder that is trained: a teacher's base, or a student's start after its targets.
+        return next(one for one in arguments if isinstance(one, KerasEncoder))
 
     for name in ("check_settings", "refuse_unused"):
         monkeypatch.setattr(f"distill.jobs.pipeline.preparing.{name}", lambda settings, *more: settings)
@@ -109,7 +111,7 @@ def test_run(settings, seen, monkeypatch, tmp_path):
     run = prepare(recorded(settings, reads), tmp_path / "run")
     measure_peers(run)
     make_teacher(run, encoder)
-    train_student(run, encoder, encoder, determine_start(run.inputs, encoder, run.shape))
+    make_student(run, determine_start(run.inputs, encoder, run.shape), encoder, encoder)
     export_bundle(run, encoder)
     assert missing("run", reads, seen, BUDGET) == set()
 

@@ -71,10 +71,10 @@ def test_few_programs_are_compiled_of_a_stage_on_texts_of_any_lengths(tokenizer,
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout.splitlines()[-1])
     for programs in said.values():
-        assert 1 <= sum(many for name, many in programs.items() if "train_step" in name) <= 4, said
+        assert 1 <= sum(count for name, count in programs.items() if "train_step" in name) <= 4, said
         # The teacher, of other weights, encodes the labels of the second stage by three programs of its own.
     assert 1 <= of_encoding(said["teach"]) <= 3 and 1 <= of_encoding(said["transfer"]) <= 6, said
 
 
 def of_encoding(programs):
-    return sum(many for name, many in programs.items() if "predict_step" in name)
+    return sum(count for name, count in programs.items() if "predict_step" in name)

@@ -27,11 +27,11 @@ def toy(spoken=LANGUAGES, answered=LANGUAGES, size=10, missing=()):
     )
 
 
-def drawn(kind, pairs=None, size=4, many=0, epochs=1, **more):
+def drawn(kind, pairs=None, size=4, count=0, epochs=1, **more):
     """`[[(question's language, passage's language, id)]]` of the batches of so many epochs."""
     pairs = pairs or toy()
     sampler = Sampler(pairs, kind, "en", size, 0, **more)
-    batches = [batch for epoch in range(1, epochs + 1) for batch in sampler.batches(many, epoch)]
+    batches = [batch for epoch in range(1, epochs + 1) for batch in sampler.batches(count, epoch)]
     for questions, passages in batches:
         assert all(pairs.content[p] == int(pairs.questions[q].id) for q, p in zip(questions, passages, strict=True))
     return [
@@ -77,11 +77,11 @@ def test_a_question_comes_again_when_all_have_come(kind):
 
 def test_whole_batches_alone_and_as_many_as_asked_for_but_of_a_language_with_few_questions():
     for kind in ("x-en", "en-en"):
-        assert [len(batch) for batch in drawn(kind, size=4, many=30)] == [4] * 7
+        assert [len(batch) for batch in drawn(kind, size=4, count=30)] == [4] * 7
     # Fewer questions than a batch takes: they are one.
     assert [len(batch) for batch in drawn("en-en", size=64)] == [10]
     few = toy(missing=[(number, "th") for number in range(3, 10)])
-    batches = drawn("x-x-mono", few, size=5, many=25)
+    batches = drawn("x-x-mono", few, size=5, count=25)
     assert sorted((batch[0][0], len(batch)) for batch in batches) == [("de", 5)] * 2 + [("en", 5)] * 2 + [("th", 3)]
 
 

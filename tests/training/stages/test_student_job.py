@@ -20,8 +20,8 @@ from distill.jobs.pipeline.preparing import prepare, read_inputs
 from distill.jobs.pipeline.second_stage import (
     TeacherSource,
     determine_start,
+    make_student,
     student_job,
-    train_student,
     transfer_alone,
 )
 from distill.jobs.tuning.space import SearchedSettings
@@ -86,7 +86,7 @@ def settings(own_data, base):
 def of_run(settings, folder):
     encoder = load_keras_encoder(settings.teacher.base)
     run = prepare(settings, folder)
-    return train_student(run, encoder, encoder, determine_start(run.inputs, encoder, run.shape))
+    return make_student(run, determine_start(run.inputs, encoder, run.shape), encoder, encoder)
 
 
 def of_transfer(settings, folder):

@@ -100,7 +100,7 @@ def distance_to_teacher(encoder, texts, labelled):
 
 
 def test_without_epochs_none_is_quantised():
-    assert [student_schedule(StudentSettings(epochs=many, quantised_epochs=1)).quantised for many in (0, 3)] == [0, 1]
+    assert [student_schedule(StudentSettings(epochs=count, quantised_epochs=1)).quantised for count in (0, 3)] == [0, 1]
 
 
 def test_the_teacher_is_asked_once_a_role_and_the_student_is_that_of_the_best_epoch(transferred, few, start):
@@ -691,7 +691,7 @@ def test_a_share_of_questions_and_lines_is_typed_and_learns_the_same_labels(star
     drawn = [text.lower() if noisy else text for text, noisy in zip(texts, typed, strict=True)]
     assert unpacked(stage, step)[:6] == [tuple(ids) for ids in start.tokenizer.encode(drawn)]
     # Another epoch types others, and the same one the same.
-    draws = [stage.typist.draw(20, 6, epoch) for epoch in (1, 1, 2)]
+    draws = [stage.noise.draw(20, 6, epoch) for epoch in (1, 1, 2)]
     assert 0.3 < draws[0].mean() < 0.7
     np.testing.assert_array_equal(draws[0], draws[1])
     assert (draws[0] != draws[2]).any()

@@ -67,10 +67,10 @@ def test_words_are_read_as_what_they_mean_and_all_else_is_as_it_was(bundle, dict
     used, there = read_languages(output, card), read_languages(bundle, card_in(bundle))
     assert used.used[[id for one in spellings for id in one.ids], 2].all()
     np.testing.assert_array_equal(used.used[:, :2], there.used[:, :2])
-    for languages, many in ((("en", "de"), 0), (("en", "ru"), len(spellings))):
+    for languages, count in ((("en", "de"), 0), (("en", "ru"), len(spellings))):
         write_subset(output, tmp_path / languages[1], languages, "out")
-        assert len(list_spellings(Tokenizer.load(tmp_path / languages[1] / "tokenizer.model"))) == many
-    assert read_languages(tmp_path / "ru", card_in(tmp_path / "ru")).spelled.tolist() == [[False, True]] * many
+        assert len(list_spellings(Tokenizer.load(tmp_path / languages[1] / "tokenizer.model"))) == count
+    assert read_languages(tmp_path / "ru", card_in(tmp_path / "ru")).spelled.tolist() == [[False, True]] * count
     # Again nothing is new.
     assert add(output, "ru", dictionary, tmp_path / "again") == 2 and not (tmp_path / "again").exists()
 

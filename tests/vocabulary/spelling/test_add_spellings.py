@@ -75,8 +75,8 @@ def test_all_else_is_as_it_was_and_the_card_says_what_came(bundle, spelled):
     assert (spelled / "encoder.tflite").read_bytes() == (bundle / "encoder.tflite").read_bytes()
     assert card["vocabulary"] == old["vocabulary"] and card["spelled"]["kinds"][0] == "no-accents"
     assert set(card["files"]) == {*old["files"], "spellings.npz"}
-    many = sum(sum(row.values()) for row in card["spelled"]["spellings"].values())
-    assert f"{many:,} spellings" in " ".join((spelled / "README.md").read_text(encoding="utf-8").split())
+    count = sum(sum(row.values()) for row in card["spelled"]["spellings"].values())
+    assert f"{count:,} spellings" in " ".join((spelled / "README.md").read_text(encoding="utf-8").split())
     spec = importlib.util.spec_from_file_location("shipped", spelled / "encode.py")
     shipped = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(shipped)
@@ -113,7 +113,7 @@ def test_what_cannot_be_done_is_refused(bundle, files, tmp_path, capsys, options
 
 
 def test_a_tenth_of_the_lines_is_held_out_and_few_lines_are_said(capsys):
-    lines = {language: sorted(f"line {n}" for n in range(many)) for language, many in (("de", 99), ("en", 100))}
+    lines = {language: sorted(f"line {n}" for n in range(count)) for language, count in (("de", 99), ("en", 100))}
     read, held = divide_lines(SpellingPlan({language: rows * 2 for language, rows in lines.items()}))
     assert {language: sorted(read[language] + held[language]) for language in read} == lines
     assert {language: len(rows) for language, rows in held.items()} == {"de": 9, "en": 10}

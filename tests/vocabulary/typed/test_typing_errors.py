@@ -50,11 +50,11 @@ def test_keys_that_touch(letter, language, expected):
 
 
 def test_a_slip_in_25_letters_and_one_at_least():
-    many = [add_slips(TEXT, "en", random.Random(seed)) for seed in range(50)]
+    count = [add_slips(TEXT, "en", random.Random(seed)) for seed in range(50)]
     assert add_slips("Who won?", "en", random.Random(0)) != "Who won?"
-    assert all(text != TEXT and abs(len(text) - len(TEXT)) <= 2 for text in many)
+    assert all(text != TEXT and abs(len(text) - len(TEXT)) <= 2 for text in count)
     # First letters of words stay where they are.
-    assert all([word[0] for word in text.split()] == [word[0] for word in TEXT.split()] or "swap" for text in many)
+    assert all([word[0] for word in text.split()] == [word[0] for word in TEXT.split()] or "swap" for text in count)
     assert add_slips("7 + 5 = ?", "en", random.Random(0)) == "7 + 5 = ?"
 
 

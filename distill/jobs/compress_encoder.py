@@ -6,19 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...encoders.catalog.kinds import METRICS, RUN_FILE, require_trainable
-from ...encoders.catalog.loading import load_keras_encoder
-from ...errors import InputError
-from ...settings.sections import BudgetSettings, DataSettings, Settings, TeacherSettings
-from ...settings.store import load_settings
-from ...system.backend import require_export_backend
-from ...system.types import File
-from ..pipeline.execute import execute
-from ..pipeline.preparing import prepare
-from .compress import compress, is_run, read_budget
+from ..encoders.catalog.kinds import METRICS, RUN_FILE, require_trainable
+from ..encoders.catalog.loading import load_keras_encoder
+from ..errors import InputError
+from ..settings.sections import BudgetSettings, DataSettings, Settings, TeacherSettings
+from ..settings.store import load_settings
+from ..system.backend import require_export_backend
+from ..system.types import File
+from .compression.compress import compress, is_run, read_budget
+from .run import run
 
 if TYPE_CHECKING:
-    from .rows import SearchResult
+    from .compression.rows import SearchResult
 
 # The name of a family and of its recipe.
 RECIPE = "transformer"
@@ -58,7 +57,7 @@ def compress_encoder(source: File, folder: File, settings: Settings) -> SearchRe
     if (Path(folder) / METRICS).is_file():
         require_same_run(untrained.teacher, untrained.data, Path(folder))
     else:
-        execute(prepare(untrained, folder, resume=is_run(folder)))
+        run(untrained, folder, resume=is_run(folder))
     return compress(folder, replace(untrained, student=settings.student, budget=settings.budget))
 
 
